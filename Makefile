@@ -17,11 +17,11 @@ build: ## build the engine, as it ships and with the memory checks of debug buil
 	@scripts/build.sh
 
 check: ## the inner loop: format, vet, quick tests; a minute with warm caches
-	@scripts/install.sh system python tools
+	@scripts/install.sh system python tools ffmpeg
 	@scripts/test.sh check
 
 test: ## install what is missing, then run every check and every test once
-	@scripts/install.sh system python tools docs
+	@scripts/install.sh system python tools docs ffmpeg
 	@scripts/test.sh
 
 test-all: test ## everything that test does, and each test in the other builds, sanitizers, models, wheels, TensorFlow, every Python
@@ -73,5 +73,5 @@ binaries: wheel ## and archives of the command alone, with and without C
 	@scripts/binaries.sh
 
 clean: ## remove everything that was built or installed inside this tree
-	rm -rf bin build .venv .demo python/dist python/src/headrace/_bin
+	rm -rf bin build .venv .demo python/dist python/src/headrace/_bin python/src/headrace/_av
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -57,7 +57,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	first := p.First()
 	l.groups = compile.Groups(r, *first)
-	if l.batch = first.Batch; first.Gathers() {
+	if l.batch = first.Batch; first.ByPolicy() {
 		l.batch = recipe.Batch{Size: 1}
 	}
 	for _, s := range l.sources {
@@ -66,7 +66,10 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		}
 		s.Most = m.most
 	}
-	if err := l.checkRanks(p); err != nil {
+	if c.Uneven && l.batch.DropLast {
+		return nil, fmt.Errorf("%w: uneven has every sample come, and drop_last leaves some out: takes one of them", ErrConfig)
+	}
+	if err := c.terms().CheckRanks(r, p); err != nil {
 		return nil, err
 	}
 
@@ -100,6 +103,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	l.compiled, err = compile.Compile(p, compile.Target{
 		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.Stages(),
 		Workers: workers, Readers: readersFor(workers), Prefetch: l.config.Prefetch, InOrder: c.Order == InputOrder,
+		Share: func(samples int64) int64 { return l.divided(samples, c.WorldSize, c.Rank).Len() },
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +163,7 @@ func (l *Loader) sections(r recipe.Recipe, last *fuse.Plan, room int) (all []com
 func (l *Loader) rowsOf(p *fuse.Plan) int {
 	b := p.Batch
 	switch {
-	case p == p.First() || p.Gathers():
+	case p == p.First() || p.ByPolicy():
 		return l.size()
 	case b.GlobalSize > 0:
 		return (order.Split{Batch: int64(b.GlobalSize), World: l.config.WorldSize, Rank: l.config.Rank}).BatchSize()
@@ -254,16 +258,14 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.C
 // batches. Several are dealt to the ranks sample by sample, so that they are equally long
 // on all of them, and merges take the same turns.
 func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, error) {
-	s := l.globalBatch(world, rank)
-	s.Samples = from.Places()
-	err := s.Check()
+	s := l.divided(from.Places(), world, rank)
+	all := l.globalBatch(world, rank)
+	all.Samples = s.Samples
+	err := all.Check()
 	if len(l.sources) > 1 && err == nil {
-		if s.Batch%int64(world) != 0 {
-			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: takes as many rows for each", s.Batch, world)
+		if all.Batch%int64(world) != 0 {
+			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: takes as many rows for each", all.Batch, world)
 		}
-	}
-	if len(l.sources) > 1 || l.groups {
-		s.Batch, s.DropLast = int64(world), false
 	}
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -272,6 +274,15 @@ func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, erro
 		return order.Split{Samples: source.Endless, Batch: 1, World: 1}, nil
 	}
 	return s, nil
+}
+
+// divided is how ranks share a number of samples.
+func (l *Loader) divided(samples int64, world, rank int) order.Split {
+	s := l.globalBatch(world, rank)
+	if s.Samples = samples; len(l.sources) > 1 || l.groups {
+		s.Batch, s.DropLast = int64(world), false
+	}
+	return s
 }
 
 // globalBatch is how ranks share batches.
@@ -406,13 +417,29 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 			}
 			begin.Merges[m.Name] = pipe.Progress{}
 		}
+		if _, ok := m.Until.Samples(); ok {
+			begin.Merges[pipe.CountOf(m.Name)] = pipe.Progress{}
+		}
 	}
 
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have
 	// had the same ones.
 	_, skips := l.failing().Does(Skip, l.recipe)
 	begin.InStep = l.batch.GlobalSize > 0 && !l.config.Uneven && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
-	return resume.Extent{Begin: begin, Splits: splits, Judges: l.compiled.Judges, Makes: l.compiled.Makes}
+	items := l.items(p)
+	begin.InStep = begin.InStep && len(items) == 0
+	return resume.Extent{Begin: begin, Splits: splits, Items: items, Judges: l.compiled.Judges, Makes: l.compiled.Makes}
+}
+
+// items is how ranks share the samples of merges that end after a number of them.
+func (l *Loader) items(p fuse.Plan) map[string]order.Split {
+	all := map[string]order.Split{}
+	for _, m := range p.Samples.Merges() {
+		if n, ok := m.Until.Samples(); ok {
+			all[m.Name] = l.divided(n, l.config.WorldSize, l.config.Rank)
+		}
+	}
+	return all
 }
 
 // describe tells what there is to do.
@@ -475,13 +502,16 @@ func (l *Loader) counted() map[string]int64 {
 
 // extentOf is what records of a rank of another world are held against.
 func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
-	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps}
+	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Items: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps}
 	e.Begin.WorldSize, e.Begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error
 		if e.Splits[s.Name], err = l.split(s, world, rank); err != nil {
 			return resume.Extent{}, err
 		}
+	}
+	for name, own := range l.extent.Items {
+		e.Items[name] = l.divided(own.Samples, world, rank)
 	}
 	return e, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,11 +70,7 @@ func TestABatchingOfOnesOwn(t *testing.T) {
 	} {
 		l := openLoader(t, numbered(t, 40, step), Config{OnError: Skip, MaxErrors: recipe.ErrorCount(3), Epochs: new(1)}, Options{})
 		batches := 0
-		for {
-			b, err := l.Next(t.Context())
-			if err == io.EOF {
-				break
-			}
+		for b, err := range l.All(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,12 +121,8 @@ func TestABatchingThatIsNone(t *testing.T) {
 		`{"by_digit":{"rows":0}}`:          "rows",
 		`{"by_digit":{"rows":5000000000}}`: "has batches of 5000000000 rows",
 	} {
-		if _, err := openErr(t, numbered(t, 3, step)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), numbered(t, 3, step), Config{}, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", step, err, want)
 		}
 	}
-}
-
-func openErr(t *testing.T, r recipe.Recipe) (*Loader, error) {
-	return Open(t.Context(), r, Config{}, Options{})
 }

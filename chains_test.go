@@ -119,7 +119,8 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 	})
 }
 
-// drawPNG writes a picture whose pixels are all different, with every degree of opacity where it has an alpha channel.
+// drawPNG writes a picture whose pixels are all different, with every degree of opacity
+// where it has an alpha channel.
 func drawPNG(t *testing.T, path string, m draw.Image) {
 	t.Helper()
 	for y := range m.Bounds().Dy() {

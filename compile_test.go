@@ -9,7 +9,8 @@ import (
 	"headrace/internal/phototest"
 )
 
-// Every pass has its own line in the statistics; what cannot be stored between passes is one with the batch.
+// Every pass has its own line in the statistics; what cannot be stored between passes
+// is one with the batch.
 func TestPassesAreStages(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)
@@ -56,7 +57,8 @@ func TestStagesNameTheirSteps(t *testing.T) {
 	}
 }
 
-// A pass that fails names its stage and its sample, as the one operation does, and holds nothing afterwards.
+// A pass that fails names its stage and its sample, as the one operation does, and
+// holds nothing afterwards.
 func TestAPassThatFailsIsNamed(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 4)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"headrace/internal/compile"
+	"headrace/internal/ops"
 	"headrace/recipe"
 )
 
@@ -12,20 +14,49 @@ import (
 // runs endless epochs for one consumer, in input order, and stops at the first bad
 // sample. docs/protocol.md states its JSON form.
 type Config struct {
-	Epochs         *int      `json:"epochs" min:"0" doc:"number of epochs; null: without end"`                                                                                                                                                                                                                 // nil: without end
-	Rank           int       `json:"rank"`                                                                                                                                                                                                                                                                     // this consumer among WorldSize that share the data
-	WorldSize      int       `json:"world_size"`                                                                                                                                                                                                                                                               // 0: 1
-	LocalWorldSize int       `json:"local_world_size"`                                                                                                                                                                                                                                                         // consumers that share this machine; 0: 1
-	Workers        *int      `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`                                                                                                                                                                     // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: one and a half times as many
-	Order          Order     `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`                                                                                                                                        // "": InputOrder
-	Memory         *int64    `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`                                                                                                                          // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
-	HoldLimit      *int64    `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`                                                                                                                                         // bytes of batches that the consumer may hold; nil: half of what is available
-	OnError        OnError   `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"`                                             // "": Raise
-	MaxErrors      MaxErrors `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`                                                                                            // with Skip and Replace; zero: 1 %, at least 10
-	StepsPerEpoch  *int      `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`                                                                                                                           // nil: as many as there are
-	Uneven         bool      `json:"uneven" doc:"true: every sample comes exactly once, so that the last ranks may have a batch less than the others: for evaluation only, since collective operations would wait for a batch that does not come; by default samples from the beginning of the epoch fill up"` // ranks may have different numbers of batches
-	StallAfter     *float64  `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`                                                                                                                                                   // seconds in which nothing moves before Options.Warn is told what is waited for; 0: never; nil: 300
-	Prefetch       int       `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                                                                                                                                      // batches ready ahead of the consumer; 0: 2
+	// Epochs is how many epochs to run; nil: without end.
+	Epochs *int `json:"epochs" min:"0" doc:"number of epochs; null: without end"`
+
+	// Rank is this consumer among WorldSize that share the data; LocalWorldSize of them
+	// share this machine. 0 stands for 1 in both.
+	Rank           int `json:"rank"`
+	WorldSize      int `json:"world_size"`
+	LocalWorldSize int `json:"local_world_size"`
+
+	// Workers is how many samples are in hand at once. At most the usable cores divided
+	// by LocalWorldSize are worked on at a time; nil: one and a half times as many.
+	Workers *int `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`
+
+	// Order is the order in which batches take samples; "": InputOrder.
+	Order Order `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`
+
+	// Memory is the budget for samples and batches, in bytes; nil: a quarter of what is
+	// available, at most 2 GiB, divided by LocalWorldSize.
+	Memory *int64 `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`
+
+	// HoldLimit is how many bytes of batches the consumer may hold; nil: half of what is
+	// available.
+	HoldLimit *int64 `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`
+
+	// OnError is what happens to a bad sample; "": Raise.
+	OnError OnError `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"`
+
+	// MaxErrors is how many samples may be bad, with Skip and Replace; zero: 1 % of an
+	// epoch, at least 10.
+	MaxErrors MaxErrors `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`
+
+	// StepsPerEpoch is the number of batches in an epoch; nil: as many as there are.
+	StepsPerEpoch *int `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`
+
+	// Uneven says that ranks may have different numbers of batches.
+	Uneven bool `json:"uneven" doc:"true: every sample comes exactly once, so that the last ranks may have a batch less than the others: for evaluation only, since collective operations would wait for a batch that does not come; by default samples from the beginning of the epoch fill up"`
+
+	// StallAfter is for how many seconds nothing moves before Options.Warn says what is
+	// waited for; 0: never; nil: 300.
+	StallAfter *float64 `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`
+
+	// Prefetch is how many batches are ready ahead of the consumer; 0: 2.
+	Prefetch int `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to
 	// the row in the batch; nil: true. Otherwise each is a stage of its own, with
@@ -105,6 +136,10 @@ func (c Config) Check() error {
 
 // mustAgree tells whether ranks must yield as many batches, and nothing else makes them.
 func (c Config) mustAgree() bool { return c.WorldSize > 1 && c.StepsPerEpoch == nil && !c.Uneven }
+
+func (c Config) terms() compile.Terms {
+	return compile.Terms{Policies: ops.Policies{OnError: c.OnError, MaxErrors: c.MaxErrors}, World: c.WorldSize, Agree: c.mustAgree()}
+}
 
 func (c Config) withDefaults() Config {
 	c.WorldSize = orOne(c.WorldSize)

@@ -49,7 +49,8 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
-// What is wrong with the section "loader" of a recipe is told with its place, and what has no place there, with the reason.
+// What is wrong with the section "loader" of a recipe is told with its place, and what
+// has no place there, with the reason.
 func TestConfigOfAFile(t *testing.T) {
 	const head = "headrace: 1\nvars: {amount: 1 GiB, n: 7}\nsteps: [{files: {pattern: data}}]\n"
 	read := func(loader string) (Config, error) {

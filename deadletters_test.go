@@ -92,7 +92,8 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A step that has a limit of its own holds to it in an epoch that was cut and gone on with, at whatever batch.
+// A step that has a limit of its own holds to it in an epoch that was cut and gone on
+// with, at whatever batch.
 func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 24)
@@ -140,7 +141,8 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 	}
 }
 
-// What another setting of fuse counted in stages that are not here is forgotten; what cannot be is refused.
+// What another setting of fuse counted in stages that are not here is forgotten; what
+// cannot be is refused.
 func TestErrorsOfOtherStages(t *testing.T) {
 	r := augmented(t, phototest.Folder(t, 8), `{"size":3}`)
 	r.Steps[2].Failures = &recipe.Failures{OnError: "skip", MaxErrors: new(ErrorCount(2))}
@@ -158,7 +160,8 @@ func TestErrorsOfOtherStages(t *testing.T) {
 	}
 }
 
-// What a recipe names is a new file, or one of dead letters: its own from before a resume, or that of another rank. Nothing else is written to.
+// What a recipe names is a new file, or one of dead letters: its own from before a
+// resume, or that of another rank. Nothing else is written to.
 func TestDeadLettersOfARecipe(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)

@@ -124,7 +124,8 @@ func TestPlacesAtTheEnd(t *testing.T) {
 	}
 }
 
-// Fewer samples than a batch, of which none is left over: epochs are empty, and still they end.
+// Fewer samples than a batch, of which none is left over: epochs are empty, and still
+// they end.
 func TestEmptyEpochsEnd(t *testing.T) {
 	leak.Check(t)
 	r := augmented(t, phototest.Folder(t, 3), `{"size":4,"drop_last":true}`)
@@ -147,7 +148,8 @@ func TestEmptyEpochsEnd(t *testing.T) {
 	}
 }
 
-// A sample's failure may wrap io.EOF, as those of truncated files do. It is no end of an epoch.
+// A sample's failure may wrap io.EOF, as those of truncated files do. It is no end of
+// an epoch.
 func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
@@ -168,7 +170,8 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	}
 }
 
-// What a state has lost counts: a run that had lost too many cannot go on by being resumed.
+// What a state has lost counts: a run that had lost too many cannot go on by being
+// resumed.
 func TestAStateThatHasLostTooManyIsTold(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 20), `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})

@@ -132,7 +132,8 @@ func TestRunsThatReplaceGoOnAtEveryBatch(t *testing.T) {
 	cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: Replace, Workers: new(2), Fuse: new(false)})
 }
 
-// Bad samples behind merges and routes: what is left of the others comes in the same order, and others in their places are of the same source and branch.
+// Bad samples behind merges and routes: what is left of the others comes in the same
+// order, and others in their places are of the same source and branch.
 func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
 	g := newGrove(t, 21, 10)

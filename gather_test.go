@@ -22,7 +22,8 @@ type rankRun struct {
 	state   State
 }
 
-// runRank goes on from records, as a rank of a world, for some batches of the epoch; a negative number is all that are left.
+// runRank goes on from records, as a rank of a world, for some batches of the epoch; a
+// negative number is all that are left.
 func runRank(t *testing.T, r recipe.Recipe, c Config, records []State, batches int) rankRun {
 	t.Helper()
 	l, err := Open(t.Context(), r, c, Options{})
@@ -82,8 +83,9 @@ func global(runs []rankRun) (all [][]row) {
 
 func equalBatches(a, b [][]row) bool { return slices.EqualFunc(a, b, slices.Equal) }
 
-// A run with global batches is stopped and goes on under other world sizes, each time with the record of one rank, whichever. The batches to come are, to
-// the byte, those that the epoch would have had in that world from its start.
+// A run with global batches is stopped and goes on under other world sizes, each time
+// with the record of one rank, whichever. The batches to come are, to the byte, those
+// that the epoch would have had in that world from its start.
 func TestGlobalBatchesAreTheSameAfterAChangeOfWorldSize(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 50)
@@ -121,7 +123,8 @@ func TestGlobalBatchesAreTheSameAfterAChangeOfWorldSize(t *testing.T) {
 	}
 }
 
-// Every other pipeline gives every sample exactly once: batches of a size for each rank, in input order or not, with ranks that are not in step.
+// Every other pipeline gives every sample exactly once: batches of a size for each
+// rank, in input order or not, with ranks that are not in step.
 func TestEverySampleComesOnceAfterChangesOfWorldSize(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 61)
@@ -165,7 +168,8 @@ func TestEverySampleComesOnceAfterChangesOfWorldSize(t *testing.T) {
 	}
 }
 
-// What was lost is finished: it is not tried again by whoever gets what is left. What is quarantined stays so, and its loss is counted where it comes.
+// What was lost is finished: it is not tried again by whoever gets what is left. What
+// is quarantined stays so, and its loss is counted where it comes.
 func TestLossesAreNotTriedAgainUnderAnotherWorldSize(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 30)
@@ -286,7 +290,8 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 	}
 }
 
-// The record of another rank of the same world is refused by Start, and taken by Gather where it tells of all ranks.
+// The record of another rank of the same world is refused by Start, and taken by Gather
+// where it tells of all ranks.
 func TestTheRecordOfAnotherRank(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 40)

@@ -23,7 +23,8 @@ import (
 	"headrace/tensor"
 )
 
-// sequences writes files of int32 with these lengths into folders of two classes: file i holds 1000·i, 1000·i+1, …
+// sequences writes files of int32 with these lengths into folders of two classes: file
+// i holds 1000·i, 1000·i+1, …
 func sequences(t *testing.T, lengths ...int) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -73,7 +74,8 @@ func shownBatch(t *testing.T, b *Batch) string {
 	return s.String()
 }
 
-// epochOf returns the batches that are left of an epoch, as text, with the state behind each.
+// epochOf returns the batches that are left of an epoch, as text, with the state behind
+// each.
 func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
 	for {
@@ -91,7 +93,8 @@ func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
 
 var lengthsOfFiles = []int{3, 1, 9, 4, 4, 2, 8, 8, 1, 5, 3, 3, 9, 7, 2, 6, 1, 1, 4, 10, 5, 2}
 
-// A run that goes on from the state behind any batch yields the batches that the uninterrupted one would have, whatever brings samples together.
+// A run that goes on from the state behind any batch yields the batches that the
+// uninterrupted one would have, whatever brings samples together.
 func TestGroupedBatchesResume(t *testing.T) {
 	leak.Check(t)
 	files := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"shuffle":{"seed":5}},`
@@ -109,7 +112,8 @@ func TestGroupedBatchesResume(t *testing.T) {
 	}
 }
 
-// checkResumes goes on behind each batch of an epoch, from the state there and from the one that Seek finds.
+// checkResumes goes on behind each batch of an epoch, from the state there and from the
+// one that Seek finds.
 func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 	t.Helper()
 	for _, fuse := range []bool{true, false} {
@@ -254,7 +258,8 @@ func TestPackedRowsUnderAnotherWorldSize(t *testing.T) {
 	}
 }
 
-// What a batch holds, cell by cell. In the order of their names the samples have 3, 1, 4, 5 and 2 elements.
+// What a batch holds, cell by cell. In the order of their names the samples have 3, 1,
+// 4, 5 and 2 elements.
 func TestWhatGroupedBatchesHold(t *testing.T) {
 	leak.Check(t)
 	root := sequences(t, 3, 5, 1, 2, 4)
@@ -301,7 +306,8 @@ x_positions [1, 6] [0 1 2 3 4 0] <nil>
 	}
 }
 
-// A sample whose header or whose pixels are bad is skipped or replaced as ever, and its batch has images of one size.
+// A sample whose header or whose pixels are bad is skipped or replaced as ever, and its
+// batch has images of one size.
 func TestFailuresInGroupedBatches(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 24)
@@ -330,8 +336,9 @@ func TestFailuresInGroupedBatches(t *testing.T) {
 	}
 }
 
-// Every sample of a packed row that came in the place of another is told before its batch, and counted, in the order of the rows; also behind a resume. One
-// too many ends the run before its batch.
+// Every sample of a packed row that came in the place of another is told before its
+// batch, and counted, in the order of the rows; also behind a resume. One too many ends
+// the run before its batch.
 func TestReplacedSamplesOfPackedRows(t *testing.T) {
 	leak.Check(t)
 	root := sequences(t, lengthsOfFiles...)
@@ -403,7 +410,8 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 	}
 }
 
-// However little memory there is beside the batches, samples that wait for others do not keep these from coming.
+// However little memory there is beside the batches, samples that wait for others do
+// not keep these from coming.
 func TestGroupedBatchesWithLittleMemory(t *testing.T) {
 	leak.Check(t)
 	npys, photos := sequences(t, lengthsOfFiles...), phototest.Folder(t, 30)
@@ -436,7 +444,8 @@ func TestGroupedBatchesWithLittleMemory(t *testing.T) {
 	}
 }
 
-// Ranks yield as many batches as they were told, each of its own samples; without being told, they are refused.
+// Ranks yield as many batches as they were told, each of its own samples; without being
+// told, they are refused.
 func TestGroupedBatchesOfRanks(t *testing.T) {
 	leak.Check(t)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},"shuffle",{"decode_npy":{"dtype":"int32"}},{"bucket_batch":{"lengths":[4,10],"size":3}}`, sequences(t, lengthsOfFiles...))
@@ -466,7 +475,8 @@ func TestGroupedBatchesOfRanks(t *testing.T) {
 	}
 }
 
-// Arrays are fields as others: an operation of a program takes those of a fixed shape, and they are stacked.
+// Arrays are fields as others: an operation of a program takes those of a fixed shape,
+// and they are stacked.
 func TestArraysOfAFixedShape(t *testing.T) {
 	leak.Check(t)
 	if err := registerSum(); err != nil {

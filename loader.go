@@ -229,7 +229,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 
 // warnOf tells of what will not be as in the run that saved a state.
 func (l *Loader) warnOf(from State) {
-	if from.Decoder != "" && from.Decoder != l.info.Decoder {
+	if from.Decoder != "" && !media.SamePixels(from.Decoder, l.info.Decoder) {
 		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
 			", so pixels may differ by some levels from those of the run that is continued")
 	}
@@ -457,8 +457,15 @@ func (l *Loader) lost(loss pipe.Loss) {
 		return
 	}
 	id, key := l.source(loss.Source).Identify(loss.Epoch, loss.Pos)
-	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells, and be one of several that were made of it
-		key, id.Output = bad.Key, bad.Output
+	id.Output = sample.Numbered(loss.Output...)
+	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index {
+		key = bad.Key // the sample may have a name that only its object tells
+
+		// A batch fails in the name of its first sample, and the engine names each. But
+		// rows that a function has made are outputs of the batch, which it does not know.
+		if len(bad.Output.Numbers()) != len(loss.Output) {
+			id.Output = bad.Output
+		}
 	}
 	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
 }

@@ -94,7 +94,8 @@ func rows(t *testing.T, b *Batch) []row {
 	return out
 }
 
-// sequential is what the loader should yield for augmented recipes, by a plain loop over the files.
+// sequential is what the loader should yield for augmented recipes, by a plain loop
+// over the files.
 func sequential(t *testing.T, root string, epoch int, keep func(key string) bool) []row {
 	t.Helper()
 	paths := photographs(t, root)
@@ -225,7 +226,8 @@ func TestTooManyLostNamesTheOneTooMany(t *testing.T) {
 	}
 }
 
-// Ranks cut each global batch into contiguous slices: put together they are the batches of one rank alone.
+// Ranks cut each global batch into contiguous slices: put together they are the batches
+// of one rank alone.
 func TestRanksTogetherAreTheGlobalBatch(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 37)

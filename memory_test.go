@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,9 +16,10 @@ import (
 	"headrace/pipe"
 )
 
-// Random tests are about what comes out, for which they run without the race detector. What that finds, it finds in a few runs, which it makes long.
+// Random tests are about what comes out, for which they run without the race detector.
+// What that finds, it finds in a few runs, which it makes long.
 func init() {
-	if underRace {
+	if underRace && os.Getenv("RAPID_CHECKS") == "" {
 		flag.Set("rapid.checks", "25")
 	}
 }
@@ -79,7 +81,8 @@ func tree(t *rapid.T, roots []string) string {
 	return steps + images(8)
 }
 
-// Whatever the tree, and however little memory there is: samples that hold bytes wait for each other only where that ends, and nothing is held at the end.
+// Whatever the tree, and however little memory there is: samples that hold bytes wait
+// for each other only where that ends, and nothing is held at the end.
 func TestTreesNeverWaitForThemselves(t *testing.T) {
 	leak.Check(t)
 	roots := []string{phototest.Folder(t, 13), phototest.Folder(t, 8), phototest.Folder(t, 21)}
@@ -131,7 +134,8 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 	})
 }
 
-// In input order a run goes on with the same batches, wherever it is cut, whatever the tree and the failures.
+// In input order a run goes on with the same batches, wherever it is cut, whatever the
+// tree and the failures.
 func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
 	leak.Check(t)
 	roots := []string{phototest.Folder(t, 13), phototest.Folder(t, 8), phototest.Folder(t, 21)}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
+	"headrace/extern"
 	"headrace/internal/batch"
 	"headrace/internal/machine"
 	"headrace/internal/ops"
@@ -29,7 +31,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := errors.Join(err, c.Check()); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkIterated(r, c.withDefaults()), checkAggregates(r, c.withDefaults()), checkPlaces(r, o)); err != nil {
+	if err := errors.Join(c.withDefaults().terms().Check(r), checkPlaces(r, o)); err != nil {
 		return nil, err
 	}
 
@@ -63,6 +65,33 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	return l, err
 }
 
+// checkPlaces refuses functions that the program calls, or workers that it describes,
+// where there is no program.
+func checkPlaces(r recipe.Recipe, o Options) error {
+	program, sets := false, map[string]extern.Set{}
+	if o.Python != nil {
+		program, sets = o.Python.Program != nil, o.Python.Sets
+	}
+	for _, s := range r.All() {
+		where := pythonOf(s.Args).Where
+		switch args := s.Args.(type) {
+		case *recipe.FlatMap:
+			where = args.Where
+		case *recipe.Object:
+			where = args.Where
+		}
+		if name, named := strings.CutPrefix(where, recipe.SetPrefix); named {
+			if _, ok := sets[name]; !ok {
+				return fmt.Errorf("%w: %s: where=%q names workers that no program has described: use \"process\" or \"thread\"", ErrConfig, s.Name, where)
+			}
+		}
+		if where == recipe.Here && !program && !o.Look {
+			return fmt.Errorf("%w: %s: where=%q is for functions of a Python program, and no such program opens this recipe: open it with headrace.load(), or use \"process\" or \"thread\"", ErrConfig, s.Name, where)
+		}
+	}
+	return nil
+}
+
 // threadsOf is how many threads the steps of a recipe call functions in, at most, by
 // where these are.
 func threadsOf(r recipe.Recipe, each int) map[string]int {
@@ -90,13 +119,17 @@ func pythonOf(args recipe.Args) recipe.Python {
 		if args.Collate != nil {
 			return args.Collate.Python
 		}
+	case *recipe.Object:
+		if !args.Iterated() {
+			return args.Python()
+		}
 	}
 	return recipe.Python{}
 }
 
-// first makes the first batch of a recipe for a survey, with one worker, as one rank: of
-// the first sample, or, if none comes of that, of twice as many, and so on. What functions
-// have made of samples is kept, so none is called for one again.
+// first makes the first batch of a recipe for a survey, with one worker, as one rank:
+// of the first sample, or, if none comes of that, of twice as many, and so on. What
+// functions have made of samples is kept, so none is called for one again.
 func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd survey.AtEnd) (made survey.Made, err error) {
 	c := &m.config
 	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1

@@ -153,7 +153,8 @@ func (o *thin) Do(_ context.Context, in thinIn) (imageOut, error) {
 	return imageOut{out}, nil
 }
 
-// trim leaves off as much as is drawn: nobody knows the size before, and the result lies in the memory of what was given.
+// trim leaves off as much as is drawn: nobody knows the size before, and the result
+// lies in the memory of what was given.
 type trim struct{}
 
 type trimIn struct {
@@ -175,7 +176,8 @@ func (*trim) Do(_ context.Context, in trimIn) (imageOut, error) {
 	return imageOut{p}, nil
 }
 
-// mean tells the mean of each channel, and gives the image out under another name too, in the same memory.
+// mean tells the mean of each channel, and gives the image out under another name too,
+// in the same memory.
 type mean struct {
 	Digits [2]int `json:"digits" doc:"nothing"`
 }
@@ -306,7 +308,8 @@ func clonePixels(p media.Pixels) media.Pixels {
 	return out
 }
 
-// randomChain draws a recipe of files that has operations of a program before, between and behind those on images.
+// randomChain draws a recipe of files that has operations of a program before, between
+// and behind those on images.
 func randomChain(t *rapid.T) []plainStep {
 	ctx := context.Background()
 	var chain []plainStep
@@ -579,7 +582,8 @@ func troubled(root string, what trouble, batch recipe.Batch) recipe.Recipe {
 	}}
 }
 
-// index is the place of a photograph of phototest.Folder in the source, which has one class after the other.
+// index is the place of a photograph of phototest.Folder in the source, which has one
+// class after the other.
 func index(key string, n int) int {
 	var i int
 	fmt.Sscanf(filepath.Base(key), "%d", &i)

@@ -45,7 +45,8 @@ func cropTo(height, width int) recipe.Step {
 	return recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: height, Width: width}}}
 }
 
-// An operation may decode by itself: its bytes are gone then, and its image lies in their memory.
+// An operation may decode by itself: its bytes are gone then, and its image lies in
+// their memory.
 func TestAnOperationDecodes(t *testing.T) {
 	leak.Check(t)
 	register(t)
@@ -118,7 +119,8 @@ func registerSecond(t *testing.T) {
 	}
 }
 
-// Pictures may be decoded one after the other; bytes are waited for before each, and the oldest sample can always go on.
+// Pictures may be decoded one after the other; bytes are waited for before each, and
+// the oldest sample can always go on.
 func TestTwoPicturesOfASample(t *testing.T) {
 	leak.Check(t)
 	register(t)
@@ -169,7 +171,8 @@ func TestTwoPicturesOfASample(t *testing.T) {
 	}
 }
 
-// Bytes that are given out twice are in two places: what is done to the one is not done to the other.
+// Bytes that are given out twice are in two places: what is done to the one is not done
+// to the other.
 func TestBytesOfTheirOwn(t *testing.T) {
 	leak.Check(t)
 	register(t)
@@ -215,8 +218,8 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 	return imageOut{out}, nil
 }
 
-// parts takes a recipe apart as a loader does, and returns what becomes of a file one after the other: reserving, working, reserving, …; and the source that files
-// are of.
+// parts takes a recipe apart as a loader does, and returns what becomes of a file one
+// after the other: reserving, working, reserving, …; and the source that files are of.
 func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path string) (ops []ops.Guarded, listed *source.Listing) {
 	t.Helper()
 	r = r.Complete()
@@ -236,7 +239,8 @@ func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path 
 	return ops, listed
 }
 
-// What a sample has in memory was reserved before, but for what nobody could foresee: that is reserved when it is there.
+// What a sample has in memory was reserved before, but for what nobody could foresee:
+// that is reserved when it is there.
 func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	register(t)
 	if err := Register("grow", "Enlarges.", func() Operation[thinIn, imageOut] { return new(grow) }); err != nil {
@@ -449,7 +453,8 @@ func (n *noted) note(cell int, index int64) {
 	n.file.WriteAt(append(text, bytes.Repeat([]byte(" "), 100)...), 0)
 }
 
-// TestACrashHasASuspect runs itself in processes of their own, which crash: one operation at a time finds the sample, and in quarantine it is let be.
+// TestACrashHasASuspect runs itself in processes of their own, which crash: one
+// operation at a time finds the sample, and in quarantine it is let be.
 func TestACrashHasASuspect(t *testing.T) {
 	if err := Register("crash", "Crashes.", func() Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
 		t.Fatal(err)

@@ -3,15 +3,12 @@
 package headrace
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,7 +38,8 @@ func pythonHere(t testing.TB, environment ...string) *extern.Interpreter {
 	return i
 }
 
-// pictureFolder has n PNGs of different sizes in two folders, whose names begin with their numbers.
+// pictureFolder has n PNGs of different sizes in two folders, whose names begin with
+// their numbers.
 func pictureFolder(t *testing.T, n int) (root string, paths []string) {
 	t.Helper()
 	root = t.TempDir()
@@ -56,58 +54,12 @@ func pictureFolder(t *testing.T, n int) (root string, paths []string) {
 	return root, paths
 }
 
-// asked is what Python makes of pictures when no engine is there: a sample for each path.
-func asked(t *testing.T, function string, fields []string, paths []string) (all []map[string]any) {
-	t.Helper()
-	i := pythonHere(t)
-	c := exec.Command(i.Executable, "testdata/python/stages.py")
-	var questions bytes.Buffer
-	for n, p := range paths {
-		fmt.Fprintln(&questions, shownJSON(map[string]any{"path": p, "label": n * 2 / len(paths), "function": function, "fields": fields}))
-	}
-	c.Stdin, c.Stderr, c.Env = &questions, os.Stderr, i.Environment
-	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
-		var answers map[string]struct {
-			Text  *string
-			DType string
-			Shape []int
-			Data  string
-		}
-		if err := json.Unmarshal([]byte(line), &answers); err != nil {
-			t.Fatal(err)
-		}
-		s := map[string]any{}
-		for name, a := range answers {
-			if s[name] = a.Text; a.Text == nil {
-				data, _ := base64.StdEncoding.DecodeString(a.Data)
-				s[name] = shownArray(a.DType, a.Shape, data)
-			} else {
-				s[name] = *a.Text
-			}
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
 // shownArray is an array in a line: its bytes where they are few, else their digest.
 func shownArray(dtype string, shape tensor.Shape, data []byte) string {
 	if len(data) > 32 {
 		return fmt.Sprintf("%s %v %x", dtype, shape, sha256.Sum256(data))
 	}
 	return fmt.Sprintf("%s %v %v", dtype, shape, data)
-}
-
-func shownJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
 }
 
 // samplesOf are the rows of a batch, in the form of asked.
@@ -128,7 +80,8 @@ func samplesOf(b *Batch, l *Loader) (all []map[string]any) {
 	return all
 }
 
-// python runs what is left of the epochs of a loader, and looks that nothing is held at the end.
+// python runs what is left of the epochs of a loader, and looks that nothing is held at
+// the end.
 func runPython(t *testing.T, l *Loader) (all []map[string]any) {
 	t.Helper()
 	for {
@@ -170,68 +123,142 @@ func onePass(t *testing.T, root, steps string, c Config, o Options) (*Loader, []
 	return l, runPython(t, l)
 }
 
-func TestMapIsWhatPythonSays(t *testing.T) {
+// troubles are what the function told does to samples: files in a folder, each with
+// what is to happen at one call after the other.
+func troubles(t *testing.T, what map[int]string) (environment string) {
+	t.Helper()
+	folder := t.TempDir()
+	for i, text := range what {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%03d.png", i)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "STAGES_TROUBLE=" + folder
+}
+
+// numbersOf are the numbers in the names of files.
+func numbersOf(samples []map[string]any) (all []int) {
+	for _, s := range samples {
+		n := 0
+		fmt.Sscanf(filepath.Base(s["key"].(string)), "%d", &n)
+		all = append(all, n)
+	}
+	return all
+}
+
+// batchesOf are the batches that are left, and the states at their boundaries.
+func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
+	t.Helper()
+	states = walk(t, l, func(b *Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
+	return all, states
+}
+
+// walk shows the batches that are left. It returns the states at their boundaries.
+func walk(t *testing.T, l *Loader, look func(*Batch)) (states []State) {
+	t.Helper()
+	for {
+		states = append(states, l.State())
+		b, err := l.Next(t.Context())
+		for err == io.EOF {
+			b, err = l.Next(t.Context())
+		}
+		if err == pipe.ErrDone {
+			return states
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(b)
+		b.Release()
+	}
+}
+
+// openObject opens a loader of a recipe whose objects are in testdata/python/sources.py.
+func openObject(t *testing.T, steps string, c Config, o Options) *Loader {
+	t.Helper()
+	if c.Epochs == nil {
+		c.Epochs = new(1)
+	}
+	o.Python = pythonHere(t)
+	return openLoader(t, parseRecipe(t, steps), c, o)
+}
+
+// numbersIn are the values of an int64 field of a batch.
+func numbersIn(b *Batch, name string) (all []int64) {
+	x, _ := b.Tensor(name)
+	for i := range b.Rows() {
+		all = append(all, int64(binary.NativeEndian.Uint64(x.Data[8*i:])))
+	}
+	return all
+}
+
+// numbersOfEpoch takes an epoch's batches, as their numbers.
+func numbersOfEpoch(t *testing.T, l *Loader, name string) (all [][]int64) {
+	t.Helper()
+	for b, err := range l.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, numbersIn(b, name))
+		b.Release()
+	}
+	return all
+}
+
+func numbersUpTo(n int) string {
+	return fmt.Sprintf(`{"source":{"function":"sources:Numbers","length":%d,"gives":{"x":{"dtype":"float32","shape":[4]},"n":{"dtype":"int64"},"name":"text"}}},`, n)
+}
+
+// What workers share, and what the budget counts, is free again when a loader is closed:
+// behind all batches, behind a few, and behind a failure; whatever functions do.
+func TestNothingIsHeldAtTheEnd(t *testing.T) {
 	leak.Check(t)
-	root, paths := pictureFolder(t, 23)
-	for _, c := range []struct {
-		what, function, steps string
-		fields                []string
-		gone                  []string
+	root, _ := pictureFolder(t, 16)
+	files := fmt.Sprintf(`{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"resize":{"size":[8,8]}},`, root)
+	const told = `{"map":{"function":"stages:told","workers":2,"gives":{"key":"text","image":{"dtype":"uint8","shape":[8,8,3]}}}%s},`
+	bad := map[int]string{2: "die", 4: "raise", 5: "exit", 7: "misfit"}
+	skip := Config{OnError: Skip, MaxErrors: ErrorCount(100)}
+	for what, c := range map[string]struct {
+		steps  string
+		config Config
 	}{
-		{"an image", "smooth", `"decode_image",{"map":{"function":"stages:smooth","fields":["image"],"gives":{"image":{"dtype":"uint8","shape":[10,12,3]}}}},{"batch":{"size":4}}`, []string{"image"}, []string{"key", "label"}},
-		{"an image, probed", "smooth", `"decode_image",{"map":{"function":"stages:smooth","fields":["image"]}},{"batch":{"size":4}}`, []string{"image"}, []string{"key", "label"}},
-		{"a sample", "whole", `"decode_image",{"map":{"function":"stages:whole","gives":{"key":"text","label":{"dtype":"int64"},"mean":{"dtype":"float64"},"corner":{"dtype":"uint8","shape":[4,5,3]},
-			"histogram":{"dtype":"int32","shape":[8]},"height":{"dtype":"uint16"},"dark":{"dtype":"bool"},"name":"text"}}},{"batch":{"size":5}}`, nil, nil},
-		{"a sample, probed", "whole", `"decode_image",{"map":{"function":"stages:whole"}},{"batch":{"size":5}}`, nil, nil},
+		"map":                {files + fmt.Sprintf(told, ""), skip},
+		"raise":              {files + fmt.Sprintf(told, ""), Config{}},
+		"retries":            {files + fmt.Sprintf(told, `,"failures":{"retries":1,"wait":0}`), skip},
+		"replace":            {files + fmt.Sprintf(told, ""), Config{OnError: Replace}},
+		"filter, many":       {files + `{"filter":{"function":"stages:even","fields":["key"]}},{"flat_map":{"function":"stages:copies","workers":2}},` + fmt.Sprintf(told, ""), skip},
+		"read by number":     {numbersUpTo(40), skip},
+		"dies in the source": {`{"source":{"function":"sources:Deadly","length":40}},`, skip},
+		"a stream":           {`{"source":{"function":"sources:Walk"}},`, skip},
+		"a stream that dies": {`{"source":{"function":"sources:dies","gives":{"n":{"dtype":"int64"}}}},`, skip},
+		"aggregate":          {numbersUpTo(40) + `{"aggregate":{"function":"sources:Pairs"}},`, skip},
+		"dies in aggregate":  {numbersUpTo(40) + `{"aggregate":{"function":"sources:DeadlyPairs"}},`, skip},
+		"collate":            {files, skip},
 	} {
-		t.Run(c.what, func(t *testing.T) {
-			want := asked(t, c.function, c.fields, paths)
-			for _, workers := range []int{1, 2, 5} {
-				steps := strings.Replace(c.steps, `"function"`, fmt.Sprintf(`"workers":%d,"function"`, workers), 1)
-				l, got := onePass(t, root, steps, Config{}, Options{})
-				for _, s := range got {
-					for _, name := range c.gone {
-						delete(s, name)
+		t.Run(what, func(t *testing.T) {
+			end := `{"batch":{"size":2}}`
+			if what == "collate" {
+				end = `{"batch":{"size":3,"collate":{"function":"stages:gathered","workers":2,"gives":{"names":"text","images":{"dtype":"uint8","shape":[null,8,8,3]}}}}}`
+			}
+			for _, most := range []int{2, 10000} {
+				c.config.Epochs = new(1)
+				o := Options{Python: pythonHere(t, troubles(t, bad))}
+				l := openLoader(t, parseRecipe(t, "%s", c.steps+end), c.config, o)
+				n := 0
+				for b, err := range l.All(t.Context()) {
+					if err != nil {
+						break
+					}
+					b.Release()
+					if n++; n == most {
+						break
 					}
 				}
-				if fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Errorf("with %d workers: %v\nwant %v", workers, got, want)
+				if n == 0 && !strings.Contains(what, "dies") { // what a worker had made of a stream goes with it
+					t.Error("nothing came")
 				}
 				nothingHeld(t, l)
 			}
 		})
 	}
-}
-
-// What a function returns twice, or under another name, has memory of its own when the next one works in place.
-func TestWhatIsReturnedTwiceIsNotShared(t *testing.T) {
-	leak.Check(t)
-	root, _ := pictureFolder(t, 6)
-	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"resize":{"size":[6,5]}},{"map":{"function":"stages:twice","fields":["image"],"to":["a","b"]}},
-		{"map":{"function":"stages:negative","fields":["a"]}},{"map":{"function":"stages:swap","fields":["label","key"],"to":["key","label"]}},{"batch":{"size":4}}`, root)
-	l := openLoader(t, r, Config{Epochs: new(1)}, Options{Python: pythonHere(t)})
-	rows := 0
-	for {
-		b, err := l.Next(t.Context())
-		if err != nil {
-			break
-		}
-		image, _ := b.Tensor("image")
-		a, _ := b.Tensor("a")
-		same, _ := b.Tensor("b")
-		for i := range a.Data {
-			if a.Data[i] != 255-image.Data[i] || same.Data[i] != image.Data[i] {
-				t.Fatalf("byte %d: %d, %d, %d", i, image.Data[i], a.Data[i], same.Data[i])
-			}
-		}
-		if key := b.Text("key"); len(key) != b.Rows() || !strings.HasSuffix(key[0], ".png") {
-			t.Errorf("%v", key)
-		}
-		rows += b.Rows()
-		b.Release()
-	}
-	if rows != 6 {
-		t.Errorf("%d rows", rows)
-	}
-	nothingHeld(t, l)
 }

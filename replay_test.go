@@ -10,12 +10,14 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
 )
 
-// From any state, the place n batches on is the one that the run comes to, whether it is computed or run to.
+// From any state, the place n batches on is the one that the run comes to, whether it
+// is computed or run to.
 func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 22)
@@ -47,8 +49,8 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 				b.Release()
 				states = append(states, l.State())
 			}
-			for from := range states {
-				for n := range len(states) - from {
+			for from := 0; from < len(states); from += tier.Cases(3, 1) {
+				for n := 0; n < len(states)-from; n += tier.Cases(2, 1) {
 					got, err := l.Seek(t.Context(), states[from], int64(n))
 					if err != nil {
 						t.Fatalf("%d behind %d: %v", n, from, err)
@@ -85,7 +87,8 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 	}
 }
 
-// What the ledger tells of a row is what the source, the order and the random numbers say, worked out here without the loader; also of rows that were moved because others
+// What the ledger tells of a row is what the source, the order and the random numbers
+// say, worked out here without the loader; also of rows that were moved because others
 // were lost, of samples in the place of others, and however operations are divided.
 func TestOrigins(t *testing.T) {
 	leak.Check(t)

@@ -61,7 +61,8 @@ func TestSamplesThatNoBranchTakes(t *testing.T) {
 	}
 }
 
-// A merge tells of a bad sample when its turn comes, and not at the end of the other sources.
+// A merge tells of a bad sample when its turn comes, and not at the end of the other
+// sources.
 func TestMergesFailAtTheSample(t *testing.T) {
 	leak.Check(t)
 	g := newGrove(t, 40, 6)
@@ -78,7 +79,8 @@ func TestMergesFailAtTheSample(t *testing.T) {
 	}
 }
 
-// rowsUntilError counts the rows before the first error, which may be the end of the epoch.
+// rowsUntilError counts the rows before the first error, which may be the end of the
+// epoch.
 func rowsUntilError(t *testing.T, l *Loader) (n int, err error) {
 	t.Helper()
 	for {
@@ -139,7 +141,8 @@ func (c *cellsInUse) End(cell int) {
 	delete(c.by, cell)
 }
 
-// An operation that was abandoned keeps its cell until it returns, and nobody else gets it.
+// An operation that was abandoned keeps its cell until it returns, and nobody else gets
+// it.
 func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
 	root := phototest.Folder(t, 24)
 	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })

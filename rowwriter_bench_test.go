@@ -10,9 +10,12 @@ import (
 	"headrace/recipe"
 )
 
-// BenchmarkRows puts arrays of 1 MiB, which a function returns as they are, into batches of 8: written there by the worker, with and without out; and stored, and copied there by the
-// engine (split). Beside the time of an array stands the CPU time of this process and of the worker: copying, and all else that they do. One worker that does all of the copying may well be
-// slower than two processes that do more of it.
+// BenchmarkRows puts arrays of 1 MiB, which a function returns as they are, into
+// batches of 8: written there by the worker, with and without out; and stored, and
+// copied there by the engine (split). Beside the time of an array stands the CPU time
+// of this process and of the worker: copying, and all else that they do. One worker
+// that does all of the copying may well be slower than two processes that do more of
+// it.
 func BenchmarkRows(b *testing.B) {
 	for _, function := range []string{"stored", "stored_out"} {
 		for _, fuse := range []bool{true, false} {
@@ -29,8 +32,10 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// BenchmarkWholeBatches has a function make batches of 16 MiB, which it has ready: written by the worker into their slots; and where slots are too small for them, as if they had been
-// laid out by a first batch of next to nothing: then they come through the heap, and are copied into memory of their own.
+// BenchmarkWholeBatches has a function make batches of 16 MiB, which it has ready:
+// written by the worker into their slots; and where slots are too small for them, as if
+// they had been laid out by a first batch of next to nothing: then they come through
+// the heap, and are copied into memory of their own.
 func BenchmarkWholeBatches(b *testing.B) {
 	for name, function := range map[string]string{"fit": "whole", "too large": "whole_but_the_first"} {
 		b.Run(name, func(b *testing.B) {

@@ -11,17 +11,19 @@ import (
 	"testing"
 
 	"headrace/internal/leak"
+	"headrace/internal/tier"
 	"headrace/pipe"
 )
 
 const severalGives = `"gives":{"small":{"dtype":"float32","shape":[3]},"image":{"dtype":"uint8","shape":[20,31,3]},"large":{"dtype":"float64","shape":[70,40]},"name":"text",
 	"middle":{"dtype":"uint8","shape":[30,100]},"empty":{"dtype":"int16","shape":[0,3]},"number":{"dtype":"uint16"},"dark":{"dtype":"bool"}}`
 
-// What workers write into the rows of batches is what they return to be stored and copied there.
+// What workers write into the rows of batches is what they return to be stored and
+// copied there.
 func TestRowsAreWhatIsStored(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 29)
-	for round := range 10 {
+	for round := range tier.Cases(3, 10) {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 0))
 		pick := func(of ...string) string { return of[random.IntN(len(of))] }
@@ -59,7 +61,8 @@ func TestRowsAreWhatIsStored(t *testing.T) {
 const rowTold = `"decode_image",{"resize":{"size":[90,80]}},{"map":{"function":"rows:told","workers":2,%s"gives":{"key":"text","large":{"dtype":"float32","shape":[100,100]},"image":{"dtype":"uint8","shape":[90,80,3]}}},
 	"failures":{%s}},{"batch":{"size":4}}`
 
-// A row that was begun and not finished, for its function has raised, died, taken too long, or given something else, is written anew or given to another sample.
+// A row that was begun and not finished, for its function has raised, died, taken too
+// long, or given something else, is written anew or given to another sample.
 func TestRowsThatFail(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 18)
@@ -101,7 +104,8 @@ func TestRowsThatFail(t *testing.T) {
 	}
 }
 
-// Batches that the consumer keeps lie in memory that no worker has mapped, beyond the pool; whatever is kept stays as it was.
+// Batches that the consumer keeps lie in memory that no worker has mapped, beyond the
+// pool; whatever is kept stays as it was.
 func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 72)
@@ -133,7 +137,8 @@ func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	nothingHeld(t, l)
 }
 
-// While workers have many samples in hand, there are slots for all of them: a consumer that waits does not get one of its own for every second of it.
+// While workers have many samples in hand, there are slots for all of them: a consumer
+// that waits does not get one of its own for every second of it.
 func TestRowsInHandLieInThePool(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 64)
@@ -155,7 +160,8 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 	}
 }
 
-// A loader that begins again writes into the same memory, with the same workers, as many as are asked for by the name of the step.
+// A loader that begins again writes into the same memory, with the same workers, as
+// many as are asked for by the name of the step.
 func TestRowsBeginAgain(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 20)

@@ -42,7 +42,8 @@ func (*hangs) Do(_ context.Context, in hangsIn) (hangsOut, error) {
 	return hangsOut{true}, nil
 }
 
-// A run that stands still warns once, with the stage, the sample, and what to do; one whose consumer does not ask does not warn.
+// A run that stands still warns once, with the stage, the sample, and what to do; one
+// whose consumer does not ask does not warn.
 func TestStallsAreTold(t *testing.T) {
 	leak.Check(t)
 	if err := registerHangs(); err != nil {

@@ -44,7 +44,8 @@ func TestStateJSONIsPinned(t *testing.T) {
 	}
 }
 
-// What a batch brings is what encoding/json writes of the same record, but for what was lost.
+// What a batch brings is what encoding/json writes of the same record, but for what was
+// lost.
 func TestPlacesAreWrittenAsTheRecordIs(t *testing.T) {
 	numbers := rapid.SliceOfN(rapid.Int64(), 0, 3)
 	ranges := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int64 { return [2]int64{rapid.Int64().Draw(t, "from"), rapid.Int64().Draw(t, "to")} }), 0, 3)
@@ -167,7 +168,8 @@ func FuzzStateFits(f *testing.F) {
 	})
 }
 
-// Version 1 of the order algorithm had the same orders, but all outputs of a sample drew what it did.
+// Version 1 of the order algorithm had the same orders, but all outputs of a sample
+// drew what it did.
 func TestRecordsOfOrderVersion1AreGoneOnWith(t *testing.T) {
 	e := run100()
 	old := e.Begin

@@ -12,7 +12,8 @@ import (
 	"headrace/pipe"
 )
 
-// With steps_per_epoch every epoch has the first batches that it would have had without, and a run that is resumed anywhere has the same.
+// With steps_per_epoch every epoch has the first batches that it would have had
+// without, and a run that is resumed anywhere has the same.
 func TestStepsPerEpoch(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 23)
@@ -65,7 +66,8 @@ func TestStepsPerEpoch(t *testing.T) {
 	}
 }
 
-// What could make ranks yield different numbers of batches is allowed, and they yield equal numbers; the rank that has too little says so.
+// What could make ranks yield different numbers of batches is allowed, and they yield
+// equal numbers; the rank that has too little says so.
 func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 40)
@@ -118,7 +120,8 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 	}
 }
 
-// What remains of an epoch that was cut is finished, for whoever has come to the next one; ranks that are not there yet are.
+// What remains of an epoch that was cut is finished, for whoever has come to the next
+// one; ranks that are not there yet are.
 func TestStepsPerEpochUnderAnotherWorldSize(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 40)

@@ -18,7 +18,8 @@ import (
 	"headrace/stats"
 )
 
-// traced reads a trace: by stage, the keys of the samples that were worked on there; and how many batches were handed over.
+// traced reads a trace: by stage, the keys of the samples that were worked on there;
+// and how many batches were handed over.
 func traced(t *testing.T, file []byte) (keys map[string][]string, batches int) {
 	t.Helper()
 	var all []struct {
@@ -43,7 +44,8 @@ func traced(t *testing.T, file []byte) (keys map[string][]string, batches int) {
 	return keys, batches
 }
 
-// A trace has every sample by its name wherever it was worked on, and every batch; also across runs, and where it is begun in the middle.
+// A trace has every sample by its name wherever it was worked on, and every batch; also
+// across runs, and where it is begun in the middle.
 func TestTraceNamesEverySample(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 12)
@@ -103,7 +105,8 @@ func TestTraceNamesEverySample(t *testing.T) {
 	}
 }
 
-// Closing the loader ends a trace, and the file is whole. A writer that fails is the trace's failure alone.
+// Closing the loader ends a trace, and the file is whole. A writer that fails is the
+// trace's failure alone.
 func TestTraceEndsWithTheLoader(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)
@@ -154,7 +157,8 @@ func BenchmarkTracedSpan(b *testing.B) {
 	}
 }
 
-// A trace that nobody has stopped is an error of whoever ends the loader, and of nobody else.
+// A trace that nobody has stopped is an error of whoever ends the loader, and of nobody
+// else.
 func TestTraceOfAFullDiskIsSaidByClose(t *testing.T) {
 	leak.Check(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

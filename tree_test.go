@@ -12,13 +12,15 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
 )
 
-// grove is two folders of photographs, read in two ways, and what a plain loop makes of them.
+// grove is two folders of photographs, read in two ways, and what a plain loop makes of
+// them.
 type grove struct {
 	t     *testing.T
 	paths [2][]string
@@ -35,7 +37,8 @@ func newGrove(t *testing.T, counts ...int) *grove {
 
 func (g *grove) root(i int) string { return filepath.Dir(filepath.Dir(g.paths[i][0])) }
 
-// recipe merges the folders, the first in a random order, and has other steps for each class.
+// recipe merges the folders, the first in a random order, and has other steps for each
+// class.
 func (g *grove) recipe(merge, rest string) recipe.Recipe {
 	return parseRecipe(g.t, `{"merge":{"of":[
 			[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"first"},{"shuffle":{"seed":3}},"decode_image",{"random_resized_crop":{"size":16}}],
@@ -44,7 +47,8 @@ func (g *grove) recipe(merge, rest string) recipe.Recipe {
 		{"center_crop":{"size":16}},%s`, g.root(0), g.root(1), merge, rest)
 }
 
-// samples is what one folder gives in an epoch, in its order, as the rank of a world of this size reads it.
+// samples is what one folder gives in an epoch, in its order, as the rank of a world of
+// this size reads it.
 func (g *grove) samples(i, epoch, rank, world int) (all []row) {
 	g.t.Helper()
 	n := int64(len(g.paths[i]))
@@ -102,7 +106,8 @@ func (g *grove) pixels(path string, key order.Key, steps []media.Step) string {
 	return string(pixels)
 }
 
-// inTurns takes from each list in turn, until one has nothing for its turn, or until all have ended.
+// inTurns takes from each list in turn, until one has nothing for its turn, or until
+// all have ended.
 func inTurns(lists [2][]row, shortest bool) (all []row) {
 	for turn := 0; len(lists[0])+len(lists[1]) > 0; turn++ {
 		list := &lists[turn%2]
@@ -141,7 +146,8 @@ func TestTreesAreThoseOfASequentialLoop(t *testing.T) {
 	}
 }
 
-// All ranks take the same turns, so that together they have every sample, and as many batches.
+// All ranks take the same turns, so that together they have every sample, and as many
+// batches.
 func TestRanksShareTrees(t *testing.T) {
 	leak.Check(t)
 	g := newGrove(t, 21, 10)
@@ -186,7 +192,7 @@ func cutAnywhere(t *testing.T, r recipe.Recipe, c Config) {
 	var states []State
 	var want [][]row
 	stream(t, r, c, nil, func(b *Batch, l *Loader) { states, want = append(states, l.State()), append(want, rows(t, b)) })
-	for i := range states {
+	for i := 0; i < len(states); i += tier.Cases(3, 1) {
 		k := i + 1
 		last := stream(t, r, c, &states[i], func(b *Batch, l *Loader) {
 			if k >= len(want) {
@@ -223,7 +229,7 @@ func TestTreesInAnyOrderGiveEverySampleOnce(t *testing.T) {
 	for _, merge := range []string{"", `,"order":"arrival"`, `,"weights":[2,1]`} {
 		for _, kind := range []Order{InputOrder, CompletionOrder} {
 			r := g.recipe(merge, `{"batch":{"size":4}}`)
-			for cut := range 14 {
+			for cut := 0; cut < 14; cut += tier.Cases(4, 1) {
 				c := Config{Epochs: new(2), Order: kind, Workers: new(4)}
 				var keys []string
 				l := openLoader(t, r, c, Options{})

@@ -8,7 +8,8 @@ import (
 	"headrace/internal/phototest"
 )
 
-// What the loader says that its consumer has waited is what a stopwatch of the consumer says, and what it does after a break belongs to no loop.
+// What the loader says that its consumer has waited is what a stopwatch of the consumer
+// says, and what it does after a break belongs to no loop.
 func TestAStopwatchAgrees(t *testing.T) {
 	l, err := Open(t.Context(), augmented(t, phototest.Folder(t, 64), `{"size":4}`), Config{Epochs: new(2)}, Options{})
 	if err != nil {

@@ -21,7 +21,8 @@ type panicking struct{ context.Context }
 
 func (panicking) Value(any) any { panic("here") }
 
-// A panic is the failure of one sample: it names that, and what the sample held is given back, or the others would wait for it for ever.
+// A panic is the failure of one sample: it names that, and what the sample held is
+// given back, or the others would wait for it for ever.
 func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
 	var w ops.Env
@@ -64,7 +65,8 @@ func TestAgesFollowTheOrderOfARun(t *testing.T) {
 	}
 }
 
-// A picture that is enlarged before it is cut takes more than its file and its result say.
+// A picture that is enlarged before it is cut takes more than its file and its result
+// say.
 func TestPicturesOnTheWayAreReserved(t *testing.T) {
 	root := phototest.Folder(t, 4)
 	const steps = `{"files":{"pattern":%q,"root":"/"}},"decode_image",{"resize":{"size":1000}},

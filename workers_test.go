@@ -15,7 +15,8 @@ import (
 	"headrace/pipe"
 )
 
-// Batches and states are those of a loop over the files, whenever the numbers of workers change, over epochs and after each resume.
+// Batches and states are those of a loop over the files, whenever the numbers of
+// workers change, over epochs and after each resume.
 func TestSetWorkersChangesNoBatch(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 23)

@@ -64,7 +64,8 @@ type Arena struct {
 	changed   chan struct{} // closed when reservers should look again
 }
 
-// New returns an arena whose pool is not made yet. It fails where the options make no sense, and where the budget has no room for one slot.
+// New returns an arena whose pool is not made yet. It fails where the options make no
+// sense, and where the budget has no room for one slot.
 func New(o Options) (*Arena, error) {
 	switch {
 	case o.Slots < 1 || o.Slots > math.MaxInt32:
@@ -110,7 +111,8 @@ func (a *Arena) setAside() error {
 
 func (a *Arena) poolBytes() int64 { return int64(a.slots) * Stride(a.slotBytes) }
 
-// SetWaiting tells whether the consumer waits and has nothing left to read. Handing it a batch, by Send or Take, ends its waiting.
+// SetWaiting tells whether the consumer waits and has nothing left to read. Handing it
+// a batch, by Send or Take, ends its waiting.
 func (a *Arena) SetWaiting(waiting bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,8 +129,9 @@ func (a *Arena) Waiting() bool {
 	return a.waiting
 }
 
-// Release takes back a slot that was sent to the consumer. The names come from another process, so any pair of numbers is fine: an error that
-// wraps [ErrNotLeased] is returned where they name no slot that it holds.
+// Release takes back a slot that was sent to the consumer. The names come from another
+// process, so any pair of numbers is fine: an error that wraps [ErrNotLeased] is
+// returned where they name no slot that it holds.
 func (a *Arena) Release(segment, index uint32) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,8 +149,10 @@ func (a *Arena) notLeased(segment, index uint32) error {
 	return fmt.Errorf("arena: slot %d of segment %d: %w", index, segment, ErrNotLeased)
 }
 
-// Close ends the arena: waiting reservers return ErrClosed, whatever fills, is sealed or leased is dropped, and the segments go. The consumer's own
-// mappings stay valid. A segment with taken or abandoned slots goes when the last of them is given back. Those who fill slots must have stopped.
+// Close ends the arena: waiting reservers return ErrClosed, whatever fills, is sealed
+// or leased is dropped, and the segments go. The consumer's own mappings stay valid. A
+// segment with taken or abandoned slots goes when the last of them is given back. Those
+// who fill slots must have stopped.
 func (a *Arena) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -202,7 +207,8 @@ func (a *Arena) wake() {
 	}
 }
 
-// recycle makes a slot free that has come back from wherever it was. Its segment goes where nothing needs it any more.
+// recycle makes a slot free that has come back from wherever it was. Its segment goes
+// where nothing needs it any more.
 func (a *Arena) recycle(c *cell) error {
 	err := c.checkCanary("given back")
 	if !a.closed || c.state != leased { // after Close, what the consumer holds stays as it is in the consumer's own mapping
@@ -223,7 +229,8 @@ func (a *Arena) recycle(c *cell) error {
 	return err
 }
 
-// unmapUnused lets go of a segment that has no use any more: an unpooled one with its slot, the pool's with the arena.
+// unmapUnused lets go of a segment that has no use any more: an unpooled one with its
+// slot, the pool's with the arena.
 func (a *Arena) unmapUnused(s *segment) {
 	if s.pooled && !a.closed {
 		return

@@ -58,8 +58,9 @@ func TestReserveSeesThatTheConsumerWaits(t *testing.T) {
 	})
 }
 
-// Batches that are apart are waited for while they are made, however long that takes. Those that the consumer holds make room for others, as far as it may hold them, and as
-// many are in the making as before.
+// Batches that are apart are waited for while they are made, however long that takes.
+// Those that the consumer holds make room for others, as far as it may hold them, and
+// as many are in the making as before.
 func TestBatchesThatAreApart(t *testing.T) {
 	leaveNothing(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -270,8 +271,9 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A pool that is larger than needed is used only as far as needed.
-// The bytes of slots that have grown count in the budget and against what the consumer may hold, whatever is left there, and come back with the slot.
+// A pool that is larger than needed is used only as far as needed. The bytes of slots
+// that have grown count in the budget and against what the consumer may hold, whatever
+// is left there, and come back with the slot.
 func TestGrownSlotsAreCounted(t *testing.T) {
 	leaveNothing(t)
 	b := budget.New(2 * Stride(100))
@@ -341,7 +343,8 @@ func TestFreedLastReservedFirst(t *testing.T) {
 	}
 }
 
-// Many fill, one consumes through a mapping of its own, all of them at random; the race detector watches.
+// Many fill, one consumes through a mapping of its own, all of them at random; the race
+// detector watches.
 func TestConcurrentWorkers(t *testing.T) {
 	leaveNothing(t)
 	m := mirror{segments: map[uint32]mirrored{}}
@@ -407,7 +410,8 @@ func produce(t *testing.T, a *Arena, worker int, ready chan<- *Slot, stuck chan<
 	}
 }
 
-// consumeAll holds batches, at times more than it may, and waits for the next one meanwhile.
+// consumeAll holds batches, at times more than it may, and waits for the next one
+// meanwhile.
 func consumeAll(t *testing.T, a *Arena, m *mirror, ready <-chan *Slot, stuck <-chan struct{}) {
 	var held []*Slot
 	letGo := func(keep int) {

@@ -5,7 +5,8 @@ import "testing"
 // The sizes are those of 32 pictures of 224 × 224 pixels.
 const benchmarkBytes = 32*224*224*3 + 512
 
-// BenchmarkCycle is a slot's whole life, its bytes untouched: what the arena itself costs a batch.
+// BenchmarkCycle is a slot's whole life, its bytes untouched: what the arena itself
+// costs a batch.
 func BenchmarkCycle(b *testing.B) {
 	a := open(b, Options{Slots: 5, SlotBytes: benchmarkBytes})
 	b.ReportAllocs()
@@ -26,7 +27,8 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstTouch writes an unpooled slot: the segment is made, its pages are zeroed and mapped one by one, and given back.
+// BenchmarkFirstTouch writes an unpooled slot: the segment is made, its pages are
+// zeroed and mapped one by one, and given back.
 func BenchmarkFirstTouch(b *testing.B) {
 	a := open(b, Options{Slots: 1, SlotBytes: benchmarkBytes})
 	s := reserve(b, a)

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A consumer in another process maps the segment that it was sent, sees what was written here, and writes what is seen here. It cannot take the
-// memory away under us, and neither can its death, nor our closing take it away under it.
+// A consumer in another process maps the segment that it was sent, sees what was
+// written here, and writes what is seen here. It cannot take the memory away under us,
+// and neither can its death, nor our closing take it away under it.
 func TestAnotherProcess(t *testing.T) {
 	leaveNothing(t)
 	consumer := startConsumer(t)
@@ -47,7 +48,8 @@ func TestAnotherProcess(t *testing.T) {
 	consumer.kill()
 }
 
-// A consumer that is killed while it holds everything leaves nothing behind, and its death is nothing to our mappings.
+// A consumer that is killed while it holds everything leaves nothing behind, and its
+// death is nothing to our mappings.
 func TestKilledConsumer(t *testing.T) {
 	leaveNothing(t)
 	consumer := startConsumer(t)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrNotLeased is wrapped by the error of a release that names no slot the consumer holds.
+// ErrNotLeased is wrapped by the error of a release that names no slot the consumer
+// holds.
 var ErrNotLeased = errors.New("not leased to the consumer")
 
 // HeldError says that the consumer holds as much as it may and waits for more.
@@ -31,7 +32,8 @@ func (a *Arena) heldBytes() int64 { return int64(a.heldSlots())*int64(a.slotByte
 // ErrMemory is wrapped by every [RefusedError].
 var ErrMemory = errors.New("no shared memory")
 
-// RefusedError says that the system gave no memory, and what to do about it. It wraps ErrMemory and the system's error.
+// RefusedError says that the system gave no memory, and what to do about it. It wraps
+// ErrMemory and the system's error.
 type RefusedError struct {
 	Call   string // the system call that failed
 	Bytes  int64  // of the segment
@@ -49,7 +51,8 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() []error { return []error{ErrMemory, e.Err} }
 
-// StateError says that a slot is not in a state that allows what was asked of it: a mistake in the program.
+// StateError says that a slot is not in a state that allows what was asked of it: a
+// mistake in the program.
 type StateError struct {
 	Verb    string // what was asked
 	Segment uint32
@@ -61,7 +64,8 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("arena: cannot %s slot %d of segment %d: it is %s", e.Verb, e.Slot, e.Segment, e.State)
 }
 
-// CorruptError says that a slot was written where or when it must not be. Only builds with the tag headrace_debug look.
+// CorruptError says that a slot was written where or when it must not be. Only builds
+// with the tag headrace_debug look.
 type CorruptError struct {
 	Segment uint32
 	Slot    uint32

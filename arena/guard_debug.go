@@ -7,12 +7,14 @@ import "bytes"
 // Guarded reports whether canaries and poison are compiled in.
 const Guarded = true
 
-// guardBytes is the canary's length: a row written one vector register too far still hits it.
+// guardBytes is the canary's length: a row written one vector register too far still
+// hits it.
 const guardBytes = 64
 
 const (
 	canaryByte = 0xC5
-	// poisonByte is chosen to show: as float32 or bfloat16 it is near -6e-30 in every lane, as int64 a huge negative label.
+	// poisonByte is chosen to show: as float32 or bfloat16 it is near -6e-30 in every
+	// lane, as int64 a huge negative label.
 	poisonByte = 0x8F
 )
 
@@ -23,7 +25,8 @@ var (
 
 func (c *cell) setCanary() { copy(c.beyond, canary) }
 
-// checkCanary reports a write beyond the slot's end, and repairs the canary, so that each is reported once.
+// checkCanary reports a write beyond the slot's end, and repairs the canary, so that
+// each is reported once.
 func (c *cell) checkCanary(when string) error {
 	i := firstOther(c.beyond, canary)
 	if i < 0 {
@@ -40,7 +43,8 @@ func (c *cell) poison() {
 	}
 }
 
-// checkPoison reports a write after the slot was given back. A slot that was never used has no poison yet.
+// checkPoison reports a write after the slot was given back. A slot that was never used
+// has no poison yet.
 func (c *cell) checkPoison() error {
 	if c.serial == 0 {
 		return nil
@@ -57,7 +61,8 @@ func (c *cell) corrupt(offset int, when string) error {
 	return &CorruptError{Segment: c.segment.id, Slot: c.index, Offset: offset, When: when}
 }
 
-// firstOther is the index of the first byte of got that differs from want's; -1 where none does.
+// firstOther is the index of the first byte of got that differs from want's; -1 where
+// none does.
 func firstOther(got, want []byte) int {
 	if bytes.Equal(got, want[:len(got)]) {
 		return -1

@@ -8,7 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// helperVariable names the helper that the test binary, started once more, is to be instead of running tests.
+// helperVariable names the helper that the test binary, started once more, is to be
+// instead of running tests.
 const helperVariable = "HEADRACE_ARENA_TEST_HELPER"
 
 // helpers are the programs that tests run in another process.
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// leaveNothing fails the test where it ends with more segments or descriptors than it began with.
+// leaveNothing fails the test where it ends with more segments or descriptors than it
+// began with.
 func leaveNothing(t testing.TB) {
 	t.Helper()
 	segments, descriptors := Live(), openDescriptors(t)

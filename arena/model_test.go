@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model walks random histories of an arena beside a list of what every slot should be. Time is the bubble's, so that waiting has exact outcomes.
+// The model walks random histories of an arena beside a list of what every slot should
+// be. Time is the bubble's, so that waiting has exact outcomes.
 func TestModel(t *testing.T) {
 	leaveNothing(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -42,7 +43,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// withoutDeadline hides the test's deadline from rapid: it is in the world's time, and asking for it inside a bubble panics.
+// withoutDeadline hides the test's deadline from rapid: it is in the world's time, and
+// asking for it inside a bubble panics.
 type withoutDeadline struct{ testing.TB }
 
 type model struct {
@@ -232,7 +234,8 @@ func (m *model) anyLife(rt *rapid.T, likely ...state) *life {
 	return rapid.SampledFrom(some).Draw(rt, "slot")
 }
 
-// verb is an action that asks a slot for something and knows from which states it is allowed.
+// verb is an action that asks a slot for something and knows from which states it is
+// allowed.
 func (m *model) verb(name string, do func(*Slot) error, to state, from ...state) func(*rapid.T) {
 	return func(rt *rapid.T) {
 		l := m.anyLife(rt, from...)
@@ -359,7 +362,8 @@ func (m *model) setWaiting(rt *rapid.T) {
 	m.arena.SetWaiting(m.waiting)
 }
 
-// check compares the arena's numbers with the model's, and every slot in use with what was written into it.
+// check compares the arena's numbers with the model's, and every slot in use with what
+// was written into it.
 func (m *model) check(rt *rapid.T) {
 	if got, want := m.arena.Stats(), m.stats(); got != want {
 		rt.Fatalf("Stats = %+v, want %+v", got, want)
@@ -398,7 +402,8 @@ func (m *model) stats() Stats {
 	return s
 }
 
-// end kills the consumer: the arena is closed whatever is under way, and only calls that nobody can stop and this process's own batches keep memory.
+// end kills the consumer: the arena is closed whatever is under way, and only calls
+// that nobody can stop and this process's own batches keep memory.
 func (m *model) end(rt *rapid.T) {
 	if err := m.arena.Close(); err != nil {
 		rt.Fatal(err)

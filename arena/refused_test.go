@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits hold for a process and cannot always be raised again, so each test of one is a process of its own.
+// Limits hold for a process and cannot always be raised again, so each test of one is a
+// process of its own.
 func TestMemoryRefused(t *testing.T) {
 	for _, name := range []string{"descriptors", "filesize", "addresses"} {
 		t.Run(name, func(t *testing.T) {
@@ -39,8 +40,9 @@ func refuseAddresses() error {
 	return refuse(Options{Slots: 1, SlotBytes: 256 << 20}, unix.RLIMIT_AS, used+128<<20, unix.ENOMEM, "ulimit -v")
 }
 
-// refuse lowers a limit below what a segment needs, and expects an error that says so and leaves nothing; with the limit raised again the same arena
-// works. It does so for the pool, and for the unpooled slot after it.
+// refuse lowers a limit below what a segment needs, and expects an error that says so
+// and leaves nothing; with the limit raised again the same arena works. It does so for
+// the pool, and for the unpooled slot after it.
 func refuse(o Options, resource int, limit uint64, want error, remedy string) error {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(resource, &before); err != nil {

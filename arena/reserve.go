@@ -6,12 +6,15 @@ import (
 	"time"
 )
 
-// patience is how long Reserve waits for batches in the making, with no slot moving, before it takes an unpooled slot although they may still be
-// finished: long beside any batch of pictures, short beside a person's wondering.
+// patience is how long Reserve waits for batches in the making, with no slot moving,
+// before it takes an unpooled slot although they may still be finished: long beside any
+// batch of pictures, short beside a person's wondering.
 const patience = time.Second
 
-// Reserve returns a free slot to be filled, and waits for one where there is none. Its bytes are whatever was there before. Where the consumer
-// waits while it holds all that could become free, the slot is an unpooled one, or the error a [HeldError], for as long as that holds true.
+// Reserve returns a free slot to be filled, and waits for one where there is none. Its
+// bytes are whatever was there before. Where the consumer waits while it holds all that
+// could become free, the slot is an unpooled one, or the error a [HeldError], for as
+// long as that holds true.
 func (a *Arena) Reserve(ctx context.Context) (*Slot, error) {
 	impatient := false
 	for {
@@ -67,14 +70,19 @@ const (
 	tooManyHeld                // and may not hold more
 )
 
-// kept is how many slots of the pool are for batches that the consumer holds: while it asks for the next it has the last.
+// kept is how many slots of the pool are for batches that the consumer holds: while it
+// asks for the next it has the last.
 const kept = 2
 
-// outlook decides whether to wait. While the consumer does not wait, or a sealed slot is on its way to it, slots will come back. When it waits,
-// what could still reach it are the batches in the making. One may depend on the slot asked for: samples were lost, and its missing rows come
-// from the next batch. With two or more that is so only if the next lost as much, so they get some time first: without it, a run whose
-// consumer always waits would take unpooled slots, which cost page faults each, for as many batches as it has workers. Batches that are apart
-// depend on no other slot, and arrive when they are finished: for those that the consumer holds there may be others, for those in the making not.
+// outlook decides whether to wait. While the consumer does not wait, or a sealed slot
+// is on its way to it, slots will come back. When it waits, what could still reach it
+// are the batches in the making. One may depend on the slot asked for: samples were
+// lost, and its missing rows come from the next batch. With two or more that is so only
+// if the next lost as much, so they get some time first: without it, a run whose
+// consumer always waits would take unpooled slots, which cost page faults each, for as
+// many batches as it has workers. Batches that are apart depend on no other slot, and
+// arrive when they are finished: for those that the consumer holds there may be others,
+// for those in the making not.
 func (a *Arena) outlook(impatient bool) outlook {
 	making := a.count[filling]
 	fits := a.heldBytes()+int64(making+1)*int64(a.slotBytes) <= a.holdLimit
@@ -96,13 +104,15 @@ func (a *Arena) outlook(impatient bool) outlook {
 	case a.apart:
 		return noneToCome
 	case making == 0, making == 1 && fits, impatient:
-		// Past the limit by the batches in the making at most: to refuse them a slot would be to fail while one may be about to arrive.
+		// Past the limit by the batches in the making at most: to refuse them a slot
+		// would be to fail while one may be about to arrive.
 		return noneToCome
 	}
 	return perhaps
 }
 
-// await returns when a reserver should look again, and whether it has run out of patience.
+// await returns when a reserver should look again, and whether it has run out of
+// patience.
 func await(ctx context.Context, changed <-chan struct{}, o outlook) (impatient bool) {
 	var enough <-chan time.Time
 	if o == perhaps {
@@ -119,7 +129,8 @@ func await(ctx context.Context, changed <-chan struct{}, o outlook) (impatient b
 	return false
 }
 
-// reservePooled takes the slot that was freed last: its pages are there already, and perhaps in the cache.
+// reservePooled takes the slot that was freed last: its pages are there already, and
+// perhaps in the cache.
 func (a *Arena) reservePooled() (*Slot, error) {
 	last := len(a.free) - 1
 	c := a.free[last]
@@ -132,7 +143,8 @@ func (a *Arena) reservePooled() (*Slot, error) {
 	return a.handle(c), nil
 }
 
-// expect counts an unpooled slot before it exists, so that no second one is made for the same reason meanwhile.
+// expect counts an unpooled slot before it exists, so that no second one is made for
+// the same reason meanwhile.
 func (a *Arena) expect() {
 	a.count[filling]++
 	a.unpooled++
@@ -180,8 +192,8 @@ func (a *Arena) openPool() error {
 	return nil
 }
 
-// openSegment makes a segment and announces it. The descriptor is not kept: the mapping needs none, and a consumer may hold more batches than a
-// process may have descriptors.
+// openSegment makes a segment and announces it. The descriptor is not kept: the mapping
+// needs none, and a consumer may hold more batches than a process may have descriptors.
 func (a *Arena) openSegment(pooled bool, slots, slotBytes int) (*segment, error) {
 	id, name := a.nextID(), "headrace-batch"
 	if pooled {

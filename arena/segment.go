@@ -40,7 +40,8 @@ func (c *cell) home() *cell {
 	return c
 }
 
-// charge counts the bytes of a slot that has grown. Its lane has nobody who could be waited for, so this does not wait.
+// charge counts the bytes of a slot that has grown. Its lane has nobody who could be
+// waited for, so this does not wait.
 func (c *cell) charge(a *Arena) {
 	if a.lane == nil {
 		return
@@ -52,12 +53,15 @@ func (c *cell) charge(a *Arena) {
 // live counts the segments of this process.
 var live atomic.Int64
 
-// Live is the number of segments that are mapped in this process, over all arenas: what tests compare before and after.
+// Live is the number of segments that are mapped in this process, over all arenas: what
+// tests compare before and after.
 func Live() int { return int(live.Load()) }
 
 var pageSize = int64(os.Getpagesize())
 
-// Stride is the distance of slots of so many bytes, which is what one takes of a budget: whole pages, so that no two processes ever write the same page, and every slot is aligned for any use.
+// Stride is the distance of slots of so many bytes, which is what one takes of a
+// budget: whole pages, so that no two processes ever write the same page, and every
+// slot is aligned for any use.
 func Stride(slotBytes int) int64 {
 	n := int64(slotBytes) + guardBytes
 	return (n + pageSize - 1) / pageSize * pageSize

@@ -7,9 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is all that the package knows of its operating system. Elsewhere an unlinked shm_open would take memfd_create's place.
+// This file is all that the package knows of its operating system. Elsewhere an
+// unlinked shm_open would take memfd_create's place.
 
-// mapShared makes shared memory of that size, zeroed, maps it, and returns its descriptor too.
+// mapShared makes shared memory of that size, zeroed, maps it, and returns its
+// descriptor too.
 func mapShared(name string, size int64) (memory []byte, fd int, err error) {
 	if fd, err = createMemfd(name); err != nil {
 		return nil, -1, refused("memfd_create", size, err)
@@ -21,7 +23,8 @@ func mapShared(name string, size int64) (memory []byte, fd int, err error) {
 	return memory, fd, nil
 }
 
-// createMemfd asks for the seal against execution too, which kernels before 6.3 do not know.
+// createMemfd asks for the seal against execution too, which kernels before 6.3 do not
+// know.
 func createMemfd(name string) (int, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {

@@ -23,8 +23,9 @@ func (s state) String() string {
 	return [...]string{"free", "filling", "sealed", "taken", "leased", "abandoned", "lent"}[s]
 }
 
-// Slot is one life of a slot, from Reserve to where it is given away. Methods that the life does not allow change nothing and return a
-// [StateError]; so do those of a life that has ended.
+// Slot is one life of a slot, from Reserve to where it is given away. Methods that the
+// life does not allow change nothing and return a [StateError]; so do those of a life
+// that has ended.
 type Slot struct {
 	arena  *Arena
 	cell   *cell
@@ -36,7 +37,8 @@ func (a *Arena) handle(c *cell) *Slot {
 	return &Slot{arena: a, cell: c, serial: c.serial, bytes: c.bytes}
 }
 
-// Bytes is the slot's memory, of Options.SlotBytes, or of what Grow was told; nil after Send, Drop and Abandon.
+// Bytes is the slot's memory, of Options.SlotBytes, or of what Grow was told; nil after
+// Send, Drop and Abandon.
 func (s *Slot) Bytes() []byte { return s.bytes }
 
 // Segment is the ID of the segment in which the slot lies.
@@ -45,15 +47,18 @@ func (s *Slot) Segment() uint32 { return s.cell.segment.id }
 // Index is the number of the slot in its segment.
 func (s *Slot) Index() uint32 { return s.cell.index }
 
-// Pooled reports whether the slot is one of the pool, or stands in the place of one. The others exist because the consumer holds so many.
+// Pooled reports whether the slot is one of the pool, or stands in the place of one.
+// The others exist because the consumer holds so many.
 func (s *Slot) Pooled() bool { return s.cell.home().segment.pooled }
 
 // Grown reports whether the slot has a segment of its own, because of [Slot.Grow].
 func (s *Slot) Grown() bool { return s.cell.place != nil }
 
-// Grow gives a filling slot memory of another size, in a segment of its own that goes with it: for a batch that does not fit. What was written before is left
-// behind. The place in the pool stays taken until the slot is given back, so there are no more batches than before, and nobody waits for one: what the
-// consumer may hold counts the bytes as they are, and the budget has them, however much it has left.
+// Grow gives a filling slot memory of another size, in a segment of its own that goes
+// with it: for a batch that does not fit. What was written before is left behind. The
+// place in the pool stays taken until the slot is given back, so there are no more
+// batches than before, and nobody waits for one: what the consumer may hold counts the
+// bytes as they are, and the budget has them, however much it has left.
 func (s *Slot) Grow(bytes int) error {
 	if bytes < 1 || int64(bytes) > math.MaxInt64/2 {
 		return fmt.Errorf("arena: a slot of %d bytes", bytes)
@@ -108,7 +113,8 @@ func (s *Slot) Seal() error {
 	return nil
 }
 
-// Send gives a sealed or taken slot to the consumer in another process. It comes back by [Arena.Release].
+// Send gives a sealed or taken slot to the consumer in another process. It comes back
+// by [Arena.Release].
 func (s *Slot) Send() error {
 	defer s.lock()()
 	if err := s.expect("send", sealed, taken); err != nil {
@@ -119,8 +125,8 @@ func (s *Slot) Send() error {
 	return nil
 }
 
-// Take gives a sealed slot to a consumer in this process, who gives it back by Drop, or passes it on by Send. Its memory stays until then, also
-// when the arena is closed.
+// Take gives a sealed slot to a consumer in this process, who gives it back by Drop, or
+// passes it on by Send. Its memory stays until then, also when the arena is closed.
 func (s *Slot) Take() error {
 	defer s.lock()()
 	if err := s.expect("take", sealed); err != nil {
@@ -140,9 +146,10 @@ func (s *Slot) Drop() error {
 	return s.arena.recycle(s.cell)
 }
 
-// Abandon gives up a filling slot that a call still writes and nobody can stop. The slot stays out of use until returned is called, from
-// wherever that call ends. Where several calls are under way, each is abandoned. A slot that may not be abandoned is left alone; returned does
-// nothing then.
+// Abandon gives up a filling slot that a call still writes and nobody can stop. The
+// slot stays out of use until returned is called, from wherever that call ends. Where
+// several calls are under way, each is abandoned. A slot that may not be abandoned is
+// left alone; returned does nothing then.
 func (s *Slot) Abandon() (returned func(), err error) {
 	defer s.lock()()
 	if err := s.expect("abandon", filling, abandoned); err != nil {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prepares what the contestants need, as far as it is missing: the pictures, our programs, the other loaders.
+# Prepares what the contestants need, as far as it is missing: the pictures, our
+# programs, the other loaders.
 #
 #   BED=FOLDER bench/bed.sh      (default: build/bed; about 8 GB, most of it PyTorch, of which uv keeps one copy, and TensorFlow)
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# What `make bench` runs, in this order: rates, start, memory, formats, engine, hand-over, io, packing, training, transforms, budget, pixels; then charts and tables of docs/performance.md.
-# Results lie in bench/results. It takes about 25 minutes on two quiet cores, besides preparing the bed. One part that fails does not
-# keep the others from running.
+# What `make bench` runs, in this order: rates, start, memory, formats, engine,
+# hand-over, io, packing, training, transforms, budget, pixels; then charts and tables
+# of docs/performance.md. Results lie in bench/results. It takes about 25 minutes on two
+# quiet cores, besides preparing the bed. One part that fails does not keep the others
+# from running.
 #
 #   BED=FOLDER bench/bench.sh [part...]      (default: all parts)
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"

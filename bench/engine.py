@@ -35,7 +35,8 @@ OWN = {
     "headrace, input order, 4 workers, buffers of 2": ["-workers", "4", "-ordered"],
     "headrace, completion order, then batches of 32": [*AHEAD, "-batch", "32"],
 }
-# The others: environment of the bed, and for each way of an engine how many items it is asked for.
+# The others: environment of the bed, and for each way of an engine how many items it is
+# asked for.
 PEERS = {
     "python": ("venv-spdl", {"chain": 8_000_000}),
     "spdl": ("venv-spdl", {"one_by_one": 3_000, "four": 3_000, "input_order": 3_000, "chunks": 1_000_000}),

@@ -73,7 +73,8 @@ def measure(batches, job: Job, every: int) -> dict:
         if count == every:
             warm = (now, images, cpu_seconds())
         elif count % every == 0:
-            # Read while the workers live: what they used is lost to us once they are gone.
+            # Read while the workers live: what they used is lost to us once they are
+            # gone.
             last = (now, images, cpu_seconds())
     if warm is None or last is None or not looked_at:
         raise SystemExit(f"{count} batches are too few to measure")

@@ -69,7 +69,8 @@ TORCH = Contestant("torch, torchvision", "venv-torch", "torch", CORES)
 TORCH_PILLOW = Contestant("torch, Pillow", "venv-torch", "torch_pil", CORES)
 GRAIN = Contestant("grain, quick ops", "venv-grain", "grain", 2 * CORES)
 TF = Contestant("tf.data, fused", "venv-tf", "tf", CORES)
-# With the user's own function. Python's threads wait for the one that has the lock, so one more than cores keeps these busy.
+# With the user's own function. Python's threads wait for the one that has the lock, so
+# one more than cores keeps these busy.
 OWN_FUNCTION = (
     Contestant("limit, function alone", "tree", "alone_function", CORES),
     Contestant("headrace, processes", "tree", "headrace_function", CORES, mode="process"),

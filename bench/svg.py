@@ -30,7 +30,8 @@ class Drawing:
     def __init__(self, width: int, height: int, title: str) -> None:
         self.width, self.height = width, height
         self.title, self.parts = title, [f"<title>{html.escape(title)}</title>", f"<style>{STYLE}</style>"]
-        # A page may be dark where the reader's system is light: so a drawing brings its own ground.
+        # A page may be dark where the reader's system is light: so a drawing brings its
+        # own ground.
         self.parts.append(f'<rect width="{width}" height="{height}" rx="10" class="page"/>')
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:

@@ -9,7 +9,8 @@ import (
 // ErrTooSmall is what Reserve's refusals wrap.
 var ErrTooSmall = errors.New("budget: too small")
 
-// Purpose names what bytes are held for, in statistics and errors: "read", "batch". Purposes are few, and fixed in the program's text.
+// Purpose names what bytes are held for, in statistics and errors: "read", "batch".
+// Purposes are few, and fixed in the program's text.
 type Purpose string
 
 // Budget is a number of bytes that its users share. Make one with [New].
@@ -28,7 +29,8 @@ type Budget struct {
 	lanes    []*Lane
 }
 
-// New returns a budget of limit bytes. One without a positive limit admits the oldest item alone.
+// New returns a budget of limit bytes. One without a positive limit admits the oldest
+// item alone.
 func New(limit int64) *Budget {
 	b := &Budget{limit: max(0, limit)}
 	b.first = b.Lane()
@@ -49,7 +51,8 @@ func (b *Budget) charge(purpose int, n int64) {
 	p.Peak = max(p.Peak, p.Used)
 }
 
-// purpose finds the purpose's place in the statistics. A list, because there are half a dozen and a map would cost more.
+// purpose finds the purpose's place in the statistics. A list, because there are half a
+// dozen and a map would cost more.
 func (b *Budget) purpose(name Purpose) int {
 	for i := range b.purposes {
 		if b.purposes[i].Purpose == name {

@@ -39,7 +39,8 @@ func TestNoAllocationPerGrant(t *testing.T) {
 	wantEmpty(t, b)
 }
 
-// A small request does not overtake an older, larger one, although it would fit; so the larger one is not starved.
+// A small request does not overtake an older, larger one, although it would fit; so the
+// larger one is not starved.
 func TestNobodyOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100)
@@ -73,7 +74,8 @@ func TestNobodyOvertakes(t *testing.T) {
 	})
 }
 
-// The oldest item is admitted whatever it asks for, also for more than it has; the next one waits for it.
+// The oldest item is admitted whatever it asks for, also for more than it has; the next
+// one waits for it.
 func TestOldestIsAlwaysAdmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(10)
@@ -134,7 +136,8 @@ func TestCancelledHeadLetsOthersIn(t *testing.T) {
 	})
 }
 
-// A waiter that is cancelled, and admitted before it could take itself out, does not keep what it was given.
+// A waiter that is cancelled, and admitted before it could take itself out, does not
+// keep what it was given.
 func TestAdmittedAfterCancellation(t *testing.T) {
 	for range 20 {
 		b := New(10)
@@ -160,7 +163,8 @@ func TestAdmittedAfterCancellation(t *testing.T) {
 	}
 }
 
-// Items that each hold several grants, far more than fit, in stages that pass them on in order: everyone comes through.
+// Items that each hold several grants, far more than fit, in stages that pass them on
+// in order: everyone comes through.
 func TestTooSmallForAnyoneIsNoDeadlock(t *testing.T) {
 	b := New(1)
 	var next sync.Mutex
@@ -188,7 +192,8 @@ func TestTooSmallForAnyoneIsNoDeadlock(t *testing.T) {
 	wantEmpty(t, b)
 }
 
-// Admission and cancellation meet at any moment; nothing is left behind, and the limit holds for all but the oldest.
+// Admission and cancellation meet at any moment; nothing is left behind, and the limit
+// holds for all but the oldest.
 func TestCancellationRaces(t *testing.T) {
 	b := New(100)
 	var workers sync.WaitGroup

@@ -9,9 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Runs in miniature, with budgets of next to nothing: several sources read ahead and wait in short queues for the turns of a merge, behind it buckets
-// hold samples until they have enough of a kind, and a slow consumer takes them. Every run must come to its end (a run that stands still is an error of
-// the bubble), with no more bytes in use than the limit, the largest item of every lane, and what the buckets held.
+// Runs in miniature, with budgets of next to nothing: several sources read ahead and
+// wait in short queues for the turns of a merge, behind it buckets hold samples until
+// they have enough of a kind, and a slow consumer takes them. Every run must come to
+// its end (a run that stands still is an error of the bubble), with no more bytes in
+// use than the limit, the largest item of every lane, and what the buckets held.
 func TestRunsWithNextToNothingComeToTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(withoutDeadline{t}, func(rt *rapid.T) {
@@ -90,15 +92,17 @@ func (f *flow) run(rt *rapid.T, t *testing.T) {
 		f.consume(buckets[kind], kind)
 	}
 	wantEmpty(rt, f.budget)
-	// An item is the oldest until an older one comes, which is then admitted as well. So where they come in the opposite
-	// order, a lane has as many beyond the limit as there are on their way.
+	// An item is the oldest until an older one comes, which is then admitted as well.
+	// So where they come in the opposite order, a lane has as many beyond the limit as
+	// there are on their way.
 	s := f.budget.Stats()
 	if most := f.limit + int64(len(f.counts)*f.workers)*2*largest + f.mostParked; s.Peak > most {
 		rt.Fatalf("%d bytes at once: limit %d, %d parked at most", s.Peak, f.limit, f.mostParked)
 	}
 }
 
-// read has workers fetch the samples of a source. They are handed on in order, through a queue of few places.
+// read has workers fetch the samples of a source. They are handed on in order, through
+// a queue of few places.
 func (f *flow) read(t *testing.T, lane *Lane, source, n int) chan chan *held {
 	line := make(chan chan *held, f.queue)
 	free := make(chan struct{}, f.workers)

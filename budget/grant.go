@@ -2,7 +2,8 @@ package budget
 
 import "fmt"
 
-// Grant is a number of bytes that an item may hold. Copies are the same grant. The zero Grant is one of nothing, already released.
+// Grant is a number of bytes that an item may hold. Copies are the same grant. The zero
+// Grant is one of nothing, already released.
 type Grant struct {
 	lane   *Lane
 	id     int
@@ -29,8 +30,9 @@ func (b *Budget) release(g Grant) {
 	}
 }
 
-// Park says that the item waits for others of its kind: in a bucket, until a batch is full. Its bytes still count, but it is no longer one for
-// which younger items wait, since it may be waiting for them. Parking again, or after the release, does nothing.
+// Park says that the item waits for others of its kind: in a bucket, until a batch is
+// full. Its bytes still count, but it is no longer one for which younger items wait,
+// since it may be waiting for them. Parking again, or after the release, does nothing.
 func (g Grant) Park() {
 	if g.lane == nil {
 		return
@@ -44,8 +46,10 @@ func (g Grant) Park() {
 	}
 }
 
-// Resize corrects the grant to n bytes, at once in either direction: who knows better holds the memory already, and to wait with it could be to
-// wait for oneself. What that overshoots is part of [Stats]. A released grant stays released. Resize panics where n is negative.
+// Resize corrects the grant to n bytes, at once in either direction: who knows better
+// holds the memory already, and to wait with it could be to wait for oneself. What that
+// overshoots is part of [Stats]. A released grant stays released. Resize panics where n
+// is negative.
 func (g Grant) Resize(n int64) {
 	if n < 0 {
 		panic(fmt.Sprintf("budget: grant resized to %d bytes", n))

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Lane is a line of items, those of one source: the oldest of every lane is always admitted. Items of different lanes are in no order, so that the item
-// for which a merge waits is never behind those that wait for the merge. [Budget.Lane] makes it.
+// Lane is a line of items, those of one source: the oldest of every lane is always
+// admitted. Items of different lanes are in no order, so that the item for which a
+// merge waits is never behind those that wait for the merge. [Budget.Lane] makes it.
 type Lane struct {
 	b       *Budget
 	holders holders
@@ -22,8 +23,13 @@ func (b *Budget) Lane() *Lane {
 	return l
 }
 
-// Acquire waits until n bytes are free or no older item of the lane holds or awaits any, and grants them to the item called order. An item may hold
-// several grants. Acquire fails only when ctx ends, and then leaves nothing behind. It panics where n is negative.
+// Limit is how many bytes all lanes have together.
+func (l *Lane) Limit() int64 { return l.b.limit }
+
+// Acquire waits until n bytes are free or no older item of the lane holds or awaits
+// any, and grants them to the item called order. An item may hold several grants.
+// Acquire fails only when ctx ends, and then leaves nothing behind. It panics where n
+// is negative.
 func (l *Lane) Acquire(ctx context.Context, order uint64, purpose Purpose, n int64) (Grant, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("budget: %d bytes acquired for %q", n, purpose))
@@ -64,7 +70,8 @@ func (l *Lane) await(ctx context.Context, w *waiter) (Grant, error) {
 	return Grant{}, context.Cause(ctx)
 }
 
-// leads tells whether no older item of the lane holds anything. A holder of the same order is the item itself.
+// leads tells whether no older item of the lane holds anything. A holder of the same
+// order is the item itself.
 func (l *Lane) leads(order uint64) bool {
 	oldest, held := l.holders.oldest()
 	return !held || order <= oldest
@@ -86,7 +93,8 @@ func (b *Budget) fits(n int64) bool { return n <= b.limit-b.used }
 
 func (b *Budget) othersWait(l *Lane) bool { return b.waiting > l.waiters.len() }
 
-// admit grants to whoever leads its lane, and then to the heads of the lanes as they came, up to the first that has to go on waiting.
+// admit grants to whoever leads its lane, and then to the heads of the lanes as they
+// came, up to the first that has to go on waiting.
 func (b *Budget) admit() {
 	for b.waiting > 0 {
 		l := b.next()

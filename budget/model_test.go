@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model walks random histories of a budget beside two plain lists. Every acquisition is a goroutine of the bubble, so that who waits and who does
-// not is exact.
+// The model walks random histories of a budget beside two plain lists. Every
+// acquisition is a goroutine of the bubble, so that who waits and who does not is
+// exact.
 func TestModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(withoutDeadline{t}, func(rt *rapid.T) {
@@ -35,7 +36,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// withoutDeadline hides the test's deadline from rapid: it is in the world's time, and asking for it inside a bubble panics.
+// withoutDeadline hides the test's deadline from rapid: it is in the world's time, and
+// asking for it inside a bubble panics.
 type withoutDeadline struct{ testing.TB }
 
 type model struct {
@@ -82,7 +84,8 @@ func (m *model) acquire(rt *rapid.T) {
 	m.admit()
 }
 
-// admit is the rule, in its plainest form: first whoever leads its lane, then the heads of the lanes as they came, while they fit.
+// admit is the rule, in its plainest form: first whoever leads its lane, then the heads
+// of the lanes as they came, while they fit.
 func (m *model) admit() {
 	for {
 		var heads []*request

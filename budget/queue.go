@@ -1,7 +1,9 @@
 package budget
 
-// Both sides of a budget ask for their oldest: holders, to know who must not wait, and waiters, to know who is next. Either is a binary heap
-// whose elements know their place, so that any of them can leave. container/heap would box every element: an allocation per grant.
+// Both sides of a budget ask for their oldest: holders, to know who must not wait, and
+// waiters, to know who is next. Either is a binary heap whose elements know their
+// place, so that any of them can leave. container/heap would box every element: an
+// allocation per grant.
 
 // nowhere is the place of what stands in no heap.
 const nowhere = -1
@@ -15,7 +17,8 @@ type holder struct {
 	at      int // place in the heap; nowhere where it is parked
 }
 
-// holders is a heap of grants. Their records stay where they are, under their id, and are used again.
+// holders is a heap of grants. Their records stay where they are, under their id, and
+// are used again.
 type holders struct {
 	records []holder
 	free    []int // ids of records that are in no use
@@ -102,7 +105,8 @@ func (w *waiters) oldest() *waiter {
 	return w.heap[0]
 }
 
-// olderThan reports whether someone waits whom a newcomer of that order must not overtake.
+// olderThan reports whether someone waits whom a newcomer of that order must not
+// overtake.
 func (w *waiters) olderThan(order uint64) bool {
 	return len(w.heap) > 0 && w.heap[0].order <= order
 }

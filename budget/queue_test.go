@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Both heaps know their oldest, whoever leaves from wherever. They are larger here than in histories of a whole budget.
+// Both heaps know their oldest, whoever leaves from wherever. They are larger here than
+// in histories of a whole budget.
 func TestHeaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var h holders

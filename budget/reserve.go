@@ -2,8 +2,10 @@ package budget
 
 import "fmt"
 
-// Reserve sets n bytes aside, without waiting, for memory that is held as long as the run: a pool. Where they do not fit beside what else is
-// reserved it refuses with an error that wraps ErrTooSmall; what items hold does not count, since it passes. Reservations should come first.
+// Reserve sets n bytes aside, without waiting, for memory that is held as long as the
+// run: a pool. Where they do not fit beside what else is reserved it refuses with an
+// error that wraps ErrTooSmall; what items hold does not count, since it passes.
+// Reservations should come first.
 func (b *Budget) Reserve(purpose Purpose, n int64) error {
 	if n < 0 {
 		panic(fmt.Sprintf("budget: %d bytes reserved for %q", n, purpose))

@@ -11,7 +11,8 @@ import (
 	"headrace/tensor"
 )
 
-// Memory that a worker asks for it gets when all that it sent was taken. So of what is large, one sample lies there.
+// Memory that a worker asks for it gets when all that it sent was taken. So of what is
+// large, one sample lies there.
 func TestAGeneratorOfLargeResultsHasRoomForOne(t *testing.T) {
 	var n notes
 	gives := sample.Schema{{Name: "x", Type: intType}, {Name: "image", Type: sample.TensorType(tensor.Float32, 300, 300)}}

@@ -11,7 +11,8 @@ import (
 	"headrace/tensor"
 )
 
-// BenchmarkCall measures a function that returns what it is given, and one that returns a copy, in two workers. A call's bytes are those that go in and those that come out.
+// BenchmarkCall measures a function that returns what it is given, and one that returns a
+// copy, in two workers. A call's bytes are those that go in and those that come out.
 func BenchmarkCall(b *testing.B) {
 	for _, function := range []string{"same", "fresh"} {
 		for _, size := range []int{1 << 10, 64 << 10, 5_000_000} {
@@ -60,7 +61,8 @@ func benchmark(b *testing.B, function string, size int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// BenchmarkFirst measures the time to the first 64 results of eight workers that import NumPy.
+// BenchmarkFirst measures the time to the first 64 results of eight workers that import
+// NumPy.
 func BenchmarkFirst(b *testing.B) {
 	for b.Loop() {
 		heap, err := extern.NewHeap()

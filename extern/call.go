@@ -24,8 +24,9 @@ const (
 	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
 )
 
-// Print returns a function that writes what workers say, a line each with the name of the stage, as a program shows it that has no log: all that was printed,
-// and of what was logged warnings and what is worse.
+// Print returns a function that writes what workers say, a line each with the name of the
+// stage, as a program shows it that has no log: all that was printed, and of what was
+// logged warnings and what is worse.
 func Print(to io.Writer) func(Line) {
 	var mu sync.Mutex
 	return func(l Line) {
@@ -62,22 +63,31 @@ type Call struct {
 	Flush  bool        // Aggregate: flush() is called, without a sample
 	Begin  bool        // Aggregate: a new object is made before, which the calls that follow are for, too
 
-	// Room is, by output, memory that the result is to be written into. Where that lies in the heap, or in a segment that the pool was told of, the worker writes
-	// there, but for small results; elsewhere the result is copied. nil, for one or all: the pool takes a piece of the heap. A result that is larger than its Room does not fit, which is the
-	// call's failure. Whatever the outcome, anything may have been written there.
+	// Room is, by output, memory that the result is to be written into. Where that lies
+	// in the heap, or in a segment that the pool was told of, the worker writes there,
+	// but for small results; elsewhere the result is copied. nil, for one or all: the
+	// pool takes a piece of the heap. A result that is larger than its Room does not fit,
+	// which is the call's failure. Whatever the outcome, anything may have been written
+	// there.
 	Room [][]byte
 
-	// Whole, of Collate, is memory for all arrays of the result: one behind the other in the order of Options.Gives, each at the next multiple of [WholeAlign] bytes. Where it lies in a
-	// segment that the pool was told of, or in the heap, the worker writes those there that fit, but for single numbers; Data of Out says which these are. The others come as without it, in
-	// pieces of the heap. Whatever the outcome, anything may have been written there.
+	// Whole, of Collate, is memory for all arrays of the result: one behind the other in
+	// the order of Options.Gives, each at the next multiple of [WholeAlign] bytes. Where
+	// it lies in a segment that the pool was told of, or in the heap, the worker writes
+	// those there that fit, but for single numbers; Data of Out says which these are. The
+	// others come as without it, in pieces of the heap. Whatever the outcome, anything
+	// may have been written there.
 	Whole []byte
 
-	// State, where it is not nil before the call, is given to load_state_dict(), as JSON, before anything else. After a call of Aggregate that has given a sample, with Options.States, it is that of
-	// state_dict(); nil: the object has none. Iterate instead gives one more value with every sample, of text: the state after it, or "" where
-	// there is none.
+	// State, where it is not nil before the call, is given to load_state_dict(), as JSON,
+	// before anything else. After a call of Aggregate that has given a sample, with
+	// Options.States, it is that of state_dict(); nil: the object has none. Iterate
+	// instead gives one more value with every sample, of text: the state after it, or ""
+	// where there is none.
 	State []byte
 
-	// Out are the results, in the order of Options.Gives, or of Names. Data is the caller's now, who gives it back to the heap, except where Same or Room say
+	// Out are the results, in the order of Options.Gives, or of Names. Data is the
+	// caller's now, who gives it back to the heap, except where Same or Room say
 	// otherwise. Memory for the slice itself is used again if there is some.
 	Out   []Value
 	Same  []int           // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
@@ -85,8 +95,17 @@ type Call struct {
 	Keep  bool            // Filter, Chain
 	Found []sample.Schema // Chain, where Options.Gives is nil: what each function has returned; nil of a filter
 
-	// Took is how long a worker worked for the call; of a stream, for what yield was given so far. Of a coroutine it is the time from its own start to its end.
+	// Took is how long a worker worked for the call; of a stream, for what yield was
+	// given so far. Of a coroutine it is the time from its own start to its end.
 	Took time.Duration
+}
+
+// Bytes is how many bytes the results have.
+func (c *Call) Bytes() (n int64) {
+	for i := range c.Out {
+		n += int64(len(c.Out[i].Data) + len(c.Out[i].Text))
+	}
+	return n
 }
 
 // WholeAlign is what arrays in Call.Whole are aligned to, in bytes.
@@ -98,6 +117,7 @@ type Stats struct {
 	Packs    int64 // that they have travelled in
 	BytesIn  int64 // given to workers, shared or copied
 	BytesOut int64
-	Restarts int64 // processes that have taken the place of others
-	PIDs     []int // of the processes that run now
+	Restarts int64  // processes that have taken the place of others
+	PIDs     []int  // of the processes that run now
+	Spawned  string // why these were started one by one, and not forked from one that has imported their modules; empty: they were forked, or there is none yet
 }

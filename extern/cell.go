@@ -6,15 +6,16 @@ import (
 	"unsafe"
 )
 
-// cell is memory in the heap in which a worker writes what a lane works on: the number of the pack and of the sample in it, and
-// since when; of a chain, in which function.
+// cell is memory in the heap in which a worker writes what a lane works on: the number of
+// the pack and of the sample in it, and since when; of a chain, in which function.
 type cell []byte
 
 const cellBytes = 32
 
 func (c cell) word(i int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&c[8*i])) }
 
-// inWork tells which sample of a pack is in work, of which so many have come back, and since when.
+// inWork tells which sample of a pack is in work, of which so many have come back, and
+// since when.
 func (c cell) inWork(pack uint32, reported int64) (item int, began time.Duration, ok bool) {
 	what, since := c.word(0), c.word(1)
 	for {

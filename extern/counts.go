@@ -2,7 +2,8 @@ package extern
 
 import "time"
 
-// Made counts a call whose results are those of one that was made before, by other pools of the same functions.
+// Made counts a call whose results are those of one that was made before, by other pools
+// of the same functions.
 func (p *Pool) Made(c *Call, of []LinkStats) {
 	p.calls.Add(1)
 	p.time.Add(int64(c.Took))
@@ -22,8 +23,12 @@ func (p *Pool) Stage() string { return p.o.Stage }
 
 // Stats returns the counts.
 func (p *Pool) Stats() Stats {
+	spawned := ""
+	if server := p.workers.server; server != nil {
+		spawned = server.Spawns()
+	}
 	return Stats{
 		Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.bytesIn.Load(), BytesOut: p.bytesOut.Load(), Restarts: p.restarts.Load(),
-		PIDs: p.workers.pidsFor(p),
+		PIDs: p.workers.pidsFor(p), Spawned: spawned,
 	}
 }

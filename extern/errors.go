@@ -19,7 +19,8 @@ var errGone = errors.New("the program has left")
 
 var errUnstoppable = errors.New("time_limit: nobody can stop a thread of your program; use an async function, whose call is cancelled, or where=\"process\"")
 
-// CallError is an exception that the function raised, or what is wrong with its result. The worker lives on.
+// CallError is an exception that the function raised, or what is wrong with its result.
+// The worker lives on.
 type CallError struct {
 	Where     string `json:"where"`     // the user's own line: "augment (train.py:12)"
 	Type      string `json:"type"`      // "ValueError", with its module where that is not builtins
@@ -56,7 +57,9 @@ func (e *CallError) Error() string {
 	return text
 }
 
-// WorkerError says that the process which worked on the sample has ended. But for objects that gather samples or are iterated over, it is the second one: the sample was tried again, alone.
+// WorkerError says that the process which worked on the sample has ended. But for objects
+// that gather samples or are iterated over, it is the second one: the sample was tried
+// again, alone.
 type WorkerError struct {
 	Stage  string
 	PID    int
@@ -92,8 +95,8 @@ func (e *WorkerError) Error() string {
 	return b.String()
 }
 
-// LimitError says that the function took longer than its time limit. Its worker was ended, and another one started; of
-// an async function the one call was cancelled.
+// LimitError says that the function took longer than its time limit. Its worker was
+// ended, and another one started; of an async function the one call was cancelled.
 type LimitError struct {
 	Stage     string
 	PID       int
@@ -118,7 +121,8 @@ func (e *LimitError) Error() string {
 // Is tells that a LimitError is a context.DeadlineExceeded.
 func (e *LimitError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// LostError says that the process has ended which had an object that gathers samples. Calls fail with it until one begins with a new object.
+// LostError says that the process has ended which had an object that gathers samples.
+// Calls fail with it until one begins with a new object.
 type LostError struct {
 	Stage  string
 	Ending string // "was ended by SIGKILL (killed)"
@@ -133,8 +137,9 @@ func (e *LostError) Error() string {
 	return text
 }
 
-// StartError says why no worker can work: the function cannot be imported, the interpreter is not there, or processes die before their first sample. Every
-// call of the pool fails with it, now and later, so it is no matter of one sample.
+// StartError says why no worker can work: the function cannot be imported, the
+// interpreter is not there, or processes die before their first sample. Every call of the
+// pool fails with it, now and later, so it is no matter of one sample.
 type StartError struct {
 	Stage string
 	Cause error  // a *CallError where Python said why

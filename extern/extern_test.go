@@ -18,7 +18,8 @@ import (
 	"headrace/tensor"
 )
 
-// interpreter is the Python that tests of the module use, as internal/oracle finds it, with this folder's functions.
+// interpreter is the Python that tests of the module use, as internal/oracle finds it,
+// with this folder's functions.
 func interpreter(t testing.TB) *extern.Interpreter {
 	t.Helper()
 	tier.StartsProcesses(t)

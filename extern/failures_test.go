@@ -3,8 +3,6 @@ package extern_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,39 +17,6 @@ var troubled = sample.Schema{{Name: "x", Type: intType}, {Name: "what", Type: sa
 
 func trouble(n int64, what string) *extern.Call {
 	return &extern.Call{Key: what, In: []extern.Value{number(n), text(what)}}
-}
-
-func TestExceptionsNameTheUsersLine(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:trouble", In: troubled, Gives: intField})
-	for _, c := range []struct{ what, where, kind, message string }{
-		{"raise", "trouble (functions.py:", "ValueError", "no such crop"},
-		{"library", "trouble (functions.py:", "ValueError", "need at least one array"},
-		{"sys.exit", "trouble (functions.py:", "SystemExit", "no more"},
-	} {
-		err := pool.Call(within(t, time.Minute), trouble(1, c.what))
-		var e *extern.CallError
-		if !errors.As(err, &e) {
-			t.Fatalf("%s: %v", c.what, err)
-		}
-		if !strings.HasPrefix(err.Error(), c.where) || e.Type != c.kind || !strings.Contains(e.Message, c.message) {
-			t.Errorf("%s: %v", c.what, err)
-		}
-		first := strings.SplitN(e.Traceback, "\n", 3)
-		if len(first) < 3 || !strings.Contains(first[1], "functions.py") || !strings.Contains(e.Traceback, c.message) {
-			t.Errorf("%s: the traceback is %q", c.what, e.Traceback)
-		}
-	}
-	if s := pool.Stats(); s.Restarts != 0 {
-		t.Errorf("%+v", s)
-	}
-}
-
-func TestTheInnermostLineOfTheUserIsNamed(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:nested", In: intField, Gives: intField})
-	err := pool.Call(within(t, time.Minute), &extern.Call{In: []extern.Value{number(1)}})
-	if err == nil || !strings.HasPrefix(err.Error(), "inner (functions.py:") || !strings.Contains(err.Error(), "NameError: name 'undefined_name'") {
-		t.Error(err)
-	}
 }
 
 // Whatever ends a worker is the failure of the sample that it worked on, and of no other.
@@ -124,26 +89,6 @@ func TestDeathsUnderCoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-func TestAHungCallIsEnded(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:trouble", In: troubled, Gives: intField, Limit: 300 * time.Millisecond})
-	ctx := within(t, time.Minute)
-	works(t, pool) // it has started
-	began := time.Now()
-	c := trouble(2, "hang")
-	err := pool.Call(ctx, c)
-	var e *extern.LimitError
-	if !errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(e.Stack, "functions.py\", line") || !strings.Contains(e.Stack, "in trouble") {
-		t.Errorf("%v", err)
-	}
-	if strings.Contains(e.Stack, "/_worker/") {
-		t.Errorf("the worker's own frames are in the stack:\n%s", e.Stack)
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %v", took)
-	}
-	works(t, pool)
 }
 
 func TestACallThatNobodyWaitsForIsEnded(t *testing.T) {
@@ -238,110 +183,5 @@ func TestWorkersThatCannotStart(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestMisfitsNameTheField(t *testing.T) {
-	gives := sample.Schema{{Name: "a", Type: sample.TensorType(6+6, 2, 3)}, {Name: "b", Type: intType}, {Name: "c", Type: sample.TextType}}
-	pool := open(t, extern.Options{Function: "functions:misfit", In: troubled[1:], Gives: gives})
-	for _, c := range []struct{ what, field, want string }{
-		{"dtype", "a", `field 'a' is float64 [2, 3]; the step gives float32 [2, 3]`},
-		{"shape", "a", `field 'a' is float32 [3, 2]; the step gives float32 [2, 3]`},
-		{"list", "a", `field 'a' is a list of 2 (make it an array)`},
-		{"object", "a", `field 'a' is an object`},
-		{"float", "b", `field 'b' is float 1.5; the step gives int64`},
-		{"large", "b", `which int64 cannot hold`},
-		{"none", "c", `field 'c' is None; the step gives text`},
-		{"surrogate", "c", `UTF-8`},
-		{"missing", "b", `field 'b' is missing`},
-		{"more", "d", `a field 'd' that the step does not give`},
-		{"nothing", "", `returned None, not a sample (a dict of fields); did it forget to return?`},
-	} {
-		err := pool.Call(within(t, time.Minute), &extern.Call{In: []extern.Value{text(c.what)}})
-		var e *extern.CallError
-		if !errors.As(err, &e) || e.Field != c.field || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "misfit (functions.py:") {
-			t.Errorf("%s: %v", c.what, err)
-		}
-	}
-	c := &extern.Call{In: []extern.Value{text("good")}}
-	if err := pool.Call(within(t, time.Minute), c); err != nil {
-		t.Fatal(err)
-	}
-	give(pool, c)
-}
-
-// What workers say arrives with the stage's name, in its kind.
-func TestWhatWorkersSay(t *testing.T) {
-	var n notes
-	pool := open(t, extern.Options{Stage: "talk", Function: "functions:talk", In: intField, Gives: intField, Log: n.add})
-	c := &extern.Call{In: []extern.Value{number(1)}}
-	if err := pool.Call(within(t, time.Minute), c); err != nil {
-		t.Fatal(err)
-	}
-	give(pool, c)
-	pool.Close()
-	want := []extern.Line{
-		{Stage: "talk", Level: "INFO", Logger: "stdout", Message: "printed"},
-		{Stage: "talk", Level: "WARNING", Logger: "stderr", Message: "written"},
-		{Stage: "talk", Level: "INFO", Logger: "stdout", Message: "from a child"},
-		{Stage: "talk", Level: "WARNING", Logger: "augment", Message: "logged 7"},
-	}
-	said := n.all()
-	for _, w := range want {
-		found := false
-		for _, l := range said {
-			found = found || l == w
-		}
-		if !found {
-			t.Errorf("%+v is missing in %+v", w, said)
-		}
-	}
-	warned := false
-	for _, l := range said {
-		warned = warned || l.Logger == "py.warnings" && strings.Contains(l.Message, "UserWarning: take care") && l.Level == "WARNING"
-		if strings.Contains(l.Message, "not asked for") {
-			t.Errorf("%+v", l)
-		}
-	}
-	if !warned {
-		t.Errorf("the warning is missing in %+v", said)
-	}
-}
-
-func TestAnObjectIsClosed(t *testing.T) {
-	var n notes
-	pool := open(t, extern.Options{Function: "functions:Counting", In: intField, Gives: intField, Log: n.add})
-	for i := range 3 {
-		c := &extern.Call{In: []extern.Value{number(1)}}
-		if err := pool.Call(within(t, time.Minute), c); err != nil {
-			t.Fatal(err)
-		}
-		if got := toInt(c.Out[0]); got != int64(i+1) {
-			t.Errorf("call %d is the %d-th", i, got)
-		}
-		give(pool, c)
-	}
-	pool.Close()
-	if said := n.all(); len(said) != 1 || said[0].Message != "closed after 3" {
-		t.Errorf("%+v", said)
-	}
-}
-
-// A process that ends takes its workers along, also where it had no time for it.
-func TestWorkersEndWithTheEngine(t *testing.T) {
-	if os.Getenv("EXTERN_TEST_ENGINE") != "" {
-		return
-	}
-	pids := startEngine(t)
-	for _, pid := range pids {
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-			status, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-			if err != nil || strings.Contains(string(status), ") Z ") {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("worker %s has outlived its engine", pid)
-			}
-		}
 	}
 }

@@ -23,9 +23,10 @@ func hostile(t *testing.T, how string) *extern.Interpreter {
 	return python
 }
 
-// A worker that breaks the protocol is ended, its sample is told why, and nothing else comes of it.
+// A worker that breaks the protocol is ended, its sample is told why, and nothing else
+// comes of it.
 func TestHostileWorkers(t *testing.T) {
-	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "whole", "dropped", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
+	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "whole", "dropped", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "returns", "unknown", "length", "number", "rooms", "error",
 		"start", "mute"} {
 		t.Run(how, func(t *testing.T) {
 			pool := open(t, extern.Options{Function: "functions:same", In: intField, Gives: intField, Interpreter: hostile(t, how)})
@@ -42,7 +43,8 @@ func TestHostileWorkers(t *testing.T) {
 	}
 }
 
-// Memory for all arrays of a batch has one place for each of them, and none for anything else.
+// Memory for all arrays of a batch has one place for each of them, and none for anything
+// else.
 func TestHostileWorkersAndAllArrays(t *testing.T) {
 	arrays := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Uint8, tensor.Unknown)}, {Name: "b", Type: sample.TensorType(tensor.Uint8, tensor.Unknown)}}
 	withText := sample.Schema{arrays[0], {Name: "b", Type: sample.TextType}}
@@ -59,9 +61,10 @@ func TestHostileWorkersAndAllArrays(t *testing.T) {
 	}
 }
 
-// A batch is no sample's value, whose memory is given back before, and is not dropped. Nobody writes where nothing was offered.
+// A batch is no sample's value, whose memory is given back before, and is not dropped.
+// Nobody writes where nothing was offered.
 func TestHostileWorkersAndBatches(t *testing.T) {
-	for _, how := range []string{"first", "dropped", "whole"} {
+	for _, how := range []string{"first", "dropped", "whole", "returns"} {
 		t.Run(how, func(t *testing.T) {
 			pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: intField, Interpreter: hostile(t, how)})
 			err := pool.Call(within(t, time.Minute), &extern.Call{Rows: 1, In: []extern.Value{number(1)}, Whole: make([]byte, 128)}) // where no worker can write

@@ -11,21 +11,19 @@ import (
 	"headrace/wire"
 )
 
-// lane is one thread of a worker, with a connection of its own: it has one pack at a time. Or it is one call in flight of
-// an async function, on the connection of the worker's event loop.
+// lane is one thread of a worker, with a connection of its own: it has one pack at a
+// time. Or it is one call in flight of an async function, on the connection of the
+// worker's event loop.
 type lane struct {
 	process  *process
 	keeper   *keeper
 	index    int // among the threads of its process, or among the lanes that the event loop has for the pool
 	link     *link
-	stream   uint32
 	function atomic.Pointer[Pool] // that it calls
 	knows    map[*Pool]*knowledge // of those functions that it has called
 	cell     cell
-	saved    []byte // in the heap: where the worker copies what it is about to give to a function that may change it
 
 	packNumber atomic.Uint32 // of the pack
-	reported   atomic.Int64  // samples of it that have come back; very many where there is no pack
 
 	jobs  []*job
 	pack  pack
@@ -38,13 +36,20 @@ type lane struct {
 
 func newLane(proc *process, k *link, index int, c cell) *lane {
 	l := &lane{process: proc, keeper: proc.keeper, link: k, index: index, cell: c, knows: map[*Pool]*knowledge{}}
-	l.reported.Store(noPack)
+	l.pack.link, l.pack.pid, l.pack.worked = k, proc.PID, &proc.worked
+	l.pack.done = func(item int, err error) { proc.workers.queue.complete(l.jobs[item], err) }
+	l.pack.back = func(from int) {
+		rest := l.jobs[from:]
+		l.jobs = l.jobs[:from]
+		proc.workers.queue.putBack(rest)
+	}
+	l.pack.reported.Store(noPack)
 	return l
 }
 
 // inWork tells which sample of its pack the lane works on, and since when.
 func (l *lane) inWork() (item int, began time.Duration, ok bool) {
-	return l.cell.inWork(l.packNumber.Load(), l.reported.Load())
+	return l.cell.inWork(l.packNumber.Load(), l.pack.reported.Load())
 }
 
 // number is that of a thread's lane among all of the workers'.
@@ -76,12 +81,15 @@ func (l *lane) serve() {
 
 		l.process.last.Store(p)
 		l.function.Store(p)
-		l.pack.reset(l)
+		l.pack.reset(&p.function)
+		for _, j := range l.jobs {
+			l.pack.add(&j.task)
+		}
 		l.packNumber.Add(1)
-		l.reported.Store(0)
+		l.pack.reported.Store(0)
 		k, err := l.know(p)
 		if refused := (*StartError)(nil); errors.As(err, &refused) {
-			l.reported.Store(noPack)
+			l.pack.reported.Store(noPack)
 			for _, j := range l.jobs {
 				q.complete(j, err)
 			}
@@ -89,7 +97,7 @@ func (l *lane) serve() {
 			continue
 		}
 		if err == nil && k.all && l.loop == nil { // the event loop has lanes for it now
-			l.reported.Store(noPack)
+			l.pack.reported.Store(noPack)
 			q.putBack(l.jobs)
 			continue
 		}
@@ -102,13 +110,14 @@ func (l *lane) serve() {
 			l.bury(err)
 			return
 		}
-		l.reported.Store(noPack)
+		l.pack.reported.Store(noPack)
 		each := time.Since(l.began) / time.Duration(len(l.jobs))
 		k.pace = min(2*k.pace, message.MostCalls, max(1, int(packTime/max(1, each))))
 	}
 }
 
-// know has the worker load a function that it has not. A [StartError] says that it cannot.
+// know has the worker load a function that it has not. A [StartError] says that it
+// cannot.
 func (l *lane) know(p *Pool) (*knowledge, error) {
 	if k := l.knows[p]; k != nil {
 		return k, k.err
@@ -141,16 +150,18 @@ func (l *lane) forgotten(c *Call) error {
 	return w.lost
 }
 
-// exchange sends a pack and receives what comes of it. What was reported is complete even where there is an error.
+// exchange sends a pack and receives what comes of it. What was reported is complete even
+// where there is an error.
 func (l *lane) exchange() error {
 	k := &l.pack
-	k.pool().packs.Add(1)
-	k.begin(l.packNumber.Load())
+	p := l.jobs[0].pool
+	p.packs.Add(1)
+	k.begin(l.packNumber.Load(), l.knows[p].installed)
 
 	if err := l.link.announce(k.segments, &l.process.workers.spaces); err != nil {
 		return err
 	}
-	if err := l.link.conn.SendParts(wire.KindPack, l.stream, k.ints, k.data); err != nil {
+	if err := l.link.conn.SendParts(wire.KindPack, k.number, k.ints, k.data); err != nil {
 		return err
 	}
 
@@ -192,11 +203,13 @@ func (l *lane) receive() (wire.Frame, error) {
 	return f, nil
 }
 
-// bury settles what the worker had when it died, or had to be ended for what it sent. The sample that it worked on may be innocent: threads, memory that was spoilt long ago, or somebody else may
-// have ended the process. So it is tried once more, alone and first in a new process, and has failed if that one dies too. The others are done again.
+// bury settles what the worker had when it died, or had to be ended for what it sent. The
+// sample that it worked on may be innocent: threads, memory that was spoilt long ago, or
+// somebody else may have ended the process. So it is tried once more, alone and first in
+// a new process, and has failed if that one dies too. The others are done again.
 func (l *lane) bury(cause error) {
 	proc := l.process
-	p := l.pack.of
+	p := l.function.Load() // a job that has come back may be another pool's already
 	q := &proc.workers.queue
 	if errors.Is(cause, wire.ErrProtocol) {
 		proc.Kill()
@@ -209,7 +222,7 @@ func (l *lane) bury(cause error) {
 		<-proc.exited
 	}
 
-	reported := int(l.reported.Load())
+	reported := int(l.pack.reported.Load())
 	guilty := -1
 	if item, began, ok := l.inWork(); ok && (l.pack.single || item < len(l.jobs)) { // the worker may have written anything
 		guilty = item

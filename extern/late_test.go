@@ -86,7 +86,8 @@ func picture(pool *extern.Pool, x int64) []extern.Value {
 	return []extern.Value{number(x), {Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{len(data)}, Data: data}}
 }
 
-// What a function has changed in place when its worker dies is what it was before when the function is called again.
+// What a function has changed in place when its worker dies is what it was before when
+// the function is called again.
 func TestWhatWasChangedInPlaceIsChangedOnce(t *testing.T) {
 	for _, o := range []extern.Options{{Workers: 2}, {Workers: 2, Copy: true}, {Workers: 2, Threads: true}} {
 		o.Function, o.In, o.Gives = "late:changes", pictured, pictured
@@ -159,7 +160,8 @@ func TestAStreamGoesOnInAnotherWorker(t *testing.T) {
 	}
 }
 
-// A call that ends makes room for the next, however long the others take; and there are never more than the workers that are wanted.
+// A call that ends makes room for the next, however long the others take; and there are
+// never more than the workers that are wanted.
 func TestEachCoroutineMakesRoomForTheNext(t *testing.T) {
 	for _, threads := range []bool{false, true} {
 		pool := late(t, extern.Options{Function: "late:first_waits", Workers: 5, Exact: true, Threads: threads})
@@ -186,7 +188,8 @@ func TestEachCoroutineMakesRoomForTheNext(t *testing.T) {
 	}
 }
 
-// A coroutine that blocks its event loop is found among those beside it, which are called again and succeed.
+// A coroutine that blocks its event loop is found among those beside it, which are called
+// again and succeed.
 func TestTheCoroutineThatBlocksIsFound(t *testing.T) {
 	pool := late(t, extern.Options{Function: "late:blocks_async", Workers: 8, Exact: true, Limit: 2 * time.Second})
 	var all sync.WaitGroup

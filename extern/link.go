@@ -47,7 +47,8 @@ func (k *link) announce(numbers []uint64, spaces *shared.Spaces) error {
 	return nil
 }
 
-// streams gives frames of a connection to those that they are for, each of whom has a stream.
+// streams gives frames of a connection to those that they are for, each of whom has a
+// stream.
 type streams struct {
 	*link
 	most int
@@ -83,7 +84,8 @@ func (s *streams) free(stream uint32) {
 	s.inboxes[stream] = nil
 }
 
-// read receives until that fails, which failure tells from then on. All inboxes are closed then.
+// read receives until that fails, which failure tells from then on. All inboxes are
+// closed then.
 func (s *streams) read() error {
 	for {
 		f, err := s.conn.Receive()

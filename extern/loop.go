@@ -9,8 +9,9 @@ import (
 	"headrace/wire"
 )
 
-// loop is the event loop of a worker. It has a connection of its own, on which each call in flight has a lane: a stream of
-// the connection. So there are exactly as many calls in flight as there are lanes that may call the function.
+// loop is the event loop of a worker. It has a connection of its own, on which each call
+// in flight has a lane: a stream of the connection. So there are exactly as many calls in
+// flight as there are lanes that may call the function.
 type loop struct {
 	process *process
 	streams streams
@@ -96,7 +97,7 @@ func (lp *loop) add(p *Pool, has installed, number int) *lane {
 	cell := cell(lp.cells[stream*cellBytes:][:cellBytes])
 	clear(cell)
 	l := newLane(lp.process, lp.streams.link, number, cell)
-	l.loop, l.pool, l.stream, l.inbox = lp, p, stream, inbox
+	l.loop, l.pool, l.pack.number, l.inbox = lp, p, stream, inbox
 	l.knows[p] = &knowledge{installed: has, pace: 1}
 	lp.lanes[stream] = l
 	if lp.begun {
@@ -109,9 +110,9 @@ func (lp *loop) begin(l *lane) {
 	lp.serving.Go(func() {
 		l.serve()
 		lp.mu.Lock()
-		delete(lp.lanes, l.stream)
+		delete(lp.lanes, l.pack.number)
 		lp.mu.Unlock()
-		lp.streams.free(l.stream)
+		lp.streams.free(l.pack.number)
 	})
 }
 

@@ -7,17 +7,26 @@ import (
 	"headrace/extern/internal/message"
 	"headrace/extern/internal/shared"
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"headrace/sample"
 	"headrace/wire"
 )
 
-// pack is what one worker has at a time, on its way there and back.
+// pack is what a lane has at a time, on its way there and back.
 type pack struct {
-	lane     *lane
-	jobs     []*job
-	of       *Pool  // whose calls they are; a job that has come back may be another pool's already
+	link     *link
+	number   uint32 // of the stream that it travels on
+	pid      int
+	worked   *atomic.Bool              // the process has done something
+	done     func(item int, err error) // a call has come back: it is not the pack's any more
+	back     func(from int)            // calls from there on were not begun, and will not be: they are not the pack's any more
+	reported atomic.Int64              // calls that have come back; very many where there is no pack
+	saved    []byte                    // in the heap: where the worker copies what it is about to give to a function that may change it
+
+	of       *function
+	tasks    []*task
 	all      bool   // the worker works on all samples at once
 	ints     []byte // the words of the message
 	data     []byte // and what lies behind them
@@ -35,26 +44,25 @@ type pack struct {
 	seen     int       // samples that a stream has given, of this worker
 }
 
-func (k *pack) pool() *Pool { return k.of }
+// reset makes it a pack of no calls yet, and of this function.
+func (k *pack) reset(of *function) {
+	k.of, k.tasks, k.began, k.seen, k.kept, k.all, k.whole = of, k.tasks[:0], false, 0, k.kept[:0], false, nil
+}
 
-// reset makes it a pack of the lane's jobs.
-func (k *pack) reset(l *lane) {
-	k.lane, k.jobs, k.of, k.began, k.seen, k.kept, k.all = l, l.jobs, l.jobs[0].pool, false, 0, k.kept[:0], false
-	k.single = k.jobs[0].yield != nil || k.pool().o.Kind == Collate
-	k.whole = nil
+// add adds a call.
+func (k *pack) add(t *task) {
+	k.tasks = append(k.tasks, t)
+	k.single = t.yield != nil || k.of.kind == Collate
 }
 
 // begin writes the message.
-func (k *pack) begin(number uint32) {
-	l := k.lane
-	has := l.knows[k.pool()]
+func (k *pack) begin(number uint32, has installed) {
 	k.all = has.all
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
 
-	p := k.pool()
-	first := k.jobs[0].call
-	items := len(k.jobs)
-	if p.o.Kind == Collate {
+	first := k.tasks[0].call
+	items := len(k.tasks)
+	if k.of.kind == Collate {
 		items = first.Rows
 	}
 
@@ -62,10 +70,10 @@ func (k *pack) begin(number uint32) {
 	if has.random {
 		flags |= message.WithRandom
 	}
-	if p.o.Kind == Index || p.o.Kind == Iterate {
+	if k.of.kind == Index || k.of.kind == Iterate {
 		flags |= message.WithIndex
 	}
-	if k.jobs[0].yield != nil {
+	if k.tasks[0].yield != nil {
 		flags |= message.AsStream
 	}
 	if first.Flush {
@@ -80,8 +88,8 @@ func (k *pack) begin(number uint32) {
 
 	k.ints = append(k.ints, make([]byte, message.PackHead*8)...)
 	if flags&message.WithRandom != 0 {
-		for _, j := range k.jobs {
-			if p.o.Kind == Chain {
+		for _, j := range k.tasks {
+			if k.of.kind == Chain {
 				for _, key := range j.call.Keys {
 					k.ints = word(word(k.ints, key[0]), key[1])
 				}
@@ -91,7 +99,7 @@ func (k *pack) begin(number uint32) {
 		}
 	}
 	if flags&message.WithIndex != 0 {
-		for _, j := range k.jobs {
+		for _, j := range k.tasks {
 			k.ints = word(k.ints, uint64(j.call.ID.Index))
 		}
 	}
@@ -103,7 +111,7 @@ func (k *pack) begin(number uint32) {
 	}
 
 	if !first.Flush {
-		for f := range p.o.In {
+		for f := range k.of.in {
 			if k.column(f, items) {
 				flags |= message.OwnShared
 			}
@@ -119,7 +127,7 @@ func (k *pack) begin(number uint32) {
 	}
 	k.align(8)
 
-	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(p.number)} {
+	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(k.of.number)} {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}
 }
@@ -132,17 +140,17 @@ func (k *pack) align(n int) {
 
 // value is the value of a field of the i-th sample.
 func (k *pack) value(i, f int) *Value {
-	if o := &k.pool().o; o.Kind == Collate {
-		return &k.jobs[0].call.In[i*len(o.In)+f]
+	if k.of.kind == Collate {
+		return &k.tasks[0].call.In[i*len(k.of.in)+f]
 	}
-	return &k.jobs[i].call.In[f]
+	return &k.tasks[i].call.In[f]
 }
 
-// column writes a field of all samples, and tells whether some of it is the samples' own memory.
+// column writes a field of all samples, and tells whether some of it is the samples' own
+// memory.
 func (k *pack) column(f, items int) (own bool) {
-	p := k.pool()
-	kind := p.o.In[f].Type.Kind
-	dims := len(p.o.In[f].Type.Shape)
+	kind := k.of.in[f].Type.Kind
+	dims := len(k.of.in[f].Type.Shape)
 	in, alike, all := int64(0), kind == sample.Tensor, true
 
 	for i := range items {
@@ -150,7 +158,7 @@ func (k *pack) column(f, items int) (own bool) {
 		in += int64(len(v.Data) + len(v.Text))
 		alike = alike && len(v.Data) <= inlineMost && v.Shape.Equal(k.value(0, f).Shape)
 	}
-	p.bytesIn.Add(in)
+	k.of.bytesIn.Add(in)
 
 	if alike && items > 0 {
 		k.align(16)
@@ -201,18 +209,18 @@ func (k *pack) column(f, items int) (own bool) {
 	return own
 }
 
-// place says where bytes are, after it has copied them there if it must. shared: they lie where they lay.
+// place says where bytes are, after it has copied them there if it must. shared: they lie
+// where they lay.
 func (k *pack) place(b []byte) (at uint64, shared bool) {
-	p := k.pool()
 	if len(b) > inlineMost {
-		if at, in := p.workers.spaces.Find(b); in != nil {
+		if at, in := k.of.spaces.Find(b); in != nil {
 			k.uses(in.Number)
 			return at, true
 		}
 	}
 	if len(b) > copyMost {
-		c := p.heap.Take(len(b))
-		if at, in := p.workers.spaces.Find(c); in != nil {
+		c := k.of.heap.Take(len(b))
+		if at, in := k.of.spaces.Find(c); in != nil {
 			copy(c, b)
 			k.borrowed = append(k.borrowed, c)
 			return at, false
@@ -224,11 +232,12 @@ func (k *pack) place(b []byte) (at uint64, shared bool) {
 	return at, false
 }
 
-// save reserves memory for a copy of what a function may change in place, so that it can be called again for the same sample; and returns where that is, 0 for nowhere. The worker makes the copy, of
-// one sample at a time, before it says in its cell that this one is in work: the values in k.kept behind each other, at multiples of 64 bytes.
+// save reserves memory for a copy of what a function may change in place, so that it can
+// be called again for the same sample; and returns where that is, 0 for nowhere. The
+// worker makes the copy, of one sample at a time, before it says in its cell that this
+// one is in work: the values in k.kept behind each other, at multiples of 64 bytes.
 func (k *pack) save(own bool) (at uint64) {
-	p := k.pool()
-	k.safe = !own || p.o.Copy || p.o.Threads || k.all || p.o.Kind == Aggregate
+	k.safe = !own || k.of.copies || k.all || k.of.kind == Aggregate
 	if k.safe {
 		return 0
 	}
@@ -240,19 +249,19 @@ func (k *pack) save(own bool) (at uint64) {
 	for _, n := range sizes {
 		size = max(size, n)
 	}
-	l := k.lane
-	if cap(l.saved) < size {
-		p.heap.Give(l.saved)
-		l.saved = p.heap.Take(size)
+	if cap(k.saved) < size {
+		k.of.heap.Give(k.saved)
+		k.saved = k.of.heap.Take(size)
 	}
-	if at, in := p.workers.spaces.Find(l.saved[:size]); in != nil {
+	if at, in := k.of.spaces.Find(k.saved[:size]); in != nil {
 		k.safe = true
 		return at
 	}
 	return 0 // the heap is full
 }
 
-// restore makes what a sample's function was given what it was before; false: nobody knows.
+// restore makes what a sample's function was given what it was before; false: nobody
+// knows.
 func (k *pack) restore(item int) bool {
 	if !k.safe {
 		return false
@@ -262,8 +271,8 @@ func (k *pack) restore(item int) bool {
 		if k.keeper(v) != item {
 			continue
 		}
-		if v.own != nil && !k.pool().o.Copy && !k.pool().o.Threads && !k.all {
-			copy(v.own, k.lane.saved[at:][:v.size])
+		if v.own != nil && !k.of.copies && !k.all {
+			copy(v.own, k.saved[at:][:v.size])
 		}
 		at += aligned(v.size)
 	}
@@ -272,34 +281,33 @@ func (k *pack) restore(item int) bool {
 
 // keeper is the call that a value is of.
 func (k *pack) keeper(v keeping) int {
-	if k.pool().o.Kind == Collate {
+	if k.of.kind == Collate {
 		return 0
 	}
 	return v.item
 }
 
 func (k *pack) uses(number uint64) {
-	if number != shared.HeapSpace && k.lane.link.lacks(number) {
+	if number != shared.HeapSpace && k.link.lacks(number) {
 		k.segments = append(k.segments, number)
 	}
 }
 
 // offer reserves memory for results, and writes where it is.
 func (k *pack) offer() (offered int) {
-	p := k.pool()
 	k.rooms, k.whole = k.rooms[:0], nil
-	if k.jobs[0].yield != nil || p.o.Gives == nil {
+	if k.tasks[0].yield != nil || k.of.gives == nil {
 		return 0
 	}
-	if at, in := p.workers.spaces.Find(k.jobs[0].call.Whole); in != nil {
+	if at, in := k.of.spaces.Find(k.tasks[0].call.Whole); in != nil {
 		k.uses(in.Number)
-		k.whole = k.jobs[0].call.Whole
-		k.offered(0, allArrays, at, k.jobs[0].call.Whole, false)
+		k.whole = k.tasks[0].call.Whole
+		k.offered(0, allArrays, at, k.tasks[0].call.Whole, false)
 		return 1
 	}
-	for i, j := range k.jobs {
-		for f := range p.o.Gives {
-			r, at, in := p.room(j.call, f)
+	for i, j := range k.tasks {
+		for f := range k.of.gives {
+			r, at, in := k.of.room(j.call, f)
 			k.rooms = append(k.rooms, r)
 			if in == nil {
 				continue
@@ -321,44 +329,10 @@ func (k *pack) offered(item, field int, at uint64, memory []byte, must bool) {
 	}
 }
 
-// room is memory for a result, and where it lies: what the caller wants it written into, else a piece of the heap. There is none where the result comes with the
-// message, as small ones do, and is copied here.
-func (p *Pool) room(c *Call, f int) (r room, at uint64, in *shared.Space) {
-	if f < len(c.Room) && c.Room[f] != nil {
-		if len(c.Room[f]) <= inlineMost {
-			return room{}, 0, nil
-		}
-		if at, in = p.workers.spaces.Find(c.Room[f]); in != nil {
-			return room{memory: c.Room[f]}, at, in
-		}
-	}
-	n := p.expected(f)
-	if n <= roomLeast {
-		return room{}, 0, nil
-	}
-	r = room{memory: p.heap.Take(n), own: true}
-	if at, in = p.workers.spaces.Find(r.memory); in == nil {
-		return room{}, 0, nil // the heap is full, and this is Go's
-	}
-	return r, at, in
-}
-
-// expected is the number of bytes that a result will have; where that is not known, the most that it had.
-func (p *Pool) expected(f int) int {
-	t := p.o.Gives[f].Type
-	if t.Fixed() {
-		n, err := t.Shape.Bytes(t.DType)
-		if err != nil || n > math.MaxInt32 {
-			return 0
-		}
-		return int(n)
-	}
-	return int(p.largest[f].Load())
-}
-
-// release gives back what nobody was given. The worker must not write there any more: it has answered, or is dead.
+// release gives back what nobody was given. The worker must not write there any more: it
+// has answered, or is dead.
 func (k *pack) release() {
-	heap := k.pool().heap
+	heap := k.of.heap
 	for _, b := range k.borrowed {
 		heap.Give(b)
 	}
@@ -379,37 +353,40 @@ func (k *pack) grant(payload []byte) error {
 		return fmt.Errorf("%w: ROOM of %d bytes", wire.ErrProtocol, len(payload))
 	}
 	item, field, n := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:]), binary.LittleEndian.Uint64(payload[16:])
-	heap := k.pool().heap
+	heap := k.of.heap
 	if item > math.MaxUint32 || field >= message.MostFields || n == 0 || n > uint64(len(heap.Memory)/4) || len(k.grants) >= 4*message.MostCalls {
 		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
 	}
 	memory := heap.Take(int(n))
-	at, in := k.pool().workers.spaces.Find(memory)
+	at, in := k.of.spaces.Find(memory)
 	if in == nil {
 		return errors.New("extern: the heap has no room for a result")
 	}
 	k.grants = append(k.grants, grant{int(item), int(field), memory})
-	return k.lane.link.conn.Send(wire.KindRoom, k.lane.stream, word(nil, at))
+	return k.link.conn.Send(wire.KindRoom, k.number, word(nil, at))
 }
 
-// results takes what the worker has sent: it completes calls, or hands a stream's samples on.
+// results takes what the worker has sent: it completes calls, or hands a stream's samples
+// on.
 func (k *pack) results(payload []byte) (last bool, err error) {
-	p := k.pool()
-	r, err := message.ParseResults(payload, p.o.Gives, len(p.chain))
+	r, err := message.ParseResults(payload, k.of.gives, len(k.of.chain))
 	if err != nil {
 		return false, err
 	}
-	p.chain.Count(r)
+	k.of.chain.Count(r)
 
 	if k.single {
+		if r.Returned {
+			return false, fmt.Errorf("%w: RESULTS return samples of a single call", wire.ErrProtocol)
+		}
 		return r.Last, k.stream(r)
 	}
-	if r.First != int(k.lane.reported.Load()) || r.N > len(k.jobs)-r.First || r.Last != (r.First+r.N == len(k.jobs)) {
-		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, len(k.jobs))
+	if r.First != int(k.reported.Load()) || r.N > len(k.tasks)-r.First || r.Last != (r.First+r.N == len(k.tasks)) {
+		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, len(k.tasks))
 	}
 
 	for i := range r.N {
-		j := k.jobs[r.First+i]
+		j := k.tasks[r.First+i]
 		err := k.result(r, i, r.First+i, j.call)
 		if errors.Is(err, wire.ErrProtocol) {
 			return false, err
@@ -417,12 +394,21 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 		j.call.Took = r.Took(i)
 
 		// From here on the sample is not the pack's any more.
-		k.lane.reported.Add(1)
-		k.lane.process.worked.Store(true)
+		k.reported.Add(1)
+		k.worked.Store(true)
 		if r.Last && i == r.N-1 {
 			k.release()
 		}
-		p.workers.queue.complete(j, err)
+		k.done(r.First+i, err)
+	}
+
+	if r.Returned {
+		rest := r.First + r.N + 1 // after the one in work
+		if rest >= len(k.tasks) {
+			return false, fmt.Errorf("%w: RESULTS return samples from %d on of %d", wire.ErrProtocol, rest, len(k.tasks))
+		}
+		k.tasks = k.tasks[:rest]
+		k.back(rest)
 	}
 	return r.Last, nil
 }
@@ -436,11 +422,11 @@ func (k *pack) result(r *message.Results, i, item int, c *Call) error {
 			return fmt.Errorf("%w: a sample has failed without a reason", wire.ErrProtocol)
 		}
 		if e.Overdue {
-			return &LimitError{Stage: k.pool().o.Stage, PID: k.lane.process.PID, Limit: k.pool().o.Limit, Cancelled: true, Stack: e.Traceback}
+			return &LimitError{Stage: k.of.stage, PID: k.pid, Limit: k.of.limit, Cancelled: true, Stack: e.Traceback}
 		}
 		return (*CallError)(e)
 	case message.ItemDropped:
-		if kind := k.pool().o.Kind; kind != Filter && kind != Chain {
+		if kind := k.of.kind; kind != Filter && kind != Chain {
 			return fmt.Errorf("%w: a sample was dropped by what is no filter", wire.ErrProtocol)
 		}
 		c.Keep, c.Out, c.Same = false, c.Out[:0], c.Same[:0]
@@ -466,7 +452,7 @@ func (k *pack) result(r *message.Results, i, item int, c *Call) error {
 		out += int64(len(v.Data) + len(v.Text))
 	}
 
-	k.pool().bytesOut.Add(out)
+	k.of.bytesOut.Add(out)
 	return nil
 }
 
@@ -474,7 +460,7 @@ func (k *pack) result(r *message.Results, i, item int, c *Call) error {
 func (k *pack) forfeit(c *Call) {
 	for i, v := range c.Out {
 		if c.Same[i] < 0 && (i >= len(c.Room) || c.Room[i] == nil) && !within(c.Whole, v.Data) {
-			k.pool().heap.Give(v.Data)
+			k.of.heap.Give(v.Data)
 		}
 	}
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
@@ -482,7 +468,6 @@ func (k *pack) forfeit(c *Call) {
 
 // output is one value. Text is copied, what came with the message too.
 func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, same int, err error) {
-	p := k.pool()
 	t := r.Schema[f].Type
 	where, at, shape, bytes := r.Value(f, i)
 
@@ -495,7 +480,7 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 
 	switch where {
 	case message.IsSame:
-		if at < 0 || at >= int64(len(c.In)) || p.o.Kind == Collate { // flush() has none, and a batch is no sample's value
+		if at < 0 || at >= int64(len(c.In)) || k.of.kind == Collate { // flush() has none, and a batch is no sample's value
 			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
 		}
 		v = c.In[at]
@@ -527,11 +512,11 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 			return Value{}, -1, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, r.Schema[f].Name)
 		}
 
-		k.note(f, bytes)
+		k.of.note(f, bytes)
 		v.Data = memory[:bytes]
 
 		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or lies where no worker can write
-			defer p.heap.Give(memory)
+			defer k.of.heap.Give(memory)
 			if bytes > int64(len(given)) {
 				return Value{}, -1, tooLarge(r.Schema[f], int(bytes), len(given))
 			}
@@ -541,7 +526,7 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 
 		if t.Kind == sample.Text {
 			v.Text = string(v.Data)
-			p.heap.Give(memory)
+			k.of.heap.Give(memory)
 			v.Data = nil
 		}
 		return v, -1, nil
@@ -553,7 +538,7 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 		return v, -1, nil
 	}
 
-	k.note(f, bytes)
+	k.of.note(f, bytes)
 	data := r.Data[at:][:bytes]
 	switch {
 	case t.Kind == sample.Text:
@@ -564,23 +549,10 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 		}
 		v.Data = given[:copy(given, data)]
 	default:
-		v.Data = p.heap.Take(len(data))
+		v.Data = k.of.heap.Take(len(data))
 		copy(v.Data, data)
 	}
 	return v, -1, nil
-}
-
-// note remembers how large a result was.
-func (k *pack) note(f int, bytes int64) {
-	if f >= len(k.pool().largest) {
-		return
-	}
-	for most := &k.pool().largest[f]; ; {
-		old := most.Load()
-		if bytes <= old || most.CompareAndSwap(old, bytes) {
-			return
-		}
-	}
 }
 
 // taken is the memory that the worker had for a result. It is not the pack's any more.
@@ -592,7 +564,7 @@ func (k *pack) taken(item, f int) []byte {
 			return g.memory
 		}
 	}
-	if at := item*len(k.pool().o.Gives) + f; at < len(k.rooms) && k.rooms[at].memory != nil {
+	if at := item*len(k.of.gives) + f; at < len(k.rooms) && k.rooms[at].memory != nil {
 		memory := k.rooms[at].memory
 		k.rooms[at] = room{}
 		return memory
@@ -602,8 +574,7 @@ func (k *pack) taken(item, f int) []byte {
 
 // stream hands a stream's samples on, or completes a call of several samples.
 func (k *pack) stream(r *message.Results) error {
-	p := k.pool()
-	j := k.jobs[0]
+	j := k.tasks[0]
 
 	if j.yield == nil { // Collate
 		if r.First != 0 || r.N != 1 || !r.Last {
@@ -615,13 +586,13 @@ func (k *pack) stream(r *message.Results) error {
 		}
 
 		j.call.Took = r.Took(0)
-		k.lane.process.worked.Store(true)
+		k.worked.Store(true)
 		k.release()
-		p.workers.queue.complete(j, err)
+		k.done(0, err)
 		return nil
 	}
 
-	k.lane.process.worked.Store(true)
+	k.worked.Store(true)
 	for i := range r.N {
 		if j.err != nil {
 			break
@@ -643,7 +614,7 @@ func (k *pack) stream(r *message.Results) error {
 
 		for n, same := range c.Same {
 			if same >= 0 { // each sample has memory of its own
-				own := p.heap.Take(len(c.Out[n].Data))
+				own := k.of.heap.Take(len(c.Out[n].Data))
 				copy(own, c.Out[n].Data)
 				c.Out[n].Data = own
 			}
@@ -661,12 +632,12 @@ func (k *pack) stream(r *message.Results) error {
 	if r.State != nil {
 		j.call.State = r.State
 	}
-	k.lane.reported.Add(int64(r.N))
+	k.reported.Add(int64(r.N))
 
 	if r.Last {
 		err := j.err
 		k.release()
-		p.workers.queue.complete(j, err)
+		k.done(0, err)
 		return nil
 	}
 
@@ -677,5 +648,5 @@ func (k *pack) stream(r *message.Results) error {
 			j.err = j.ctx.Err()
 		}
 	}
-	return k.lane.link.conn.Send(wire.KindPull, k.lane.stream, word(nil, stop))
+	return k.link.conn.Send(wire.KindPull, k.number, word(nil, stop))
 }

@@ -3,14 +3,16 @@ package extern
 import (
 	"encoding/binary"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/shared"
 	"testing"
 
 	"headrace/sample"
 	"headrace/tensor"
 )
 
-// A function that works in place must not do it twice, so its results go back before the next sample begins. Who can only read has no such haste: each
-// message wakes the engine up.
+// A function that works in place must not do it twice, so its results go back before the
+// next sample begins. Who can only read has no such haste: each message wakes the engine
+// up.
 func TestWhatMustNotBeDoneAgain(t *testing.T) {
 	const size = copyMost + 1
 	image := sample.TensorType(tensor.Uint8, tensor.Unknown)
@@ -33,9 +35,9 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer heap.Close()
-			pool := &Pool{heap: heap, workers: &Workers{heap: heap}}
-			pool.workers.spaces.Init(heap)
-			pool.o.In = sample.Schema{{Name: "x", Type: c.kind}}
+			var spaces shared.Spaces
+			spaces.Init(heap)
+			of := &function{heap: heap, spaces: &spaces, in: sample.Schema{{Name: "x", Type: c.kind}}}
 			data := make([]byte, size)
 			if c.inHeap {
 				data = heap.Take(size)
@@ -48,14 +50,12 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 					value.Shape, value.Data = c.kind.Shape, data[:n]
 				}
 			}
-			l := &lane{
-				process: &process{workers: pool.workers}, knows: map[*Pool]*knowledge{pool: {}},
-				jobs: []*job{{pool: pool, call: &Call{In: []Value{value}}}},
-			}
-			l.pack.reset(l)
-			l.pack.begin(1)
-			defer l.pack.release()
-			if own := binary.LittleEndian.Uint64(l.pack.ints[8:])&message.OwnShared != 0; own != c.own {
+			var k pack
+			k.reset(of)
+			k.add(&task{call: &Call{In: []Value{value}}})
+			k.begin(1, installed{})
+			defer k.release()
+			if own := binary.LittleEndian.Uint64(k.ints[8:])&message.OwnShared != 0; own != c.own {
 				t.Errorf("results go back before the next sample: %v", own)
 			}
 		})

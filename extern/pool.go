@@ -47,21 +47,18 @@ type Options struct {
 
 // Pool is a function that workers call.
 type Pool struct {
-	given       Options // to Open
-	o           Options // with all that they leave open
-	heap        *Heap
+	given Options // to Open
+	o     Options // with all that they leave open
+	function
 	pickle      []byte // in the heap; nil: the function is imported
 	keys        []byte // the same, of what Options.Keys names
 	initializer []byte // the same, of what the interpreter has called first
 	workers     *Workers
-	number      int  // among the pools of its workers
 	own         bool // the workers are its own
 	line        line
-	chain       links.Chain
 
-	time                                      atomic.Int64 // ns that calls took
-	calls, packs, bytesIn, bytesOut, restarts atomic.Int64
-	largest                                   []atomic.Int64 // by output: bytes of the largest result so far
+	time                   atomic.Int64 // ns that calls took
+	calls, packs, restarts atomic.Int64
 }
 
 // Open starts the processes of a pool, and does not wait for them.
@@ -104,12 +101,16 @@ func Open(o Options) (*Pool, error) {
 	}
 
 	o.Workers = max(1, o.Workers)
-	p := &Pool{given: given, o: o, heap: o.Heap, workers: o.On, largest: make([]atomic.Int64, len(o.Gives))}
+	p := &Pool{given: given, o: o, workers: o.On, function: function{
+		stage: o.Stage, kind: o.Kind, in: o.In, gives: o.Gives, copies: o.Copy || o.Threads, limit: o.Limit,
+		heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives)),
+	}}
 	p.chain = links.New(o.Chain, p.pickled)
 	p.pickle, p.keys, p.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
 	}
+	p.spaces = &p.workers.spaces
 	p.workers.add(p)
 	if p.own && !o.Idle {
 		p.workers.Start()
@@ -135,21 +136,47 @@ func (p *Pool) pickled(function string) []byte {
 	return own
 }
 
-// Call has the function applied to a sample, and waits until it has been. Where ctx ends before a worker has taken the call, it returns at once; afterwards it waits for the
-// function a little, and then ends its process. When it returns, nobody uses the call's memory any more.
+// imports are the modules that a process imports before it calls anything of the user's.
+// An initializer may change what those of the functions find.
+func (p *Pool) imports() (modules []string) {
+	names := []string{p.o.Function, p.o.Keys}
+	for _, f := range p.o.Chain {
+		names = append(names, f.Function)
+	}
+	if first := p.o.Interpreter.Initializer; first != "" {
+		names = []string{first}
+	}
+	if p.hasArrays() && p.o.Interpreter.Initializer == "" {
+		modules = append(modules, "numpy") // once for all workers
+	}
+	for _, name := range names {
+		modules = append(modules, p.o.Interpreter.ImportsOf(name)...)
+	}
+	return modules
+}
+
+// Call has the function applied to a sample, and waits until it has been. Where ctx ends
+// before a worker has taken the call, it returns at once; afterwards it waits for the
+// function a little, and then ends its process. When it returns, nobody uses the call's
+// memory any more.
 func (p *Pool) Call(ctx context.Context, c *Call) error {
 	return p.do(ctx, c, nil)
 }
 
-// Stream has the function applied, and calls yield with each sample that comes of it, until there are no more or yield returns an error, which Stream returns then. The values that
-// yield is given are its own, but not the slice. The worker is ahead of yield by a few samples at most: see Ahead.
+// Stream has the function applied, and calls yield with each sample that comes of it,
+// until there are no more or yield returns an error, which Stream returns then. The
+// values that yield is given are its own, but not the slice. The worker is ahead of yield
+// by a few samples at most: see Ahead.
 func (p *Pool) Stream(ctx context.Context, c *Call, yield func([]Value) error) error {
 	return p.do(ctx, c, yield)
 }
 
-// Ahead is how many bytes the worker of a stream may have filled at most that yield has not returned for, so that there can be room for them before Stream is called: those of several
-// samples where they travel with messages, and of one where they do not, for a worker that asks for memory is not answered before yield has returned for all that it sent. A result
-// whose size is not known is taken to be no larger than the largest so far.
+// Ahead is how many bytes the worker of a stream may have filled at most that yield has
+// not returned for, so that there can be room for them before Stream is called: those of
+// several samples where they travel with messages, and of one where they do not, for a
+// worker that asks for memory is not answered before yield has returned for all that it
+// sent. A result whose size is not known is taken to be no larger than the largest so
+// far.
 func (p *Pool) Ahead() int64 {
 	small, large := 0, 0
 	for f := range p.o.Gives {
@@ -210,7 +237,8 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 	return err
 }
 
-// Beside tells whether the calls of an async function run beside each other in one worker, instead of in several.
+// Beside tells whether the calls of an async function run beside each other in one
+// worker, instead of in several.
 func (p *Pool) Beside() bool {
 	p.workers.mu.Lock()
 	defer p.workers.mu.Unlock()
@@ -253,7 +281,8 @@ func (p *Pool) rows(c *Call) int {
 	return 1
 }
 
-// Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is duplicated. An id that came before now stands for this memory.
+// Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is
+// duplicated. An id that came before now stands for this memory.
 func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
 	return p.workers.spaces.Add(fd, id, memory)
 }
@@ -261,8 +290,8 @@ func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
 // Forget takes back what Segment has said. The memory must be in no call's Room or Whole.
 func (p *Pool) Forget(id uint32) { p.workers.spaces.Drop(id) }
 
-// SetWorkers changes the number of processes, or of threads, that the function may be called in.
-// Those that are too many finish what they have.
+// SetWorkers changes the number of processes, or of threads, that the function may be
+// called in. Those that are too many finish what they have.
 func (p *Pool) SetWorkers(n int) {
 	n = max(1, n)
 	if p.o.Kind == Aggregate || p.o.Kind == Iterate {
@@ -271,13 +300,14 @@ func (p *Pool) SetWorkers(n int) {
 	p.workers.set(p, n)
 }
 
-// Await has SetWorkers wait from now on until all workers have started: for who measures what they
-// do then.
+// Await has SetWorkers wait from now on until all workers have started: for who measures
+// what they do then.
 func (p *Pool) Await() { p.workers.await() }
 
-// Close ends what waits to be called: it fails with [ErrClosed]. Workers of the pool's own end, too: each finishes the sample
-// that it has, has its close() called, and is killed if that takes long. It may be called again, and returns when
-// all processes of the pool's own are gone.
+// Close ends what waits to be called: it fails with [ErrClosed]. Workers of the pool's
+// own end, too: each finishes the sample that it has, has its close() called, and is
+// killed if that takes long. It may be called again, and returns when all processes of
+// the pool's own are gone.
 func (p *Pool) Close() error {
 	if p.own {
 		return p.workers.Close()

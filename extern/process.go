@@ -38,6 +38,12 @@ func (k *keeper) keep() {
 
 	for {
 		w.queue.update(func() { w.queue.freshen(k) })
+		if w.server != nil {
+			w.server.Prepare(k.stop, child.Options{Heap: w.heap.File, Tell: w.tell}, w.imports())
+		}
+		if w.ended(k) {
+			return
+		}
 		select {
 		case starts <- struct{}{}:
 		case <-k.stop:
@@ -89,7 +95,8 @@ func (w *Workers) ended(k *keeper) bool {
 	return k.retired || w.queue.err != nil
 }
 
-// died counts processes that were of no use, and tells how long to wait before the next. A run must not go on starting processes that cannot work.
+// died counts processes that were of no use, and tells how long to wait before the next.
+// A run must not go on starting processes that cannot work.
 func (w *Workers) died(proc *process, p *Pool) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +140,8 @@ type process struct {
 	watchers   sync.WaitGroup
 }
 
-// lastPool is the one whose function the process was given last, or else the first that it would have been given.
+// lastPool is the one whose function the process was given last, or else the first that
+// it would have been given.
 func (proc *process) lastPool() *Pool {
 	if p := proc.last.Load(); p != nil {
 		return p
@@ -144,7 +152,7 @@ func (proc *process) lastPool() *Pool {
 // start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
 	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, looped: map[*line]bool{}, ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Heap: w.heap.File, Lanes: k.lanes + 1, Tell: proc.tell})
+	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Lanes: k.lanes + 1, Tell: w.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -158,13 +166,13 @@ func (w *Workers) start(k *keeper) (*process, error) {
 	return proc, nil
 }
 
-// tell tells of a line that the process has said.
-func (proc *process) tell(line Line) {
-	if log := proc.workers.log; log != nil {
+// tell tells of a line that a process has said.
+func (w *Workers) tell(line Line) {
+	if w.log != nil {
 		if line.Stage == "" {
-			line.Stage = proc.workers.stage()
+			line.Stage = w.stage()
 		}
-		log(line)
+		w.log(line)
 	}
 }
 
@@ -172,14 +180,15 @@ func (proc *process) tell(line Line) {
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
 	s := message.Setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
-		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls, Exact: o.Exact, Limit: o.Limit.Seconds()}
+		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, Exact: o.Exact, Limit: o.Limit.Seconds()}
 
-	s.Initializer = p.o.Interpreter.Initializer
+	s.Initializer = o.Interpreter.Initializer
+
 	var errs [4]error
 	s.Pickle, errs[0] = links.Place(p.heap, p.pickle)
 	s.KeysPickle, errs[1] = links.Place(p.heap, p.keys)
-	s.InitializerPickle, errs[3] = links.Place(p.heap, p.initializer)
-	s.Chain, errs[2] = p.chain.Setup(p.heap)
+	s.InitializerPickle, errs[2] = links.Place(p.heap, p.initializer)
+	s.Chain, errs[3] = p.chain.Setup(p.heap)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -267,7 +276,8 @@ func (proc *process) run() {
 	<-stopped
 }
 
-// begin has the worker load the functions that there are, and waits until it has; false: it will not.
+// begin has the worker load the functions that there are, and waits until it has; false:
+// it will not.
 func (proc *process) begin() bool {
 	w := proc.workers
 	w.mu.Lock()
@@ -297,7 +307,8 @@ func (proc *process) begin() bool {
 	return true
 }
 
-// install has the worker load a function, unless it has. A [StartError] says that it cannot.
+// install has the worker load a function, unless it has. A [StartError] says that it
+// cannot.
 func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	proc.installing.Lock()
 	defer proc.installing.Unlock()
@@ -409,7 +420,8 @@ func (proc *process) watch(p *Pool, coroutines bool) {
 	}
 }
 
-// expire notes who has taken too long, has Python write where it is, and ends the process.
+// expire notes who has taken too long, has Python write where it is, and ends the
+// process.
 func (proc *process) expire(l *lane, item int) {
 	proc.mu.Lock()
 	proc.limited, proc.item = l, item
@@ -423,7 +435,7 @@ func (proc *process) close() {
 	proc.Close()
 	for _, l := range proc.lanes {
 		proc.workers.heap.Give(l.cell)
-		proc.workers.heap.Give(l.saved)
+		proc.workers.heap.Give(l.pack.saved)
 	}
 	proc.loop.close()
 }

@@ -34,7 +34,8 @@ func NewProgram(conn *wire.Conn) *Program { return child.NewProgram(conn) }
 // Line is something that a worker has said.
 type Line = child.Line
 
-// EndAll ends all workers and what they have started, for a process that is about to exit.
+// EndAll ends all workers and what they have started, for a process that is about to
+// exit.
 func EndAll() { child.EndAll() }
 
 // Link is a function of a chain.

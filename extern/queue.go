@@ -1,7 +1,6 @@
 package extern
 
 import (
-	"context"
 	"headrace/extern/internal/message"
 	"slices"
 	"sync"
@@ -9,18 +8,14 @@ import (
 
 // job is a call in the pool.
 type job struct {
+	task
 	pool    *Pool
-	number  uint64 // counts all that came to the queue
-	call    *Call
-	yield   func([]Value) error // of a stream
-	ctx     context.Context
+	number  uint64        // counts all that came to the queue
 	done    chan struct{} // has room for one
-	err     error
-	place   place    // guarded by the queue's lock, as process is
-	process *process // that works on it
-	suspect bool     // it was in work when a process died: it is done again alone
-	first   bool     // its process has done nothing before
-	given   int      // of a stream: how many samples were handed on
+	place   place         // guarded by the queue's lock, as process is
+	process *process      // that works on it
+	suspect bool          // it was in work when a process died: it is done again alone
+	first   bool          // its process has done nothing before
 }
 
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
@@ -85,7 +80,8 @@ func (q *queue) put(j *job) {
 	q.wake(l)
 }
 
-// wake has somebody look at what waits in a line. A lane beside a trial looks and must leave it, so then all do.
+// wake has somebody look at what waits in a line. A lane beside a trial looks and must
+// leave it, so then all do.
 func (q *queue) wake(l *line) {
 	switch {
 	case q.trials > 0 || len(q.suspects) > 0:
@@ -106,7 +102,8 @@ func (q *queue) wakeAll() {
 	}
 }
 
-// freshen notes that a keeper's next process, or the one that it has, may try suspects. The caller holds mu.
+// freshen notes that a keeper's next process, or the one that it has, may try suspects.
+// The caller holds mu.
 func (q *queue) freshen(k *keeper) {
 	if !k.fresh && !k.retired {
 		k.fresh = true
@@ -187,10 +184,13 @@ func (q *queue) update(f func()) {
 	q.wakeAll()
 }
 
-// take waits for jobs of a pool whose function the lane calls, the one that has waited longest, and appends a fair share of them to into, at most so many as are
-// worth a pack. It returns none when the lane has to go.
+// take waits for jobs of a pool whose function the lane calls, the one that has waited
+// longest, and appends a fair share of them to into, at most so many as are worth a pack.
+// It returns none when the lane has to go.
 //
-// Suspects go to a process that has done nothing else, one at a time and with nothing beside them. Where there is none and none is to come, the process that asks makes room for one.
+// Suspects go to a process that has done nothing else, one at a time and with nothing
+// beside them. Where there is none and none is to come, the process that asks makes room
+// for one.
 func (q *queue) take(into []*job, lane *lane) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -259,7 +259,8 @@ func (q *queue) take(into []*job, lane *lane) []*job {
 	return into
 }
 
-// oldest is the line whose first job has waited longest, of those that a lane calls the functions of. The caller holds mu.
+// oldest is the line whose first job has waited longest, of those that a lane calls the
+// functions of. The caller holds mu.
 func (q *queue) oldest(lane *lane) (oldest *line) {
 	for _, l := range q.lines {
 		if l.head < len(l.waiting) && (oldest == nil || l.waiting[l.head].number < oldest.waiting[oldest.head].number) && lane.mayCall(l) {
@@ -269,8 +270,8 @@ func (q *queue) oldest(lane *lane) (oldest *line) {
 	return oldest
 }
 
-// mayCall tells whether calls of a line are the lane's: those of async functions are the event loop's, once it has the
-// function. The queue's lock is held.
+// mayCall tells whether calls of a line are the lane's: those of async functions are the
+// event loop's, once it has the function. The queue's lock is held.
 func (l *lane) mayCall(of *line) bool {
 	k := l.keeper
 	if l.loop == nil {
@@ -284,7 +285,8 @@ func (k *keeper) calls(of *line) bool {
 	return k.workers.threads && k.workers.fixed == 0 || of.first/k.lanes <= k.index && k.index <= (of.end-1)/k.lanes
 }
 
-// mayTry tells the same of a suspect, which any process may have. The queue's lock is held.
+// mayTry tells the same of a suspect, which any process may have. The queue's lock is
+// held.
 func (l *lane) mayTry(of *Pool) bool {
 	if l.loop == nil {
 		return !l.process.looped[&of.line]

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A job that is finished belongs to who has waited for it, who may use it for another call at once: what is put back must not hold on to it.
+// A job that is finished belongs to who has waited for it, who may use it for another
+// call at once: what is put back must not hold on to it.
 func TestFinishedJobsAreNotPutBack(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -15,7 +16,7 @@ func TestFinishedJobsAreNotPutBack(t *testing.T) {
 			q.init()
 			again, pool := make([]*job, 8), new(Pool)
 			for i := range again {
-				j := &job{pool: pool, done: make(chan struct{}, 1), ctx: over, place: running}
+				j := &job{pool: pool, done: make(chan struct{}, 1), task: task{ctx: over}, place: running}
 				again[i] = j
 				go func() {
 					<-j.done

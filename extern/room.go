@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// What travels how: values of up to so many bytes go with the message, larger ones by the place where they lie.
+// What travels how: values of up to so many bytes go with the message, larger ones by the
+// place where they lie.
 const (
 	inlineMost = 4 << 10
 	copyMost   = 16 << 10 // so much is copied into the message where it does not lie in shared memory; more is copied into the heap
@@ -36,7 +37,8 @@ type grant struct {
 
 func word(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
 
-// A worker may be ahead of a stream's reader by so many messages with results, and one that it gathers meanwhile, of so many samples at most: _AHEAD in
+// A worker may be ahead of a stream's reader by so many messages with results, and one
+// that it gathers meanwhile, of so many samples at most: _AHEAD in
 // python/src/headrace/_worker/streams.py means the same.
 const (
 	streamCredit = 2

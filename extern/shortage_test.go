@@ -11,7 +11,8 @@ import (
 	"headrace/internal/machine"
 )
 
-// few leaves this process no descriptor more than it has, until the function that it returns is called.
+// few leaves this process no descriptor more than it has, until the function that it
+// returns is called.
 func few(t *testing.T) (back func()) {
 	t.Helper()
 	var before unix.Rlimit
@@ -28,7 +29,8 @@ func few(t *testing.T) (back func()) {
 	return back
 }
 
-// Workers are started as soon as the machine has again what that takes. Where that does not come, the run is told what is missing.
+// Workers are started as soon as the machine has again what that takes. Where that does
+// not come, the run is told what is missing.
 func TestWorkersWaitForTheMachine(t *testing.T) {
 	pool := late(t, extern.Options{Function: "late:poisons", Idle: true})
 	back := few(t)

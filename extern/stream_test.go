@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,28 +28,6 @@ func ints(t testing.TB, pool *extern.Pool, c *extern.Call) (all []int64, err err
 	return all, err
 }
 
-func TestGenerators(t *testing.T) {
-	for _, function := range []string{"parts", "async_parts"} {
-		pool := open(t, extern.Options{Function: "functions:" + function, Kind: extern.FlatMap, In: intField, Gives: intField, Workers: 2})
-		var all sync.WaitGroup
-		for n := range 40 {
-			all.Go(func() {
-				got, err := ints(t, pool, &extern.Call{In: []extern.Value{number(int64(n * n))}})
-				if err != nil || len(got) != n*n {
-					t.Errorf("%d of %d, %v", len(got), n*n, err)
-				}
-				for i, x := range got {
-					if x != int64(i) {
-						t.Errorf("the %d-th is %d", i, x)
-					}
-				}
-			})
-		}
-		all.Wait()
-		pool.Close()
-	}
-}
-
 func TestLargeResultsOfGenerators(t *testing.T) {
 	pool := open(t, extern.Options{Function: "functions:big_parts", Kind: extern.FlatMap, In: intField, Gives: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Float32, 300, 300)}}})
 	i := 0
@@ -67,15 +43,6 @@ func TestLargeResultsOfGenerators(t *testing.T) {
 	})
 	if err != nil || i != 50 {
 		t.Errorf("%d, %v", i, err)
-	}
-}
-
-func TestAGeneratorThatFailsGivesWhatCameBefore(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:failing_parts", Kind: extern.FlatMap, In: intField, Gives: intField})
-	got, err := ints(t, pool, &extern.Call{In: []extern.Value{number(0)}})
-	var e *extern.CallError
-	if !errors.As(err, &e) || e.Message != "no third" || !slices.Equal(got, []int64{0, 1}) {
-		t.Errorf("%v, %v", got, err)
 	}
 }
 
@@ -103,37 +70,8 @@ func TestAGeneratorDoesNotRunAway(t *testing.T) {
 	}
 }
 
-func TestAggregators(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Pairs", Kind: extern.Aggregate, In: intField, Gives: intField, States: true, Workers: 4})
-	var got []int64
-	var state []byte
-	for i := range 5 {
-		c := &extern.Call{In: []extern.Value{number(int64(i))}, Begin: i == 0}
-		some, err := ints(t, pool, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, some...)
-		if len(some) > 0 {
-			state = c.State
-		} else if c.State != nil {
-			t.Errorf("the state is %s, where nothing was given", c.State)
-		}
-	}
-	if string(state) != `{"held": []}` {
-		t.Errorf("the state is %s", state)
-	}
-	some, err := ints(t, pool, &extern.Call{Flush: true})
-	if got = append(got, some...); err != nil || fmt.Sprint(got) != "[1 5 4]" {
-		t.Errorf("%v, %v", got, err)
-	}
-	again, err := ints(t, pool, &extern.Call{Begin: true, State: []byte(`{"held": [4]}`), In: []extern.Value{number(10)}})
-	if err != nil || fmt.Sprint(again) != "[14]" {
-		t.Errorf("%v, %v", again, err)
-	}
-}
-
-// Each Begin makes an object anew, of a class, of an object that is imported, and of a pickle; that of the call before is closed.
+// Each Begin makes an object anew, of a class, of an object that is imported, and of a
+// pickle; that of the call before is closed.
 func TestAggregatorsBeginAnew(t *testing.T) {
 	for _, function := range []string{"Gathering", "gathering"} {
 		var n notes
@@ -153,7 +91,8 @@ func TestAggregatorsBeginAnew(t *testing.T) {
 	}
 }
 
-// What an object had gathered is lost with its process. Nobody takes another one for it, but the next epoch begins with a new object.
+// What an object had gathered is lost with its process. Nobody takes another one for it,
+// but the next epoch begins with a new object.
 func TestAggregatorsWhoseWorkerDies(t *testing.T) {
 	pool := open(t, extern.Options{Function: "functions:Gathering", Kind: extern.Aggregate, In: intField, Gives: intField})
 	give := func(x int64, begin bool) ([]int64, error) {
@@ -192,92 +131,8 @@ func TestAggregatorsWhoseWorkerDies(t *testing.T) {
 	}
 }
 
-// What an object says of itself is JSON with arrays and bytes in it; what cannot be written is no sample's fault.
-func TestStatesOfAggregators(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Remembering", Kind: extern.Aggregate, In: intField, Gives: intField, States: true})
-	c := &extern.Call{In: []extern.Value{number(3)}, Begin: true}
-	if got, err := ints(t, pool, c); err != nil || fmt.Sprint(got) != "[3]" || !strings.Contains(string(c.State), `"bfloat16"`) {
-		t.Errorf("%v, %v, %s", got, err, c.State)
-	}
-	again := &extern.Call{In: []extern.Value{number(4)}, Begin: true, State: c.State}
-	if got, err := ints(t, pool, again); err != nil || fmt.Sprint(got) != "[7]" {
-		t.Errorf("%v, %v", got, err)
-	}
-	for x, want := range map[int64]string{-1: "Object of type set is not JSON serializable", -2: "Out of range float values", -3: "at most 1048576"} {
-		c := &extern.Call{In: []extern.Value{number(x)}, Begin: true}
-		var failed *extern.CallError
-		if _, err := ints(t, pool, c); !errors.As(err, &failed) || !failed.Ends || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d: %v", x, err)
-		}
-	}
-}
-
-func TestSources(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Squares", Kind: extern.Index, In: sample.Schema{}, Gives: intField, Workers: 2})
-	var all sync.WaitGroup
-	for i := range 100 {
-		all.Go(func() {
-			c := &extern.Call{ID: sample.ID{Index: int64(i)}}
-			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != int64(i*i) {
-				t.Errorf("%d: %v, %v", i, c.Out, err)
-			}
-			give(pool, c)
-		})
-	}
-	all.Wait()
-	pool.Close()
-
-	pool = open(t, extern.Options{Function: "functions:sharded", Kind: extern.Iterate, In: sample.Schema{}, Gives: intField, Rank: 1, World: 3})
-	for range 2 {
-		if got, err := ints(t, pool, &extern.Call{}); err != nil || fmt.Sprint(got) != "[1 4 7]" {
-			t.Errorf("%v, %v", got, err)
-		}
-	}
-}
-
-// A source with a state of its own goes on where it stood after the sample that the state came with.
-func TestASourceGoesOn(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Numbers", Kind: extern.Iterate, In: sample.Schema{}, Gives: intField, States: true})
-	var states []string
-	read := func(c *extern.Call) (got []int64) {
-		t.Helper()
-		err := pool.Stream(within(t, time.Minute), c, func(vs []extern.Value) error {
-			got, states = append(got, toInt(vs[0])), append(states, vs[1].Text)
-			heapOf(pool).Give(vs[0].Data)
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		return got
-	}
-	if got := read(&extern.Call{}); fmt.Sprint(got) != "[1 2 3 4 5 6 7 8 9 10]" || states[3] != `{"at": 4}` {
-		t.Errorf("%v, %v", got, states)
-	}
-	if got := read(&extern.Call{State: []byte(states[6])}); fmt.Sprint(got) != "[8 9 10]" {
-		t.Errorf("%v", got)
-	}
-}
-
-func TestCollate(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:mean", Kind: extern.Collate, In: intField, Gives: intField, Workers: 2})
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			c := &extern.Call{Rows: 100}
-			for row := range 100 {
-				c.In = append(c.In, number(int64(i*1000+row*2)))
-			}
-			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != int64(i*1000+99) {
-				t.Errorf("%v, %v", c.Out, err)
-			}
-			give(pool, c)
-		})
-	}
-	all.Wait()
-}
-
-// Workers write the arrays of a batch where they belong, one behind the other, as far as there is room.
+// Workers write the arrays of a batch where they belong, one behind the other, as far as
+// there is room.
 func TestCollateIntoASegment(t *testing.T) {
 	const room = 1 << 20
 	fd, memory := segment(t, room)

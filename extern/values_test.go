@@ -38,7 +38,8 @@ var (
 	pixelsOut = sample.Schema{{Name: "raw", Type: sample.BytesType}, {Name: "n", Type: intType}, {Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}}
 )
 
-// Values of every kind and size arrive and come back as they are, whether they lie in the heap or not, travel with the message or do not.
+// Values of every kind and size arrive and come back as they are, whether they lie in the
+// heap or not, travel with the message or do not.
 func TestValues(t *testing.T) {
 	for _, threads := range []bool{false, true} {
 		for _, keep := range []bool{false, true} {
@@ -123,7 +124,8 @@ func TestInputsThatAreResults(t *testing.T) {
 	}
 }
 
-// When a process ends, the samples in its other threads are done again: they must be as they were.
+// When a process ends, the samples in its other threads are done again: they must be as
+// they were.
 func TestThreadsChangeCopies(t *testing.T) {
 	schema := sample.Schema{{Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}, {Name: "x", Type: intType}}
 	pool := open(t, extern.Options{Function: "functions:in_place", In: schema, Gives: schema, Threads: true, Workers: 2})
@@ -152,34 +154,6 @@ func TestScalarsAreWeak(t *testing.T) {
 		t.Errorf("%v", c.Out)
 	}
 	give(pool, c)
-}
-
-func TestFunctionsOfValues(t *testing.T) {
-	in := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 4, 4)}, {Name: "x", Type: intType}}
-	gives := sample.Schema{{Name: "next", Type: intType}, {Name: "small", Type: sample.TensorType(tensor.Uint8, 2, 4)}} // in another order than they are returned
-	pool := open(t, extern.Options{Function: "functions:views", In: in, Positional: true, To: []string{"small", "next"}, Gives: gives})
-	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 4, 4), number(41)}}
-	if err := pool.Call(within(t, time.Minute), c); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(c.Out[1].Data, []byte{3, 2, 1, 0, 11, 10, 9, 8}) || toInt(c.Out[0]) != 42 {
-		t.Errorf("%v", c.Out)
-	}
-	give(pool, c)
-}
-
-func TestFilter(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:even", Kind: extern.Filter, In: intField, Workers: 2})
-	var all sync.WaitGroup
-	for i := range 100 {
-		all.Go(func() {
-			c := &extern.Call{In: []extern.Value{number(int64(i))}}
-			if err := pool.Call(within(t, time.Minute), c); err != nil || c.Keep != (i%2 == 0) || len(c.Out) != 0 {
-				t.Errorf("%d: %v, %v", i, c.Keep, err)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // Results grow and shrink, and each has its own size.
@@ -283,53 +257,6 @@ func TestRoomElsewhere(t *testing.T) {
 	}
 }
 
-func TestProbe(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:pixels", In: pixelsIn})
-	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, make([]byte, 300*200*3), 300, 200, 3), text("a"), {Kind: sample.Bytes, Data: []byte("raw")}}}
-	if err := pool.Call(within(t, time.Minute), c); err != nil {
-		t.Fatal(err)
-	}
-	if fmt.Sprint(c.Names) != "[image n what raw]" || !c.Out[0].Shape.Equal(tensor.Shape{300, 200, 3}) || c.Out[0].DType != tensor.Uint8 || c.Out[1].DType != tensor.Int64 || c.Out[2].Text != "A" || string(c.Out[3].Data) != "war" {
-		t.Errorf("%v %v", c.Names, c.Out)
-	}
-	give(pool, c)
-}
-
-func TestRandomness(t *testing.T) {
-	gives := sample.Schema{{Name: "r", Type: sample.TensorType(tensor.Float64)}, {Name: "p", Type: sample.TensorType(tensor.Float64)}, {Name: "n", Type: sample.TensorType(tensor.Float64)}, {Name: "pid", Type: intType}}
-	seen := map[int]string{}
-	for _, workers := range []int{1, 3} {
-		pool := open(t, extern.Options{Function: "functions:draws", In: sample.Schema{}, Gives: gives, Workers: workers, Seed: []string{"random", "numpy"}})
-		var all sync.WaitGroup
-		var mu sync.Mutex
-		for i := range 50 {
-			all.Go(func() {
-				c := &extern.Call{Random: [2]uint64{uint64(i) << 60, 3}}
-				if err := pool.Call(within(t, time.Minute), c); err != nil {
-					t.Error(err)
-					return
-				}
-				drawn := fmt.Sprint(c.Out[0].Data, c.Out[1].Data, c.Out[2].Data)
-				give(pool, c)
-				mu.Lock()
-				defer mu.Unlock()
-				if old, ok := seen[i%16]; ok && old != drawn {
-					t.Errorf("sample %d has other numbers with %d workers", i, workers)
-				}
-				seen[i%16] = drawn
-			})
-		}
-		all.Wait()
-	}
-	distinct := map[string]bool{}
-	for _, drawn := range seen {
-		distinct[drawn] = true
-	}
-	if len(distinct) != 16 {
-		t.Errorf("16 keys have %d different draws", len(distinct))
-	}
-}
-
 // Numbers are those that NumPy's Philox gives for the key.
 func TestTheGeneratorIsPhilox(t *testing.T) {
 	gives := sample.Schema{{Name: "r", Type: sample.TensorType(tensor.Float64)}, {Name: "p", Type: sample.TensorType(tensor.Float64)}, {Name: "n", Type: sample.TensorType(tensor.Float64)}, {Name: "pid", Type: intType}}
@@ -338,45 +265,16 @@ func TestTheGeneratorIsPhilox(t *testing.T) {
 	if err := pool.Call(within(t, time.Minute), c); err != nil {
 		t.Fatal(err)
 	}
-	// numpy.random.Generator(numpy.random.Philox(key=numpy.array([1, 2], numpy.uint64))).random()
+	// numpy.random.Generator(numpy.random.Philox(key=numpy.array([1, 2],
+	// numpy.uint64))).random()
 	if got := math.Float64frombits(binary.LittleEndian.Uint64(c.Out[0].Data)); got != 0.30931491118583454 {
 		t.Errorf("got %v", got)
 	}
 	give(pool, c)
 }
 
-func TestAsync(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:later", In: intField, Gives: intField})
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			c := &extern.Call{In: []extern.Value{number(int64(i))}}
-			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != int64(i+1) {
-				t.Errorf("%d: %v, %v", i, c.Out, err)
-			}
-			give(pool, c)
-		})
-	}
-	all.Wait()
-}
-
-// Coroutines wait beside each other, in one worker.
-func TestCoroutinesAreConcurrent(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:meet", In: intField, Gives: intField})
-	var all sync.WaitGroup
-	for range 16 {
-		all.Go(func() {
-			c := &extern.Call{In: []extern.Value{number(16)}}
-			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != 16 {
-				t.Errorf("%v, %v", c.Out, err)
-			}
-			give(pool, c)
-		})
-	}
-	all.Wait()
-}
-
-// Kills at any moment cost the samples that were in work, and nothing else: what comes back is right, also where the function changes its input.
+// Kills at any moment cost the samples that were in work, and nothing else: what comes
+// back is right, also where the function changes its input.
 func TestKillsAtAnyMoment(t *testing.T) {
 	schema := sample.Schema{{Name: "image", Type: imageType}, {Name: "x", Type: intType}}
 	for _, function := range []string{"slow_in_place", "in_place", "fresh"} {
@@ -438,7 +336,8 @@ func TestKillsAtAnyMoment(t *testing.T) {
 						return
 					case <-time.After(time.Duration(random.IntN(8000)) * time.Microsecond):
 					}
-					// Whoever kills workers that have not begun learns that none can start.
+					// Whoever kills workers that have not begun learns that none can
+					// start.
 					if now := done.Load(); now > seen+20 {
 						seen = now
 						if pids := pool.Stats().PIDs; len(pids) > 0 {
@@ -458,7 +357,8 @@ func TestKillsAtAnyMoment(t *testing.T) {
 	}
 }
 
-// Who measures wants to begin when workers have started; that one cannot start is no reason to wait for ever.
+// Who measures wants to begin when workers have started; that one cannot start is no
+// reason to wait for ever.
 func TestSetWorkersAwaitsThem(t *testing.T) {
 	python := interpreter(t)
 	python.Directory = t.TempDir()
@@ -515,18 +415,6 @@ func TestSetWorkers(t *testing.T) {
 	}
 }
 
-func TestAPickleIsPreferred(t *testing.T) {
-	python := interpreter(t)
-	// The pickle of operator.neg, protocol 0.
-	python.Functions = map[string][]byte{"mine:negative": []byte("c_operator\nneg\n.")}
-	pool := open(t, extern.Options{Function: "mine:negative", In: intField, Gives: intField, Positional: true, Interpreter: python})
-	c := &extern.Call{In: []extern.Value{number(5)}}
-	if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != -5 {
-		t.Errorf("%v, %v", c.Out, err)
-	}
-	give(pool, c)
-}
-
 func TestValuesThatAreNotWhatWasSaid(t *testing.T) {
 	pool := open(t, extern.Options{Function: "functions:same", In: intField, Gives: intField})
 	for name, in := range map[string][]extern.Value{
@@ -540,50 +428,6 @@ func TestValuesThatAreNotWhatWasSaid(t *testing.T) {
 		if err := pool.Call(within(t, time.Minute), &extern.Call{In: in}); err == nil || !strings.HasPrefix(err.Error(), "extern: step ") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// All of what NumPy, torch and Pillow make comes as arrays.
-func TestWhatOtherLibrariesMake(t *testing.T) {
-	bf := sample.TensorType(tensor.BFloat16, 2)
-	gives := sample.Schema{{Name: "torch", Type: sample.TensorType(tensor.Float32, 3, 2)}, {Name: "bfloat16", Type: bf}, {Name: "pil", Type: sample.TensorType(tensor.Uint8, 2, 3, 3)},
-		{Name: "big", Type: sample.TensorType(tensor.Int32, 2)}, {Name: "turned", Type: sample.TensorType(tensor.Uint8, 300, 200)}, {Name: "scalar", Type: sample.TensorType(tensor.Float64)}, {Name: "ml", Type: bf}}
-	for _, probe := range []bool{false, true} {
-		o := extern.Options{Function: "libraries:make", In: sample.Schema{}, Gives: gives}
-		if probe {
-			o.Gives = nil
-		}
-		pool := open(t, o)
-		c := &extern.Call{}
-		if err := pool.Call(within(t, 2*time.Minute), c); err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range c.Out {
-			if is := (sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}); !is.Equal(gives[i].Type) {
-				t.Errorf("%s is %v", gives[i].Name, is)
-			}
-		}
-		want := [][]byte{
-			{0, 0, 0, 0, 0, 0, 64, 64, 0, 0, 128, 63, 0, 0, 128, 64, 0, 0, 0, 64, 0, 0, 160, 64},
-			{0x80, 0x3f, 0, 0x40},
-			bytes.Repeat([]byte{1, 2, 3}, 6),
-			{1, 0, 0, 0, 2, 0, 0, 0},
-			nil,
-			{0, 0, 0, 0, 0, 0, 4, 64},
-			{0x40, 0x40, 0x80, 0x40},
-		}
-		for i, w := range want {
-			if w != nil && !bytes.Equal(c.Out[i].Data, w) {
-				t.Errorf("%s is %v", gives[i].Name, c.Out[i].Data)
-			}
-		}
-		for i, x := range c.Out[4].Data {
-			if int(x) != (i%200*300+i/200)%251 {
-				t.Fatalf("pixel %d of what was turned is %d", i, x)
-			}
-		}
-		give(pool, c)
-		pool.Close()
 	}
 }
 

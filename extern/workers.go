@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Workers are processes, or the threads of one process, in which the functions of one or of several pools are called.
+// Workers are processes, or the threads of one process, in which the functions of one or
+// of several pools are called.
 type Workers struct {
 	python  *Interpreter
 	heap    *Heap
@@ -19,6 +20,7 @@ type Workers struct {
 	spaces  shared.Spaces
 	queue   queue
 	starter child.Starter
+	server  *child.Server // that its processes are forked from; nil: they are the program's threads
 
 	mu      sync.Mutex // guards what is below
 	pools   []*Pool
@@ -34,7 +36,8 @@ type Workers struct {
 	done    sync.WaitGroup
 }
 
-// NewWorkers makes some on which no function is called yet. No process is started before Start, or the first call.
+// NewWorkers makes some on which no function is called yet. No process is started before
+// Start, or the first call.
 func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *Workers {
 	if python == nil {
 		python = Default()
@@ -43,6 +46,9 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	w.queue.init()
 	w.spaces.Init(heap)
 	w.starter.Open()
+	if python.Own() == nil {
+		w.server = child.ServerOf(python)
+	}
 	return w
 }
 
@@ -64,7 +70,8 @@ func (w *Workers) add(p *Pool) {
 	w.employ()
 }
 
-// remove has a function loaded by no process that begins from now on. The numbers of workers stay until another pool comes.
+// remove has a function loaded by no process that begins from now on. The numbers of
+// workers stay until another pool comes.
 func (w *Workers) remove(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +102,8 @@ func (w *Workers) set(p *Pool, n int) {
 	}
 }
 
-// beside has one worker run the calls of an async function beside each other, as many as there would have been workers.
+// beside has one worker run the calls of an async function beside each other, as many as
+// there would have been workers.
 func (w *Workers) beside(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,8 +113,8 @@ func (w *Workers) beside(p *Pool) {
 	}
 }
 
-// Expect has the process of threads begin with so many, since pools that are still to come will want them: to change
-// their number takes another process.
+// Expect has the process of threads begin with so many, since pools that are still to
+// come will want them: to change their number takes another process.
 func (w *Workers) Expect(threads int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,8 +137,8 @@ func (w *Workers) Start() {
 	}
 }
 
-// employ has as many workers as the pools want. All may use the same processes, each the first ones; of threads, each has
-// some of its own. The caller holds mu.
+// employ has as many workers as the pools want. All may use the same processes, each the
+// first ones; of threads, each has some of its own. The caller holds mu.
 func (w *Workers) employ() {
 	if w.closed {
 		return
@@ -231,12 +239,25 @@ func (w *Workers) Close() error {
 
 	w.queue.fail(ErrClosed)
 	w.done.Wait()
+	if w.server != nil {
+		w.server.Close()
+	}
 	w.starter.Close()
 	w.spaces.Close()
 	for _, pickle := range pickles {
 		w.heap.Give(pickle)
 	}
 	return nil
+}
+
+// imports are the modules that processes import to load the functions that there are.
+func (w *Workers) imports() (modules []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pools {
+		modules = append(modules, p.imports()...)
+	}
+	return modules
 }
 
 // first is the first pool; where all are closed, one that nobody has.

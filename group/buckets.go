@@ -10,17 +10,21 @@ import (
 	"headrace/pipe"
 )
 
-// BucketOpts are the settings of [Buckets]. A batch is handed on when it has Size samples, or as many as Tokens allow.
+// BucketOpts are the settings of [Buckets]. A batch is handed on when it has Size
+// samples, or as many as Tokens allow.
 type BucketOpts struct {
-	// Lengths are the greatest length of each bucket, rising. None: one bucket, for all lengths up to Tokens.
+	// Lengths are the greatest length of each bucket, rising. None: one bucket, for all
+	// lengths up to Tokens.
 	Lengths []int
 	// Size is the most samples of a batch; 0: no limit.
 	Size int
 	// Sizes are that for each bucket, where they differ.
 	Sizes []int
-	// Tokens is the most samples times their padded length; 0: no limit. It may be in bytes, if Lengths are.
+	// Tokens is the most samples times their padded length; 0: no limit. It may be in
+	// bytes, if Lengths are.
 	Tokens int
-	// Longest pads to the longest sample of a batch, and not to the greatest length of its bucket. Without Lengths it is always so.
+	// Longest pads to the longest sample of a batch, and not to the greatest length of
+	// its bucket. Without Lengths it is always so.
 	Longest bool
 	// Overlong says what becomes of samples that are longer than the last bucket's.
 	Overlong Overlong
@@ -61,11 +65,13 @@ func (o BucketOpts) Check() error {
 	return errors.Join(errs...)
 }
 
-// Buckets makes aggregators that gather samples of like lengths. The shape of a batch is the length to which its samples are padded. At
-// the end of an epoch each bucket gives what it has, shortest first, or drops it, as [pipe.AggregateOpts] say.
+// Buckets makes aggregators that gather samples of like lengths. The shape of a batch
+// is the length to which its samples are padded. At the end of an epoch each bucket
+// gives what it has, shortest first, or drops it, as [pipe.AggregateOpts] say.
 //
-// Buckets know nothing of each other, and a bucket begins anew behind each of its batches. A batch ends before the first sample
-// that does not fit, which is then the first that its bucket holds.
+// Buckets know nothing of each other, and a bucket begins anew behind each of its
+// batches. A batch ends before the first sample that does not fit, which is then the
+// first that its bucket holds.
 func Buckets[T any](length func(T) int, o BucketOpts) (begin func() pipe.Aggregator[T, Placed[T, int]], err error) {
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -67,7 +67,8 @@ func compare[T any](t *rapid.T, got []T, want []string) {
 	}
 }
 
-// A batch is handed on as soon as nothing more fits: it need not wait for a sample that does not.
+// A batch is handed on as soon as nothing more fits: it need not wait for a sample that
+// does not.
 func TestABatchThatIsFullWaitsForNothing(t *testing.T) {
 	length := func(i int) int { return []int{3, 4, 1, 2}[i] }
 	got, err := collect(t, batches(4, must(group.Buckets(length, group.BucketOpts{Lengths: []int{2, 4}, Tokens: 8, Longest: true})), pipe.AggregateOpts{}), pipe.Config{})
@@ -76,7 +77,8 @@ func TestABatchThatIsFullWaitsForNothing(t *testing.T) {
 	}
 }
 
-// Samples without a length take a place as one of length 1 does, so that batches of them end.
+// Samples without a length take a place as one of length 1 does, so that batches of
+// them end.
 func TestEmptySamplesFillBatches(t *testing.T) {
 	none := func(int) int { return 0 }
 	buckets := must(group.Buckets(none, group.BucketOpts{Tokens: 3}))
@@ -119,7 +121,8 @@ func TestBudgetsAreTheLongestRunsThatFit(t *testing.T) {
 	})
 }
 
-// All batches but the last of each shape are full where every shape has its place; where there are too few places, the oldest batch goes.
+// All batches but the last of each shape are full where every shape has its place;
+// where there are too few places, the oldest batch goes.
 func TestShapes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := draw(rt)

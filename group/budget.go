@@ -22,10 +22,12 @@ func (o BudgetOpts) Check() error {
 	return o.Overlong.check()
 }
 
-// Budget makes aggregators that take samples as they come, as long as the sum of their costs is at most the budget. The shape of a batch is
-// that sum. A sample without a cost counts as one of 1.
+// Budget makes aggregators that take samples as they come, as long as the sum of their
+// costs is at most the budget. The shape of a batch is that sum. A sample without a
+// cost counts as one of 1.
 //
-// A batch ends before the first sample that does not fit, and what is held then is this sample alone.
+// A batch ends before the first sample that does not fit, and what is held then is this
+// sample alone.
 func Budget[T any](cost func(T) int, o BudgetOpts) (begin func() pipe.Aggregator[T, Placed[T, int]], err error) {
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ type batch[S any] struct {
 	items []int
 }
 
-// gather puts samples into batches again, as a Fill does that ends one behind the last of it.
+// gather puts samples into batches again, as a Fill does that ends one behind the last
+// of it.
 type gather[S any] struct {
 	held []pipe.Held[group.Placed[int, S]]
 }
@@ -129,7 +130,8 @@ func draw(t *rapid.T) (d drawn) {
 func (d drawn) length(i int) int         { return d.lengths[i] }
 func (d drawn) shape(i int) (int, error) { return d.lengths[i], nil }
 
-// A run that is cut behind any batch goes on with the batches that the uninterrupted run would have had.
+// A run that is cut behind any batch goes on with the batches that the uninterrupted
+// run would have had.
 func TestEveryKindResumes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := draw(rt)

@@ -53,15 +53,19 @@ func (o PackOpts) Check() error {
 	return errors.Join(errs...)
 }
 
-// Pack makes aggregators that put samples into rows of one length, without cutting any. A sample goes into one of the open rows in which it
-// fits, else into a new one. A row is handed on when it is full, or to make place for a new one: the fullest then, since the
-// others are more likely to take something yet; of several such the oldest. At the end of an epoch all that are open are
-// handed on, the oldest first, or dropped, as [pipe.AggregateOpts] say. A sample of length 0 fails.
+// Pack makes aggregators that put samples into rows of one length, without cutting any.
+// A sample goes into one of the open rows in which it fits, else into a new one. A row
+// is handed on when it is full, or to make place for a new one: the fullest then, since
+// the others are more likely to take something yet; of several such the oldest. At the
+// end of an epoch all that are open are handed on, the oldest first, or dropped, as
+// [pipe.AggregateOpts] say. A sample of length 0 fails.
 //
-// Which row a sample goes into is a choice among those in which it fits, and no row that it did not choose makes a difference to it:
-// without the rows that were handed on, every sample that is left chooses the same row as with them. There were never more rows
-// open, either, so that none is handed on early but those that were. That would not be so if rows waited for each other,
-// or if all of them were handed on at once.
+// Which row a sample goes into is a choice among those in which it fits, and no row
+// that it did not choose makes a difference to it: without the rows that were handed
+// on, every sample that is left chooses the same row as with them. There were never
+// more rows open, either, so that none is handed on early but those that were. That
+// would not be so if rows waited for each other, or if all of them were handed on at
+// once.
 func Pack[T any](length func(T) int, o PackOpts) (begin func() pipe.Aggregator[T, Row[T]], err error) {
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ func (r rowModel) length() (sum int) {
 	return sum
 }
 
-// packed is the packing by the book: all rows in which a sample fits, sorted by what is wanted, and the first of them.
+// packed is the packing by the book: all rows in which a sample fits, sorted by what is
+// wanted, and the first of them.
 func packed(lengths []int, o group.PackOpts) (done []rowModel) {
 	var open []*rowModel
 	hand := func(r *rowModel) {

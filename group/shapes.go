@@ -7,7 +7,8 @@ import (
 	"headrace/pipe"
 )
 
-// DefaultOpen is how many batches of different shapes, or rows of a pack, are open at once where nothing is said.
+// DefaultOpen is how many batches of different shapes, or rows of a pack, are open at
+// once where nothing is said.
 const DefaultOpen = 64
 
 // ShapeOpts are the settings of [Shapes].
@@ -24,14 +25,17 @@ func (o ShapeOpts) Check() error {
 	return nil
 }
 
-// Shapes makes aggregators that gather samples of one shape: images of the same aspect ratio, which is of few, as it is behind a resize to
-// one of several sizes. An error of shape is the failure of its sample. Where samples have more shapes than batches may be open, the
-// oldest batch is handed on as it is. At the end of an epoch that happens to all, the oldest first, or they are dropped, as
-// [pipe.AggregateOpts] say.
+// Shapes makes aggregators that gather samples of one shape: images of the same aspect
+// ratio, which is of few, as it is behind a resize to one of several sizes. An error of
+// shape is the failure of its sample. Where samples have more shapes than batches may
+// be open, the oldest batch is handed on as it is. At the end of an epoch that happens
+// to all, the oldest first, or they are dropped, as [pipe.AggregateOpts] say.
 //
-// Shapes know nothing of each other. Only how many are open brings them together; and without the samples that were handed on, there
-// were never more open than with them, so that no batch is handed on early but those that were. It is the oldest, and not the
-// fullest: of a rare shape a batch would never be that, and would keep its place from shapes that need it.
+// Shapes know nothing of each other. Only how many are open brings them together; and
+// without the samples that were handed on, there were never more open than with them,
+// so that no batch is handed on early but those that were. It is the oldest, and not
+// the fullest: of a rare shape a batch would never be that, and would keep its place
+// from shapes that need it.
 func Shapes[T any, S comparable](shape func(T) (S, error), o ShapeOpts) (begin func() pipe.Aggregator[T, Placed[T, S]], err error) {
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -6,8 +6,9 @@ import (
 	"headrace/tensor"
 )
 
-// Adjust is one change of colours. What each computes is what Pillow's ImageEnhance and torchvision's functions for Pillow images compute, with
-// 8 bits after every one. An alpha channel stays as it is.
+// Adjust is one change of colours. What each computes is what Pillow's ImageEnhance and
+// torchvision's functions for Pillow images compute, with 8 bits after every one. An
+// alpha channel stays as it is.
 type Adjust struct {
 	Kind   AdjustKind
 	Factor float32
@@ -35,8 +36,9 @@ func (k AdjustKind) String() string {
 	return adjusts[k]
 }
 
-// Apply changes pixels in place and returns them: after ToGray, gray ones at the beginning of the same rows. Pixels of 16 bits can lose their
-// colours and nothing else. It is the definition of what each change computes.
+// Apply changes pixels in place and returns them: after ToGray, gray ones at the
+// beginning of the same rows. Pixels of 16 bits can lose their colours and nothing
+// else. It is the definition of what each change computes.
 func (a Adjust) Apply(p Pixels) (Pixels, error) {
 	if err := p.Check(); err != nil {
 		return p, err
@@ -74,8 +76,8 @@ func (a Adjust) check(f Form) error {
 	return nil
 }
 
-// checkColors returns why the plan's changes of colour and its output do not fit each other: MakePlan makes no such plan, but C trusts
-// what it is given.
+// checkColors returns why the plan's changes of colour and its output do not fit each
+// other: MakePlan makes no such plan, but C trusts what it is given.
 func (p *Plan) checkColors() error {
 	f := p.Options.Form()
 	for i := range p.Stages {
@@ -94,7 +96,8 @@ func (p *Plan) checkColors() error {
 	return p.Output.check(f.Color, f.DType)
 }
 
-// adjust changes the colours of the picture as it is so far. What changes nothing is left out.
+// adjust changes the colours of the picture as it is so far. What changes nothing is
+// left out.
 func (p *Plan) adjust(a Adjust) {
 	if p.Color == Gray && a.Kind >= Saturation || a.Factor == 1 && a.Kind <= Saturation {
 		return

@@ -6,8 +6,10 @@ import (
 	"headrace/tensor"
 )
 
-// blend goes from one value to another by factor, and beyond, as Pillow's Image.blend: in float32, of which the fraction is dropped. The
-// conversions keep the compiler from fusing the multiplication with the addition, which would give other numbers elsewhere.
+// blend goes from one value to another by factor, and beyond, as Pillow's Image.blend:
+// in float32, of which the fraction is dropped. The conversions keep the compiler from
+// fusing the multiplication with the addition, which would give other numbers
+// elsewhere.
 func blend(from, to uint8, factor float32) uint8 {
 	x := float32(from) + float32(factor*float32(int(to)-int(from)))
 	return uint8(min(max(x, 0), 255))
@@ -60,7 +62,8 @@ func toGray(p Pixels) Pixels {
 	return p
 }
 
-// lighten writes the lightness of each pixel so many times to where the pixel goes, which is step bytes from pixel to pixel.
+// lighten writes the lightness of each pixel so many times to where the pixel goes,
+// which is step bytes from pixel to pixel.
 func lighten(p Pixels, step, times int) {
 	n := p.PixelBytes()
 	for y := range p.Height {

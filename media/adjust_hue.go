@@ -1,7 +1,8 @@
 package media
 
-// turnHues goes round the circle of hues by factor. Hues are whole numbers, of which the circle has 256 although its beginning and its
-// end, 0 and 255, are the same colour: so do Pillow and torchvision.
+// turnHues goes round the circle of hues by factor. Hues are whole numbers, of which
+// the circle has 256 although its beginning and its end, 0 and 255, are the same
+// colour: so do Pillow and torchvision.
 func turnHues(p Pixels, factor float32) {
 	if p.Color == Gray {
 		return
@@ -26,7 +27,8 @@ func toHSV(r, g, b uint8) (h, s, v uint8) {
 	span := float32(most - least)
 	missing := float32(most-(max(min(r, g), min(max(r, g), b)))) / span // of the middle colour
 
-	// Sixths of the circle. Each sum is rounded once: where hues fall on a whole number, rounding decides, and must be Pillow's.
+	// Sixths of the circle. Each sum is rounded once: where hues fall on a whole
+	// number, rounding decides, and must be Pillow's.
 	var sixths float32
 	switch {
 	case r == most && b <= g:

@@ -6,7 +6,8 @@ import (
 	"headrace/tensor"
 )
 
-// multiplyAlpha multiplies colours with how opaque they are, rounded to the nearest level.
+// multiplyAlpha multiplies colours with how opaque they are, rounded to the nearest
+// level.
 func multiplyAlpha(p Pixels) {
 	for y := range p.Height {
 		row := p.Row(y)
@@ -28,7 +29,8 @@ func multiplyAlpha(p Pixels) {
 	}
 }
 
-// divideAlpha undoes multiplyAlpha as far as that can be done. Of 8 bits it drops fractions, as Pillow does; of 16 it rounds to the nearest.
+// divideAlpha undoes multiplyAlpha as far as that can be done. Of 8 bits it drops
+// fractions, as Pillow does; of 16 it rounds to the nearest.
 func divideAlpha(p Pixels) {
 	for y := range p.Height {
 		row := p.Row(y)
@@ -53,8 +55,9 @@ func divideAlpha(p Pixels) {
 	}
 }
 
-// onto lays a picture with an alpha channel over a background, in place, and returns it without the channel, as RGB or Gray, at the beginning of the
-// same rows. Of 8 bits that is what Pillow's paste does with the alpha channel as the mask.
+// onto lays a picture with an alpha channel over a background, in place, and returns it
+// without the channel, as RGB or Gray, at the beginning of the same rows. Of 8 bits
+// that is what Pillow's paste does with the alpha channel as the mask.
 func onto(p Pixels, background [3]uint8, to Color) Pixels {
 	out := p
 	out.Color = to

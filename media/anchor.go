@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Anchor is where a picture stands in a larger frame, or which part of it stays when it is cut. Its zero value is Center.
+// Anchor is where a picture stands in a larger frame, or which part of it stays when it
+// is cut. Its zero value is Center.
 type Anchor uint8
 
 // The anchors.
@@ -57,7 +58,8 @@ func (a Anchor) shares() (x, y float64) {
 	return share("left", "right"), share("top", "bottom")
 }
 
-// margins are the pixels that are left free on the left and above, in a frame with so many to spare. Halves go to the even number, as in Pillow.
+// margins are the pixels that are left free on the left and above, in a frame with so
+// many to spare. Halves go to the even number, as in Pillow.
 func (a Anchor) margins(width, height int) (left, top int) {
 	x, y := a.shares()
 	return int(math.RoundToEven(float64(width) * x)), int(math.RoundToEven(float64(height) * y))

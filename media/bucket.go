@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// ResizeToBucket gives a picture that of several sizes whose proportions are nearest to its own, by the logarithm of width to height; of equally near ones
-// the first. The picture is scaled so that it just covers the size, and the middle is cut out.
+// ResizeToBucket gives a picture that of several sizes whose proportions are nearest to
+// its own, by the logarithm of width to height; of equally near ones the first. The
+// picture is scaled so that it just covers the size, and the middle is cut out.
 type ResizeToBucket struct {
 	Sizes  []Size `json:"sizes"`
 	Filter Filter `json:"filter,omitzero"`
@@ -68,7 +69,8 @@ func (o ResizeToBucket) nearest(in Size) Size {
 	return o.Sizes[best]
 }
 
-// stretch is how much more one side must be scaled than the other, as a fraction from 1 on. In whole numbers, so that it is the same on every machine.
+// stretch is how much more one side must be scaled than the other, as a fraction from 1
+// on. In whole numbers, so that it is the same on every machine.
 func stretch(a, b Size) (n, d uint64) {
 	n, d = uint64(a.Width)*uint64(b.Height), uint64(a.Height)*uint64(b.Width)
 	return max(n, d), min(n, d)

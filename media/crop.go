@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// CenterCrop cuts the middle out of a picture. A smaller picture is padded with zeros first (black; transparent, where there is an alpha channel), on
-// the right and below by one more pixel than on the left and above where it does not come out even.
+// CenterCrop cuts the middle out of a picture. A smaller picture is padded with zeros
+// first (black; transparent, where there is an alpha channel), on the right and below
+// by one more pixel than on the left and above where it does not come out even.
 type CenterCrop struct {
 	Height int `json:"height"`
 	Width  int `json:"width"`
@@ -25,8 +26,8 @@ func (o CenterCrop) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// centre returns where a crop begins in a side. Halves go to the even number when cutting, as Python rounds, and away from zero
-// when padding.
+// centre returns where a crop begins in a side. Halves go to the even number when
+// cutting, as Python rounds, and away from zero when padding.
 func centre(side, crop int) int {
 	if crop > side {
 		return -((crop - side) / 2)

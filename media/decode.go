@@ -6,9 +6,11 @@ import (
 	"headrace/tensor"
 )
 
-// Decode decodes a picture of any format, carries out the steps, and returns what becomes of it, in new memory: for those who have one picture, or
-// few. The random operations among the steps ask r, which may be nil where there are none. Steps that make anything but whole numbers
-// side by side are refused; MakePlan and a Decoder write those.
+// Decode decodes a picture of any format, carries out the steps, and returns what
+// becomes of it, in new memory: for those who have one picture, or few. The random
+// operations among the steps ask r, which may be nil where there are none. Steps that
+// make anything but whole numbers side by side are refused; MakePlan and a Decoder
+// write those.
 func Decode(data []byte, o Options, steps []Step, r Rand) (Pixels, error) {
 	info, err := Probe(data)
 	if err != nil {

@@ -37,3 +37,19 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 }
+
+func TestSamePixels(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"jpeg=libjpeg-turbo-2.1.5 png=go", "jpeg=libjpeg-turbo-2.1.5 png=go", true},
+		{"jpeg=libjpeg-turbo-2.1.5+headrace-1 png=go", "jpeg=libjpeg-turbo-2.1.5 png=go", true},
+		{"jpeg=libjpeg-turbo-2.1.5+headrace-1 png=go", "jpeg=libjpeg-turbo-3.1.0+headrace-1 png=go", false},
+		{"jpeg=libjpeg-turbo-2.1.5+headrace-1 png=go", "jpeg=libjpeg-turbo-2.1.5+headrace-1 png=libspng", false},
+	} {
+		if got := media.SamePixels(c.a, c.b); got != c.same {
+			t.Errorf("%s, %s: %v", c.a, c.b, got)
+		}
+	}
+}

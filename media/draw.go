@@ -1,14 +1,18 @@
 package media
 
-// Draw is what a random operation has drawn for one picture, in terms that people can check: RandomCrop and RandomResizedCrop tell the part that they
-// cut out (x, y, width and height, in the picture that they are given, which is turned as its orientation says), the flips whether they have
-// flipped, RandomRotate90 its turns, ColorJitter the order of what it changes with the factor of each, RandomGrayscale whether it took the colours out.
+// Draw is what a random operation has drawn for one picture, in terms that people can
+// check: RandomCrop and RandomResizedCrop tell the part that they cut out (x, y, width
+// and height, in the picture that they are given, which is turned as its orientation
+// says), the flips whether they have flipped, RandomRotate90 its turns, ColorJitter the
+// order of what it changes with the factor of each, RandomGrayscale whether it took the
+// colours out.
 type Draw struct {
 	Step   int            // the operation, as an index into the steps
 	Values map[string]any // int, float64, bool or []string, by name
 }
 
-// Explain makes a plan as MakePlan does, and tells what the random operations among the steps have drawn. The draws are the same.
+// Explain makes a plan as MakePlan does, and tells what the random operations among the
+// steps have drawn. The draws are the same.
 func Explain(info Info, o Options, steps []Step, r Rand, plan *Plan) ([]Draw, error) {
 	plan.draws = []Draw{}
 	defer func() { plan.draws = nil }()

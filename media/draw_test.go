@@ -20,7 +20,8 @@ func chance(seed uint64) drawn {
 	return d
 }
 
-// What is told of a random operation is what it does: with fixed operations in its place that do what was told, the plan is the same.
+// What is told of a random operation is what it does: with fixed operations in its
+// place that do what was told, the plan is the same.
 func TestExplainTellsWhatIsDone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draws := chance(rapid.Uint64().Draw(t, "seed"))

@@ -9,24 +9,29 @@ import (
 	"headrace/tensor"
 )
 
-// EncodeOptions say how pixels become a file. Format alone is needed; zero fields mean what Pillow does by default. An option that a format
-// does not have is refused.
+// EncodeOptions say how pixels become a file. Format alone is needed; zero fields mean
+// what Pillow does by default. An option that a format does not have is refused.
 type EncodeOptions struct {
 	Format string // JPEG, PNG or WebP
-	// Quality of JPEG and lossy WebP, 1 to 100. The default is 75 for JPEG and 80 for WebP.
+	// Quality of JPEG and lossy WebP, 1 to 100. The default is 75 for JPEG and 80 for
+	// WebP.
 	Quality int
 	// Subsampling of JPEG's colours: "4:4:4", "4:2:2" or "4:2:0", which is the default.
 	Subsampling string
 	// Progressive makes a JPEG of several scans.
 	Progressive bool
-	// Lossless makes a WebP whose pixels are those that were given, also where they are transparent.
+	// Lossless makes a WebP whose pixels are those that were given, also where they are
+	// transparent.
 	Lossless bool
-	// Effort, of PNG and WebP, is 1 for the fastest to 9 for the smallest file. The default is 6.
+	// Effort, of PNG and WebP, is 1 for the fastest to 9 for the smallest file. The
+	// default is 6.
 	Effort int
 }
 
-// Encode appends the picture to dst, as a file of o.Format, and returns the extended memory; dst may be nil. JPEG takes Gray and RGB
-// of 8 bits; WebP takes RGBA besides, and stores Gray as RGB; PNG takes all, and 16 bits too. After an error the result is nil.
+// Encode appends the picture to dst, as a file of o.Format, and returns the extended
+// memory; dst may be nil. JPEG takes Gray and RGB of 8 bits; WebP takes RGBA besides,
+// and stores Gray as RGB; PNG takes all, and 16 bits too. After an error the result is
+// nil.
 func Encode(dst []byte, p Pixels, o EncodeOptions) ([]byte, error) {
 	o, err := o.filled()
 	if err != nil {
@@ -46,12 +51,13 @@ func Encode(dst []byte, p Pixels, o EncodeOptions) ([]byte, error) {
 type Encoder interface {
 	// Name tells which implementation this is.
 	Name() string
-	// AppendEncoded appends the file to dst. [Encode] has checked that the format can hold the pixels, and filled in the options. It
-	// keeps neither dst nor p.
+	// AppendEncoded appends the file to dst. [Encode] has checked that the format can
+	// hold the pixels, and filled in the options. It keeps neither dst nor p.
 	AppendEncoded(dst []byte, p Pixels, o EncodeOptions) ([]byte, error)
 }
 
-// RegisterEncoder makes e the encoder of a format, in place of what was registered before.
+// RegisterEncoder makes e the encoder of a format, in place of what was registered
+// before.
 func RegisterEncoder(format string, e Encoder) {
 	encoders.mu.Lock()
 	defer encoders.mu.Unlock()
@@ -78,7 +84,8 @@ var encoders = struct {
 
 const written = `"jpeg", "png" or "webp"`
 
-// FormatForName returns the format that a file of this name is expected to have, for EncodeOptions.Format. Decoding never goes by names.
+// FormatForName returns the format that a file of this name is expected to have, for
+// EncodeOptions.Format. Decoding never goes by names.
 func FormatForName(name string) (string, error) {
 	suffix := strings.ToLower(filepath.Ext(name))
 	switch suffix {

@@ -10,8 +10,9 @@ import (
 	"headrace/tensor"
 )
 
-// pngEncoder writes PNG from rows as they lie in memory. image/png would drop an alpha channel that is opaque everywhere, and takes each pixel
-// of 16 bits through an interface.
+// pngEncoder writes PNG from rows as they lie in memory. image/png would drop an alpha
+// channel that is opaque everywhere, and takes each pixel of 16 bits through an
+// interface.
 type pngEncoder struct{}
 
 func (pngEncoder) Name() string { return "go" }
@@ -46,7 +47,8 @@ func compressRows(w io.Writer, p Pixels, effort int) error {
 	return compressed.Close()
 }
 
-// writeRows writes each row with the filter that leaves the smallest numbers, which is the usual guess at what compresses best.
+// writeRows writes each row with the filter that leaves the smallest numbers, which is
+// the usual guess at what compresses best.
 func writeRows(w io.Writer, p Pixels) error {
 	n := p.Width * p.PixelBytes()
 	above, row := make([]byte, n), make([]byte, n)
@@ -74,7 +76,8 @@ func swapToBigEndian(row []byte) {
 	}
 }
 
-// bestFilter applies PNG's five filters to a row whose pixels have so many bytes, and returns the result that is nearest to zero.
+// bestFilter applies PNG's five filters to a row whose pixels have so many bytes, and
+// returns the result that is nearest to zero.
 func bestFilter(filtered *[5][]byte, row, above []byte, pixel int) []byte {
 	best, least := 0, 1<<62
 	for f := range filtered {
@@ -122,8 +125,8 @@ func paeth(left, above, corner byte) byte {
 
 func distance(a int, b byte) int { return max(a-int(b), int(b)-a) }
 
-// pngWriter appends chunks, one at a time. What is written to it is the content of the chunk that has begun; the pixels of a picture that may be
-// encoded fit into one.
+// pngWriter appends chunks, one at a time. What is written to it is the content of the
+// chunk that has begun; the pixels of a picture that may be encoded fit into one.
 type pngWriter struct {
 	out   []byte
 	begun int // where the kind of the chunk stands

@@ -63,7 +63,8 @@ func TestEncodedPNG(t *testing.T) {
 	}
 }
 
-// The upper byte of 16 bits stands first in a PNG, and an alpha channel stays, though it be opaque.
+// The upper byte of 16 bits stands first in a PNG, and an alpha channel stays, though
+// it be opaque.
 func TestEncodedPNGKeepsItsForm(t *testing.T) {
 	p := media.Pixels{Data: binary.NativeEndian.AppendUint16(nil, 0x1234), Stride: 2, Width: 1, Height: 1, Color: media.Gray, DType: tensor.Uint16}
 	img, err := png.Decode(bytes.NewReader(encode(t, p, media.EncodeOptions{Format: media.PNG})))
@@ -91,7 +92,8 @@ func TestEncodedPNGIsSmall(t *testing.T) {
 	}
 }
 
-// Without libjpeg, JPEG is that of image/jpeg, as near to the pixels as Pillow's of the same quality.
+// Without libjpeg, JPEG is that of image/jpeg, as near to the pixels as Pillow's of the
+// same quality.
 func TestEncodedJPEG(t *testing.T) {
 	for _, color := range []media.Color{media.Gray, media.RGB} {
 		p := picture(75, 50, color, tensor.Uint8)

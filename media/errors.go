@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// What can be wrong with a picture. Errors of this package and of decoders wrap exactly one
-// of these, or ErrMemory.
+// What can be wrong with a picture. Errors of this package and of decoders wrap exactly
+// one of these, or ErrMemory.
 var (
 	// ErrFormat: the data are of no known format.
 	ErrFormat = errors.New("media: unknown image format")
@@ -19,10 +19,11 @@ var (
 	ErrTooLarge = errors.New("media: image too large")
 	// ErrUnsupported: a valid picture of a kind that is not decoded.
 	ErrUnsupported = errors.New("media: unsupported image")
-	// ErrGeometry: the operations cannot be applied to a picture of this size, or are wrong in themselves.
+	// ErrGeometry: the operations cannot be applied to a picture of this size, or are
+	// wrong in themselves.
 	ErrGeometry = errors.New("media: impossible geometry")
 )
 
-// ErrMemory: the system has given a decoder or encoder no memory, which is no fault of the
-// picture. It is ENOMEM for errors.Is, so that nobody skips the picture for it.
+// ErrMemory: the system has given a decoder or encoder no memory, which is no fault of
+// the picture. It is ENOMEM for errors.Is, so that nobody skips the picture for it.
 var ErrMemory = fmt.Errorf("media: %w", syscall.ENOMEM)

@@ -32,7 +32,8 @@ func ExampleDecode() {
 	// Output: uint8 [2, 4, 1] [102 118 134 150 102 118 134 150]
 }
 
-// Who has memory for the result plans first, and has the decoder write there: here planes of floating point.
+// Who has memory for the result plans first, and has the decoder write there: here
+// planes of floating point.
 func Example() {
 	data := gradient()
 	info, err := media.Probe(data)

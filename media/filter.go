@@ -1,9 +1,11 @@
 package media
 
-// Filter is the kernel of a resize. All are antialiased: they widen with the reduction. Its zero value is Bilinear.
+// Filter is the kernel of a resize. All are antialiased: they widen with the reduction.
+// Its zero value is Bilinear.
 type Filter uint8
 
-// The filters, with the distance from the centre, in pixels of the larger of both grids, beyond which they are 0.
+// The filters, with the distance from the centre, in pixels of the larger of both
+// grids, beyond which they are 0.
 const (
 	Bilinear Filter = iota // a triangle: 1
 	Box                    // the mean: 1/2

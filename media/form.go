@@ -51,32 +51,90 @@ type Layout uint8
 
 // The layouts.
 const (
-	HWC Layout = iota // row, column, channel: a pixel's values lie side by side
-	CHW               // channel, row, column: a plane for each channel
+	HWC  Layout = iota // row, column, channel: a pixel's values lie side by side
+	CHW                // channel, row, column: a plane for each channel
+	CTHW               // of clips: all frames of one channel, then those of the next; a frame by itself is CHW
 )
 
 func (l Layout) String() string {
-	if l == CHW {
+	switch l {
+	case CHW:
 		return "CHW"
+	case CTHW:
+		return "CTHW"
 	}
 	return "HWC"
 }
 
-// Form is what is known of a picture without having it: its extents, [Unknown] where they differ from picture to picture, and how it lies in
-// memory.
+// Frame is the layout of one frame of a clip.
+func (l Layout) Frame() Layout { return min(l, CHW) }
+
+// Form is what is known of a picture without having it: its extents, [Unknown] where
+// they differ from picture to picture, and how it lies in memory.
+//
+// It is that of a clip where Frames is not 0: of so many pictures of one size, which
+// operations treat alike. Where Clips is not 0, it is that of so many clips of one video.
 type Form struct {
 	Height, Width int
 	Color         Color
 	DType         tensor.DType
 	Layout        Layout
+	Frames, Clips int
 }
 
-// Shape returns the form as extents of an array.
-func (f Form) Shape() tensor.Shape {
-	if f.Layout == CHW {
-		return tensor.Shape{f.Color.Channels(), f.Height, f.Width}
+// Shape returns the form as extents of an array: those of a picture, behind those of
+// clips and frames.
+func (f Form) Shape() (s tensor.Shape) {
+	if f.Clips != 0 {
+		s = append(s, f.Clips)
 	}
-	return tensor.Shape{f.Height, f.Width, f.Color.Channels()}
+	if f.Layout == CTHW {
+		s = append(s, f.Color.Channels())
+	}
+	if f.Frames != 0 {
+		s = append(s, f.Frames)
+	}
+	switch f.Layout {
+	case HWC:
+		return append(s, f.Height, f.Width, f.Color.Channels())
+	case CHW:
+		s = append(s, f.Color.Channels())
+	}
+	return append(s, f.Height, f.Width)
+}
+
+// Axes has a letter for each extent of the shape: N clips, T frames, H rows, W columns, C
+// channels.
+func (f Form) Axes() string {
+	axes := f.Layout.String()
+	if f.Frames != 0 && f.Layout != CTHW {
+		axes = "T" + axes
+	}
+	if f.Clips != 0 {
+		axes = "N" + axes
+	}
+	return axes
+}
+
+// Moves reports whether it is the form of clips, and not of a picture.
+func (f Form) Moves() bool { return f.Frames != 0 }
+
+// Pictures is how many pictures there are: 1, or the frames of all clips.
+func (f Form) Pictures() int { return max(1, f.Frames) * max(1, f.Clips) }
+
+// Picture is the form of one of them.
+func (f Form) Picture() Form {
+	f.Frames, f.Clips, f.Layout = 0, 0, f.Layout.Frame()
+	return f
+}
+
+// Bytes is the number of bytes of all pictures, one row behind the other.
+func (f Form) Bytes() int64 {
+	n := int64(f.RowBytes()) * int64(f.Height) * int64(f.Pictures())
+	if f.Layout != HWC {
+		n *= int64(f.Color.Channels())
+	}
+	return n
 }
 
 // pixelBytes is the number of bytes of one pixel.
@@ -93,7 +151,8 @@ func (f Form) RowBytes() int {
 
 func (f Form) String() string { return f.DType.String() + " " + f.Shape().String() }
 
-// checkPixels refuses what is no picture of interleaved integers any more: operations on geometry and colour work on nothing else.
+// checkPixels refuses what is no picture of interleaved integers any more: operations
+// on geometry and colour work on nothing else.
 func (f Form) checkPixels(op string) error {
 	if f.Layout != HWC || f.DType != tensor.Uint8 && f.DType != tensor.Uint16 {
 		return fmt.Errorf("%w: %s of %v: put it before normalize and layout", ErrGeometry, op, f)

@@ -12,7 +12,8 @@ import (
 	"headrace/tensor"
 )
 
-// One plan for all steps gives the bytes that one plan for each step gives, on the pixels that the step before left. And it keeps what Results promises.
+// One plan for all steps gives the bytes that one plan for each step gives, on the
+// pixels that the step before left. And it keeps what Results promises.
 func TestFusedEqualsUnfused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src, info := anyPixels(t)
@@ -54,7 +55,8 @@ func TestFusedEqualsUnfused(t *testing.T) {
 	})
 }
 
-// A turn before a resize moves to the stage before, where another may be already, or into the orientation.
+// A turn before a resize moves to the stage before, where another may be already, or
+// into the orientation.
 func TestTurnsMoveToTheFront(t *testing.T) {
 	src := media.Pixels{Data: decodertest.Random(17*11*3, 1), Stride: 17 * 3, Width: 17, Height: 11, DType: tensor.Uint8}
 	contrast := media.ColorJitter{Contrast: [2]float64{1.5, 1.5}}

@@ -14,8 +14,9 @@ import (
 	"headrace/tensor"
 )
 
-// GoJPEG is the decoder that needs no C: image/jpeg, and the resampler of this package. It decodes the whole picture and
-// allocates memory for it each time; what comes after that is as exact as elsewhere.
+// GoJPEG is the decoder that needs no C: image/jpeg, and the resampler of this package.
+// It decodes the whole picture and allocates memory for it each time; what comes after
+// that is as exact as elsewhere.
 type GoJPEG struct{}
 
 // Name returns "go".
@@ -54,8 +55,9 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 	})
 }
 
-// More scans than any image has, as in turbo's decode.c: each costs a pass over all coefficients, and a few bytes can ask for one. Of a large image, no
-// more are read than pass over so many blocks.
+// More scans than any image has, as in turbo's decode.c: each costs a pass over all
+// coefficients, and a few bytes can ask for one. Of a large image, no more are read
+// than pass over so many blocks.
 const maxScans, usualScans, maxVisits = 500, 32, 1 << 26
 
 func (i *Info) checkScans(src []byte) error {

@@ -8,8 +8,8 @@ import (
 	"headrace/media/internal/decodertest"
 )
 
-// Pillow writes CMYK as Adobe does, inverted. Where chroma is not subsampled, image/jpeg and libjpeg differ by the rounding of their transforms,
-// in four channels.
+// Pillow writes CMYK as Adobe does, inverted. Where chroma is not subsampled,
+// image/jpeg and libjpeg differ by the rounding of their transforms, in four channels.
 func TestGoJPEGOfFourComponents(t *testing.T) {
 	p := oracle.Picture{Width: 40, Height: 30, Channels: 4, Pix: make([]byte, 40*30*4)}
 	for i := range p.Pix {

@@ -6,7 +6,8 @@ import (
 	"headrace/media/internal/orient"
 )
 
-// GoRunner is the Runner in plain Go: what it computes is what every other one must compute.
+// GoRunner is the Runner in plain Go: what it computes is what every other one must
+// compute.
 type GoRunner struct{}
 
 // Name returns "go".
@@ -17,7 +18,8 @@ func (GoRunner) Run(dst []byte, stride int, src Pixels, plan *Plan) error {
 	return goRun(dst, stride, src, plan, false)
 }
 
-// goRun is GoRunner.Run. Where spare says that nobody needs the pixels of src any more, it may change them.
+// goRun is GoRunner.Run. Where spare says that nobody needs the pixels of src any more,
+// it may change them.
 func goRun(dst []byte, stride int, src Pixels, plan *Plan, spare bool) error {
 	if err := CheckTarget(dst, stride, plan); err != nil {
 		return err
@@ -33,7 +35,8 @@ func goRun(dst []byte, stride int, src Pixels, plan *Plan, spare bool) error {
 	}
 	s := goScratches.Get().(*goScratch)
 	defer s.giveBack()
-	// A picture that stands upright is worked on where it is. Only colours with an alpha channel are changed by that.
+	// A picture that stands upright is worked on where it is. Only colours with an
+	// alpha channel are changed by that.
 	return s.run(dst, stride, plan, func(part Rect) Pixels {
 		if plan.Orientation <= 1 && (spare || src.Color != RGBA) {
 			return src.part(part)

@@ -9,8 +9,8 @@ import (
 	"headrace/tensor"
 )
 
-// goScratch is what plain Go keeps from picture to picture: the input and the output of a stage, rows between the passes, what is to be turned,
-// tables.
+// goScratch is what plain Go keeps from picture to picture: the input and the output of
+// a stage, rows between the passes, what is to be turned, tables.
 type goScratch struct {
 	in, out, rows, unturned []byte
 	x, y                    resample.Table
@@ -29,7 +29,8 @@ func (s *goScratch) giveBack() {
 	goScratches.Put(s)
 }
 
-// run carries the stages out and writes what comes of them. load gives a part of the upright picture, in the form that the plan's options ask for.
+// run carries the stages out and writes what comes of them. load gives a part of the
+// upright picture, in the form that the plan's options ask for.
 func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect) Pixels) error {
 	f := plan.Options.Form()
 	var now Pixels
@@ -81,7 +82,8 @@ func (s *goScratch) tables(stage *Stage, dtype tensor.DType) Rect {
 	return Rect{stage.Crop.X + x0, stage.Crop.Y + y0, x1 - x0, y1 - y0}
 }
 
-// stage writes to what the stage makes of the part of its input that the tables need, colours aside. It may change that part.
+// stage writes to what the stage makes of the part of its input that the tables need,
+// colours aside. It may change that part.
 func (s *goScratch) stage(to, in Pixels, stage *Stage) {
 	at := stage.Target()
 	Border(to, at, stage.Fill)
@@ -104,7 +106,8 @@ func (s *goScratch) stage(to, in Pixels, stage *Stage) {
 	}
 }
 
-// scale resamples the part that the tables need. Colours are weighted by how opaque they are: what is transparent must not shine through.
+// scale resamples the part that the tables need. Colours are weighted by how opaque
+// they are: what is transparent must not shine through.
 func (s *goScratch) scale(to, in Pixels) {
 	if s.x.Identity() && s.y.Identity() {
 		s.copy(to, in)

@@ -2,7 +2,8 @@ package media
 
 import "fmt"
 
-// ToGrayscale takes the colours out of a picture. What is left is the lightness: (19595·R + 38470·G + 7471·B + 32768) / 65536, rounded down.
+// ToGrayscale takes the colours out of a picture. What is left is the lightness:
+// (19595·R + 38470·G + 7471·B + 32768) / 65536, rounded down.
 type ToGrayscale struct {
 	Channels int `json:"channels,omitempty"` // 1, which 0 stands for: a gray picture; 3: one whose red, green and blue are equal
 }
@@ -39,18 +40,14 @@ func (o ToGrayscale) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// RandomGrayscale takes the colours out of a picture with probability P. The picture keeps its channels.
+// RandomGrayscale takes the colours out of a picture with probability P. The picture
+// keeps its channels.
 type RandomGrayscale struct {
 	P float64 `json:"p"`
 }
 
 // Check returns what is wrong with the parameters.
-func (o RandomGrayscale) Check() error {
-	if !(o.P >= 0 && o.P <= 1) {
-		return fmt.Errorf("%w: random_grayscale with a probability of %v", ErrGeometry, o.P)
-	}
-	return nil
-}
+func (o RandomGrayscale) Check() error { return checkChance("random_grayscale", o.P) }
 
 // Result tells the form after the operation.
 func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkPixels("random_grayscale") }

@@ -2,8 +2,8 @@ package media
 
 import "fmt"
 
-// MaxPixels is the largest picture that is decoded or produced, in pixels. It is the size at which Pillow takes a picture for a
-// decompression bomb and refuses it.
+// MaxPixels is the largest picture that is decoded or produced, in pixels. It is the
+// size at which Pillow takes a picture for a decompression bomb and refuses it.
 const MaxPixels = 178_956_970
 
 // The names of formats in Info.Format, Register and DecoderFor.

@@ -7,9 +7,10 @@ import (
 	"headrace/tensor"
 )
 
-// ColorJitter changes brightness, contrast, saturation and hue of a picture, each by a factor between two bounds, in random order. What
-// has zero bounds is left out, as is what has bounds that change nothing: two ones, for hue two zeros. (A factor that is always 0 has
-// the bounds 0 and [math.SmallestNonzeroFloat64].)
+// ColorJitter changes brightness, contrast, saturation and hue of a picture, each by a
+// factor between two bounds, in random order. What has zero bounds is left out, as is
+// what has bounds that change nothing: two ones, for hue two zeros. (A factor that is
+// always 0 has the bounds 0 and [math.SmallestNonzeroFloat64].)
 //
 // Of a gray picture only brightness and contrast change; one of 16 bits is refused.
 type ColorJitter struct {
@@ -19,7 +20,8 @@ type ColorJitter struct {
 	Hue        [2]float64 `json:"hue,omitzero"`        // of turns round the circle of hues, from -0.5 to 0.5
 }
 
-// JitterAround are the bounds that a single number stands for, as torchvision reads it: from 1-x to 1+x, but not below 0.
+// JitterAround are the bounds that a single number stands for, as torchvision reads it:
+// from 1-x to 1+x, but not below 0.
 func JitterAround(x float64) [2]float64 { return [2]float64{max(0, 1-x), 1 + x} }
 
 // Check returns what is wrong with the parameters.
@@ -53,7 +55,8 @@ func (o ColorJitter) Result(in Form) (Form, error) {
 	return in, nil
 }
 
-// place uses draws 0 to 2 for the order and 3 to 6 for brightness, contrast, saturation and hue, whichever are left out.
+// place uses draws 0 to 2 for the order and 3 to 6 for brightness, contrast, saturation
+// and hue, whichever are left out.
 func (o ColorJitter) name() string { return "color_jitter" }
 
 func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
@@ -68,7 +71,8 @@ func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
 		if b == [2]float64{} || kind != Hue && b == [2]float64{1, 1} {
 			continue
 		}
-		// The conversion keeps the compiler from fusing the multiplication with the addition, which would give other numbers elsewhere.
+		// The conversion keeps the compiler from fusing the multiplication with the
+		// addition, which would give other numbers elsewhere.
 		factor := b[0] + float64((b[1]-b[0])*r.Float64(id, 3+uint32(kind)))
 		p.adjust(Adjust{kind, float32(factor)})
 		if told != nil {

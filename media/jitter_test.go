@@ -64,7 +64,8 @@ func TestJitterBoundsAreTorchvisions(t *testing.T) {
 	}
 }
 
-// All orders are equally likely, factors are spread evenly between their bounds, and none depends on another.
+// All orders are equally likely, factors are spread evenly between their bounds, and
+// none depends on another.
 func TestJitterIsFair(t *testing.T) {
 	op := media.ColorJitter{
 		Brightness: [2]float64{0.6, 1.4}, Contrast: [2]float64{0.5, 1.5}, Saturation: [2]float64{0.2, 1.8}, Hue: [2]float64{-0.5, 0.25},
@@ -198,7 +199,7 @@ func TestColorParametersAreChecked(t *testing.T) {
 		media.RandomGrayscale{P: -0.1},
 		media.RandomGrayscale{P: 1.1},
 		media.RandomGrayscale{P: nan},
-		media.ToLayout{Layout: 2},
+		media.ToLayout{Layout: 3},
 		media.Normalize{Std: [3]float64{1, 1, 0}},
 		media.Normalize{Std: [3]float64{1, -1, 1}},
 		media.Normalize{Std: [3]float64{1, nan, 1}},

@@ -2,15 +2,18 @@ package media
 
 import "fmt"
 
-// ParseLayout returns the layout called "NHWC" or "NCHW", where N is the axis that batches have before those of a picture.
+// ParseLayout returns the layout called "NHWC" or "NCHW", where N is the axis that
+// batches have before those of a picture; or, of clips, "THWC", "TCHW" or "CTHW".
 func ParseLayout(name string) (Layout, error) {
 	switch name {
-	case "NHWC":
+	case "NHWC", "THWC":
 		return HWC, nil
-	case "NCHW":
+	case "NCHW", "TCHW":
 		return CHW, nil
+	case "CTHW":
+		return CTHW, nil
 	}
-	return 0, fmt.Errorf(`media: unknown layout %q: takes "NHWC" or "NCHW"`, name)
+	return 0, fmt.Errorf(`media: unknown layout %q: takes "NHWC" or "NCHW", and of clips "THWC", "TCHW" or "CTHW"`, name)
 }
 
 // ToLayout orders the axes of a picture.
@@ -20,7 +23,7 @@ type ToLayout struct {
 
 // Check returns what is wrong with the parameters.
 func (o ToLayout) Check() error {
-	if o.Layout > CHW {
+	if o.Layout > CTHW {
 		return fmt.Errorf("%w: layout %d", ErrGeometry, uint8(o.Layout))
 	}
 	return nil
@@ -35,6 +38,6 @@ func (o ToLayout) Result(in Form) (Form, error) {
 func (o ToLayout) name() string { return "layout" }
 
 func (o ToLayout) place(p *Plan, _ uint64, _ Rand) error {
-	p.Output.Layout = o.Layout
+	p.Output.Layout = o.Layout.Frame()
 	return nil
 }

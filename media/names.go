@@ -2,7 +2,8 @@ package media
 
 import "fmt"
 
-// names are those of an enumeration's values, in their order, and what the enumeration is of.
+// names are those of an enumeration's values, in their order, and what the enumeration
+// is of.
 type names struct {
 	of  string
 	all []string

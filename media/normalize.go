@@ -7,11 +7,13 @@ import (
 	"headrace/tensor"
 )
 
-// Normalize turns values into floating point: of 8 bits v becomes (v/255 - Mean) / Std, of 16 bits (v/65535 - Mean) / Std. Mean and Std are
-// rounded to float32, and so is the result of each of the three operations; these are torchvision's numbers, bit for bit. Float16 and BFloat16
-// are rounded from them to the nearest, halves to even.
+// Normalize turns values into floating point: of 8 bits v becomes (v/255 - Mean) / Std,
+// of 16 bits (v/65535 - Mean) / Std. Mean and Std are rounded to float32, and so is the
+// result of each of the three operations; these are torchvision's numbers, bit for bit.
+// Float16 and BFloat16 are rounded from them to the nearest, halves to even.
 //
-// Of a gray picture all three means must be equal, and all three deviations: it has one channel.
+// Of a gray picture all three means must be equal, and all three deviations: it has one
+// channel.
 type Normalize struct {
 	Mean  [3]float64   `json:"mean"`
 	Std   [3]float64   `json:"std"`

@@ -6,12 +6,13 @@ const Unknown = -1
 // Size is the size of a picture in pixels; either number may be Unknown.
 type Size struct{ Height, Width int }
 
-// Op is an operation on a picture. The set is closed: an operation is one of the types of this package.
+// Op is an operation on a picture. The set is closed: an operation is one of the types
+// of this package.
 type Op interface {
 	// Check returns what is wrong with the parameters.
 	Check() error
-	// Result tells the form after the operation, as far as it is known without the picture, or why there is none. The parameters must be
-	// such as Check accepts.
+	// Result tells the form after the operation, as far as it is known without the
+	// picture, or why there is none. The parameters must be such as Check accepts.
 	Result(in Form) (Form, error)
 	// name is what recipes call it.
 	name() string
@@ -19,12 +20,14 @@ type Op interface {
 	place(p *Plan, id uint64, r Rand) error
 }
 
-// Rand gives random numbers in [0,1), each a pure function of the sample, the operation and the number of the draw.
+// Rand gives random numbers in [0,1), each a pure function of the sample, the operation
+// and the number of the draw.
 type Rand interface {
 	Float64(op uint64, draw uint32) float64
 }
 
-// Step is an operation at its place in a recipe. ID names it in random draws: two steps that draw must have different IDs.
+// Step is an operation at its place in a recipe. ID names it in random draws: two steps
+// that draw must have different IDs.
 type Step struct {
 	Op Op
 	ID uint64

@@ -13,8 +13,9 @@ type Mode uint8
 const (
 	// Exact: the pixels of Pillow and torchvision on the same decode, to one level.
 	Exact Mode = iota
-	// Fast: what a decoder gains by smaller inverse transforms, by repeating chroma samples, and by resizing before colours are converted, it may
-	// gain. How far pixels differ is published in docs/performance.md.
+	// Fast: what a decoder gains by smaller inverse transforms, by repeating chroma
+	// samples, and by resizing before colours are converted, it may gain. How far
+	// pixels differ is published in docs/performance.md.
 	Fast
 )
 
@@ -25,18 +26,22 @@ func (m Mode) String() string {
 	return "exact"
 }
 
-// Options say how a picture is decoded. The zero value decodes to RGB of 8 bits, exactly, as the picture is stored.
+// Options say how a picture is decoded. The zero value decodes to RGB of 8 bits,
+// exactly, as the picture is stored.
 type Options struct {
 	Orient bool // turn the picture as its EXIF orientation says
 	Mode   Mode
-	// Color of the result. RGB and Gray drop an alpha channel, whatever it says, unless there is a Background; RGBA is opaque where the
-	// picture has no alpha channel.
+	// Color of the result. RGB and Gray drop an alpha channel, whatever it says, unless
+	// there is a Background; RGBA is opaque where the picture has no alpha channel.
 	Color Color
-	// Background, if not nil, is the colour that shows through where the picture is transparent. Color must not be RGBA.
+	// Background, if not nil, is the colour that shows through where the picture is
+	// transparent. Color must not be RGBA.
 	Background *[3]uint8
-	// DType is Uint8 (or Invalid, which means the same) or Uint16. Of 16 bits, the upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16.
+	// DType is Uint8 (or Invalid, which means the same) or Uint16. Of 16 bits, the
+	// upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16.
 	DType tensor.DType
-	// MaxPixels is the largest picture that is decoded, in pixels; 0: as large as [MaxPixels] allows. MakePlan refuses larger ones.
+	// MaxPixels is the largest picture that is decoded, in pixels; 0: as large as
+	// [MaxPixels] allows. MakePlan refuses larger ones.
 	MaxPixels int
 }
 

@@ -11,8 +11,8 @@ var (
 	xmpTag     = []byte("tiff:Orientation")
 )
 
-// orientation returns what EXIF says, and XMP where EXIF does not say anything; 1 if neither says a number from 1 to 8. The data
-// may be nil or hostile.
+// orientation returns what EXIF says, and XMP where EXIF does not say anything; 1 if
+// neither says a number from 1 to 8. The data may be nil or hostile.
 func orientation(exif, xmp []byte) int {
 	o, ok := exifOrientation(exif)
 	if !ok {
@@ -24,7 +24,8 @@ func orientation(exif, xmp []byte) int {
 	return o
 }
 
-// exifOrientation looks the tag up in the first directory of the TIFF structure that EXIF is.
+// exifOrientation looks the tag up in the first directory of the TIFF structure that
+// EXIF is.
 func exifOrientation(tiff []byte) (value int, ok bool) {
 	const tagOrientation, entry = 0x0112, 12
 	if len(tiff) < 8 {
@@ -57,7 +58,8 @@ func exifOrientation(tiff []byte) (value int, ok bool) {
 	return 0, false
 }
 
-// firstInteger returns the first value of an entry: it should be one of type SHORT, but any type of integer is taken.
+// firstInteger returns the first value of an entry: it should be one of type SHORT, but
+// any type of integer is taken.
 func firstInteger(tiff, entry []byte, order binary.ByteOrder) (int, bool) {
 	const short, long, signedShort, signedLong = 3, 4, 8, 9
 
@@ -90,7 +92,8 @@ func firstInteger(tiff, entry []byte, order binary.ByteOrder) (int, bool) {
 	return int(int32(order.Uint32(value))), true
 }
 
-// xmpOrientation finds the property without parsing XML: as an attribute or as an element.
+// xmpOrientation finds the property without parsing XML: as an attribute or as an
+// element.
 func xmpOrientation(xmp []byte) int {
 	for {
 		i := bytes.Index(xmp, xmpTag)

@@ -8,8 +8,9 @@ import (
 	"headrace/tensor"
 )
 
-// Write converts pixels to the form of o, into rows that are stride bytes apart; planes, in CHW, follow each other, each p.Height rows
-// long. It is the definition of what the numbers are.
+// Write converts pixels to the form of o, into rows that are stride bytes apart;
+// planes, in CHW, follow each other, each p.Height rows long. It is the definition of
+// what the numbers are.
 func (o *Output) Write(dst []byte, stride int, p Pixels) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -18,7 +19,7 @@ func (o *Output) Write(dst []byte, stride int, p Pixels) error {
 		return err
 	}
 
-	f := Form{p.Height, p.Width, p.Color, o.DType, o.Layout}
+	f := Form{Height: p.Height, Width: p.Width, Color: p.Color, DType: o.DType, Layout: o.Layout}
 	rows, n, size := p.Height, p.Color.Channels(), o.DType.Size()
 	step, plane := n*size, size // bytes from pixel to pixel, and from channel to channel
 	if o.Layout == CHW {
@@ -78,7 +79,8 @@ func (o *Output) value(c, v, most int) float32 {
 	return float32(x-o.Mean[c]) / o.Std[c]
 }
 
-// finite reports whether the numbers of channel c, which rise or fall with the values, can be held.
+// finite reports whether the numbers of channel c, which rise or fall with the values,
+// can be held.
 func (o *Output) finite(c int) bool {
 	for v := range 2 {
 		x := o.value(c, v, 1)

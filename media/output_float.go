@@ -2,7 +2,8 @@ package media
 
 import "math"
 
-// toFloat16 rounds x to the nearest number that float16 (IEEE 754 binary16) has, halves to even.
+// toFloat16 rounds x to the nearest number that float16 (IEEE 754 binary16) has, halves
+// to even.
 func toFloat16(x float32) uint16 {
 	const (
 		infinity  = 0x7f800000
@@ -39,7 +40,8 @@ func fromFloat16(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// toBFloat16 rounds x to the nearest number that bfloat16 has, which is the upper half of float32, halves to even.
+// toBFloat16 rounds x to the nearest number that bfloat16 has, which is the upper half
+// of float32, halves to even.
 func toBFloat16(x float32) uint16 {
 	if x != x {
 		return 0x7fc0

@@ -9,7 +9,8 @@ import (
 	"headrace/internal/oracle"
 )
 
-// NumPy rounds to float16 and torch to bfloat16 as we do: all bit patterns are tried near those numbers where a rounding could go wrong, and many others.
+// NumPy rounds to float16 and torch to bfloat16 as we do: all bit patterns are tried
+// near those numbers where a rounding could go wrong, and many others.
 func TestRoundingEqualsNumPysAndTorchs(t *testing.T) {
 	var all []float32
 	add := func(bits uint32) {

@@ -54,7 +54,8 @@ func TestNormalizeEqualsTorchvisions(t *testing.T) {
 	}
 }
 
-// 16 bits are scaled by their own greatest value; that of 257·v equals that of v in 8 bits.
+// 16 bits are scaled by their own greatest value; that of 257·v equals that of v in 8
+// bits.
 func TestNormalizeOf16Bits(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 2))
 	narrow := confetti(r, media.RGB, 20, 20)
@@ -110,7 +111,8 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// Normalizing may come before or behind the layout, and behind normalizing comes nothing else.
+// Normalizing may come before or behind the layout, and behind normalizing comes
+// nothing else.
 func TestOrderOfNormalizeAndLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 4))
 	p := confetti(r, media.RGB, 8, 8)

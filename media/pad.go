@@ -12,7 +12,8 @@ type Pad struct {
 	Top    int `json:"top,omitempty"`
 	Right  int `json:"right,omitempty"`
 	Bottom int `json:"bottom,omitempty"`
-	// Fill is the colour by channel, of the picture's depth: gray has one, and RGBA's fourth is alpha.
+	// Fill is the colour by channel, of the picture's depth: gray has one, and RGBA's
+	// fourth is alpha.
 	Fill [4]uint16 `json:"fill,omitzero"`
 }
 

@@ -6,7 +6,8 @@ import (
 	"headrace/tensor"
 )
 
-// Pixels are a picture in memory: rows of interleaved channels, each of 8 bits, or of 16 in the machine's byte order.
+// Pixels are a picture in memory: rows of interleaved channels, each of 8 bits, or of
+// 16 in the machine's byte order.
 type Pixels struct {
 	Data          []byte
 	Stride        int // bytes from row to row
@@ -16,7 +17,9 @@ type Pixels struct {
 }
 
 // Form is that of the pixels.
-func (p Pixels) Form() Form { return Form{p.Height, p.Width, p.Color, p.DType, HWC} }
+func (p Pixels) Form() Form {
+	return Form{Height: p.Height, Width: p.Width, Color: p.Color, DType: p.DType}
+}
 
 // PixelBytes is the number of bytes of one pixel.
 func (p Pixels) PixelBytes() int { return p.Color.Channels() * p.DType.Size() }
@@ -36,7 +39,8 @@ func (p Pixels) part(r Rect) Pixels {
 	return p
 }
 
-// Check returns why p is no picture: an impossible size or form, or Data that ends before the last row.
+// Check returns why p is no picture: an impossible size or form, or Data that ends
+// before the last row.
 func (p Pixels) Check() error {
 	if p.Width <= 0 || p.Height <= 0 || p.Color.Channels() == 0 || p.DType != tensor.Uint8 && p.DType != tensor.Uint16 {
 		return fmt.Errorf("%w: pixels of %v", ErrGeometry, p.Form())

@@ -7,8 +7,8 @@ import (
 	"headrace/tensor"
 )
 
-// Plan is what a whole sequence of operations comes to for one picture. Its zero value is ready for MakePlan, which may be called
-// on the same Plan again and again.
+// Plan is what a whole sequence of operations comes to for one picture. Its zero value
+// is ready for MakePlan, which may be called on the same Plan again and again.
 type Plan struct {
 	Options       Options // how the picture is decoded
 	Orientation   int     // 1–8: how the stored picture is turned before the first stage
@@ -23,32 +23,43 @@ type Plan struct {
 	drawing int    // the step that is placed
 }
 
-// Output is the form that pixels get when all stages are done, while they are written to where they belong.
+// Output is the form that pixels get when all stages are done, while they are written
+// to where they belong.
 type Output struct {
 	DType  tensor.DType // Uint8 or Uint16, as the stages leave them; or Float32, Float16, BFloat16
 	Layout Layout
-	// Mean and Std of each channel, for floating point: a value v of 8 bits becomes (v/255 - Mean) / Std, one of 16 bits (v/65535 - Mean) / Std.
+	// Mean and Std of each channel, for floating point: a value v of 8 bits becomes
+	// (v/255 - Mean) / Std, one of 16 bits (v/65535 - Mean) / Std.
 	Mean, Std [3]float32
 }
 
-// Form is that of the result.
-func (p *Plan) Form() Form { return Form{p.Height, p.Width, p.Color, p.Output.DType, p.Output.Layout} }
+// Form is that of the result; of a clip, of one frame.
+func (p *Plan) Form() Form {
+	return Form{Height: p.Height, Width: p.Width, Color: p.Color, DType: p.Output.DType, Layout: p.Output.Layout}
+}
 
-// Stage is one pass over pixels: crop, resize, window, turn, adjust, in this order. Each part may be without effect.
+// Stage is one pass over pixels: crop, resize, window, turn, adjust, in this order.
+// Each part may be without effect.
 type Stage struct {
-	// Crop is the part of the input that takes part. Its edges are hard: no pixel from beyond them is mixed in.
+	// Crop is the part of the input that takes part. Its edges are hard: no pixel from
+	// beyond them is mixed in.
 	Crop Rect
-	// Part, where it is not all of Crop, is what is resized; what lies beside it in Crop is mixed in as far as the filter reaches.
+	// Part, where it is not all of Crop, is what is resized; what lies beside it in
+	// Crop is mixed in as far as the filter reaches.
 	Part Part
-	// Width and Height are what Crop, or Part, is resized to; Crop's own size where it is not.
+	// Width and Height are what Crop, or Part, is resized to; Crop's own size where it
+	// is not.
 	Width, Height int
 	// Filter is what it is resized with.
 	Filter Filter
-	// Window is the part of those Width × Height pixels that is the result. Where it reaches beyond them, the result is Fill.
+	// Window is the part of those Width × Height pixels that is the result. Where it
+	// reaches beyond them, the result is Fill.
 	Window Rect
-	// Fill is the colour of padding, by channel; of 16 bits where pixels are. An alpha channel is its last.
+	// Fill is the colour of padding, by channel; of 16 bits where pixels are. An alpha
+	// channel is its last.
 	Fill [4]uint16
-	// Turn is how the result is turned: 1 not at all, or another of EXIF's orientations. From 5 on, its sides are those of Window, exchanged.
+	// Turn is how the result is turned: 1 not at all, or another of EXIF's
+	// orientations. From 5 on, its sides are those of Window, exchanged.
 	Turn int
 	// Adjust is what is done to colours, one after the other.
 	Adjust []Adjust
@@ -57,7 +68,8 @@ type Stage struct {
 // Rect is a rectangle of pixels; its right and lower edges lie outside it.
 type Rect struct{ X, Y, Width, Height int }
 
-// Part is a part of a rectangle, with edges between pixels. Where a length is 0, it is the whole length.
+// Part is a part of a rectangle, with edges between pixels. Where a length is 0, it is
+// the whole length.
 type Part struct{ X, Y, Width, Height float64 }
 
 // Of returns the part of a rectangle, in the same coordinates as that.
@@ -85,7 +97,8 @@ func (s Stage) Resizes() bool {
 // Pads reports whether the window reaches beyond the resized picture.
 func (s Stage) Pads() bool { return !s.Window.In(s.Width, s.Height) }
 
-// Visible is the part of Window that the resized picture covers. It is the zero Rect if there is none.
+// Visible is the part of Window that the resized picture covers. It is the zero Rect if
+// there is none.
 func (s Stage) Visible() Rect {
 	x0, y0 := max(s.Window.X, 0), max(s.Window.Y, 0)
 	x1, y1 := min(s.Window.X+s.Window.Width, s.Width), min(s.Window.Y+s.Window.Height, s.Height)
@@ -95,7 +108,8 @@ func (s Stage) Visible() Rect {
 	return Rect{x0, y0, x1 - x0, y1 - y0}
 }
 
-// Target is where Visible stands in the result of the stage. It is the zero Rect if nothing is visible.
+// Target is where Visible stands in the result of the stage. It is the zero Rect if
+// nothing is visible.
 func (s Stage) Target() Rect {
 	v := s.Visible()
 	if v == (Rect{}) {
@@ -109,20 +123,23 @@ func (s Stage) Target() Rect {
 	return v.upright(s.Turn, s.Window.Width, s.Window.Height)
 }
 
-// stored is the part of a picture of this size that comes to be r when the picture is turned.
+// stored is the part of a picture of this size that comes to be r when the picture is
+// turned.
 func (r Rect) stored(turn, width, height int) Rect {
 	x, y, w, h := orient.Stored(turn, width, height, r.X, r.Y, r.Width, r.Height)
 	return Rect{x, y, w, h}
 }
 
-// upright is what the part r of a picture of this size comes to be when the picture is turned.
+// upright is what the part r of a picture of this size comes to be when the picture is
+// turned.
 func (r Rect) upright(turn, width, height int) Rect {
 	x, y, w, h := orient.Upright(turn, width, height, r.X, r.Y, r.Width, r.Height)
 	return Rect{x, y, w, h}
 }
 
-// MakePlan works out what the steps, one after the other, do to the picture that info describes, decoded as o says. The random operations
-// among them ask r. plan is overwritten; its memory is used again.
+// MakePlan works out what the steps, one after the other, do to the picture that info
+// describes, decoded as o says. The random operations among them ask r. plan is
+// overwritten; its memory is used again.
 func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -158,7 +175,8 @@ func (p *Plan) begin(info Info, o Options) {
 	p.addStage()
 }
 
-// place appends one step. Its parameters and what it is given are checked here, so that no operation has to.
+// place appends one step. Its parameters and what it is given are checked here, so that
+// no operation has to.
 func (p *Plan) place(step *Step, r Rand) error {
 	if err := step.Op.Check(); err != nil {
 		return err
@@ -179,7 +197,8 @@ func (p *Plan) place(step *Step, r Rand) error {
 	return nil
 }
 
-// finish leaves turning to the decoder where it has to turn anyway, or where a pass of its own would be needed.
+// finish leaves turning to the decoder where it has to turn anyway, or where a pass of
+// its own would be needed.
 func (p *Plan) finish() {
 	if s := &p.Stages[0]; !s.Resizes() && s.Turn > 1 && (p.Orientation > 1 || s.Turn > 4) {
 		p.turnBefore(0)
@@ -198,7 +217,8 @@ func (p *Plan) addStage() {
 
 func (p *Plan) last() *Stage { return &p.Stages[len(p.Stages)-1] }
 
-// resize scales the picture to this size. It joins the last stage if that has only cropped and turned so far: then the window is the crop.
+// resize scales the picture to this size. It joins the last stage if that has only
+// cropped and turned so far: then the window is the crop.
 func (p *Plan) resize(width, height int, f Filter) { p.resizePart(Part{}, width, height, f) }
 
 // resizePart is resize of a part of the picture.
@@ -218,8 +238,9 @@ func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	p.Width, p.Height = width, height
 }
 
-// window cuts r out of the picture; where r reaches beyond it, the result is fill. That takes a stage of its own where fill would get
-// another colour, and where something was cut off, which must not come back.
+// window cuts r out of the picture; where r reaches beyond it, the result is fill. That
+// takes a stage of its own where fill would get another colour, and where something was
+// cut off, which must not come back.
 func (p *Plan) window(r Rect, fill [4]uint16) {
 	if r == (Rect{0, 0, p.Width, p.Height}) {
 		return
@@ -252,8 +273,9 @@ func (s *Stage) looksAround() bool {
 	return false
 }
 
-// turn turns the picture as for one of EXIF's orientations. Colours may have been changed before: that comes to the same, as no change of colours
-// depends on where a pixel is.
+// turn turns the picture as for one of EXIF's orientations. Colours may have been
+// changed before: that comes to the same, as no change of colours depends on where a
+// pixel is.
 func (p *Plan) turn(t int) {
 	s := p.last()
 	s.Turn = orient.Then(s.Turn, t)

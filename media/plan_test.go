@@ -14,7 +14,8 @@ import (
 	"headrace/tensor"
 )
 
-// drawn is a media.Rand that gives the numbers of one operation, by the number of the draw.
+// drawn is a media.Rand that gives the numbers of one operation, by the number of the
+// draw.
 type drawn []float64
 
 func (d drawn) Float64(_ uint64, draw uint32) float64 { return d[draw] }

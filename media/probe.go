@@ -5,12 +5,14 @@ import (
 	"fmt"
 )
 
-// Probe reads the header of a picture, without decoding anything; it tells formats by their content. For a picture that is valid but cannot be
-// decoded, the error is ErrUnsupported or ErrTooLarge and Info is filled in all the same. It allocates nothing, except where EXIF lies compressed
-// in a text chunk of a PNG.
+// Probe reads the header of a picture, without decoding anything; it tells formats by
+// their content. For a picture that is valid but cannot be decoded, the error is
+// ErrUnsupported or ErrTooLarge and Info is filled in all the same. It allocates
+// nothing, except where EXIF lies compressed in a text chunk of a PNG.
 //
-// Orientation is the one that Pillow's exif_transpose follows: EXIF's, where that says none XMP's; of AVIF that of its own properties alone. TIFF,
-// which Pillow turns by itself, is described as it is stored, too.
+// Orientation is the one that Pillow's exif_transpose follows: EXIF's, where that says
+// none XMP's; of AVIF that of its own properties alone. TIFF, which Pillow turns by
+// itself, is described as it is stored, too.
 func Probe(data []byte) (Info, error) {
 	for _, f := range known() {
 		if f.Begins(data) {

@@ -26,7 +26,8 @@ func isAVIFBrand(brand []byte) bool {
 	return string(brand[:4]) == "avif" || string(brand[:4]) == "avis"
 }
 
-// probeAVIF reads what the file says of its primary item. What turns it are properties of its own; EXIF is not asked.
+// probeAVIF reads what the file says of its primary item. What turns it are properties
+// of its own; EXIF is not asked.
 func probeAVIF(data []byte) (Info, error) {
 	info := Info{Format: AVIF, Orientation: 1, Bits: 8, Components: 3}
 	_, brands, rest, _ := nextBox(data)
@@ -148,7 +149,8 @@ func (f *avifItems) properties(item uint32) (p avifProperties) {
 	return p
 }
 
-// takeAll takes those that the indexes name, counted from 1. The list is walked once: a file may name the end of a long one again and again.
+// takeAll takes those that the indexes name, counted from 1. The list is walked once: a
+// file may name the end of a long one again and again.
 func (p *avifProperties) takeAll(list, indexes []byte, width int) {
 	for i := 1; ; i++ {
 		kind, body, rest, ok := nextBox(list)
@@ -162,7 +164,8 @@ func (p *avifProperties) takeAll(list, indexes []byte, width int) {
 	}
 }
 
-// namesIndex looks for a number among indexes of so many bytes, whose upper bit says that the property must be understood.
+// namesIndex looks for a number among indexes of so many bytes, whose upper bit says
+// that the property must be understood.
 func namesIndex(indexes []byte, width, i int) bool {
 	for ; len(indexes) >= width; indexes = indexes[width:] {
 		index := int(indexes[0] & 0x7F)
@@ -204,8 +207,9 @@ func (p *avifProperties) take(kind string, body []byte) {
 	}
 }
 
-// hasAlpha looks for an item that says it is the alpha channel of the primary one. A picture has a few auxiliary items, if any: more are not looked
-// at, since each costs a walk over all associations.
+// hasAlpha looks for an item that says it is the alpha channel of the primary one. A
+// picture has a few auxiliary items, if any: more are not looked at, since each costs a
+// walk over all associations.
 func (f *avifItems) hasAlpha() bool {
 	const most = 16
 	if len(f.references) < 4 {
@@ -241,7 +245,8 @@ func (f *avifItems) refersToPrimary(items []byte, wide bool) bool {
 	return false
 }
 
-// avifMovie reads the size of the first track of pictures, where a sequence comes without a still.
+// avifMovie reads the size of the first track of pictures, where a sequence comes
+// without a still.
 func avifMovie(info *Info, moov []byte) error {
 	info.Animated = true
 	for rest := moov; ; {
@@ -295,7 +300,8 @@ func nextBox(data []byte) (kind string, body, rest []byte, ok bool) {
 	return boxName(data[4:8]), data[head:n], data[n:], true
 }
 
-// boxName is the name of a box that matters here, without an allocation; "other" of all others.
+// boxName is the name of a box that matters here, without an allocation; "other" of all
+// others.
 func boxName(name []byte) string {
 	for _, known := range [...]string{
 		"ftyp", "meta", "moov", "trak", "tkhd", "pitm", "iref", "iprp", "ipco", "ipma", "ispe", "pixi", "av1C", "irot", "imir", "auxC", "auxl",

@@ -99,7 +99,8 @@ func TestProbeFormats(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, want)
 			continue
 		}
-		// Pillow's size when the picture stands upright is the judge of the orientation that turns sideways.
+		// Pillow's size when the picture stands upright is the judge of the orientation
+		// that turns sideways.
 		upright := oracle.ReadImage(t, data, "RGB", true)
 		if w, h := got.Oriented(); w != upright.Width || h != upright.Height {
 			t.Errorf("%s: %d×%d upright, Pillow says %d×%d", c.name, w, h, upright.Width, upright.Height)
@@ -110,7 +111,8 @@ func TestProbeFormats(t *testing.T) {
 	}
 }
 
-// Any start of a picture is told, or is an error of the right kind; the whole header, wherever it ends, is enough.
+// Any start of a picture is told, or is an error of the right kind; the whole header,
+// wherever it ends, is enough.
 func TestProbeFormatsCutAnywhere(t *testing.T) {
 	for _, c := range probes {
 		data := oracle.WriteImage(t, c.image, c.format, c.options)
@@ -216,7 +218,8 @@ func TestProbeRefusesFormats(t *testing.T) {
 	}
 }
 
-// The places where PNGs hide an orientation: behind the pixels, and in texts, as ImageMagick writes it.
+// The places where PNGs hide an orientation: behind the pixels, and in texts, as
+// ImageMagick writes it.
 func TestProbePNGTexts(t *testing.T) {
 	png := oracle.WriteImage(t, pixeltest.Noise("RGB", 61, 45, 1), "PNG", nil)
 	end := len(png) - 12

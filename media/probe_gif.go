@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// probeGIF walks to the first frame, and on to see whether there is a second. A frame that reaches beyond the canvas enlarges it, as in Pillow.
+// probeGIF walks to the first frame, and on to see whether there is a second. A frame
+// that reaches beyond the canvas enlarges it, as in Pillow.
 func probeGIF(data []byte) (Info, error) {
 	info := Info{Format: GIF, Orientation: 1, Components: 1, Palette: true, Bits: 8}
 	if len(data) < 13 {
@@ -50,7 +51,8 @@ func gifFrame(info *Info, descriptor []byte) error {
 	return nil
 }
 
-// secondFrame reports whether another frame follows the one that begins here. Of data that are cut, it says no.
+// secondFrame reports whether another frame follows the one that begins here. Of data
+// that are cut, it says no.
 func secondFrame(frame []byte) bool {
 	rest, ok := skipPalette(frame[10:], frame[9])
 	if !ok || len(rest) < 1 {

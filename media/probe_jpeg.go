@@ -14,7 +14,8 @@ const (
 	temporary                     = 0x01
 )
 
-// probeJPEG walks the segments up to the first scan. A picture may carry several EXIF segments: the first counts.
+// probeJPEG walks the segments up to the first scan. A picture may carry several EXIF
+// segments: the first counts.
 func probeJPEG(data []byte) (Info, error) {
 	info := Info{Format: JPEG, Orientation: 1, Bits: 8}
 	var exif, xmp []byte
@@ -44,15 +45,16 @@ func probeJPEG(data []byte) (Info, error) {
 				return info, fmt.Errorf("%w: JPEG without a frame before its first scan", ErrCorrupt)
 			}
 			info.Orientation = orientation(exif, xmp)
-			// A baseline picture may have a scan for each component: its coefficients are held like those of a progressive one.
+			// A baseline picture may have a scan for each component: its coefficients
+			// are held like those of a progressive one.
 			info.Scans = info.Progressive || len(body) > 0 && int(body[0]) < info.Components
 			return info, refused
 		}
 	}
 }
 
-// nextSegment returns the next marker, its segment's content, and what follows. Like libjpeg, it passes over bytes that do not
-// belong to any segment.
+// nextSegment returns the next marker, its segment's content, and what follows. Like
+// libjpeg, it passes over bytes that do not belong to any segment.
 func nextSegment(data []byte) (marker byte, body, rest []byte, err error) {
 	for {
 		i := bytes.IndexByte(data, 0xFF)
@@ -94,7 +96,8 @@ func isFrame(marker byte) bool {
 	return marker >= sof0 && marker <= 0xCF && marker != dht && marker != jpgExtension && marker != dac
 }
 
-// frame reads the frame header. refused says why the picture, though valid, is not decoded.
+// frame reads the frame header. refused says why the picture, though valid, is not
+// decoded.
 func frame(info *Info, marker byte, body []byte) (refused, err error) {
 	if len(body) < 6 {
 		return nil, fmt.Errorf("%w: JPEG frame header of %d bytes", ErrCorrupt, len(body))

@@ -69,7 +69,8 @@ func nextPNGChunk(data []byte) (kind string, body, rest []byte, ok bool) {
 	return kind, data[8 : 8+n], data[8+n+4:], true
 }
 
-// chunkName is the name of a chunk that matters here, without an allocation; "other" of all others.
+// chunkName is the name of a chunk that matters here, without an allocation; "other" of
+// all others.
 func chunkName(name []byte) string {
 	for _, known := range [...]string{"IHDR", "IDAT", "IEND", "tRNS", "acTL", "eXIf", "tEXt", "zTXt", "iTXt", "CgBI"} {
 		if string(name) == known {

@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// pngTexts are the chunks of a PNG in which an orientation may stand. As Pillow reads them, the last of each kind counts.
+// pngTexts are the chunks of a PNG in which an orientation may stand. As Pillow reads
+// them, the last of each kind counts.
 type pngTexts struct {
 	chunk      []byte // eXIf
 	profile    []byte // "Raw profile type exif" of ImageMagick: a heading of three lines, then hexadecimal digits
@@ -28,7 +29,8 @@ func (t *pngTexts) take(kind string, body []byte) {
 			t.profile, t.compressed = text, true
 		}
 	case "iTXt":
-		// Not compressed; what stands before the text is a method, the language, and the keyword in that language.
+		// Not compressed; what stands before the text is a method, the language, and
+		// the keyword in that language.
 		if text, ok := bytes.CutPrefix(body, []byte("XML:com.adobe.xmp\x00\x00")); ok && len(text) > 0 {
 			_, text, _ = bytes.Cut(text[1:], []byte{0})
 			_, t.xmp, _ = bytes.Cut(text, []byte{0})

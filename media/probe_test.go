@@ -28,7 +28,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// damaged is a good picture with n bytes replaced, from the at-th of the frame's segment on; 0 is its marker's code.
+// damaged is a good picture with n bytes replaced, from the at-th of the frame's
+// segment on; 0 is its marker's code.
 func damaged(l testjpeg.Layout, at int, with ...byte) []byte {
 	data := testjpeg.Noise(61, 45, 1, l)
 	marker := byte(0xC0)

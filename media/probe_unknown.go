@@ -20,7 +20,8 @@ func unknown(data []byte) error {
 	return fmt.Errorf("%w: it begins with % x (%.16q); %s known", ErrFormat, data[:min(len(data), 8)], data[:min(len(data), 16)], knownFormats())
 }
 
-// startOfMagic reports whether the data end within what could be the first bytes of a known format.
+// startOfMagic reports whether the data end within what could be the first bytes of a
+// known format.
 func startOfMagic(data []byte) bool {
 	for _, magic := range [...]string{"\xFF\xD8\xFF", pngMagic, "GIF87a", "GIF89a", "II*\x00", "MM\x00*", "BM"} {
 		if len(data) < len(magic) && magic[:len(data)] == string(data) {

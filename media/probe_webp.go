@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// probeWebP reads the first chunk, which says everything; EXIF and XMP stand in chunks at the end.
+// probeWebP reads the first chunk, which says everything; EXIF and XMP stand in chunks
+// at the end.
 func probeWebP(data []byte) (Info, error) {
 	info := Info{Format: WebP, Orientation: 1, Bits: 8, Components: 3}
 	if end := uint64(binary.LittleEndian.Uint32(data[4:])) + 8; end < uint64(len(data)) {

@@ -5,10 +5,12 @@ import (
 	"math"
 )
 
-// RandomResizedCrop cuts a random part out of a picture, of random area and proportions, and scales it to one size. Up to ten
-// times it draws an area between the bounds of Scale (as a share of the picture's), and a ratio of width to height, evenly distributed
-// in its logarithm between the bounds of Ratio; the first part that fits is taken, at a random place. If none fits, it is the
-// largest part in the middle whose ratio lies within bounds. Zero bounds mean the usual ones: 0.08 to 1, and 3/4 to 4/3.
+// RandomResizedCrop cuts a random part out of a picture, of random area and
+// proportions, and scales it to one size. Up to ten times it draws an area between the
+// bounds of Scale (as a share of the picture's), and a ratio of width to height, evenly
+// distributed in its logarithm between the bounds of Ratio; the first part that fits is
+// taken, at a random place. If none fits, it is the largest part in the middle whose
+// ratio lies within bounds. Zero bounds mean the usual ones: 0.08 to 1, and 3/4 to 4/3.
 type RandomResizedCrop struct {
 	Height int        `json:"height"`
 	Width  int        `json:"width"`
@@ -61,7 +63,8 @@ func (o RandomResizedCrop) withDefaults() RandomResizedCrop {
 
 const tries = 10
 
-// draw chooses the part. Try t uses draws 2t and 2t+1; the place uses the two after the last try's, whichever try it was.
+// draw chooses the part. Try t uses draws 2t and 2t+1; the place uses the two after the
+// last try's, whichever try it was.
 func (o RandomResizedCrop) draw(width, height int, id uint64, r Rand) Rect {
 	area := float64(width * height)
 	for t := range uint32(tries) {
@@ -90,9 +93,11 @@ func (o RandomResizedCrop) fallback(width, height int) Rect {
 	return Rect{(width - w) / 2, (height - h) / 2, w, h}
 }
 
-// between is lo·(hi/lo)^u, for u in [0,1). It uses nothing but multiplication, division and square roots, which IEEE 754 rounds
-// the same on every machine: logarithms and powers of the math package differ by architecture in their last bit, and so would
-// some crops by a pixel. Conversions to float64 keep the compiler from fusing a multiplication with an addition, for the same reason.
+// between is lo·(hi/lo)^u, for u in [0,1). It uses nothing but multiplication, division
+// and square roots, which IEEE 754 rounds the same on every machine: logarithms and
+// powers of the math package differ by architecture in their last bit, and so would
+// some crops by a pixel. Conversions to float64 keep the compiler from fusing a
+// multiplication with an addition, for the same reason.
 func between(lo, hi, u float64) float64 {
 	root := hi / lo
 	power := lo

@@ -2,8 +2,9 @@ package media
 
 import "fmt"
 
-// Resize scales a picture so that its short side has Size pixels, and the long side in proportion, rounded down. If the long side
-// would then be longer than MaxSize (where that is not 0), it is MaxSize, and the short side shrinks in proportion.
+// Resize scales a picture so that its short side has Size pixels, and the long side in
+// proportion, rounded down. If the long side would then be longer than MaxSize (where
+// that is not 0), it is MaxSize, and the short side shrinks in proportion.
 type Resize struct {
 	Size    int    `json:"size"`
 	MaxSize int    `json:"max_size,omitempty"`
@@ -62,12 +63,7 @@ type ResizeExact struct {
 }
 
 // Check returns what is wrong with the parameters.
-func (o ResizeExact) Check() error {
-	if err := checkSide("resize", o.Height, o.Width); err != nil {
-		return err
-	}
-	return o.Filter.check("resize")
-}
+func (o ResizeExact) Check() error { return checkFit(o.Height, o.Width, o.Filter, Center) }
 
 // Result tells the form after the operation.
 func (o ResizeExact) Result(in Form) (Form, error) {
@@ -91,5 +87,6 @@ func checkSide(op string, height, width int) error {
 	return nil
 }
 
-// scaleDown is int(a * b / c) as Python computes it: one rounding to double in the division, then the fraction is cut off.
+// scaleDown is int(a * b / c) as Python computes it: one rounding to double in the
+// division, then the fraction is cut off.
 func scaleDown(a, b, c int) int { return int(float64(a*b) / float64(c)) }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// ResizePad scales a picture in proportion so that it just fits into a frame of one size, and fills the rest of the frame: a letterbox. It is
-// Pillow's ImageOps.pad.
+// ResizePad scales a picture in proportion so that it just fits into a frame of one
+// size, and fills the rest of the frame: a letterbox. It is Pillow's ImageOps.pad.
 type ResizePad struct {
 	Height int    `json:"height"`
 	Width  int    `json:"width"`
@@ -43,8 +43,9 @@ func (o ResizePad) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// ResizeCrop cuts the largest part of the wanted proportions out of a picture, and scales it to the size. The part may begin and end within pixels,
-// and what lies beside it is mixed in as far as the filter reaches: it is Pillow's ImageOps.fit.
+// ResizeCrop cuts the largest part of the wanted proportions out of a picture, and
+// scales it to the size. The part may begin and end within pixels, and what lies beside
+// it is mixed in as far as the filter reaches: it is Pillow's ImageOps.fit.
 type ResizeCrop struct {
 	Height int    `json:"height"`
 	Width  int    `json:"width"`
@@ -76,7 +77,8 @@ func (o ResizeCrop) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// within is a part of a side, of which so much lies before it. Pillow has the edges in single precision.
+// within is a part of a side, of which so much lies before it. Pillow has the edges in
+// single precision.
 func within(side int, length, share float64) (from, size float64) {
 	left := float64((float64(side) - length) * share)
 	first, end := float32(left), float32(left+length)
@@ -99,7 +101,8 @@ func checkFit(height, width int, f Filter, a Anchor) error {
 	return a.check("resize")
 }
 
-// PadTo puts a border of one colour round a picture, so that it has a size. A larger picture is an error.
+// PadTo puts a border of one colour round a picture, so that it has a size. A larger
+// picture is an error.
 type PadTo struct {
 	Height int    `json:"height"`
 	Width  int    `json:"width"`

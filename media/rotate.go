@@ -1,6 +1,7 @@
 package media
 
-// Rotate90 turns a picture counter-clockwise by so many quarters of a circle, of which any whole number is taken, as by numpy.rot90.
+// Rotate90 turns a picture counter-clockwise by so many quarters of a circle, of which
+// any whole number is taken, as by numpy.rot90.
 type Rotate90 struct {
 	Turns int `json:"turns"`
 }
@@ -23,11 +24,12 @@ func (o Rotate90) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// quarters are the orientations that turn a picture counter-clockwise by 0 to 3 quarters of a circle.
+// quarters are the orientations that turn a picture counter-clockwise by 0 to 3
+// quarters of a circle.
 var quarters = [4]int{1, 8, 3, 6}
 
-// RandomRotate90 turns a picture, with probability P, by none to three quarters of a circle, each as likely as the others. So it may stay as it is,
-// even if P is 1.
+// RandomRotate90 turns a picture, with probability P, by none to three quarters of a
+// circle, each as likely as the others. So it may stay as it is, even if P is 1.
 type RandomRotate90 struct {
 	P float64 `json:"p"`
 }
@@ -35,7 +37,8 @@ type RandomRotate90 struct {
 // Check returns what is wrong with the parameters.
 func (o RandomRotate90) Check() error { return checkChance("random_rotate90", o.P) }
 
-// Result tells the form after the operation: sides of different length may be exchanged, so that neither is known.
+// Result tells the form after the operation: sides of different length may be
+// exchanged, so that neither is known.
 func (o RandomRotate90) Result(in Form) (Form, error) {
 	if o.P > 0 && in.Height != in.Width {
 		in.Height, in.Width = Unknown, Unknown

@@ -6,12 +6,14 @@ import "sync/atomic"
 type Runner interface {
 	// Name tells which implementation this is.
 	Name() string
-	// Run writes the result of plan into dst, whose rows are stride bytes apart; planes, in CHW, follow each other, each plan.Height rows long.
-	// src is the picture as stored, in the form that the plan's options ask for. Run keeps neither.
+	// Run writes the result of plan into dst, whose rows are stride bytes apart;
+	// planes, in CHW, follow each other, each plan.Height rows long. src is the picture
+	// as stored, in the form that the plan's options ask for. Run keeps neither.
 	Run(dst []byte, stride int, src Pixels, plan *Plan) error
 }
 
-// SetRunner puts a faster runner in the place of Go's. Packages do so when they are imported.
+// SetRunner puts a faster runner in the place of Go's. Packages do so when they are
+// imported.
 func SetRunner(r Runner) { runner.Store(&r) }
 
 // CurrentRunner returns the runner in use.

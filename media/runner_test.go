@@ -79,7 +79,8 @@ func pixelsOf(p oracle.Image) media.Pixels {
 	return src
 }
 
-// anyGeometry is an operation and what it is called elsewhere, for a picture of this height and width.
+// anyGeometry is an operation and what it is called elsewhere, for a picture of this
+// height and width.
 func anyGeometry(t *rapid.T, src media.Pixels, in [2]int) (media.Op, []oracle.Step) {
 	side := rapid.IntRange(1, 100)
 	a, b := side.Draw(t, "a"), side.Draw(t, "b")
@@ -188,7 +189,8 @@ func every(data []byte, channels, channel int) (out []byte) {
 	return out
 }
 
-// Colours of 16 bits are weighted by alpha: the products are those of Pillow in floating point, to a level or two.
+// Colours of 16 bits are weighted by alpha: the products are those of Pillow in
+// floating point, to a level or two.
 func TestAlphaOf16Bits(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 40 {

@@ -7,17 +7,20 @@ import (
 	"headrace/tensor"
 )
 
-// PixelDecoder decodes whole pictures of one format, without regard to what becomes of them.
+// PixelDecoder decodes whole pictures of one format, without regard to what becomes of
+// them.
 type PixelDecoder interface {
 	// Name tells which implementation this is.
 	Name() string
-	// DecodePixels writes the picture as stored into dst, which has its size. Where dst has more channels or bits than the picture, or fewer, what
-	// Options says of Color and DType holds; the background is not its matter. An animation gives its first frame. After an error dst holds
-	// anything. It keeps neither dst nor src.
+	// DecodePixels writes the picture as stored into dst, which has its size. Where dst
+	// has more channels or bits than the picture, or fewer, what Options says of Color
+	// and DType holds; the background is not its matter. An animation gives its first
+	// frame. After an error dst holds anything. It keeps neither dst nor src.
 	DecodePixels(dst Pixels, src []byte, info *Info) error
 }
 
-// Whole makes a Decoder of a PixelDecoder: the picture is decoded into memory that is used again, and the [Runner] does the rest.
+// Whole makes a Decoder of a PixelDecoder: the picture is decoded into memory that is
+// used again, and the [Runner] does the rest.
 func Whole(d PixelDecoder) Decoder { return whole{d} }
 
 type whole struct{ d PixelDecoder }
@@ -43,7 +46,7 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 
 	f := o.Form()
 	f.Width, f.Height = info.Width, info.Height
-	if plan.plain() && f.Width == plan.Width && f.Height == plan.Height {
+	if plan.Plain() && f.Width == plan.Width && f.Height == plan.Height {
 		return w.d.DecodePixels(Pixels{dst, stride, f.Width, f.Height, f.Color, f.DType}, src, info)
 	}
 
@@ -65,7 +68,8 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	return CurrentRunner().Run(dst, stride, p, plan)
 }
 
-// Slack is the number of bytes behind the last row that a [Runner] is faster for being allowed to read.
+// Slack is the number of bytes behind the last row that a [Runner] is faster for being
+// allowed to read.
 const Slack = 1024
 
 var wholes = scratch.Pool{Brief: true}

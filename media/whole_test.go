@@ -41,7 +41,8 @@ func decoded(d given, info media.Info, o media.Options, ops ...media.Op) ([]byte
 	return dst, media.Whole(d).DecodeInto(dst, f.RowBytes(), []byte("data"), &info, &plan)
 }
 
-// What is transparent shows the background, as Pillow pastes; what is resized is the result.
+// What is transparent shows the background, as Pillow pastes; what is resized is the
+// result.
 func TestBackground(t *testing.T) {
 	p := oracle.Image{Mode: "RGBA", Width: 256, Height: 97, Pix: decodertest.Random(256*97*4, 5)}
 	for i := range p.Width * p.Height { // every alpha on every level of red

@@ -5,9 +5,10 @@ import (
 	"headrace/tensor"
 )
 
-// WorkingBytes is an upper estimate, for byte budgets, of the memory that carrying out the plan takes besides its result and the compressed data: by the
-// decoder that is registered for what info describes, or, where info is nil, on pixels in memory. C libraries' memory is part of it. src is the data, as far
-// as they have been read.
+// WorkingBytes is an upper estimate, for byte budgets, of the memory that carrying out
+// the plan takes besides its result and the compressed data: by the decoder that is
+// registered for what info describes, or, where info is nil, on pixels in memory. C
+// libraries' memory is part of it. src is the data, as far as they have been read.
 func (p *Plan) WorkingBytes(info *Info, src []byte) int64 {
 	const little = 1 << 18 // tables, and what is taken whatever the size
 	f := p.Options.Form()
@@ -29,24 +30,25 @@ func (p *Plan) WorkingBytes(info *Info, src []byte) int64 {
 	switch {
 	case info.Format == JPEG && (usual || inGo):
 		canvas = 0 // rows go on as they come
-	case p.plain():
+	case p.Plain():
 		canvas = 0 // it is the result
 	}
 
 	n := little + pixels*canvas + info.decoderBytes(src, f, inGo)
-	if !p.plain() {
+	if !p.Plain() {
 		n += p.passBytes(int64(f.pixelBytes()), info.Format == JPEG)
 	}
 	return n
 }
 
-// WorkingBytes is that of a plan that makes RGB of the whole picture in some other form: what is known before there is a plan.
+// WorkingBytes is that of a plan that makes RGB of the whole picture in some other
+// form: what is known before there is a plan.
 func (i Info) WorkingBytes() int64 {
 	return 1<<18 + int64(i.Width)*int64(i.Height)*(3+6) + i.decoderBytes(nil, Form{Color: RGB, DType: tensor.Uint8}, false)
 }
 
-// plain reports whether the result is the decoded picture, pixel for pixel.
-func (p *Plan) plain() bool {
+// Plain reports whether the result is the decoded picture, pixel for pixel.
+func (p *Plan) Plain() bool {
 	s := &p.Stages[0]
 	f := p.Options.Form()
 	return len(p.Stages) == 1 && p.Orientation <= 1 && s.Turn <= 1 && len(s.Adjust) == 0 && !s.Resizes() && p.Options.Background == nil &&
@@ -86,15 +88,7 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 		}
 		return rows + pixels*unusual
 	case WebP:
-		n := pixels * (4 + unusual) // lossless pictures are held whole, with their colours still transformed
-		if i.Alpha {
-			n += pixels * 2
-		}
-		if inGo {
-			n += pixels * 8
-		}
-		n += pixels * 3 / 4 // of blocks of 4 × 4: their predictors, their colors, and which codes are theirs
-		return rows + n + i.webpCodes(src, inGo)
+		return rows + pixels*unusual + i.webpPlanes(src, inGo) + i.webpCodes(src, inGo)
 	case AVIF:
 		depth := int64((i.Bits + 7) / 8)
 		n := pixels * (10*depth + unusual) // planes of the frame, what it is predicted from, and what filters take
@@ -107,7 +101,8 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 	return rows // GIF, BMP, TIFF: row by row
 }
 
-// samples is how many samples a JPEG has, of all components. Where the sampling of components is not known, all have a sample for each pixel.
+// samples is how many samples a JPEG has, of all components. Where the sampling of
+// components is not known, all have a sample for each pixel.
 func (i *Info) samples(src []byte) int64 {
 	if frame := jpegFrame(src); len(frame) >= 9 {
 		return 64 * blocks(i.Width, i.Height, frame[6:])
@@ -132,7 +127,8 @@ func jpegFrame(src []byte) []byte {
 	}
 }
 
-// blocks counts those of all components of a JPEG, filled up to whole units of what is coded together.
+// blocks counts those of all components of a JPEG, filled up to whole units of what is
+// coded together.
 func blocks(width, height int, components []byte) (n int64) {
 	across, down := 1, 1
 	for c := components; len(c) >= 3; c = c[3:] {
@@ -145,8 +141,9 @@ func blocks(width, height int, components []byte) (n int64) {
 	return n
 }
 
-// passBytes is what the passes take: all pictures on the way to the result, which may be enlarged before they are cut, and what is between the passes of
-// each. rowwise says that the first has no picture to work on, but rows as they come.
+// passBytes is what the passes take: all pictures on the way to the result, which may
+// be enlarged before they are cut, and what is between the passes of each. rowwise says
+// that the first has no picture to work on, but rows as they come.
 func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 	inGo := CurrentRunner().Name() == GoRunner{}.Name()
 	for i := range p.Stages {

@@ -6,8 +6,59 @@ import (
 	"headrace/media/internal/vp8l"
 )
 
-// webpCodes is what a library takes for the prefix codes of a lossless image, or of a lossless alpha channel, besides
-// the pixels. The data of a lossless image say how many codes it has.
+// webpPlanes is what a library takes to hold what is coded without loss: the picture,
+// with its colours still transformed, or the alpha channel of a lossy one, which is
+// decoded like a picture. The pixels of a lossy picture go on row by row.
+func (i *Info) webpPlanes(src []byte, inGo bool) int64 {
+	pixels := int64(i.Width) * int64(i.Height)
+	const blocks = 3 // quarters of a byte for each pixel: predictors of blocks of 4 × 4, their colours, and which codes are theirs
+	lossless := pixels*4 + pixels*blocks/4
+	alpha := int64(0)
+	if i.Alpha {
+		alpha = pixels
+	}
+
+	if inGo {
+		return lossless + 2*alpha + pixels*8
+	}
+	switch kind, packed := webpKind(src); {
+	case kind == "VP8 " && packed:
+		return lossless + alpha
+	case kind == "VP8 ":
+		return alpha
+	case kind == "VP8L":
+		return lossless
+	}
+	return lossless + 2*alpha // nothing has been read of it
+}
+
+// webpKind is the kind of the picture, or of the first frame, by the name of its chunk;
+// "" where it has not been read. packed says that it has an alpha channel which is coded
+// as a lossless picture.
+func webpKind(src []byte) (kind string, packed bool) {
+	if len(src) < 12 {
+		return "", false
+	}
+	for rest := src[12:]; len(rest) >= 8; {
+		name, n := string(rest[:4]), int(binary.LittleEndian.Uint32(rest[4:]))
+		rest = rest[8:]
+		switch name {
+		case "VP8L", "VP8 ":
+			return name, packed
+		case "ALPH":
+			packed = packed || len(rest) == 0 || rest[0]&3 != 0
+		case "ANMF":
+			rest = rest[min(16, len(rest)):]
+			continue // the chunks of the frame follow
+		}
+		rest = rest[min(n+n&1, len(rest)):]
+	}
+	return "", packed
+}
+
+// webpCodes is what a library takes for the prefix codes of a lossless image, or of a
+// lossless alpha channel, besides the pixels. The data of a lossless image say how many
+// codes it has.
 func (i *Info) webpCodes(src []byte, inGo bool) int64 {
 	if len(src) < 12 {
 		return 0
@@ -27,8 +78,8 @@ func (i *Info) webpCodes(src []byte, inGo bool) int64 {
 	return n
 }
 
-// webpImages calls found for each lossless image of the still picture, or of the first frame: the picture, or its alpha
-// channel. No further one is decoded.
+// webpImages calls found for each lossless image of the still picture, or of the first
+// frame: the picture, or its alpha channel. No further one is decoded.
 func webpImages(rest []byte, width, height int, found func(data []byte, width, height int)) {
 	for alpha := false; len(rest) >= 8; {
 		name, n := string(rest[:4]), int(binary.LittleEndian.Uint32(rest[4:]))

@@ -2,8 +2,9 @@ package order_test
 
 import "math"
 
-// deviation says how unlikely counts are if all are equally probable: the chi-square statistic, as the number of standard deviations of a
-// normal distribution that is as unlikely (Wilson and Hilferty). Beyond ±5 is no chance.
+// deviation says how unlikely counts are if all are equally probable: the chi-square
+// statistic, as the number of standard deviations of a normal distribution that is as
+// unlikely (Wilson and Hilferty). Beyond ±5 is no chance.
 func deviation(counts []int) float64 {
 	total := 0
 	for _, n := range counts {

@@ -6,21 +6,23 @@ import (
 	"slices"
 )
 
-// A Frontier is how far one rank has come in its [Share]: all positions below Position are finished, those in the half-open ranges Ahead, and
-// those in Lost.
+// A Frontier is how far one rank has come in its [Share]: all positions below Position
+// are finished, those in the half-open ranges Ahead, and those in Lost.
 type Frontier struct {
 	Position int64
 	Ahead    [][2]int64
 	Lost     []int64
 }
 
-// ErrApart marks frontiers that differ so much that what is finished could not be told in a record of sensible size.
+// ErrApart marks frontiers that differ so much that what is finished could not be told
+// in a record of sensible size.
 var ErrApart = errors.New("order: the ranks are too far apart")
 
 // mostApart bounds the ranges that Finished has for what ranks differ in.
 const mostApart = 1 << 20
 
-// After returns the ranges of the epoch that are finished once every rank has had k batches of its share.
+// After returns the ranges of the epoch that are finished once every rank has had k
+// batches of its share.
 func (s Share) After(k int64) [][2]int64 {
 	switch {
 	case k >= s.Batches():
@@ -32,8 +34,10 @@ func (s Share) After(k int64) [][2]int64 {
 	}
 }
 
-// Finished returns the ranges of the epoch that are finished once rank r of the share's World stands at frontiers[r]: what was finished before
-// is among them, and there are no more ranges than it takes to tell what the ranks differ in. Samples that filled up a batch do not count.
+// Finished returns the ranges of the epoch that are finished once rank r of the share's
+// World stands at frontiers[r]: what was finished before is among them, and there are
+// no more ranges than it takes to tell what the ranks differ in. Samples that filled up
+// a batch do not count.
 func (s Share) Finished(frontiers []Frontier) ([][2]int64, error) {
 	if len(frontiers) != s.World {
 		return nil, fmt.Errorf("order: frontiers of %d ranks, with a world size of %d", len(frontiers), s.World)
@@ -109,7 +113,8 @@ func (s Share) progress(f Frontier) (progress, error) {
 	return p, nil
 }
 
-// addRows adds what the positions from pos to end stand for, which are of two batches at most.
+// addRows adds what the positions from pos to end stand for, which are of two batches
+// at most.
 func (s Share) addRows(rows [][2]int64, pos, end int64) [][2]int64 {
 	for pos < end {
 		k, wrapped := s.row(pos)
@@ -150,7 +155,8 @@ func (f Frontier) ranges(n int64) ([][2]int64, error) {
 	return joined(done), nil
 }
 
-// both returns what is in a and in b. All ranges are in order, and meet no other of their list.
+// both returns what is in a and in b. All ranges are in order, and meet no other of
+// their list.
 func both(a, b [][2]int64) (c [][2]int64) {
 	for len(a) > 0 && len(b) > 0 {
 		if r := [2]int64{max(a[0][0], b[0][0]), min(a[0][1], b[0][1])}; r[0] < r[1] {

@@ -7,7 +7,8 @@ import (
 	"headrace/order"
 )
 
-// These are what saved states rely on. If a change makes this test fail, order.Version must change with it, and the numbers here.
+// These are what saved states rely on. If a change makes this test fail, order.Version
+// must change with it, and the numbers here.
 func TestGoldenVectorsOfVersion2(t *testing.T) {
 	if order.Version != 2 {
 		t.Fatalf("these are the vectors of version 2, not %d", order.Version)

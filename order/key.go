@@ -1,29 +1,34 @@
 package order
 
-// A Key is the chance of one sample in one epoch: a source of random numbers that has no state.
+// A Key is the chance of one sample in one epoch: a source of random numbers that has
+// no state.
 //
-// A number is a function of the key, the operation that asks, and which of its draws it is. So an operation gets the same numbers on any
-// worker, in any order, again after a restart; and adding an operation does not change what another one draws.
+// A number is a function of the key, the operation that asks, and which of its draws it
+// is. So an operation gets the same numbers on any worker, in any order, again after a
+// restart; and adding an operation does not change what another one draws.
 type Key struct {
 	key  uint64
 	salt uint32
 }
 
-// NewKey returns the key of a sample. Source is [SourceID] of the source's name, index the sample's place in that source.
+// NewKey returns the key of a sample. Source is [SourceID] of the source's name, index
+// the sample's place in that source.
 func NewKey(seed uint64, epoch int, source uint64, index int64) Key {
 	b := philox(epochKey(seed, epoch, purposeDraw), pair(source, uint64(index)))
 	return Key{b.low(), b[2]}
 }
 
-// Output returns the key of one of the samples that a step makes of this one, by its number from 0. It has an Output for each of its own in
-// turn. Draws of all of them are unrelated, and unrelated to those of the sample that they are made of.
+// Output returns the key of one of the samples that a step makes of this one, by its
+// number from 0. It has an Output for each of its own in turn. Draws of all of them are
+// unrelated, and unrelated to those of the sample that they are made of.
 func (k Key) Output(number int64) Key {
 	// The complement keeps these blocks apart from those of the sample's draws.
 	b := philox(^k.key, block{uint32(number), uint32(number >> 32), k.salt, purposeOutput})
 	return Key{b.low(), b[2]}
 }
 
-// OpID turns the name of an operation ("random_flip_2") into the number that [Key] takes. Make it once, not per sample.
+// OpID turns the name of an operation ("random_flip_2") into the number that [Key]
+// takes. Make it once, not per sample.
 func OpID(name string) uint64 { return hash(name) }
 
 // SourceID turns the name of a source into the number that [NewKey] takes.

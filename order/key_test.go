@@ -39,7 +39,8 @@ func TestDrawsMatchReference(t *testing.T) {
 	}
 }
 
-// Whatever is counted up by one, the draws must look unrelated: these are the patterns in which an engine asks.
+// Whatever is counted up by one, the draws must look unrelated: these are the patterns
+// in which an engine asks.
 func TestDrawsLookRandomAlongEveryAxis(t *testing.T) {
 	op, source := order.OpID("random_flip"), order.SourceID("files")
 	axes := map[string]func(i int) float64{

@@ -8,12 +8,14 @@ import (
 
 // A Permutation is an order of the numbers from 0 to n-1 that is computed and not stored.
 //
-// It is a Feistel network over pairs: a number is split into (left, right) with left < a and right < b, a·b just above n, and each round
-// adds a keyed hash of one half to the other. That is a bijection of a·b; a result of n or above is sent through again until it falls
-// below n, which is a bijection of n. As a·b exceeds n by less than √n, that is rare.
+// It is a Feistel network over pairs: a number is split into (left, right) with left <
+// a and right < b, a·b just above n, and each round adds a keyed hash of one half to
+// the other. That is a bijection of a·b; a result of n or above is sent through again
+// until it falls below n, which is a bijection of n. As a·b exceeds n by less than √n,
+// that is rare.
 //
-// Halves of a few bits give such a network little to mix. Orders of up to [smallest] numbers are therefore drawn by Fisher and Yates
-// into a table, whose size has a bound.
+// Halves of a few bits give such a network little to mix. Orders of up to [smallest]
+// numbers are therefore drawn by Fisher and Yates into a table, whose size has a bound.
 type Permutation struct {
 	n, a, b uint64
 	keys    [feistelRounds]uint64
@@ -21,15 +23,15 @@ type Permutation struct {
 }
 
 const (
-	// Every half is changed five times. Three rounds make such a network pseudorandom in theory; eight already pass
-	// the tests beside this file at all sizes.
+	// Every half is changed five times. Three rounds make such a network pseudorandom
+	// in theory; eight already pass the tests beside this file at all sizes.
 	feistelRounds = 10
 	// The largest number of values whose order is stored. A value fits a byte.
 	smallest = 256
 )
 
-// Permute returns the order of n samples in an epoch. It depends on its arguments only, not on earlier epochs; n below 1
-// gives an empty order.
+// Permute returns the order of n samples in an epoch. It depends on its arguments only,
+// not on earlier epochs; n below 1 gives an empty order.
 func Permute(n int64, seed uint64, epoch int) Permutation {
 	p := Permutation{n: uint64(max(n, 0))}
 	draw := p.drawer(epochKey(seed, epoch, purposeShuffle))
@@ -45,8 +47,8 @@ func Permute(n int64, seed uint64, epoch int) Permutation {
 	return p
 }
 
-// drawer returns the random numbers that this order is made of. They differ for every n: orders of n and n+1 samples
-// must have nothing in common.
+// drawer returns the random numbers that this order is made of. They differ for every
+// n: orders of n and n+1 samples must have nothing in common.
 func (p *Permutation) drawer(key uint64) func(i uint32) uint64 {
 	return func(i uint32) uint64 {
 		return philox(key, block{uint32(p.n), uint32(p.n >> 32), i, 0}).low()
@@ -91,7 +93,8 @@ func (p *Permutation) At(i int64) int64 {
 	return int64(x)
 }
 
-// Inverse returns the place of number v: Inverse(At(i)) = i. Like an index into a slice, v outside [0, n) panics.
+// Inverse returns the place of number v: Inverse(At(i)) = i. Like an index into a
+// slice, v outside [0, n) panics.
 func (p *Permutation) Inverse(v int64) int64 {
 	x := p.check(v)
 	if p.table != nil {

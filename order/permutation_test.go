@@ -146,7 +146,8 @@ func TestAllOrdersOfFewNumbersComeEquallyOften(t *testing.T) {
 	}
 }
 
-// Two epochs have nothing in common, nor have neighbours within one, nor the orders of two datasets that differ by a sample, nor those of two seeds.
+// Two epochs have nothing in common, nor have neighbours within one, nor the orders of
+// two datasets that differ by a sample, nor those of two seeds.
 func TestOrdersHaveNothingInCommon(t *testing.T) {
 	for _, n := range []int64{200, 256, 257, 1000, 4096, 50_000} {
 		p := order.Permute(n, 9, 4)

@@ -2,8 +2,9 @@ package order
 
 import "math/bits"
 
-// Philox4x32-10, a counter-based generator (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011):
-// a keyed bijection of 128 bits. Chosen because any draw can be computed on its own, it passes the known test suites, and
+// Philox4x32-10, a counter-based generator (Salmon, Moraes, Dror, Shaw: "Parallel
+// random numbers: as easy as 1, 2, 3", 2011): a keyed bijection of 128 bits. Chosen
+// because any draw can be computed on its own, it passes the known test suites, and
 // published vectors prove an implementation.
 
 const (

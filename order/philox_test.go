@@ -2,7 +2,8 @@ package order
 
 import "testing"
 
-// The vectors that the authors publish with Random123 (kat_vectors), for philox4x32 with 10 rounds.
+// The vectors that the authors publish with Random123 (kat_vectors), for philox4x32
+// with 10 rounds.
 func TestPhiloxKnownAnswers(t *testing.T) {
 	for _, c := range []struct {
 		counter block

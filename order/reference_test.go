@@ -34,7 +34,8 @@ type (
 	}
 )
 
-// reference asks testdata/reference.py, an implementation of its own, and returns its answers.
+// reference asks testdata/reference.py, an implementation of its own, and returns its
+// answers.
 func reference[Answer, Request any](t *testing.T, requests []Request) []Answer {
 	t.Helper()
 	var in, out, stderr bytes.Buffer

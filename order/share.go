@@ -6,19 +6,22 @@ import (
 	"sort"
 )
 
-// A Share is one rank's part of what remains of an epoch, when some of its places are finished already: under another number of ranks, as a
-// rule. [Split.Over] makes it.
+// A Share is one rank's part of what remains of an epoch, when some of its places are
+// finished already: under another number of ranks, as a rule. [Split.Over] makes it.
 //
-// The remaining places, in their order, are cut into global batches as [Split] cuts a whole epoch, and Samples counts them. So where all
-// finished places lie at the epoch's start, at the end of a global batch, the batches to come are those that would have come anyway. Samples
-// that fill up the last batch come from the start of the whole epoch.
+// The remaining places, in their order, are cut into global batches as [Split] cuts a
+// whole epoch, and Samples counts them. So where all finished places lie at the epoch's
+// start, at the end of a global batch, the batches to come are those that would have
+// come anyway. Samples that fill up the last batch come from the start of the whole
+// epoch.
 type Share struct {
 	Split
 	rest rest
 }
 
-// Over returns the share of an epoch of s.Samples places, of which those in the half-open ranges done are finished. The ranges must be
-// in order, and within the epoch. Finding a place takes time in the logarithm of their number.
+// Over returns the share of an epoch of s.Samples places, of which those in the
+// half-open ranges done are finished. The ranges must be in order, and within the
+// epoch. Finding a place takes time in the logarithm of their number.
 func (s Split) Over(done [][2]int64) (Share, error) {
 	r := rest{places: s.Samples, done: done, gone: make([]int64, len(done)+1)}
 	end := int64(0)
@@ -33,7 +36,8 @@ func (s Split) Over(done [][2]int64) (Share, error) {
 	return Share{s, r}, nil
 }
 
-// At returns the place in the epoch of this rank's remaining sample number pos, and whether the epoch had to begin again for it.
+// At returns the place in the epoch of this rank's remaining sample number pos, and
+// whether the epoch had to begin again for it.
 func (s Share) At(pos int64) (place int64, wrapped bool) {
 	k, wrapped := s.row(pos)
 	if wrapped {
@@ -69,7 +73,8 @@ func (r rest) whole() [][2]int64 {
 	return [][2]int64{{0, r.places}}
 }
 
-// with returns the finished ranges and some more, as few as there can be. More are of the places that remain: their number, not themselves.
+// with returns the finished ranges and some more, as few as there can be. More are of
+// the places that remain: their number, not themselves.
 func (r rest) with(more [][2]int64) [][2]int64 {
 	all := slices.Clone(r.done)
 	for _, m := range more {

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// epoch is the model: an epoch as a list of the places that remain, which is really cut into batches and parts.
+// epoch is the model: an epoch as a list of the places that remain, which is really cut
+// into batches and parts.
 type epoch struct {
 	places   int64
 	done     []bool
@@ -100,8 +101,8 @@ func drawEpoch(t *rapid.T) *epoch {
 	return &epoch{places: n, done: make([]bool, n), dropLast: rapid.Bool().Draw(t, "drop last")}
 }
 
-// drawFrontier has a rank finish something of what it was given: it returns the frontier, the places, and whether
-// that is all.
+// drawFrontier has a rank finish something of what it was given: it returns the
+// frontier, the places, and whether that is all.
 func drawFrontier(t *rapid.T, rows []place) (f order.Frontier, finished []int64, all bool) {
 	n := int64(len(rows))
 	all = true
@@ -132,8 +133,9 @@ func drawFrontier(t *rapid.T, rows []place) (f order.Frontier, finished []int64,
 	return f, finished, all
 }
 
-// An epoch is read by one world after another, and each comes as far as it comes, every rank differently. What a rank is given is what the model
-// gives it, and in the end every place was given exactly once.
+// An epoch is read by one world after another, and each comes as far as it comes, every
+// rank differently. What a rank is given is what the model gives it, and in the end
+// every place was given exactly once.
 func TestAnEpochWhoseWorldChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEpoch(t)
@@ -209,7 +211,8 @@ func checkShare(t *rapid.T, s order.Share, want [][]place) {
 	}
 }
 
-// Where all ranks stop behind the same batch, the global batches that follow are those of an epoch that another world reads from its start.
+// Where all ranks stop behind the same batch, the global batches that follow are those
+// of an epoch that another world reads from its start.
 func TestGlobalBatchesGoOnUnderAnotherWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEpoch(t)
@@ -267,7 +270,8 @@ func (e *epoch) batchOf(t *rapid.T, done [][2]int64, rank int, k int64) (rows []
 	return rows
 }
 
-// Ranks that are in step need one range, however far they are; the others as many as they differ in.
+// Ranks that are in step need one range, however far they are; the others as many as
+// they differ in.
 func TestFinishedIsBounded(t *testing.T) {
 	s, err := order.Split{Samples: 1 << 50, Batch: 1 << 10, World: 8}.Over(nil)
 	if err != nil {

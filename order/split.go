@@ -8,13 +8,17 @@ import (
 
 // A Split is one rank's share of an epoch that is cut into global batches.
 //
-// Global batch k holds the places [k·Batch, (k+1)·Batch) of the epoch, and each rank takes a contiguous part of it: the ranks' rows, one
-// rank after the other, are the global batch, for every number of ranks. Where the ranks do not divide the batch evenly, the first ones
-// have a row more. All ranks have the same number of batches, since one with fewer would leave the others waiting for its gradients.
+// Global batch k holds the places [k·Batch, (k+1)·Batch) of the epoch, and each rank
+// takes a contiguous part of it: the ranks' rows, one rank after the other, are the
+// global batch, for every number of ranks. Where the ranks do not divide the batch
+// evenly, the first ones have a row more. All ranks have the same number of batches,
+// since one with fewer would leave the others waiting for its gradients.
 //
-// What remains at the end of an epoch is dropped (DropLast), or becomes a smaller last batch that is split in the same way. Where
-// there are fewer samples left than ranks, places from the epoch's start follow, one sample per rank: they are wrapped, and counted. Uneven
-// has the other ranks go without a batch instead, for whoever can do with that.
+// What remains at the end of an epoch is dropped (DropLast), or becomes a smaller last
+// batch that is split in the same way. Where there are fewer samples left than ranks,
+// places from the epoch's start follow, one sample per rank: they are wrapped, and
+// counted. Uneven has the other ranks go without a batch instead, for whoever can do
+// with that.
 type Split struct {
 	Samples  int64 // places in an epoch
 	Batch    int64 // rows of a global batch
@@ -52,7 +56,8 @@ func (s Split) Len() int64 {
 	return s.full()*s.share() + s.tailRows()
 }
 
-// Batches returns the number of batches in an epoch, the same for all ranks unless they are Uneven.
+// Batches returns the number of batches in an epoch, the same for all ranks unless they
+// are Uneven.
 func (s Split) Batches() int64 {
 	if s.tailRows() > 0 {
 		return s.full() + 1
@@ -60,7 +65,8 @@ func (s Split) Batches() int64 {
 	return s.full()
 }
 
-// BatchSize returns the rows of this rank in every batch but a smaller last one, which has no more.
+// BatchSize returns the rows of this rank in every batch but a smaller last one, which
+// has no more.
 func (s Split) BatchSize() int { return int(s.share()) }
 
 // Rows returns the rows of this rank in batch number k.
@@ -71,7 +77,8 @@ func (s Split) Rows(k int64) int {
 	return int(s.tailRows())
 }
 
-// At returns the place in the epoch of this rank's sample number pos, and whether the epoch had to begin again for it.
+// At returns the place in the epoch of this rank's sample number pos, and whether the
+// epoch had to begin again for it.
 func (s Split) At(pos int64) (place int64, wrapped bool) {
 	place, wrapped = s.row(pos)
 	if wrapped {
@@ -80,7 +87,8 @@ func (s Split) At(pos int64) (place int64, wrapped bool) {
 	return place, wrapped
 }
 
-// row is the place of a sample as if the epoch went on behind its end, and whether it has come to that.
+// row is the place of a sample as if the epoch went on behind its end, and whether it
+// has come to that.
 func (s Split) row(pos int64) (place int64, wrapped bool) {
 	share := s.share()
 	if k := pos / share; k < s.full() {
@@ -95,7 +103,8 @@ func (s Split) row(pos int64) (place int64, wrapped bool) {
 	return place, place >= s.Samples
 }
 
-// Wrapped returns how many samples of this rank's epoch come from the epoch's start once more.
+// Wrapped returns how many samples of this rank's epoch come from the epoch's start
+// once more.
 func (s Split) Wrapped() int64 {
 	if t := s.tail(); t > 0 && t < int64(s.World) && int64(s.Rank) >= t && !s.Uneven {
 		return 1
@@ -126,8 +135,9 @@ func (s Split) tailRows() int64 {
 	}
 }
 
-// cut returns where rank r begins in a batch of n rows. That the first ranks take what is over, and not those that r·n/World would
-// choose, makes no rank's part of a smaller batch larger than its part of a full one.
+// cut returns where rank r begins in a batch of n rows. That the first ranks take what
+// is over, and not those that r·n/World would choose, makes no rank's part of a smaller
+// batch larger than its part of a full one.
 func (s Split) cut(n int64, r int) int64 {
 	world := int64(s.World)
 	return n/world*int64(r) + min(n%world, int64(r))

@@ -85,7 +85,8 @@ func drawSplit(t *rapid.T) order.Split {
 	return s
 }
 
-// Ranks are disjoint, together they are the whole epoch, and each has as many batches as any other.
+// Ranks are disjoint, together they are the whole epoch, and each has as many batches
+// as any other.
 func TestRanksShareTheEpoch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSplit(t)
@@ -128,7 +129,8 @@ func TestRanksShareTheEpoch(t *testing.T) {
 	})
 }
 
-// A global batch, its ranks' rows one after the other, is the same for every number of ranks.
+// A global batch, its ranks' rows one after the other, is the same for every number of
+// ranks.
 func TestGlobalBatchesDoNotDependOnTheWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSplit(t)

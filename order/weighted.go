@@ -16,8 +16,10 @@ type Weighted struct {
 	seed       uint64
 }
 
-// NewWeighted returns so many draws in an epoch, in each of which a sample is as likely as its weight is of their sum; unless again, of what
-// was not drawn before. Weights must be finite, from 0 on, with a finite sum above 0; unless again, there must be as many above 0 as are drawn.
+// NewWeighted returns so many draws in an epoch, in each of which a sample is as likely
+// as its weight is of their sum; unless again, of what was not drawn before. Weights
+// must be finite, from 0 on, with a finite sum above 0; unless again, there must be as
+// many above 0 as are drawn.
 func NewWeighted(weights []float64, draws int64, again bool, seed uint64) *Weighted {
 	w := &Weighted{weights: weights, draws: draws, again: again, seed: seed}
 	sum := 0.0
@@ -31,7 +33,8 @@ func NewWeighted(weights []float64, draws int64, again bool, seed uint64) *Weigh
 // Len returns the number of draws in an epoch.
 func (w *Weighted) Len() int64 { return w.draws }
 
-// Epoch returns the function from a draw of an epoch to a sample. It depends on nothing else, in particular not on earlier epochs.
+// Epoch returns the function from a draw of an epoch to a sample. It depends on nothing
+// else, in particular not on earlier epochs.
 func (w *Weighted) Epoch(epoch int) func(draw int64) int64 {
 	key := epochKey(w.seed, epoch, purposeWeighted)
 	uniform := func(i int64) float64 { // above 0, and below 1
@@ -45,8 +48,9 @@ func (w *Weighted) Epoch(epoch int) func(draw int64) int64 {
 		}
 	}
 
-	// Whoever waits the shortest is drawn first, where waits are exponential with the weights as rates: as likely as drawing one after the
-	// other, and no draw depends on another.
+	// Whoever waits the shortest is drawn first, where waits are exponential with the
+	// weights as rates: as likely as drawing one after the other, and no draw depends
+	// on another.
 	type waiting struct {
 		sample int64
 		time   float64

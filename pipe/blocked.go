@@ -8,19 +8,16 @@ import (
 
 // WaitBlocked calls f, which waits within an operation for room for what this makes:
 // until others behind it give some back. That is no time of the operation's, but one in
-// which its stage is blocked. The error is that of f.
+// which its stage is blocked, and it holds no permit of the gate meanwhile: others may
+// need one to give room back. The error is that of f, or why the run has ended.
 func WaitBlocked(ctx context.Context, f func() error) error {
 	w, inside := worker.Of(ctx)
 	if !inside {
 		return f()
 	}
-	if w.Set.Elsewhere {
-		w.Reported.Store(true) // whoever works elsewhere has told of all that it did for the operation
-	}
-	w.BeforeWait(&w.Blocked)
-	w.Interrupt()
-	w.WaitsFor(&w.Blocked) // from now on: the clock was read once more
-	err := f()
-	w.Tick(&w.Blocked)
-	return err
+	w.WaitWithin(&w.Blocked)
+	return Ungated(ctx, func() error {
+		defer w.Tick(&w.Blocked)
+		return f()
+	})
 }

@@ -78,3 +78,45 @@ func TestWaitBlocked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who waits for room holds no permit: the stage behind, which gives the room back, needs
+// one.
+func TestWhoWaitsForRoomHoldsNoPermit(t *testing.T) {
+	for name, flat := range map[string]bool{"map": false, "sequence": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const items = 10
+				room := make(chan struct{}, 1) // as much as one item needs
+				take := func(ctx context.Context) error {
+					return pipe.WaitBlocked(ctx, func() error {
+						select {
+						case room <- struct{}{}:
+							return nil
+						case <-ctx.Done():
+							return context.Cause(ctx)
+						}
+					})
+				}
+				gate := pipe.NewGate(1)
+				o := pipe.Opts{Name: "takes", Workers: 2, Ordered: true, Gate: gate, Buffer: 4}
+				in := pipe.From("numbers", pipetest.Numbers{N: items})
+				taken := pipe.Map(in, func(ctx context.Context, v int) (int, error) { return v, take(ctx) }, o)
+				if flat {
+					taken = pipe.FlatMap(in, func(ctx context.Context, v int) iter.Seq2[int, error] {
+						return func(yield func(int, error) bool) { yield(v, take(ctx)) }
+					}, o)
+				}
+				run := start(t, pipe.Map(taken, func(_ context.Context, v int) (int, error) {
+					<-room
+					return v, nil
+				}, pipe.Opts{Name: "gives", Gate: gate, Ordered: true}), pipe.Config{})
+				defer run.Close()
+				for i := range items {
+					if v, err := run.Next(t.Context()); v != i || err != nil {
+						t.Fatal(i, v, err)
+					}
+				}
+			})
+		})
+	}
+}

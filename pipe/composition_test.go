@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headrace/internal/tier"
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
 )
@@ -416,8 +417,8 @@ func TestCutsWithOtherSettings(t *testing.T) {
 			rt.Fatalf("%s\n%v\n%v", found.message, s.flow(before), s.flow(then))
 		}
 	})
-	if testing.Short() {
-		return // of so few, chance decides what comes of them
+	if !tier.Whole() {
+		return // of few flows, chance decides what comes of them
 	}
 	const least = 20
 	for _, outcome := range []string{"exact", "refused at the start", "refused on the way"} {

@@ -10,7 +10,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A description prints with names, settings and the places in the source where it was written; twice the same.
+// A description prints with names, settings and its places in the source; twice the same.
 func TestE7DefinitionPrintsAsATree(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 3})
 	mapped := pipe.Map(numbers, same, pipe.Opts{Name: "decode", Workers: 8, Ordered: true, Gate: pipe.NewGate(2)})

@@ -56,10 +56,14 @@ const NoLimit = failure.NoLimit
 // the [StageError].
 type LossError = failure.LossError
 
-// A StageError is what stopped a run: the Stage, the Epoch and the first position Pos in
-// Source of the item that failed, and why, Err. Epoch and Pos are -1 where it is about
-// none. Where several stages have failed, their errors are joined: first the one that
-// ended the run, then one of each other stage, the nearest to the consumer first.
+// A StageError is what stopped a run: the Stage, the Epoch and the first position Pos
+// in Source of the item that failed, and why, Err. Epoch and Pos are -1 where it is
+// about none. Output says which of several things that stages made of that item has
+// failed: [3, 1] is output 1, counted from 0, of output 3 of it; nil: the item
+// itself. An element of a batch that was taken apart is what it was when it came into
+// the batch. Where several stages have failed, their errors are joined: first the one
+// that ended the run, then one of each other stage, the nearest to the consumer
+// first.
 type StageError = failure.StageError
 
 // A BusyError says that a run was closed, and operations of its Stages still run.

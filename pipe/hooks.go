@@ -13,7 +13,7 @@ type Hooks struct {
 	// Lost is called for each source item that was lost, by Next, on its caller's
 	// goroutine: in the order of the outputs, and before the output is returned whose
 	// state first counts the loss. It is called once for an item, but for one of which
-	// several outputs were made once for each that is lost.
+	// several outputs were made once for each that is lost: Loss.Output says which.
 	Lost func(Loss)
 
 	// Stage is called by Start for each stage, from the sources on. The func that it
@@ -41,12 +41,13 @@ type Hooks struct {
 }
 
 // A Loss is a source item that failed within the policy, or something that was made of
-// it.
+// it: item Pos of the Source, lost in the Stage because of Err.
 type Loss struct {
 	Stage  string
 	Source string
 	Epoch  int
 	Pos    int64
+	Output []int64 // which of the outputs that stages made of the item, as in a [StageError]; nil: the item itself
 	Err    error
 }
 

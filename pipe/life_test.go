@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headrace/internal/tier"
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
 )
@@ -20,6 +21,7 @@ import (
 // Every buffer may be 1, and a million items with a consumer that is slow at times take
 // no more memory than a thousand.
 func TestE17MemoryIsFlat(t *testing.T) {
+	items := tier.Cases(aMillion/10, aMillion)
 	var alive, most atomic.Int64
 	made := func(_ context.Context, v int) (*[1000]byte, error) {
 		if n := alive.Add(1); n > most.Load() {
@@ -27,7 +29,7 @@ func TestE17MemoryIsFlat(t *testing.T) {
 		}
 		return new([1000]byte), nil
 	}
-	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: aMillion}), made, pipe.Opts{Name: "make", Workers: 2, Buffer: 1})
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: items}), made, pipe.Opts{Name: "make", Workers: 2, Buffer: 1})
 	f = pipe.Map(f, func(_ context.Context, b *[1000]byte) (*[1000]byte, error) { return b, nil }, pipe.Opts{Name: "pass", Buffer: 1})
 	b := pipe.Batch(f, 50, pipe.BatchOpts{Name: "batch", Buffer: 1})
 	run := start(t, b, pipe.Config{})
@@ -47,15 +49,15 @@ func TestE17MemoryIsFlat(t *testing.T) {
 		if n += len(batch); n == 1000 {
 			early = heap()
 		}
-		if n%(aMillion/10) == 0 {
+		if n%(items/10) == 0 {
 			<-time.After(5 * time.Millisecond)
 		}
 	}
-	if n != aMillion {
+	if n != items {
 		t.Fatalf("%d items", n)
 	}
 	if late := heap(); late > early+1<<20 {
-		t.Errorf("%d bytes after a thousand items, %d after a million", early, late)
+		t.Errorf("%d bytes after a thousand items, %d after all", early, late)
 	}
 	if bound := int64(2 + 1 + 1 + 1 + 50*3); most.Load() > bound {
 		t.Errorf("%d items at once, the bound is %d", most.Load(), bound)

@@ -95,10 +95,7 @@ func (t *attempt[Out]) giveBack() {
 	if t.worker != nil {
 		t.worker.Permit.Permit = t.standIn.Permit.Permit
 		t.worker.AddCounts(t.standIn)
-		if t.standIn.Reported.Load() {
-			t.worker.Worked.Add(t.standIn.Worked.Load())
-			t.worker.Reported.Store(true)
-		}
+		t.worker.Worked.Add(t.standIn.Worked.Load())
 	}
 }
 

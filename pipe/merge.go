@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"headrace/pipe/internal/progress"
 	"headrace/pipe/internal/queue"
 	"headrace/pipe/internal/worker"
 )
@@ -18,6 +19,7 @@ type MergeOpts struct {
 	Weights []float64 // with ByWeight: how often each input is next, as a share of their sum
 	Seed    uint64    // with ByWeight
 	Until   Until     // when an epoch is over; zero: when all inputs' are
+	Items   int64     // or when it has had so many; 0: it has no such end. Not with Arrival, of which a state counts nothing
 
 	// FailFast has an input that fails end the run when it would be next. Otherwise the
 	// others finish the epoch before.
@@ -61,6 +63,10 @@ const (
 	Shortest              // the first epoch of an input is over
 )
 
+// CountOf is the name under which the Merges of a state count the items of a Merge that
+// has a number of Items.
+func CountOf(merge string) string { return progress.CountOf(merge) }
+
 // Merge puts several flows together, whose sources go through their epochs at the same
 // pace. An input that fails is reported when the others have finished the epoch; they are
 // not stopped before, if not asked to be.
@@ -68,6 +74,10 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, scheduled: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
 	if o.Until == Shortest {
 		n.detail += ", until the shortest ends"
+	}
+	if o.Items > 0 {
+		n.detail += fmt.Sprintf(", until %d items", o.Items)
+		n.counts = true
 	}
 	if o.Order == Arrival {
 		n.workers, n.ordered = len(flows), false
@@ -96,7 +106,13 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 			return m.out
 		}
 
-		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick, finished: op.progress.AddTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
+		turns := func(name string) *progress.Children {
+			return op.progress.AddTurns(name, op.config.Resume.Merges[name])
+		}
+		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick, finished: turns(n.name), most: o.Items, epoch: op.firstEpoch()}
+		if t.most > 0 {
+			t.counted = turns(CountOf(n.name))
+		}
 		op.run(st, t.work)
 		return m.out
 	}}
@@ -111,6 +127,9 @@ func (o MergeOpts) mistakes(n *node, inputs int) {
 	}
 	if o.Until < Longest || o.Until > Shortest {
 		n.mistake("Until is %d", int(o.Until))
+	}
+	if o.Items < 0 || o.Items > 0 && o.Order == Arrival {
+		n.mistake("Items is %d: it must be 0, or a number of items with another order than Arrival", o.Items)
 	}
 	if (o.Pick != nil) != (o.Order == ByPick) {
 		n.mistake("Pick is for ByPick, and ByPick needs one")

@@ -358,3 +358,41 @@ func TestE40MergeLeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// An epoch may have a number of items: then it ends as with the shortest input. Where
+// there are fewer it ends with the last. All of it resumes, and no batch has items of
+// two epochs.
+func TestMergeOfSoManyItems(t *testing.T) {
+	for _, o := range orders[1:] {
+		for _, most := range []int64{1, 4, 9, 15, 16, 17, 100} {
+			o.Name, o.Items = "merge", most
+			flows := func() []pipe.Flow[int] {
+				return []pipe.Flow[int]{hundreds(0, 9), slowed(hundreds(1, 2), "slow"), hundreds(2, 5)}
+			}
+			synctest.Test(t, func(t *testing.T) {
+				all := o
+				all.Items = 0
+				whole := start(t, pipe.Merge(flows(), all), pipe.Config{Epochs: 2})
+				defer whole.Close()
+				run := start(t, pipe.Merge(flows(), o), pipe.Config{Epochs: 2})
+				defer run.Close()
+				for epoch := range 2 {
+					want := collect(t, whole)
+					want = want[:min(int(most), len(want))]
+					if got := collect(t, run); !slices.Equal(got, want) {
+						t.Errorf("%v, %d items: epoch %d: %v, want %v", o.Order, most, epoch, got, want)
+					}
+				}
+				batches := pipe.Batch(pipe.Merge(flows(), o), 3, pipe.BatchOpts{Name: "batch"})
+				pipetest.Resume(t, batches, pipe.Config{Epochs: 2}, true, printAll)
+				anyhow := pipe.Map(pipe.Merge(flows(), o), restless, pipe.Opts{Name: "behind", Workers: 4})
+				pipetest.Resume(t, anyhow, pipe.Config{Epochs: 2}, false, func(v int) []string { return []string{fmt.Sprint(v)} })
+			})
+		}
+	}
+	for _, o := range []pipe.MergeOpts{{Name: "merge", Items: 3}, {Name: "merge", Order: pipe.RoundRobin, Items: -1}} {
+		if err := pipe.Merge([]pipe.Flow[int]{hundreds(0, 9)}, o).Check(); !contains(err, "Items is") {
+			t.Error(err)
+		}
+	}
+}

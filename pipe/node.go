@@ -26,6 +26,7 @@ type node struct {
 	policy    *Policy
 	ups       []*node // whose items it takes
 	scheduled bool    // it takes its inputs by turns, which a state counts
+	counts    bool    // and its items, too
 	makes     bool    // it makes several items of one, which a state counts
 	joins     bool    // it puts several items together
 	large     bool    // its results are batches, or made of them

@@ -32,6 +32,5 @@ func AddBytes(ctx context.Context, n int64) {
 func Worked(ctx context.Context, d time.Duration) {
 	if w, ok := worker.Of(ctx); ok && w.Set.Elsewhere {
 		w.Worked.Add(int64(d))
-		w.Reported.Store(true)
 	}
 }

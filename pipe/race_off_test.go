@@ -2,6 +2,9 @@
 
 package pipe_test
 
+import "headrace/internal/tier"
+
 const aMillion = 1_000_000
 
-const modelRounds = 30 // of 100 definitions
+// modelRounds are so many, of 100 definitions each, or of RAPID_CHECKS.
+var modelRounds = tier.Cases(8, 30)

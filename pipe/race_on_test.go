@@ -2,7 +2,9 @@
 
 package pipe_test
 
+import "headrace/internal/tier"
+
 // aMillion is less where every item takes ten times as long.
 const aMillion = 100_000
 
-const modelRounds = 3
+var modelRounds = tier.Cases(2, 3)

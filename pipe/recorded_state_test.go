@@ -20,8 +20,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the recorded states anew")
 
-// recorded are flows that keep order, so that their states depend on nothing but the number of items
-// that were taken.
+// recorded are flows that keep order, so that their states depend on nothing but the
+// number of items that were taken.
 func recorded() map[string]pipe.Flow[int] {
 	numbers := func(name string, n int) pipe.Flow[int] { return pipe.From(name, pipetest.Numbers{N: n}) }
 	same := func(_ context.Context, v int) (int, error) { return v, nil }
@@ -59,8 +59,9 @@ func recorded() map[string]pipe.Flow[int] {
 	}
 }
 
-// What a state says in JSON is an interface: runs of newer versions go on from it. So it does not change by a byte without
-// somebody meaning it: then `go test ./pipe -run Recorded -rewrite`.
+// What a state says in JSON is an interface: runs of newer versions go on from it. So
+// it does not change by a byte without somebody meaning it: then `go test ./pipe -run
+// Recorded -rewrite`.
 func TestRecordedStates(t *testing.T) {
 	for name, f := range recorded() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestRecordedStates(t *testing.T) {
 	}
 }
 
-// Every recorded state is gone on with: behind it comes what came in the run that it was saved in.
+// Every recorded state is gone on with: behind it comes what came in the run that it
+// was saved in.
 func TestRecordedStatesAreResumed(t *testing.T) {
 	for name, f := range recorded() {
 		t.Run(name, func(t *testing.T) {

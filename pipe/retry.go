@@ -73,19 +73,16 @@ func passing(ctx context.Context, err error) bool {
 
 // pause waits without a permit. It returns false when the run was stopped meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
-	w, inside := worker.Of(ctx)
-	gated := inside && w.Permit.Permit >= 0
-	if gated {
-		w.LeaveGate()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil && (!gated || w.EnterGate())
-	case <-ctx.Done():
-		return false
-	}
+	return Ungated(ctx, func() error {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}) == nil
 }
 
 // count does something to the counters of the worker that an operation runs in, if it

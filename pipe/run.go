@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
@@ -114,7 +113,7 @@ func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
 	}
 	r.lookahead.Pop()
 	if r.yielded++; r.yielded == 1 {
-		r.loop.begin(r.engine.Now(), time.Duration(r.consumer.Starved.Load()))
+		r.loop.begin(r.engine.Now(), r.consumer.Starved.Settled())
 	}
 	return v, true
 }
@@ -231,7 +230,7 @@ func (r *Run[T]) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Yielded = r.yielded
-	s.Start, s.Loop, s.Waited = r.loop.clocks(r.engine.Elapsed(), r.consumer.Clock(&r.consumer.Starved))
+	s.Start, s.Loop, s.Waited = r.loop.clocks(r.engine.Elapsed(), r.consumer.Starved.Of(r.engine.Run))
 	return s
 }
 
@@ -374,18 +373,21 @@ func (r *Run[T]) lose(m *queue.Message[T]) {
 	r.tellLoss(failure.ItemFailure{Failure: m.Failure, Lineage: m.Lineage})
 }
 
-// tellLoss tells the hook of every source item of a loss, but for those that were lost in
-// the making of what is lost now.
+// tellLoss tells the hook of every source item of a loss, or output of one, but for those
+// that were lost in the making of what is lost now.
 func (r *Run[T]) tellLoss(l failure.ItemFailure) {
 	l.Failure.From.Lost.Add(1)
 	if r.hooks.Lost == nil {
 		return
 	}
 	known := l.Lineage.Lost()
-	l.Lineage.Origins(func(s progress.Range) {
+	l.Lineage.Outputs(func(s progress.Range, numbers []int64) {
 		for at := s.Lo; at < s.Hi && r.err == nil; at++ {
 			if !slices.ContainsFunc(known, func(s progress.Range) bool { return s.Lo <= at && at < s.Hi }) {
-				r.tell(l, Loss{Stage: l.Failure.From.Stage, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at), Err: l.Failure.Err})
+				r.tell(l, Loss{
+					Stage: l.Failure.From.Stage, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at),
+					Output: slices.Clone(numbers), Err: l.Failure.Err,
+				})
 			}
 		}
 	})
@@ -436,8 +438,10 @@ func (r *Run[T]) fail(t failure.ItemFailure) {
 
 func (r *Run[T]) failure(why *failure.Failure, what *progress.Lineage) error {
 	e := &StageError{Stage: why.From.Stage, Epoch: r.epoch(), Pos: -1, Err: why.Err}
-	if at, ok := what.First(); ok {
-		e.Source, e.Pos = r.progress.Source(at), progress.PositionOf(at)
-	}
+	what.Outputs(func(s progress.Range, numbers []int64) {
+		if e.Pos < 0 {
+			e.Source, e.Pos, e.Output = r.progress.Source(s.Lo), progress.PositionOf(s.Lo), slices.Clone(numbers)
+		}
+	})
 	return e
 }

@@ -20,6 +20,9 @@ type scheduledMerge[T any] struct {
 	custom   bool                 // it is the caller's
 	finished *progress.Children   // of this epoch
 	skip     progress.PositionSet // turns that were finished before the run was resumed
+	most     int64                // items of an epoch; 0: all
+	counted  *progress.Children   // the items of this epoch, where there are most; their numbers are finished like turns
+	done     progress.PositionSet // numbers of items that were finished before the run was resumed
 	epoch    int                  // as the sources count them
 }
 
@@ -55,6 +58,9 @@ func unit(key ...uint64) float64 {
 // work takes turn after turn. It has a free place whenever it takes an item.
 func (t *scheduledMerge[T]) work(w *worker.Worker) {
 	t.skip = t.finished.Finished()
+	if t.most > 0 {
+		t.done = t.counted.Finished()
+	}
 	for t.out.Reserve(w) {
 		end, ok := t.takeTurns(w)
 		if !ok {
@@ -66,6 +72,9 @@ func (t *scheduledMerge[T]) work(w *worker.Worker) {
 		}
 		t.epoch++
 		t.finished, t.skip = progress.NewTurns(t.name, Progress{}), progress.PositionSet{}
+		if t.most > 0 {
+			t.counted, t.done = progress.NewTurns(progress.CountOf(t.name), Progress{}), progress.PositionSet{}
+		}
 	}
 }
 
@@ -73,8 +82,15 @@ func (t *scheduledMerge[T]) work(w *worker.Worker) {
 func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool) {
 	void := t.skip.Low // the first turn that the next item stands for
 	idle := 0          // turns of inputs whose epoch is over, one after the other
+	number := int64(0) // of the next item
 
 	for turn := void; turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
+		if t.done.Has(number) {
+			number = t.done.End(number)
+		}
+		if t.most > 0 && number >= t.most {
+			return t.cutShort(w)
+		}
 		if t.skip.Has(turn) {
 			turn = t.skip.End(turn) - 1
 			void = turn + 1
@@ -115,6 +131,10 @@ func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], o
 		}
 
 		m.Lineage = m.Lineage.WithTurns(t.finished, void, turn+1)
+		if t.most > 0 {
+			m.Lineage = m.Lineage.WithTurns(t.counted, number, number+1)
+			number++
+		}
 		void = turn + 1
 		w.Out.Add(1)
 		w.TimeItem()

@@ -13,6 +13,9 @@ func (n *node) stages() progress.Stages {
 			s.Sources[at.name] = true
 		case at.scheduled:
 			s.Merges[at.name] = true
+			if at.counts {
+				s.Merges[progress.CountOf(at.name)] = true
+			}
 		case at.makes:
 			s.Makers[at.name] = at.looseness()
 		}

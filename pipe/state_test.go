@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headrace/internal/tier"
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
 )
@@ -204,11 +205,12 @@ func TestStateIsBounded(t *testing.T) {
 	} {
 		run := start(t, f, pipe.Config{})
 		largest := 0
-		for i := range aMillion {
+		items := tier.Cases(aMillion/10, aMillion)
+		for i := range items {
 			if _, err := run.Next(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if i%(aMillion/100) == 0 {
+			if i%(items/100) == 0 {
 				text, err := json.Marshal(run.State())
 				if err != nil {
 					t.Fatal(err)

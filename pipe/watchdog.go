@@ -108,7 +108,7 @@ func (d *watchdog) look() {
 		return
 	}
 
-	r := StallReport{For: now - d.since, Waiting: d.consumer.Wait.Of() != nil, Queues: queues}
+	r := StallReport{For: now - d.since, Waiting: d.consumer.Waiting() != nil, Queues: queues}
 	if r.Waiting && d.stall.Waits != nil {
 		r.Waiting = d.stall.Waits()
 	}
@@ -139,7 +139,7 @@ func (d *watchdog) stalled(s *stage, now time.Duration) StalledStage {
 	t := StalledStage{Name: s.name, Kind: s.kind}
 	for _, w := range s.Working() {
 		t.Workers++
-		switch w.Wait.Of() {
+		switch w.Waiting() {
 		case nil:
 			var o StalledOperation
 			if before, ok := d.workers[w]; ok {

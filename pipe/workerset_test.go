@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headrace/internal/tier"
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
 )
@@ -414,7 +415,7 @@ func TestSetWorkersInAnOrderedBranch(t *testing.T) {
 // With real time and several goroutines that change numbers, all items come, in order,
 // and Close in the middle leaves nothing.
 func TestSetWorkersByMany(t *testing.T) {
-	const items = aMillion / 50
+	items := tier.Cases(aMillion/200, aMillion/50)
 	for _, kind := range changeableKinds {
 		for _, cut := range []int{items, items / 7} {
 			f := kind.stage(pipe.From("numbers", pipetest.Numbers{N: items}), same, pipe.Opts{Name: "work", Workers: 3, Ordered: true})
@@ -441,7 +442,7 @@ func TestSetWorkersByMany(t *testing.T) {
 			}
 			stop()
 			all.Wait()
-			if s := statsOf(run, "work"); cut == items && (s.In != items || s.Out != items) {
+			if s := statsOf(run, "work"); cut == items && (s.In != int64(items) || s.Out != int64(items)) {
 				t.Errorf("%s: %+v", kind.kind, s)
 			}
 		}

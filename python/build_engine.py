@@ -4,7 +4,8 @@ The environment tells `go build` what it always does (CC, GOARCH, CGO_CFLAGS). F
 tells this file besides:
 
     HEADRACE_PLATFORM  the platform in the wheel's tag
-    HEADRACE_EXTRAS    a folder: `licenses` are those of the libraries that are linked in, `share` goes below the prefix of the installation
+    HEADRACE_EXTRAS    a folder: `licenses` are those of the libraries that are linked in, `share` goes below the prefix of the
+                       installation, `av` is FFmpeg with what opens it
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAM = "headrace/_bin/headrace"
 RELEASE = "headrace/_release.py"
-# library → its header, and Debian's package with it. libavif is opened when the first picture needs it, and is not needed to build.
+SHIMS = "headrace/_av"  # what the engine opens to decode video
+# library → its header, and Debian's package with it. libavif is opened when the first
+# picture needs it, and is not needed to build.
 HEADERS = {
     "libjpeg-turbo": ("jpeglib.h", "libjpeg-dev"),
     "libspng": ("spng.h", "libspng-dev"),
     "libwebp": ("webp/decode.h", "libwebp-dev"),
 }
 
-# Addresses that differ from run to run, tables that are written once, C that checks its buffers. scripts/common.sh has the same.
+# Addresses that differ from run to run, tables that are written once, C that checks its
+# buffers. scripts/common.sh has the same.
 HARD_CFLAGS = "-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
 HARD_LDFLAGS = "-Wl,-z,relro,-z,now"
 
@@ -59,6 +63,7 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
             target.parent.mkdir(exist_ok=True)
             shutil.copy2(program, target.with_suffix(".new"))
             target.with_suffix(".new").replace(target)
+            build_shims(module, target.parents[1] / "_av")
             return
         release = Path(self.folder, "release.py")
         release.write_text(f'"""Made when the wheel was built."""\n\nVERSION = "{self.metadata.version}"\n', "utf-8")
@@ -66,10 +71,14 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
         collect_licenses(module, program, licenses)
         inside: dict[str, str] = build_data["force_include"]
         inside.update({str(program): PROGRAM, str(release): RELEASE, str(licenses): "headrace/licenses"})
+        shims = Path(self.folder, "av")
+        build_shims(module, shims)
         extras = os.environ.get("HEADRACE_EXTRAS")
         if extras:
+            shims = Path(extras, "av").absolute()
             shutil.copytree(Path(extras, "licenses"), licenses, dirs_exist_ok=True)
             build_data["shared_data"][str(Path(extras, "share").absolute())] = "share"
+        inside |= {str(library): f"{SHIMS}/{library.relative_to(shims)}" for library in sorted(shims.rglob("lib*.so*"))}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was built."""
@@ -90,12 +99,26 @@ def build(module: Path, program: Path) -> None:
         environment["CGO_CFLAGS"] = f"{environment.get('CGO_CFLAGS', '-O2 -g')} {HARD_CFLAGS}"
         environment["CGO_LDFLAGS"] = f"{environment.get('CGO_LDFLAGS', '')} {HARD_LDFLAGS}"
         hard = ["-buildmode=pie"]  # not without C: such a program would need the dynamic linker, and is to need nothing
-    # Without an identity, which has the compiler's path in it, the same sources make the same bytes in every folder.
+    # Without an identity, which has the compiler's path in it, the same sources make
+    # the same bytes in every folder.
     flags = ["-trimpath", "-buildvcs=false", f"-ldflags=-s -w -buildid= {stamp(module)}"]
     command = [go, "build", *hard, *flags, "-o", str(program), "./cmd/headrace"]
     done = subprocess.run(command, cwd=module, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         fail(f"go build failed (go version: {version_of(go)}; Headrace needs 1.26 or newer):\n{done.stdout}")
+
+
+def build_shims(module: Path, into: Path) -> None:
+    """Build what opens this machine's FFmpeg, if its headers are here. Wheels for other machines bring FFmpeg in HEADRACE_EXTRAS."""
+    script = module / "scripts" / "ffmpeg.sh"
+    if os.environ.get("HEADRACE_PLATFORM") or os.environ.get("HEADRACE_CGO") == "0" or not script.is_file():
+        return
+    environment = {**os.environ, "HEADRACE_AV_INTO": str(into)}
+    done = subprocess.run([str(script)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        fail(f"{script} failed:\n{done.stdout}")
+    if done.stdout:
+        print(done.stdout, file=sys.stderr)  # noqa: T201
 
 
 def stamp(module: Path) -> str:

@@ -93,7 +93,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(with(&recipe.Files{Pattern: "\x00", Root: "data", Label: "folder", MaxBytes: -1})), []string{
 			`step "files" (#1): pattern contains a zero byte`,
 			`step "files" (#1): root is "data": takes the absolute path of a folder`,
-			`step "files" (#1): label is "folder": takes "parent" or null`,
+			`step "files" (#1): label is "folder": it must be "parent", which labels each file with the name of its folder, or left out`,
 			`step "files" (#1): max_bytes is -1: takes a number from 1 on`,
 		}},
 		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a"}}, Label: "parent"})), []string{`step "files" (#1): label is "parent", but pairs bring labels of their own`}},
@@ -112,7 +112,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		}},
 		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 3, Width: 4}, MaxSize: 5})), []string{`step "resize" (#3): max_size is 5, but size says both height and width`}},
 		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 300}, MaxSize: 200})), []string{
-			`step "resize" (#3): is not possible: media: impossible geometry: resize: max_size 200 must be greater than size 300`,
+			`step "resize" (#3): max_size is 200 and size is 300: the longer edge must be allowed more than the shorter one gets; for 300 × 200 pixels write one size, [300, 200]`,
 		}},
 		{steps(files, decode, with(&recipe.CenterCrop{Size: recipe.Size{Height: -3}}), with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 1 << 40}}), batch), []string{
 			`step "center_crop" (#3): is not possible: media: impossible geometry: center_crop to a height of -3 and a width of -3 pixels`,

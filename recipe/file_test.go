@@ -139,12 +139,12 @@ r:2:37: has the number .nan: takes finite decimal numbers, or text in quotes`},
 		{steps + "  - decode_image\n", `r:3:5: step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`},
 		{steps + "  - files: {}\n", `r:3:5: step "files" (#1): has nothing to read: give pattern, paths or pairs`},
 		{steps + "  - files: {pattern: a}\n  - decode_image: {color: grey}\n", `r:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"`},
-		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": takes \"parent\" or null\nr:4:24: step \"files\" (#1): max_bytes is -1: takes a number from 1 on"},
+		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": it must be \"parent\", which labels each file with the name of its folder, or left out\nr:4:24: step \"files\" (#1): max_bytes is -1: takes a number from 1 on"},
 		{steps + "  - files:\n      paths: [a, \"\"]\n", `r:4:18: step "files" (#1): paths[1] is empty`},
 		{steps + "  - files: {pattern: a}\n  - {shuffle: , name: files}\n", `r:4:23: step "files" (#2): name is that of step #1 too`},
 		{steps + "  - files: {pattern: a}\n  - decode_image\n  - center_crop\n", `r:5:5: step "center_crop" (#3): lacks the argument size`},
 		{"headrace: 1\nsteps: []\n", `r:1:1: has no steps: it begins with a source such as files`},
-		{"{\"headrace\": 1, \"steps\": [\n  {\"files\": {\"pattern\": \"é\",   \"label\": \"x\"}}]}", `r:2:41: step "files" (#1): label is "x": takes "parent" or null`},
+		{"{\"headrace\": 1, \"steps\": [\n  {\"files\": {\"pattern\": \"é\",   \"label\": \"x\"}}]}", `r:2:41: step "files" (#1): label is "x": it must be "parent", which labels each file with the name of its folder, or left out`},
 		{"\ufeff{\"headrace\": 1,\n  \"stps\": [], \"steps\": []}", `r:2:3: unknown key "stps": did you mean "steps"?`},
 		{"\ufeffheadrace: 1\r\nsteps:\r\n  - shufle\r\n", `r:3:5: step "shufle" (#1): there is no operation "shufle"`},
 	} {
@@ -225,7 +225,8 @@ func TestSchemaKey(t *testing.T) {
 	}
 }
 
-// What wraps an error keeps its text, with the place in it; what is not of a recipe stays as it is.
+// What wraps an error keeps its text, with the place in it; what is not of a recipe
+// stays as it is.
 func TestLocate(t *testing.T) {
 	f, err := recipe.Read("r", []byte("headrace: 1\nsteps:\n  - files: {pattern: a}\nloader:\n  workers: 3\n"), recipe.Variables{})
 	if err != nil {

@@ -12,7 +12,8 @@ var rewrite = flag.Bool("rewrite", false, "write the table of operations into th
 
 const guide = "../docs/guide/recipes.md"
 
-// The guide has a table of all operations, which is made of what they say about themselves.
+// The guide has a table of all operations, which is made of what they say about
+// themselves.
 func TestTableOfOperations(t *testing.T) {
 	page, err := os.ReadFile(guide)
 	if err != nil {

@@ -28,7 +28,8 @@ func (h held) Check(in sample.Schema) (sample.Schema, error) {
 func (h held) Held() any                    { return h.fields }
 func (h held) MarshalJSON() ([]byte, error) { return json.Marshal(h.fields) }
 
-// Operations from elsewhere are read, written, shown and described as those of this package.
+// Operations from elsewhere are read, written, shown and described as those of this
+// package.
 func TestHeldArguments(t *testing.T) {
 	op := recipe.Op{Name: "blur", Doc: "Blurs.", New: func() recipe.Args { return held{&blur{Radius: 2, Edge: "mirror"}} }}
 	if err := recipe.Register(op); err != nil {

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"headrace/recipe/internal/rawjson"
@@ -17,26 +18,27 @@ func numbersOf[T int | float64](n ...T) []byte {
 	return b
 }
 
-// parseNumbers reads a number or a list of them.
-func parseNumbers[T int | float64](b []byte) ([]T, bool) {
+// readNumbers reads a number, or a list of one of so many. Takes says what is taken.
+func readNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T, err error) {
 	v := rawjson.Value(b)
-	var n []T
-	switch v.Kind() {
-	case rawjson.Number:
+	each := func(e rawjson.Value) {
 		var one T
-		err := json.Unmarshal(v, &one)
-		return []T{one}, err == nil
-	case rawjson.List:
-		for _, e := range v.Elements() {
-			var one T
-			if e.Kind() != rawjson.Number || json.Unmarshal(e, &one) != nil {
-				return nil, false
-			}
-			n = append(n, one)
+		if e.Kind() != rawjson.Number || json.Unmarshal(e, &one) != nil {
+			err = fmt.Errorf("recipe: takes %s", takes)
 		}
-		return n, true
+		n = append(n, one)
 	}
-	return nil, false
+	if v.Kind() != rawjson.List {
+		each(v)
+		return n, err
+	}
+	for _, e := range v.Elements() {
+		each(e)
+	}
+	if !slices.Contains(counts, len(n)) {
+		err = fmt.Errorf("recipe: takes %s", takes)
+	}
+	return n, err
 }
 
 // shown writes an argument as recipes do.

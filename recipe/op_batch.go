@@ -106,6 +106,8 @@ func stackable(f sample.Field) error {
 	switch {
 	case f.Type.Kind == sample.Text || f.Type.Kind == sample.Object || f.Type.Fixed():
 		return nil
+	case isImage(f.Type) && ImageForm(f.Type).Frames == tensor.Unknown:
+		return fmt.Errorf("cannot stack clips of different lengths: the field %q is %v; say frames in decode_video, or end the recipe without batch: each sample comes by itself", f.Name, f.Type)
 	case isImage(f.Type):
 		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:

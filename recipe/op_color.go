@@ -6,7 +6,7 @@ import (
 
 	"headrace/media"
 	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
+
 	"headrace/sample"
 )
 
@@ -36,12 +36,11 @@ func (j Jitter) MarshalJSON() ([]byte, error) { return numbersOf(j...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (j *Jitter) UnmarshalJSON(b []byte) error {
-	n, ok := parseNumbers[float64](b)
-	if !ok || len(n) > 2 || len(n) < 1 || len(n) == 1 && rawjson.Value(b).Kind() == rawjson.List {
-		return fmt.Errorf("recipe: takes %s", j.Takes())
+	n, err := readNumbers[float64](b, j.Takes(), 2)
+	if err == nil {
+		*j = n
 	}
-	*j = n
-	return nil
+	return err
 }
 
 // bounds are the least and the greatest value, where one number stands for both sides of

@@ -10,12 +10,13 @@ import (
 	"headrace/tensor"
 )
 
-var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decodes a recording (WAV), or a window of it, at any rate.")
+var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decodes the audio of a file, or a window of it, at any rate.")
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
 	Field    string   `json:"field,omitempty" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
 	To       string   `json:"to,omitempty" doc:"the field with the samples; by default \"audio\""`
+	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first"`
 	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default as many as the file has"`
 	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1: the mean of all channels; 2: left and right; by default the file's"`
 	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"the seconds of a window; by default all"`
@@ -71,15 +72,17 @@ func (d *DecodeAudio) Type() sample.Type {
 	return sample.TensorType(dtype, length, channels)
 }
 
-// Check implements [Args].
-func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{
-		argument.Choice(d, "start", cmp.Or(d.Start, "begin")), argument.Choice(d, "short", cmp.Or(d.Short, "silence")),
-		argument.Choice(d, "dtype", cmp.Or(d.DType, "float32")), argument.Choice(d, "layout", cmp.Or(d.Layout, "TC")),
-		checkNumber("rate", d.Rate, 1, 1_000_000), checkNumber("channels", d.Channels, 1, 256),
-		checkNumber("duration", d.Duration, 1e-6, 1e6), checkNumber("offset", d.Offset, 0, 1e6),
-	}
-	if d.Offset != nil && d.Start != "" && d.Start != "begin" {
+// Completed returns the arguments with their defaults, without those that name fields,
+// for whoever decodes outside of a recipe. It returns an error if they are wrong.
+func (d *DecodeAudio) Completed() (*DecodeAudio, error) {
+	full := d.complete().(*DecodeAudio)
+	return full, full.check()
+}
+
+// check checks what does not depend on the samples. The arguments must be complete.
+func (d *DecodeAudio) check() error {
+	errs := []error{argument.CheckTags(d)}
+	if d.Offset != nil && d.Start != "begin" {
 		errs = append(errs, errors.New("has both offset and start: takes one of them"))
 	}
 	if d.Layout == "T" && (d.Channels == nil || *d.Channels != 1) {
@@ -88,22 +91,19 @@ func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 	if d.Duration == nil && (d.Start == "center" || d.Start == "random") {
 		errs = append(errs, Wrong("start", "is %q, and all of the recording is taken: say duration", d.Start))
 	}
-	errs = append(errs, checkDecoding(in, d.Field, d.To))
-	if err := errors.Join(errs...); err != nil {
+	return errors.Join(errs...)
+}
+
+// Check implements [Args].
+func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
+	full, err := d.Completed()
+	if err := errors.Join(err, checkDecoding(in, full.Field, full.To)); err != nil {
 		return nil, err
 	}
 
-	t := d.Type()
+	t := full.Type()
 	if _, err := t.Shape.Bytes(t.DType); err != nil && t.Shape.Fixed() || t.Shape.Fixed() && t.Shape[0] == 0 {
 		return nil, Wrong("duration", "is %v seconds, which are %v samples", *d.Duration, t.Shape)
 	}
-	return in.Replace(d.Field, sample.Field{Name: d.To, Type: t}), nil
-}
-
-// checkNumber refuses a number out of its bounds.
-func checkNumber[T int | float64](name string, n *T, least, most T) error {
-	if n != nil && !(*n >= least && *n <= most) {
-		return Wrong(name, "is %v: takes a number from %v to %v", *n, least, most)
-	}
-	return nil
+	return in.Replace(full.Field, sample.Field{Name: full.To, Type: t}), nil
 }

@@ -27,6 +27,7 @@ type Files struct {
 	Columns  Columns `json:"columns,omitzero" doc:"with paths: more fields of each file, as {\"score\": {\"float32\": [0.5, 1]}, \"caption\": {\"text\": [\"one\", \"two\"]}}; the types are int64, float32, float64, bool and text"`
 	Root     Path    `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
 	Label    string  `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
+	Content  *bool   `json:"content,omitempty" doc:"whether files are read; false: samples have their paths in the field \"path\", and decode_video reads what it needs of them; by default true"`
 	MaxBytes int64   `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
 }
 
@@ -44,8 +45,15 @@ func (f Files) complete() Args {
 	if f.MaxBytes == 0 {
 		f.MaxBytes = defaultMaxBytes
 	}
+	if f.Reads() {
+		f.Content = nil
+	}
 	return &f
 }
+
+// Reads reports whether samples have the content of their files, and not their paths
+// alone.
+func (f *Files) Reads() bool { return orElse(f.Content, true) }
 
 // identity leaves out the folder in which relative paths start, as the data may move, and
 // has the digest of a list in its place, as it may be long.
@@ -82,6 +90,9 @@ func (f Files) identity(Recipe) Args {
 // Check implements [Args].
 func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	s := sample.Schema{{Name: "bytes", Type: sample.BytesType}}
+	if !f.Reads() {
+		s = sample.Schema{{Name: "path", Type: sample.TextType}}
+	}
 	if f.Label != "" || f.Pairs != nil {
 		s = s.With("label", sample.TensorType(tensor.Int64))
 	}
@@ -143,7 +154,7 @@ func (f *Files) checkRest() error {
 	}
 	switch {
 	case f.Label != "" && f.Label != "parent":
-		errs = append(errs, Wrong("label", `is %q: takes "parent" or null`, f.Label))
+		errs = append(errs, Wrong("label", `is %q: it must be "parent", which labels each file with the name of its folder, or left out`, f.Label))
 	case f.Label != "" && f.Pairs != nil:
 		errs = append(errs, Wrong("label", "is %q, but pairs bring labels of their own", f.Label))
 	}

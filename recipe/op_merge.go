@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
+	"headrace/internal/words"
 	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
@@ -19,12 +21,16 @@ type Merge struct {
 	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin, the default: one after the other; weights, the default where these are given: drawn by them; arrival: who has a sample first, which differs between runs"`
 	Weights []float64 `json:"weights,omitempty" doc:"how often each is next: numbers above 0, of which a share of the sum counts"`
 	Seed    *uint64   `json:"seed,omitempty" doc:"of what is drawn by weights; by default that of the recipe"`
-	Until   string    `json:"until,omitempty" choices:"longest,shortest" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends"`
+	Until   Until     `json:"until,omitempty" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends; a whole number: when so many samples have come of all together, or all have ended"`
+	Fill    *PadValue `json:"fill,omitempty" doc:"what samples get in fields that those of others have and they lack: a number, or an object with numbers for fields, and 0 in others; text is empty there; by default all have the same fields"`
 }
 
 func (m Merge) complete() Args {
 	if m.Order == "" && m.Weights != nil {
 		m.Order = "weights"
+	}
+	if m.Fill != nil {
+		m.Fill = new(m.Fill.complete())
 	}
 	m.Order, m.Until = cmp.Or(m.Order, "round_robin"), cmp.Or(m.Until, "longest")
 	return &m
@@ -52,7 +58,7 @@ func (*Merge) inside() surroundings { return surroundings{op: mergeOp.Name, begi
 func (m *Merge) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(m, in) }
 
 func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Choice(m, "order", m.Order), argument.Choice(m, "until", m.Until), m.checkWeights()}
+	errs := []error{argument.Choice(m, "order", m.Order), m.checkUntil(), m.checkWeights()}
 	if m.Of == nil {
 		errs = append(errs, errors.New("lacks the argument of"))
 	} else if len(m.Of) == 0 {
@@ -66,7 +72,13 @@ func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, erro
 	if m.Seed != nil && m.Order != "weights" {
 		errs = append(errs, Wrong("seed", `is %d, but nothing is drawn: it is for order="weights"`, *m.Seed))
 	}
-	out, err := unite(WithKeys(outs), func(i int) string { return fmt.Sprintf("of[%d]", i) })
+	outs = WithKeys(outs)
+	if m.Fill != nil {
+		var wrong []error
+		outs, wrong = Filled(outs, *m.Fill)
+		errs = append(errs, wrong...)
+	}
+	out, err := unite(outs, func(i int) string { return fmt.Sprintf("of[%d]", i) })
 	return out, errors.Join(append(errs, err)...)
 }
 
@@ -89,6 +101,73 @@ func WithKeys(all []sample.Schema) []sample.Schema {
 		}
 	}
 	return all
+}
+
+func (m *Merge) checkUntil() error {
+	switch n, ok := m.Until.Samples(); {
+	case !ok:
+		return argument.OneOf("until", string(m.Until), untilWords)
+	case n < 1:
+		return Wrong("until", "is %d: takes a number of samples from 1 on, longest or shortest", n)
+	case m.Order == "arrival":
+		return Wrong("until", `is %d, but order is "arrival", of which nothing is counted: takes another order`, n)
+	}
+	return nil
+}
+
+// Filled gives samples the fields that those of others have, in the order in which they
+// are first there.
+func Filled(all []sample.Schema, fill PadValue) (filled []sample.Schema, wrong []error) {
+	var union, lacked sample.Schema
+	for _, s := range all {
+		for _, f := range s {
+			if union.Find(f.Name) < 0 {
+				union = append(union, f)
+			}
+		}
+	}
+	for _, s := range all {
+		if s == nil {
+			filled = append(filled, nil)
+			continue
+		}
+		whole := slices.Clone(union)
+		for i, f := range union {
+			if at := s.Find(f.Name); at >= 0 {
+				whole[i] = s[at]
+			} else if lacked.Find(f.Name) < 0 {
+				lacked = append(lacked, f)
+			}
+		}
+		filled = append(filled, whole)
+	}
+
+	for _, f := range lacked {
+		number := f.Type.Kind == sample.Tensor && len(f.Type.Shape) == 0
+		switch v := fill.Of(f.Name); {
+		case f.Type.Kind == sample.Text:
+		case !number:
+			wrong = append(wrong, Wrong("fill", "is for numbers and text, and the field %q, which some lack, is %v: leave it out with drop", f.Name, f.Type))
+		case !hasValue(f.Type.DType, v):
+			wrong = append(wrong, Wrong("fill", "is %v for the field %q: no %v has this value", v, f.Name, f.Type.DType))
+		}
+	}
+	if slices.ContainsFunc(all, func(s sample.Schema) bool { return s == nil }) {
+		return filled, wrong // what the others have is not known yet
+	}
+	for _, name := range slices.Sorted(maps.Keys(fill.Fields)) {
+		if lacked.Find(name) < 0 {
+			wrong = append(wrong, Wrong("fill", "names %q: %s", name, lacks(lacked)))
+		}
+	}
+	return filled, wrong
+}
+
+func lacks(fields sample.Schema) string {
+	if len(fields) == 0 {
+		return "no field is lacking"
+	}
+	return "the fields that some lack are " + words.List(fields.Names())
 }
 
 // checkFailures implements [failing].

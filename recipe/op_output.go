@@ -2,13 +2,14 @@ package recipe
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"headrace/media"
 	"headrace/recipe/internal/argument"
 	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
+
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -37,12 +38,11 @@ func (c Channels) MarshalJSON() ([]byte, error) { return numbersOf(c...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (c *Channels) UnmarshalJSON(b []byte) error {
-	n, ok := parseNumbers[float64](b)
-	if !ok || len(n) != 3 && (len(n) != 1 || rawjson.Value(b).Kind() == rawjson.List) {
-		return fmt.Errorf("recipe: takes %s", c.Takes())
+	n, err := readNumbers[float64](b, c.Takes(), 3)
+	if err == nil {
+		*c = n
 	}
-	*c = n
-	return nil
+	return err
 }
 
 // three returns a number for each channel.
@@ -77,7 +77,22 @@ func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
 		errs = append(errs, Wrong("std", "is %s: takes numbers above 0", shown(n.Std)))
 	}
+	// Numbers for values up to 255 would give a model nothing but noise to train on.
+	errs = append(errs, checkScale("mean", n.Mean), checkScale("std", n.Std))
 	return checkTransform(in, n, errs...)
+}
+
+// checkScale refuses numbers for images whose values go up to 255: here they go up to 1,
+// so no mean is above 1, and no deviation above a half.
+func checkScale(name string, c Channels) error {
+	if len(c) == 0 || slices.Max(c) <= 1 {
+		return nil
+	}
+	scaled := make(Channels, len(c))
+	for i, v := range c {
+		scaled[i] = math.Round(v/255*1e4) / 1e4
+	}
+	return Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s", shown(c), shown(scaled))
 }
 
 // checkCount refuses what only a Go program can write.
@@ -92,7 +107,7 @@ var layoutOp = operation[Layout]("layout", Between, "Orders the axes of an image
 
 // Layout are the arguments of the operation layout.
 type Layout struct {
-	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW" example:"NCHW" doc:"\"NHWC\": a pixel's channels side by side, as decoded; \"NCHW\": a plane for each channel. N is the axis of the batch"`
+	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"of images \"NHWC\", as decoded, or \"NCHW\"; of clips \"THWC\", as decoded, \"TCHW\" or \"CTHW\". N is the axis of the batch, T that of frames, C that of channels"`
 }
 
 // Transform implements [Transform].
@@ -101,10 +116,25 @@ func (l *Layout) Transform() media.Op {
 	return media.ToLayout{Layout: layout}
 }
 
+// checkMoves refuses the layout of an image for clips, and the other way round.
+func (l *Layout) checkMoves(in sample.Schema) error {
+	i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) })
+	if i < 0 {
+		return nil
+	}
+	switch moves := ImageForm(in[i].Type).Moves(); {
+	case moves && strings.HasPrefix(l.Layout, "N"):
+		return Wrong("layout", `is %q, but the field %q has clips: takes "THWC", "TCHW" or "CTHW"`, l.Layout, in[i].Name)
+	case !moves && strings.Contains(l.Layout, "T"):
+		return Wrong("layout", `is %q, but the field %q has images: takes "NHWC" or "NCHW"`, l.Layout, in[i].Name)
+	}
+	return nil
+}
+
 // Check implements [Args].
 func (l *Layout) Check(in sample.Schema) (sample.Schema, error) {
 	if l.Layout == "" {
 		return checkTransform(in, l, argument.Given("layout", false))
 	}
-	return checkTransform(in, l, argument.Choice(l, "layout", l.Layout))
+	return checkTransform(in, l, argument.Choice(l, "layout", l.Layout), l.checkMoves(in))
 }

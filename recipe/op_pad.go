@@ -3,14 +3,13 @@ package recipe
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"headrace/media"
 	"headrace/recipe/internal/argument"
 	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
+
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -52,18 +51,12 @@ func (p Padding) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads any of the three forms.
 func (p *Padding) UnmarshalJSON(b []byte) error {
-	n, ok := parseNumbers[int](b)
-	switch {
-	case ok && len(n) == 1 && rawjson.Value(b).Kind() == rawjson.Number:
-		*p = Padding{n[0], n[0], n[0], n[0]}
-	case ok && len(n) == 2:
-		*p = Padding{n[0], n[1], n[0], n[1]}
-	case ok && len(n) == 4:
-		*p = Padding{n[0], n[1], n[2], n[3]}
-	default:
-		return fmt.Errorf("recipe: takes %s", p.Takes())
+	n, err := readNumbers[int](b, p.Takes(), 2, 4)
+	if err == nil {
+		k := len(n) // each side has one, or two have one together, or all have the one
+		*p = Padding{n[0], n[1%k], n[2%k], n[3%k]}
 	}
-	return nil
+	return err
 }
 
 // Fill is a colour, by channel, or one number for all channels; in JSON a number or a
@@ -83,12 +76,11 @@ func (f Fill) MarshalJSON() ([]byte, error) { return numbersOf(f...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (f *Fill) UnmarshalJSON(b []byte) error {
-	n, ok := parseNumbers[int](b)
-	if !ok || len(n) == 0 || len(n) > 4 {
-		return fmt.Errorf("recipe: takes %s", f.Takes())
+	n, err := readNumbers[int](b, f.Takes(), 1, 2, 3, 4)
+	if err == nil {
+		*f = n
 	}
-	*f = n
-	return nil
+	return err
 }
 
 func (p Pad) complete() Args {

@@ -3,6 +3,7 @@ package recipe
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"headrace/sample"
 )
@@ -16,6 +17,7 @@ type Object struct {
 	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"the fields that the values of a sample make, where it is a tuple of them, or one value; by default it is a dict, or any value, which is the sample itself then"`
 	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A sample that does not fit is bad"`
 	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each sample: random, numpy, torch; by default none"`
+	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"where it is read, as for map: in worker processes, the default; in threads of one process; or here, in threads of the Python program that opens the recipe"`
 	Keys     string   `json:"keys,omitempty" example:"datasets:names" doc:"what tells the names of samples in messages, as \"module:name\": a function of a sample's number, or a list; by default they are called by their numbers, or by their field key, which is text"`
 }
 
@@ -36,6 +38,11 @@ func (o Object) identity(Recipe) Args {
 	return id
 }
 
+// Python are the arguments of what workers call: the object itself.
+func (o *Object) Python() Python {
+	return Python{Function: o.Function, Fields: o.Fields, Where: o.Where, Seed: o.Seed}.complete()
+}
+
 // Iterated tells whether samples come as the object gives them, in its own order, and not
 // by their numbers.
 func (o *Object) Iterated() bool { return o.Length == nil }
@@ -46,7 +53,13 @@ const mostSamples = 1 << 48
 
 // Check implements [Args]. The schema is nil where Gives does not say what comes.
 func (o *Object) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{checkFunction(o.Function), differentNames("fields", o.Fields), o.Gives.check(o.Fields), checkSeed(o.Seed)}
+	errs := []error{checkFunction(o.Function), checkWhere(o.Where), differentNames("fields", o.Fields), o.Gives.check(o.Fields), checkSeed(o.Seed)}
+	if o.Where == Here && len(o.Seed) > 0 {
+		errs = append(errs, Wrong("seed", `is given with where="here": it would seed the program's own generators`))
+	}
+	if o.Iterated() && strings.HasPrefix(o.Where, SetPrefix) {
+		errs = append(errs, Wrong("where", "names workers that steps share: what is iterated over has one of its own"))
+	}
 	if o.Length != nil && (*o.Length < 0 || *o.Length > mostSamples) {
 		errs = append(errs, Wrong("length", "is %d: takes a number from 0 to %d", *o.Length, int64(mostSamples)))
 	}

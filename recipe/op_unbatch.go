@@ -45,7 +45,8 @@ func Batched(steps []Step) (yes bool) {
 	return yes
 }
 
-// batched is the schema of the batches that a step makes of samples, or rows, of this one.
+// batched is the schema of the batches that a step makes of samples, or rows, of this
+// one.
 func batched(args Args, rows sample.Schema, several bool) sample.Schema {
 	n := tensor.Unknown
 	if b, ok := args.(*Batch); ok {

@@ -42,7 +42,8 @@ func FuzzPathRoundTrip(f *testing.F) {
 	})
 }
 
-// Whatever text stands in a string, it is read as encoding/json reads it, or refused for its surrogates.
+// Whatever text stands in a string, it is read as encoding/json reads it, or refused
+// for its surrogates.
 func FuzzPathFromJSON(f *testing.F) {
 	for _, s := range []string{`"a"`, `"\u00e9\n\/\b\f\r\t\\\""`, `"\ud83d\udcbe"`, `"\udc80\udcff"`, `"\ud800"`, `"\ud800\u0041"`, `"\udc7f"`, `"\ud83d\ud83d\udc80"`, `"é"`, `null`, `3`} {
 		f.Add(s)

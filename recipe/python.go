@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"headrace/internal/words"
@@ -51,8 +52,8 @@ func (p *Python) Takes(in sample.Schema) sample.Schema {
 	return all
 }
 
-// SetPrefix is what the name of a set of workers begins with, which the program that opens
-// the recipe describes.
+// SetPrefix is what the name of a set of workers begins with, which the program that
+// opens the recipe describes.
 const SetPrefix = "set:"
 
 // Here is where a function is called by threads of the program that opens the recipe.
@@ -163,14 +164,20 @@ func checkTo(fields, to []string) error {
 	return differentNames("to", to)
 }
 
-// likeBefore is the type of a field that a function gives. What was an image and could be
-// one is an image again, so that operations on images may follow.
+// likeBefore is the type of a field that a function gives. What was an image or a clip
+// and could be one is that again, so that operations on images may follow.
 func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 	i := in.Find(f.Name)
-	if i < 0 || in[i].Type.Axes != "HWC" || !CouldBeImage(f.Type) {
+	if i < 0 {
 		return f.Type
 	}
-	f.Type.Axes = "HWC"
+	axes, picture := in[i].Type.Axes, f.Type
+	if !strings.HasSuffix(axes, "HWC") || len(picture.Shape) != len(axes) || slices.Contains(picture.Shape, 0) {
+		return f.Type
+	}
+	if picture.Shape = picture.Shape[len(axes)-len("HWC"):]; CouldBeImage(picture) {
+		f.Type.Axes = axes
+	}
 	return f.Type
 }
 

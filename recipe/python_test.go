@@ -53,7 +53,8 @@ func TestImagesBehindFunctionsOfPython(t *testing.T) {
 	}
 }
 
-// Where a step does not say what it gives, nothing is known behind it, and nothing there is a mistake yet.
+// Where a step does not say what it gives, nothing is known behind it, and nothing
+// there is a mistake yet.
 func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
 	r := parsed(t, `{"map":{"function":"m:f"}},"decode_image",{"resize":{"size":4}},{"batch":{"size":2}}`)
 	all, err := r.Schemas()
@@ -68,7 +69,8 @@ func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
 	}
 }
 
-// What the workers are, and what a batch is said to be, does not matter to which samples come out; which function makes it does.
+// What the workers are, and what a batch is said to be, does not matter to which
+// samples come out; which function makes it does.
 func TestFingerprintsOfCollate(t *testing.T) {
 	one := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f"}}}`).Fingerprint()
 	if other := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","workers":3,"where":"thread","gives":{"x":"text"}}}}`).Fingerprint(); other != one {

@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawRecipe draws a tree of steps of any operations, with any arguments that can be written; they need not fit together.
+// drawRecipe draws a tree of steps of any operations, with any arguments that can be
+// written; they need not fit together.
 func drawRecipe(t *rapid.T) recipe.Recipe {
 	r := recipe.Recipe{Seed: rapid.Uint64().Draw(t, "seed"), Steps: drawChain(t, 6)}
 	return r.Complete()
@@ -38,7 +39,8 @@ func drawChain(t *rapid.T, most int) recipe.Chain {
 	return all
 }
 
-// drawTree draws a recipe whose steps fit together: sources, merged or not, and branches, each in the other.
+// drawTree draws a recipe whose steps fit together: sources, merged or not, and
+// branches, each in the other.
 func drawTree(t *rapid.T) recipe.Recipe {
 	all := append(drawSource(t, 2), drawImageSteps(t, 2)...)
 	all = append(all, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 4}})
@@ -59,11 +61,14 @@ func drawSource(t *rapid.T, deep int) recipe.Chain {
 		m.Weights = several(len(m.Of), func() float64 { return rapid.Float64Range(0.1, 9).Draw(t, "weight") })
 		m.Seed = new(rapid.Uint64().Draw(t, "seed"))
 	}
-	m.Until = rapid.SampledFrom([]string{"", "shortest", "longest"}).Draw(t, "until")
+	if m.Until = rapid.SampledFrom([]recipe.Until{"", "shortest", "longest", "7"}).Draw(t, "until"); m.Order == "arrival" && m.Until == "7" {
+		m.Until = ""
+	}
 	return recipe.Chain{{Args: m}}
 }
 
-// drawImageSteps draws what happens to images, and at most so many routes inside each other.
+// drawImageSteps draws what happens to images, and at most so many routes inside each
+// other.
 func drawImageSteps(t *rapid.T, deep int) (all recipe.Chain) {
 	for range rapid.IntRange(0, 2).Draw(t, "steps") {
 		if deep > 0 && rapid.Bool().Draw(t, "route") {
@@ -126,7 +131,8 @@ func drawFields(t *rapid.T, v reflect.Value, steps int) {
 	}
 }
 
-// drawArgument draws a value of an argument's type. A type of argument that is not here yet has to come here.
+// drawArgument draws a value of an argument's type. A type of argument that is not here
+// yet has to come here.
 func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 	whole := func() int { return rapid.IntRange(math.MinInt32, math.MaxInt32).Draw(t, "whole") }
 	side := func() int { return rapid.IntRange(1, 5000).Draw(t, "side") }
@@ -185,6 +191,8 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return recipe.Fill(several(some(1, 3, 4), whole))
 	case recipe.Jitter:
 		return recipe.Jitter(several(some(1, 2), number))
+	case recipe.Until:
+		return rapid.SampledFrom([]recipe.Until{"longest", "shortest", recipe.UntilSamples(int64(whole()))}).Draw(t, "until")
 	case *recipe.MaxErrors:
 		return new(rapid.SampledFrom([]recipe.MaxErrors{recipe.ErrorCount(whole()), recipe.ErrorRate(1), recipe.ErrorRate(number())}).Draw(t, "errors"))
 	case []float64:
@@ -193,6 +201,8 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return several(some(0, 1, 3), side)
 	case recipe.Extents:
 		return recipe.Extents(several(some(0, 1, 3), func() int { return rapid.IntRange(-1, 5000).Draw(t, "extent") }))
+	case *recipe.PadValue:
+		return new(recipe.PadValue{All: number()})
 	case recipe.PadValue:
 		if rapid.Bool().Draw(t, "one") {
 			return recipe.PadValue{All: number()}

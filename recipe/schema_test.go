@@ -16,7 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// compile makes a validator of the schema, which is itself checked by the schema of schemas.
+// compile makes a validator of the schema, which is itself checked by the schema of
+// schemas.
 func compile(t *testing.T) func(doc string) error {
 	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(recipe.Schema(headrace.ConfigSchema())))
@@ -42,8 +43,9 @@ func compile(t *testing.T) func(doc string) error {
 
 // around puts a step where its operation may stand.
 func around(op, step string) string {
-	before := map[string]string{"files": "", "source": "", "merge": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`, "decode_npy": `"files",`, "decode_audio": `"files",`}
+	before := map[string]string{"files": "", "source": "", "merge": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`, "decode_npy": `"files",`, "decode_audio": `"files",`, "decode_video": `"files",`}
 	before["bucket_batch"] = `"files",{"decode_npy":{"dtype":"int32"}},`
+	before["log_mel"] = `"files",{"decode_audio":{"channels":1}},`
 	before["pack"] = before["bucket_batch"]
 	before["unbatch"] = before["batch"] + `{"batch":{"size":2}},`
 	before["sampler"], before["weighted"] = before["shuffle"], before["shuffle"]
@@ -139,7 +141,8 @@ func jsonOf(t *testing.T, text string) string {
 	return string(b)
 }
 
-// exampleOf is a step with all examples that its operation has, and with nothing where it has none.
+// exampleOf is a step with all examples that its operation has, and with nothing where
+// it has none.
 func exampleOf(t *testing.T, op recipe.Op) string {
 	var schema struct {
 		Defs map[string]struct {

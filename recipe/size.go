@@ -2,11 +2,9 @@ package recipe
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
+	"slices"
 
 	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
 )
 
 // Size is a size in pixels; in JSON a number, or [height, width].
@@ -45,9 +43,9 @@ func (s Size) square() Size {
 // MarshalJSON writes a number or a list of two.
 func (s Size) MarshalJSON() ([]byte, error) {
 	if s.Width == 0 {
-		return strconv.AppendInt(nil, int64(s.Height), 10), nil
+		return numbersOf(s.Height), nil
 	}
-	return fmt.Appendf(nil, "[%d,%d]", s.Height, s.Width), nil
+	return numbersOf(s.Height, s.Width), nil
 }
 
 var errSize = errors.New("recipe: takes a whole number, or [height, width]")
@@ -55,33 +53,13 @@ var errSize = errors.New("recipe: takes a whole number, or [height, width]")
 // UnmarshalJSON reads what MarshalJSON wrote. Numbers below 1 are refused here: zero has
 // another meaning in a Size.
 func (s *Size) UnmarshalJSON(b []byte) error {
-	v := rawjson.Value(b)
-	var sides []int
-	add := func(e rawjson.Value) bool {
-		n, err := strconv.Atoi(string(e))
-		sides = append(sides, n)
-		return err == nil && n > 0
-	}
-
-	switch v.Kind() {
-	case rawjson.Number:
-		if !add(v) {
-			return errSize
-		}
-		*s = Size{Height: sides[0]}
-
-	case rawjson.List:
-		for _, e := range v.Elements() {
-			if !add(e) {
-				return errSize
-			}
-		}
-		if len(sides) != 2 {
-			return errSize
-		}
-		*s = Size{sides[0], sides[1]}
-	default:
+	n, err := readNumbers[int](b, s.Takes(), 2)
+	if err != nil || slices.Min(n) < 1 {
 		return errSize
+	}
+	*s = Size{Height: n[0]}
+	if len(n) == 2 {
+		s.Width = n[1]
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func TestObjectsThatCannotBe(t *testing.T) {
 	}
 }
 
-// How many samples an object has, and what they are, are not what a recipe is: states say the first, and hold the second against nothing.
+// How many samples an object has, and what they are, are not what a recipe is: states
+// say the first, and hold the second against nothing.
 func TestFingerprintsOfObjects(t *testing.T) {
 	of := func(args string) string {
 		r, err := recipe.Parse([]byte(`{"headrace":1,"seed":0,"steps":[{"source":` + args + `}]}`))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"headrace/internal/words"
 	"headrace/media"
@@ -50,19 +51,24 @@ func isImage(t sample.Type) bool { return t.Axes != "" }
 // ImageType is the type of a field that holds images of this form.
 func ImageType(f media.Form) sample.Type {
 	t := sample.TensorType(f.DType, f.Shape()...)
-	t.Axes = f.Layout.String()
+	t.Axes = f.Axes()
 	return t
 }
 
-// ImageForm is the form of the images of such a field, one of which the axes are known.
+// ImageForm is the form of the images or clips of such a field, one of which the axes are
+// known.
 func ImageForm(t sample.Type) media.Form {
 	f := media.Form{DType: t.DType}
 	channels := 0
-	if t.Axes == media.CHW.String() {
+	extents := map[rune]*int{'N': &f.Clips, 'T': &f.Frames, 'H': &f.Height, 'W': &f.Width, 'C': &channels}
+	for i, axis := range t.Axes {
+		*extents[axis] = t.Shape[i]
+	}
+	switch {
+	case strings.HasSuffix(t.Axes, "CTHW"):
+		f.Layout = media.CTHW
+	case strings.HasSuffix(t.Axes, "CHW"):
 		f.Layout = media.CHW
-		channels, f.Height, f.Width = t.Shape[0], t.Shape[1], t.Shape[2]
-	} else {
-		f.Height, f.Width, channels = t.Shape[0], t.Shape[1], t.Shape[2]
 	}
 	for f.Color.Channels() != channels {
 		f.Color++

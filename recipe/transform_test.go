@@ -130,7 +130,7 @@ step "normalize" (#3): lacks the argument std`},
 step "normalize" (#3): std is [1,0,1]: takes numbers above 0`},
 		{decode + `{"normalize":{"mean":[1,2],"std":1}}`, `step "normalize" (#3): mean is [1,2]: takes a number, or [red, green, blue]`},
 		{decode + `"layout"`, `step "layout" (#3): lacks the argument layout`},
-		{decode + `{"layout":{"layout":"NHCW"}}`, `step "layout" (#3): layout is "NHCW": did you mean "NHWC"? takes "NHWC" or "NCHW"`},
+		{decode + `{"layout":{"layout":"NHCW"}}`, `step "layout" (#3): layout is "NHCW": did you mean "NHWC"? takes "NHWC", "NCHW", "THWC", "TCHW" or "CTHW"`},
 
 		// What may follow what is for package media to say.
 		{decode + crop + `{"normalize":{"mean":0,"std":1}},"random_flip"`,

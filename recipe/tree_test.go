@@ -126,7 +126,8 @@ func TestSchemasInTrees(t *testing.T) {
 	}
 }
 
-// Extents that are not the same everywhere are not known behind a merge or a route; what fixes them, may follow.
+// Extents that are not the same everywhere are not known behind a merge or a route;
+// what fixes them, may follow.
 func TestExtentsThatDiffer(t *testing.T) {
 	r := treeRecipe().Complete()
 	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[0].Args = &recipe.CenterCrop{Size: recipe.Size{Height: 9, Width: 8}}
@@ -238,6 +239,7 @@ func TestFingerprintOfTrees(t *testing.T) {
 		"weights":          func(r recipe.Recipe) { merge(r).Weights[1] = 2 },
 		"the seed":         func(r recipe.Recipe) { merge(r).Seed = nil },
 		"until":            func(r recipe.Recipe) { merge(r).Until = "shortest" },
+		"until so many":    func(r recipe.Recipe) { merge(r).Until = recipe.UntilSamples(9) },
 		"the order inside": func(r recipe.Recipe) { merge(r).Of[1][0].Args.(*recipe.Merge).Order = "" },
 		"a chain":          func(r recipe.Recipe) { merge(r).Of[0] = merge(r).Of[0][:2] },
 		"two chains":       func(r recipe.Recipe) { of := merge(r).Of; of[0], of[1] = of[1], of[0] },
@@ -311,6 +313,8 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 			`step "merge" (#1): order is "by_weight": takes "round_robin", "weights" or "arrival"`,
 			`step "merge" (#1): until is "end": takes "longest" or "shortest"`,
 		}},
+		{steps(weights(2, recipe.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: takes a number of samples from 1 on, longest or shortest`}},
+		{steps(weights(2, recipe.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", of which nothing is counted: takes another order`}},
 		{steps(weights(2, recipe.Merge{Order: "weights"})), []string{`step "merge" (#1): weights is missing: order="weights" draws by them, one for each of of`}},
 		{steps(weights(2, recipe.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": takes "weights" with them`}},
 		{steps(weights(3, recipe.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is a list of 2, but of has 3: takes one for each`}},
@@ -451,8 +455,8 @@ func TestMistakesInTreesHavePlaces(t *testing.T) {
 		{begin + "  - merge:\n      of:\n        - files: {pattern: a}\n", `r:5:11: step "merge" (#1): of[0] is an object: takes a list of steps`},
 		{begin + "  - merge:\n      of:\n        - - files: {pattern: a}\n          - resise\n        - - files: {patern: a}\n",
 			"r:6:13: step \"resise\" (#3): there is no operation \"resise\": did you mean \"resize\"?\n" +
-				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, columns, root, label, max_bytes`},
-		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? takes of, order, weights, seed, until`},
+				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, columns, root, label, content, max_bytes`},
+		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? takes of, order, weights, seed, until, fill`},
 		{begin + "  - files: {pattern: a}\n  - route: {by: key, branches: {when: a}}\n", `r:4:32: step "route" (#2): branches is an object: takes a list, each an object like {when: …}`},
 		{begin + "  - files: {pattern: a}\n  - route:\n      by: key\n      branches: [x, {when: a, steps: []}, {when: [true], steps: shuffle}, {wen: [], steps: []}, {when: [a]}, {when: [1.5], steps: [], steps: []}]\n",
 			`r:6:18: step "route" (#2): branches[0] is "x": takes an object like {when: …}
@@ -478,7 +482,7 @@ r:5:30: step "decode_image" (#1): failures.wait is "soon": takes a number`},
 
 		// What only Check sees.
 		{begin + "  - merge:\n      of:\n        - [decode_image]\n        - - files: {pattern: a, label: x}\n", `r:5:12: step "decode_image" (#2): has nothing to read: what "merge" puts together begins with a source such as files
-r:6:40: step "files" (#3): label is "x": takes "parent" or null`},
+r:6:40: step "files" (#3): label is "x": it must be "parent", which labels each file with the name of its folder, or left out`},
 		{begin + "  - merge:\n      of:\n        - - files: {pattern: a, label: parent}\n        - - files: {pattern: a}\n          - decode_image\n", `r:6:11: step "merge" (#1): of[1] gives samples without the field "bytes", which those of of[0] have`},
 		{begin + "  - files: {pattern: a}\n  - route:\n      by: key\n      branches:\n        - when: [a]\n          steps:\n            - shuffle\n        - when: [b, a]\n          steps: [{decode_image: , name: files}]\n",
 			`r:11:42: step "files" (#4): name is that of step #1 too

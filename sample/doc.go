@@ -1,8 +1,10 @@
-// Package sample defines what travels through the engine: a sample of named fields, and the schema that describes it.
+// Package sample defines what travels through the engine: a sample of named fields, and
+// the schema that describes it.
 //
-// A [Sample] is an ordered set of values with an identity ([ID]: which source, which epoch, which place) and a key, a name for people.
-// The names and types of its values stand once, in the [Schema] of the edge it travels on, not in every sample: the values of a sample stand
-// in the order of that schema.
+// A [Sample] is an ordered set of values with an identity ([ID]: which source, which
+// epoch, which place) and a key, a name for people. The names and types of its values
+// stand once, in the [Schema] of the edge it travels on, not in every sample: the
+// values of a sample stand in the order of that schema.
 //
 //	s := sample.Schema{{Name: "key", Type: sample.TextType}, {Name: "bytes", Type: sample.BytesType}}
 //	s = s.Without("bytes").With("image", sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3))
@@ -10,6 +12,6 @@
 //
 // # Concurrency
 //
-// A schema is not changed after it was made: its methods return another one. A sample belongs to one goroutine at a time; who sends
-// it gives it away.
+// A schema is not changed after it was made: its methods return another one. A sample
+// belongs to one goroutine at a time; who sends it gives it away.
 package sample

@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// Output says which of several samples that steps made of one this is, counted from 0: "3" is the fourth that was made of it, and "3.1" the second
-// that the next such step made of that. "" is the sample that its source gave. It is a string so that an [ID] can be compared.
+// Output says which of several samples that steps made of one this is, counted from 0:
+// "3" is the fourth that was made of it, and "3.1" the second that the next such step
+// made of that. "" is the sample that its source gave. It is a string so that an [ID]
+// can be compared.
 type Output string
 
 // Numbered is the output of these numbers, the first step's first.

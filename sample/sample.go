@@ -6,7 +6,8 @@ import (
 	"headrace/tensor"
 )
 
-// ID says which sample this is. Random draws, checkpoints and messages refer to samples by it.
+// ID says which sample this is. Random draws, checkpoints and messages refer to samples
+// by it.
 type ID struct {
 	Source string
 	Epoch  int
@@ -15,7 +16,8 @@ type ID struct {
 	Output Output // which of the samples that were made of that one
 }
 
-// Sample is a set of values with a name. The values stand in the order of the schema of the edge it travels on.
+// Sample is a set of values with a name. The values stand in the order of the schema of
+// the edge it travels on.
 type Sample struct {
 	ID     ID
 	Key    string // a name for people: a path, as it was given
@@ -38,7 +40,8 @@ type Error struct {
 	Err    error
 }
 
-// Error is like `sample "a/b.jpg" (index 17): media: truncated JPEG`, and of an output like `sample "a/b.jpg" (index 17, output 3): …`.
+// Error is like `sample "a/b.jpg" (index 17): media: truncated JPEG`, and of an output
+// like `sample "a/b.jpg" (index 17, output 3): …`.
 func (e *Error) Error() string {
 	// Quoted, since a path may hold any bytes, line breaks too.
 	where := " (index " + strconv.FormatInt(e.Index, 10)

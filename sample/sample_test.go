@@ -33,7 +33,8 @@ func TestSchemaText(t *testing.T) {
 	}
 }
 
-// Schemas of two edges often share a prefix; a method that wrote into shared memory would change another edge.
+// Schemas of two edges often share a prefix; a method that wrote into shared memory
+// would change another edge.
 func TestMethodsDoNotChangeTheirSchema(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})

@@ -9,7 +9,8 @@ import (
 	"headrace/tensor"
 )
 
-// Kind says what sort of value a field holds. Its zero value is none of them, so that a forgotten kind cannot pass for one.
+// Kind says what sort of value a field holds. Its zero value is none of them, so that a
+// forgotten kind cannot pass for one.
 type Kind uint8
 
 // The kinds of values.
@@ -53,8 +54,9 @@ type Type struct {
 	Kind  Kind
 	DType tensor.DType // of a Tensor
 	Shape tensor.Shape // of a Tensor; of Text and Objects how many, where there are several: a batch has one for each row. Extents may be unknown
-	// Axes has a letter for each axis of a picture: "HWC" or "CHW". It is empty for every other tensor: an array of three axes need be no picture,
-	// and of a small picture the extents do not tell which axis is which.
+	// Axes has a letter for each axis of a picture: "HWC" or "CHW". It is empty for
+	// every other tensor: an array of three axes need be no picture, and of a small
+	// picture the extents do not tell which axis is which.
 	Axes string
 }
 
@@ -70,10 +72,12 @@ func TensorType(d tensor.DType, shape ...int) Type {
 	return Type{Kind: Tensor, DType: d, Shape: append(tensor.Shape{}, shape...)}
 }
 
-// Fixed reports whether every value of this type has the same dtype and shape, so that values can be stacked.
+// Fixed reports whether every value of this type has the same dtype and shape, so that
+// values can be stacked.
 func (t Type) Fixed() bool { return t.Kind == Tensor && t.Shape.Fixed() }
 
-// Ragged reports whether the values are sequences: arrays, and no images, of which the first extent alone is not known. They can be padded and packed.
+// Ragged reports whether the values are sequences: arrays, and no images, of which the
+// first extent alone is not known. They can be padded and packed.
 func (t Type) Ragged() bool {
 	return t.Kind == Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
 }
@@ -111,13 +115,15 @@ func (t Type) check() error {
 	return t.Shape.Check()
 }
 
-// Rows returns the type of n values of this type, which lie one behind the other; n may be [tensor.Unknown].
+// Rows returns the type of n values of this type, which lie one behind the other; n may
+// be [tensor.Unknown].
 func (t Type) Rows(n int) Type {
 	t.Shape, t.Axes = append(tensor.Shape{n}, t.Shape...), ""
 	return t
 }
 
-// Row returns the type of one of the values that a value of this type has; false: it has none.
+// Row returns the type of one of the values that a value of this type has; false: it
+// has none.
 func (t Type) Row() (Type, bool) {
 	if len(t.Shape) == 0 {
 		return t, false
@@ -134,7 +140,8 @@ type Field struct {
 	Type Type
 }
 
-// Schema is the fields of the samples on one edge, in the order of their values. No method changes it; it is not to be changed by others.
+// Schema is the fields of the samples on one edge, in the order of their values. No
+// method changes it; it is not to be changed by others.
 type Schema []Field
 
 // Find returns the place of a field, or -1.
@@ -161,7 +168,8 @@ func (s Schema) Ragged() (all Schema) {
 	return all
 }
 
-// With returns s with a field of that name and type: in its old place where there is one of this name, else as the last.
+// With returns s with a field of that name and type: in its old place where there is
+// one of this name, else as the last.
 func (s Schema) With(name string, t Type) Schema {
 	f := Field{name, t}
 	if i := s.Find(name); i >= 0 {
@@ -181,7 +189,8 @@ func (s Schema) Without(name string) Schema {
 	return slices.Delete(slices.Clone(s), i, i+1)
 }
 
-// Replace returns s with f in the place of the field of that name; f is the last field where there is none.
+// Replace returns s with f in the place of the field of that name; f is the last field
+// where there is none.
 func (s Schema) Replace(name string, f Field) Schema {
 	i := s.Find(name)
 	if i < 0 {
@@ -197,7 +206,8 @@ func (s Schema) Equal(t Schema) bool {
 	return slices.EqualFunc(s, t, func(a, b Field) bool { return a.Name == b.Name && a.Type.Equal(b.Type) })
 }
 
-// Check returns what is wrong with s, all of it: names that are empty or occur twice, types that are none.
+// Check returns what is wrong with s, all of it: names that are empty or occur twice,
+// types that are none.
 func (s Schema) Check() error {
 	var errs []error
 	for i, f := range s {

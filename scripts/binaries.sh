@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Archives of the command alone, for machines without Python, into build/dist, and the sums of everything there:
+# Archives of the command alone, for machines without Python, into build/dist, and the
+# sums of everything there:
 #
 #   headrace-VERSION-linux-MACHINE.tar.gz          the engine of the wheel: all decoders inside, needs the C library
 #   headrace-VERSION-linux-MACHINE-static.tar.gz   without C: needs nothing, decodes with Go's decoders, slower
@@ -27,7 +28,7 @@ with_libraries() {
 	[ -f "$wheel" ] || die "there is no ${wheel#"$ROOT"/}: run scripts/wheel.sh first"
 	folder="$(new_folder "headrace-$VERSION-linux-$machine")"
 	"$PYTHON" -m zipfile -e "$wheel" "$folder.wheel"
-	mv "$folder.wheel/headrace/_bin/headrace" "$folder.wheel/headrace/licenses" "$folder.wheel/headrace-$VERSION.data/data/share" "$folder/"
+	mv "$folder.wheel/headrace/_bin/headrace" "$folder.wheel/headrace/_av" "$folder.wheel/headrace/licenses" "$folder.wheel/headrace-$VERSION.data/data/share" "$folder/"
 	rm -r "$folder.wheel"
 	pack "$folder"
 }
@@ -36,10 +37,11 @@ without_c() {
 	local machine="$1" libraries folder
 	folder="$(new_folder "headrace-$VERSION-linux-$machine-static")"
 	cp -R "$ROOT/build/binaries/headrace-$VERSION-linux-$machine"/{licenses,share} "$folder/"
-	for libraries in "build/codecs/$machine/licenses"/*; do
+	for libraries in "build/wheel-extras/$machine/licenses"/*; do
 		rm "$folder/licenses/${libraries##*/}"
 	done
-	# Not position-independent: such a program of Go's needs the dynamic linker, and this one is to need nothing.
+	# Not position-independent: such a program of Go's needs the dynamic linker, and
+	# this one is to need nothing.
 	GOARCH="$(goarch "$machine")" CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -buildid= $(stamp)" -o "$folder/headrace" ./cmd/headrace
 	pack "$folder"
 }
@@ -58,7 +60,8 @@ new_folder() {
 	echo "$folder"
 }
 
-# pack leaves out of the archive whatever differs from one build to the next: owners, times, order.
+# pack leaves out of the archive whatever differs from one build to the next: owners,
+# times, order.
 pack() {
 	local folder="$1"
 	chmod -R u=rwX,go=rX "$folder"

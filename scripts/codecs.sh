@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The libraries that go into wheels, as static archives with their headers and licences, in build/codecs/MACHINE/{include,lib,licenses}: Debian's
-# libjpeg-turbo, libwebp and zlib, with their kernels in assembler, and libspng, of which Debian has no archive, from Debian's sources.
+# The libraries that go into wheels, as static archives with their headers and licences,
+# in build/codecs/MACHINE/{include,lib,licenses}: Debian's libjpeg-turbo, libwebp and
+# zlib, with their kernels in assembler, and libspng, of which Debian has no archive,
+# from Debian's sources.
 #
 #   codecs.sh MACHINE          x86_64 or aarch64
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -10,15 +10,18 @@ TOOLS="$ROOT/build/tools"
 
 # Where Go's own archive is unpacked, whether a shell has been told or not.
 command -v go >/dev/null || PATH="$PATH:/usr/local/go/bin"
-# A version stamp from git is wanted nowhere, and fails in a checkout owned by another user.
-export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+# Without the folder in what is compiled, all clones on a machine share Go's cache. A
+# version stamp from git fails in a checkout that another user owns.
+export GOFLAGS="${GOFLAGS:-} -trimpath -buildvcs=false"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# Many processes import what is installed, and PYTHONDONTWRITEBYTECODE may keep them from leaving it compiled: half a second each, of NumPy alone.
+# Many processes import what is installed, and PYTHONDONTWRITEBYTECODE may keep them
+# from leaving it compiled: half a second each, of NumPy alone.
 export UV_COMPILE_BYTECODE=1
 # An activated environment of the caller must not catch what is meant for .venv.
 unset VIRTUAL_ENV PYTHONHOME PYTHONPATH
 
-# stamp prints the linker's flags that tell a program which commit it is; none outside a git checkout.
+# stamp prints the linker's flags that tell a program which commit it is; none outside a
+# git checkout.
 stamp() {
 	local commit
 	commit="$(GIT_OPTIONAL_LOCKS=0 GIT_CEILING_DIRECTORIES="$(dirname "$ROOT")" \
@@ -26,22 +29,26 @@ stamp() {
 	printf -- '-X headrace/internal/version.commit=%s' "$commit"
 }
 
-# hardened has `go build` make a program whose addresses differ from run to run, whose tables are written once, before it runs, and whose C checks its
-# buffers. docs/rationale.md says what that costs. python/build_engine.py does the same for wheels.
+# hardened has `go build` make a program whose addresses differ from run to run, whose
+# tables are written once, before it runs, and whose C checks its buffers.
+# docs/rationale.md says what that costs. python/build_engine.py does the same for
+# wheels.
 hardened() {
 	export CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} $HARD_CFLAGS" CGO_LDFLAGS="${CGO_LDFLAGS:-} -Wl,-z,relro,-z,now"
 	[ "$(go env CGO_ENABLED)" = 0 ] || export GOFLAGS="$GOFLAGS -buildmode=pie"
 }
 HARD_CFLAGS="-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
 
-# same_bytes has whatever stamps a time into files stamp the commit's, so that they can be made again.
+# same_bytes has whatever stamps a time into files stamp the commit's, so that they can
+# be made again.
 same_bytes() {
 	local time
 	time="$(git -c safe.directory='*' log -1 --format=%ct 2>/dev/null)" || time=1580601600
 	export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$time}"
 }
 
-# codecs_environment has `go build` make programs for a machine, with what scripts/codecs.sh made inside.
+# codecs_environment has `go build` make programs for a machine, with what
+# scripts/codecs.sh made inside.
 codecs_environment() {
 	local machine="$1" codecs="$ROOT/build/codecs/$1"
 	case "$machine" in
@@ -59,7 +66,8 @@ die() {
 	exit 1
 }
 
-# step NAME COMMAND... runs one step: a line before it, its own output, and a line with its time.
+# step NAME COMMAND... runs one step: a line before it, its own output, and a line with
+# its time.
 step() {
 	local name="$1" begun ended
 	shift
@@ -72,6 +80,12 @@ step() {
 	ended=$(date +%s%N)
 	LC_ALL=C printf '── %s: ok, %.1f s\n' "$name" "$(awk "BEGIN{print ($ended-$begun)/1e9}")"
 }
+
+# attempt runs one step; if it fails, the steps after it still run, and all_passed ends
+# the script with the names of those that failed.
+FAILED=()
+attempt() { (step "$@") || FAILED+=("$1"); }
+all_passed() { [ ${#FAILED[@]} = 0 ] || die "failed: $(IFS=,; printf '%s' "${FAILED[*]}")"; }
 
 go_files() { find . -name '*.go' -not -path './.*' -not -path './build/*' -print0; }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the guide as a site into build/site, and checks every link and anchor: on the site, and of the Markdown as it stands.
+# Builds the guide as a site into build/site, and checks every link and anchor: on the
+# site, and of the Markdown as it stands.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 rm -rf build/site build/docs

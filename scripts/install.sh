@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [wheel] [demo] [tensorflow]     (default: system python tools docs wheel)
+#   install.sh [system] [python] [tools] [docs] [wheel] [ffmpeg] [demo] [tensorflow]     (default: system python tools docs wheel ffmpeg)
 #
-#   system      a C compiler, pkg-config, the headers of libjpeg, libspng and libwebp, and Python's venv, by apt-get
+#   system      a C compiler, pkg-config, the headers of libjpeg, libspng, libwebp and, where they can be had, FFmpeg, and Python's venv, by apt-get
 #   python      .venv with everything that the tests import (PyTorch is the large part)
 #   tools       staticcheck in build/tools
 #   docs        .venv with what the guide is built with
 #   wheel       build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels; the keys of Debian's packages
+#   ffmpeg      the commands ffmpeg and ffprobe, by apt-get: tests make videos with them, and ask them what is in a file
 #   demo        .venv with only what the demo imports
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #
-# .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the interpreter and the lists of what belongs there, so that all clones on
-# a machine have one. Those that nobody used for a month are removed when another is made.
+# .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the
+# interpreter and the lists of what belongs there, so that all clones on a machine have
+# one. Those that nobody used for a month are removed when another is made.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 STATICCHECK=v0.8.2
@@ -20,11 +22,11 @@ LISTS=("$ROOT/scripts/requirements.txt" "$ROOT/scripts/docs/requirements.txt" "$
 
 main() {
 	local part
-	for part in "${@:-system python tools docs wheel}"; do
+	for part in "${@:-system python tools docs wheel ffmpeg}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | wheel | demo | tensorflow) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, demo, tensorflow)" ;;
+			system | python | tools | docs | wheel | ffmpeg | demo | tensorflow) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, ffmpeg, demo, tensorflow)" ;;
 			esac
 		done
 	done
@@ -43,10 +45,15 @@ install_system() {
 	if [ ${#missing[@]} -gt 0 ]; then
 		apt_install "${missing[@]}"
 	fi
+	# Only video needs these.
+	if ! have_header libavcodec/avcodec.h; then
+		(apt_install libavcodec-dev libavformat-dev libavutil-dev) || say "going on without FFmpeg: the engine will decode no video"
+	fi
 	need_python
 }
 
-# need_go: Go is the one thing that no package of Debian stable has in a version that is new enough.
+# need_go: Go is the one thing that no package of Debian stable has in a version that is
+# new enough.
 need_go() {
 	command -v go >/dev/null || die "Go is not installed. Headrace needs Go 1.26 or newer: https://go.dev/dl/"
 	local have
@@ -98,7 +105,12 @@ install_docs() { install_requirements "$ROOT/scripts/docs/requirements.txt"; }
 
 install_demo() { install_requirements "$ROOT/examples/demo/requirements.txt"; }
 
-# install_requirements keeps a copy of each list that was installed, and does nothing where it is there.
+install_ffmpeg() {
+	command -v ffmpeg >/dev/null && command -v ffprobe >/dev/null || apt_install ffmpeg
+}
+
+# install_requirements keeps a copy of each list that was installed, and does nothing
+# where it is there.
 install_requirements() {
 	local list="$1" name
 	name="installed-$(printf '%s' "${list#"$ROOT"/}" | tr / -)"
@@ -114,13 +126,15 @@ install_requirements() {
 
 is_installed() { cmp -s "$1" "$ENVIRONMENT/$2" && "$PYTHON" -c '' 2>/dev/null; }
 
-# install_into_venv names the interpreter by where it lies: programs remember the path, and this clone may be gone before the environment is.
+# install_into_venv names the interpreter by where it lies: programs remember the path,
+# and this clone may be gone before the environment is.
 install_into_venv() {
 	local list="$1" name="$2" python="$ENVIRONMENT/bin/python"
 	make_venv
 	say "installing into $ENVIRONMENT: $(names "$list")"
 	if grep -q '^torch' "$list" && ! "$PYTHON" -c 'import torch' 2>/dev/null && cpu_wheels; then
-		# The wheels without CUDA are 20 times smaller than those on PyPI, and these tests use no GPU.
+		# The wheels without CUDA are 20 times smaller than those on PyPI, and these
+		# tests use no GPU.
 		"$VENV/bin/uv" pip install -q --python "$python" --index-url "$CPU_WHEELS" torch torchvision
 	fi
 	"$VENV/bin/uv" pip install -q --python "$python" -r "$list"
@@ -172,17 +186,20 @@ remove_unused() {
 	done
 }
 
-# install_wheel makes an environment of its own: wheels are made of pinned versions, whatever the tests import.
+# install_wheel makes an environment of its own: wheels are made of pinned versions,
+# whatever the tests import.
 install_wheel() {
 	# Debian has the keys of its packages; Ubuntu has them in a package.
 	[ -r /usr/share/keyrings/debian-archive-keyring.gpg ] || apt_install debian-archive-keyring
 	own_environment "$ROOT/scripts/wheel/requirements.txt" "$ROOT/build/wheel-tools"
 }
 
-# install_tensorflow makes an environment of its own: TensorFlow wants other versions of what it shares with JAX.
+# install_tensorflow makes an environment of its own: TensorFlow wants other versions of
+# what it shares with JAX.
 install_tensorflow() { own_environment "$ROOT/scripts/tensorflow.txt" "$ROOT/build/tensorflow"; }
 
-# own_environment installs a list into an environment inside the clone, anew where the list has changed.
+# own_environment installs a list into an environment inside the clone, anew where the
+# list has changed.
 own_environment() {
 	local list="$1" into="$2"
 	cmp -s "$list" "$into/installed" && return

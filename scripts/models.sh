@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Random pipelines against sequential models, with 1, 2 and 8 processors, for so long: models.sh SECONDS [race]
-# A failure prints the definition, made small, and the seed. How many histories were tried, over all calls, stands in build/models.
+# Random pipelines against sequential models, with 1, 2 and 8 processors, for so long:
+# models.sh SECONDS [race] A failure prints the definition, made small, and the seed.
+# How many histories were tried, over all calls, stands in build/models.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 seconds="${1:?models.sh SECONDS [race]}"
 build="$ROOT/build/models"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Installs the package as a user does, in fresh environments, with every Python that can be found, and loads one epoch
-# from another folder than this one: nothing of the tree may be needed then.
+# Installs the package as a user does, in fresh environments, with every Python that can
+# be found, and loads one epoch from another folder than this one: nothing of the tree
+# may be needed then.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 WORK="$(mktemp -d)"
 trap 'rm -rf "$WORK"' EXIT
 
-# pythons prints one interpreter per minor version from 3.10 on: the one of .venv, those in PATH, those of pyenv.
+# pythons prints one interpreter per minor version from 3.10 on: the one of .venv, those
+# in PATH, those of pyenv.
 pythons() {
 	local p
 	for p in "$(readlink -f "$PYTHON")" python3.{10..15} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python; do

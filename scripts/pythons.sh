@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The tests of what runs in the user's own interpreter, on every Python from 3.10 on that is found here, also those without a GIL.
+# The tests of what runs in the user's own interpreter, on every Python from 3.10 on
+# that is found here, also those without a GIL.
 #
 #   pythons.sh [PYTHON...]     (default: all on the PATH, of pyenv, and in build/pythons)
 #
-# Each has an environment of its own in build/pythons, with what these tests import. PyTorch is not there, for it is many times larger than all else: tests that
-# need it are skipped, and `make test` has them. A Python without a GIL has to do without one: PYTHON_GIL=0, whatever it imports.
+# Each has an environment of its own in build/pythons, with what these tests import.
+# PyTorch is not there, for it is many times larger than all else: tests that need it
+# are skipped, and `make test` has them. A Python without a GIL has to do without one:
+# PYTHON_GIL=0, whatever it imports.
 #
 # HEADRACE_PYTHON_TESTS names other tests, as pytest takes them.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# The long versions of the tests: runs that are cut at every batch and killed at random ones, models with many more histories, and
-# every fuzz target for a minute. One that was interrupted goes on with the step that it was at: build/soak has those that are done.
-# HOURS is how long the models run: two busy cores tried 200 histories a second, 700,000 an hour; build/models/histories counts those of all soaks.
+# The long versions of the tests: runs that are cut at every batch and killed at random
+# ones, models with many more histories, and every fuzz target for a minute. One that
+# was interrupted goes on with the step that it was at: build/soak has those that are
+# done. HOURS is how long the models run: two busy cores tried 200 histories a second,
+# 700,000 an hour; build/models/histories counts those of all soaks.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 HOURS="${HOURS:-1}"
 done="$ROOT/build/soak"
 mkdir -p "$done"
 
-# once NAME COMMAND... is a step that is left out if it was done since the last soak that came to its end.
+# once NAME COMMAND... is a step that is left out if it was done since the last soak
+# that came to its end.
 once() {
 	local mark
 	mark="$done/$(tr -c 'a-z0-9\n' '-' <<<"$1")"
@@ -19,7 +22,8 @@ once() {
 	touch "$mark"
 }
 
-# models tries histories for so many hours: half of them under the race detector, which makes them slow.
+# models tries histories for so many hours: half of them under the race detector, which
+# makes them slow.
 models() {
 	local package seconds
 	seconds=$(awk "BEGIN{print int($HOURS*1800)}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The tests, in three tiers. They need what scripts/install.sh installs; make sees to that.
+# The tests, in three tiers. They need what scripts/install.sh installs; make sees to
+# that.
 #
 #   test.sh check    the inner loop: format, vet, ruff, Go tests that start no processes, a few Python tests
 #   test.sh          what CI runs: everything once, Go and Python side by side
@@ -8,21 +9,26 @@
 # The parts of the second run alone, too: test.sh lint, test.sh go, test.sh python
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Packages in which goroutines meet. Under the race detector they run with fewer random cases and without other processes (-short).
-RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./stats/... ./media/internal/hostile)
+# Packages in which goroutines meet. Under the race detector they run with fewer random
+# cases and without other processes (-short).
+RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./stats/...)
+# Of decoders one test has goroutines.
+RACE_DECODERS=(./media/internal/hostile)
 # This one is about processes: it runs whole.
 RACE_WHOLE=(./extern/...)
-# Those of them without C below them run as they are in the build without cgo.
+# Those of them without C below them are the same in the build without cgo.
 PURE=(./pipe/... ./budget/... ./store/... ./wire/... ./stats/...)
-# Packages that touch slots also run with poison and canaries.
+# Packages that touch slots run with poison and canaries.
 SLOTS=(./arena/... ./serve/...)
 
-# Python tests of workers, states, order, pixels, recipes and messages hold batches no differently from the others: the release engine runs them.
-# The others run with the debug engine, where a view of memory that was given back too early shows.
-RELEASE=(aggregate build checkpoints datasets decoder elastic functions functions_builder functions_failures functions_main functions_stats looks merge objects pipeline policies preview profile ranks recipe run_command
+# Python tests of workers, states, order, pixels, recipes and messages hold batches no
+# differently from the others: the release engine runs them. The others run with the
+# debug engine, where a view of memory that was given back too early shows.
+RELEASE=(aggregate bad_items build checkpoints cuts datasets decoder elastic functions functions_builder functions_failures functions_main functions_stats looks merge objects pipeline policies preview profile ranks recipe run_command
 	source sources state trace transforms troubleshooting version workers)
 
-# torchvision loads Triton, which prints a page about its own leaks at exit: drop it, so that pytest's closing line is the last one.
+# torchvision loads Triton, which prints a page about its own leaks at exit: drop it, so
+# that pytest's closing line is the last one.
 tests() { in_tree -m pytest "$@" 2> >(sed '/^nanobind: leaked/,/refleaks.html/d' >&2); }
 
 # Two processes: most tests wait for other processes.
@@ -33,6 +39,10 @@ modules() { printf 'python/tests/test_%s.py\n' "$@"; }
 
 debug_engine_tests() {
 	HEADRACE_ENGINE="$ROOT/bin/headrace-debug" parallel_tests "$@"
+}
+
+staticcheck_without_cgo() {
+	CGO_ENABLED=0 "$TOOLS/staticcheck" -tags headrace_debug $(tagged 'cgo|headrace_debug')
 }
 
 # without prints all packages but these.
@@ -59,7 +69,8 @@ run_check() {
 	step "python tests, smoke" parallel_tests -q -m smoke python/tests
 }
 
-# everything runs the Go tests beside the Python tests, and shows their output when the Python tests are through.
+# everything runs the Go tests beside the Python tests, and shows their output when the
+# Python tests are through.
 everything() {
 	local begun=$SECONDS log="$ROOT/build/go-tests.log"
 	run_lint
@@ -67,15 +78,11 @@ everything() {
 	setsid "$ROOT/scripts/test.sh" go >"$log" 2>&1 &
 	beside=$!
 	trap 'kill -- -$beside 2>/dev/null || true' EXIT # and whatever it has started
-	run_python
-	wait "$beside" || failed_beside "$log"
+	(run_python) || FAILED+=("Python tests")
+	wait "$beside" || FAILED+=("Go tests")
 	cat "$log"
+	all_passed
 	say "all tests passed in $((SECONDS - begun)) s"
-}
-
-failed_beside() {
-	cat "$1"
-	exit 1
 }
 
 run_lint() {
@@ -86,37 +93,36 @@ run_lint() {
 	step "tests of the guide's tools" tests scripts/docs
 }
 
+# A quarter of the random cases, and some of many like ones (internal/tier): the rest
+# tries all of them.
 run_go() {
-	step "go test" go test -timeout 30m $(without "${RACE_WHOLE[@]}")
-	step "go test, race detector" go test -timeout 30m -race -short "${RACE[@]}"
-	step "go test, race detector, processes" go test -timeout 30m -race "${RACE_WHOLE[@]}"
-	step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(made_of $(tagged cgo)) "${PURE[@]}"
-	step "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
+	export RAPID_CHECKS=25
+	attempt "go test" go test -timeout 30m $(without "${RACE_WHOLE[@]}" "${SLOTS[@]}")
+	attempt "go test, race detector" env RAPID_CHECKS=8 go test -timeout 30m -race -short "${RACE[@]}"
+	attempt "go test, race detector, decoders" go test -timeout 30m -race -run Concurrently "${RACE_DECODERS[@]}"
+	attempt "go test, race detector, processes" go test -timeout 30m -race "${RACE_WHOLE[@]}"
+	attempt "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m -short $(made_of $(tagged cgo))
+	attempt "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
+	all_passed
 }
 
 run_python() {
 	local release
 	mapfile -t release < <(modules "${RELEASE[@]}")
-	step "python tests, debug engine" debug_engine_tests "${release[@]/#/--ignore=}" python/tests
-	check_beside
-	step "python tests" parallel_tests "${release[@]}"
-	check_beside
-	step "examples and README" tests examples
-}
-
-# check_beside ends here if the Go tests have already failed.
-check_beside() {
-	if [ -n "${beside:-}" ] && ! kill -0 "$beside" 2>/dev/null; then
-		wait "$beside" || failed_beside "$ROOT/build/go-tests.log"
-	fi
+	attempt "python tests, debug engine" debug_engine_tests "${release[@]/#/--ignore=}" python/tests
+	attempt "python tests" parallel_tests "${release[@]}"
+	attempt "examples and README" tests examples
+	all_passed
 }
 
 run_rest() {
-	local release
-	mapfile -t release < <(modules "${RELEASE[@]}")
-	step "go test, race detector, whole" go test -timeout 60m -race "${RACE[@]}"
+	export HEADRACE_TESTS=whole
+	step "staticcheck, without cgo" staticcheck_without_cgo
+	step "go test, whole" go test -timeout 60m ./...
+	step "go test, without cgo, whole" env CGO_ENABLED=0 go test -timeout 60m $(made_of $(tagged cgo)) "${PURE[@]}"
+	step "go test, race detector, whole" go test -timeout 60m -race "${RACE[@]}" "${RACE_DECODERS[@]}"
 	step "go test, debug build, whole" go test -timeout 30m -tags headrace_debug . "${SLOTS[@]}"
-	step "python tests, release engine" parallel_tests "${release[@]/#/--ignore=}" python/tests
+	step "python tests, release engine, whole" parallel_tests python/tests
 	step "sanitizers" scripts/sanitize.sh
 	step "random pipelines against models" scripts/models.sh 30
 	step "random pipelines against models, race detector" scripts/models.sh 30 race

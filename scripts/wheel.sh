@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Builds wheels for other people's machines into build/dist: any Linux with the C library of scripts/zig.sh or newer, all decoders inside but AVIF's,
-# which is opened where the machine has it. The same tree gives the same bytes.
+# Builds wheels for other people's machines into build/dist: any Linux with the C
+# library of scripts/zig.sh or newer, all decoders inside but AVIF's, which is opened
+# where the machine has it. The same tree gives the same bytes.
 #
 #   wheel.sh [MACHINE...]      x86_64 and aarch64; both by default
+#
+# HEADRACE_AV=full|free|none chooses which video and audio they decode (scripts/libav.sh).
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 TOOLS="$ROOT/build/wheel-tools"
@@ -25,6 +28,8 @@ wheel() {
 	rm -rf "$extras" "$DIST"/headrace-*_"$machine.whl"
 	mkdir -p "$extras/share/man/man1"
 	cp -R "build/codecs/$machine/licenses" "$extras/licenses"
+	HEADRACE_AV_INTO="$extras/av" scripts/ffmpeg.sh wheel "$machine"
+	[ "${HEADRACE_AV:-full}" = none ] || cp "build/libav/$machine-${HEADRACE_AV:-full}/licenses"/* "$extras/licenses/"
 	CGO_ENABLED=0 go run -trimpath ./cmd/headrace docs man "$extras/share/man/man1"
 	(
 		cd python
@@ -38,12 +43,13 @@ wheel() {
 	check_platform "$DIST"/headrace-*"$platform.whl" "$platform"
 }
 
-# check_platform asks auditwheel whether the engine keeps what its tag promises: no newer symbols, no libraries but the C library's.
+# check_platform asks auditwheel whether the wheel keeps what its tag promises: no newer
+# symbols, no libraries but its own and the C library's. What opens the machine's FFmpeg
+# needs the machine's FFmpeg.
 check_platform() {
 	local wheel="$1" platform="$2" told
-	told="$("$TOOLS/bin/auditwheel" show "$wheel")"
-	grep -q "\"$platform\"" <<<"$told" || die "auditwheel finds that ${wheel##*/} does not keep its promise:
-$told"
+	told="$("$TOOLS/bin/python" scripts/wheel/audit.py "$wheel")"
+	[ "$told" = "$platform" ] || die "auditwheel finds that ${wheel##*/} runs on $told alone (auditwheel show says why)"
 	say "   ${wheel#"$ROOT"/}: $(du -h "$wheel" | cut -f 1), auditwheel says $platform"
 }
 

@@ -1,10 +1,11 @@
-"""Real photographs, in each format, through the wheel that is installed here: beside Pillow's pixels, and as sums.
+"""Real photographs, in each format, through the wheel that is installed: beside Pillow's pixels, and as sums; and recordings.
 
 The sums are for a comparison with those of other machines.
 
-Usage: python wheel_test.py FOLDER
+Usage: python wheel_test.py PHOTOGRAPHS RECORDINGS
 
-The folder has photographs as JPEG files. HEADRACE_ENGINE may name the engine of another machine, and how to run it.
+The first folder has JPEG files, the second one video/ and audio/ of one second each.
+HEADRACE_ENGINE may name the engine of another machine, and how to run it.
 """
 
 import hashlib
@@ -20,7 +21,8 @@ from PIL import Image, features
 
 SIZE = (640, 480)
 CROP = 224
-# format: what Pillow is told when it writes, and how far the two decoders' values may lie apart
+# format: what Pillow is told when it writes, and how far the two decoders' values may
+# lie apart
 FORMATS = {
     "jpg": ({"quality": 90}, 2),
     "png": ({}, 0),
@@ -32,7 +34,7 @@ FORMATS = {
 }
 
 
-def main(photographs: pathlib.Path) -> None:
+def main(photographs: pathlib.Path, recordings: pathlib.Path) -> None:
     info = hr.version_info()
     assert info["version"] == hr.__version__, info
     at_home = info["platform"] == {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}[platform.machine()]
@@ -44,6 +46,11 @@ def main(photographs: pathlib.Path) -> None:
             if format != "avif" or features.check("avif"):
                 write(photographs, pathlib.Path(folder, format), format)
                 check(pathlib.Path(folder, format), format)
+    if info["ffmpeg"]:
+        for path in sorted((recordings / "video").iterdir()):
+            watch(path)
+        for path in sorted((recordings / "audio").iterdir()):
+            listen(path)
 
 
 def write(photographs: pathlib.Path, folder: pathlib.Path, format: str) -> None:
@@ -59,7 +66,8 @@ def check(folder: pathlib.Path, format: str) -> None:
     try:
         plain = batch_of(files.decode_image().center_crop(CROP))
     except hr.SampleError as error:
-        # The one library that is not inside: where the machine lacks it, the error says what to do.
+        # The one library that is not inside: where the machine lacks it, the error says
+        # what to do.
         assert format == "avif", error
         assert "decoding AVIF needs libavif" in str(error), error
         assert "apt-get install -y libavif" in str(error), error
@@ -75,6 +83,25 @@ def check(folder: pathlib.Path, format: str) -> None:
     print(f"{format}: {len(plain)} photographs, at most {difference} from Pillow's, {' '.join(sums)}")
 
 
+def watch(path: pathlib.Path) -> None:
+    """Four frames of a video."""
+    with hr.files([str(path)], content=False).decode_video(4, stride=6, start="begin").loader(epochs=1) as loader:
+        (sample,) = list(loader)
+        clip = sample["video"]
+        assert clip.shape == (4, 96, 128, 3), clip.shape
+        print(f"{path.name}: {hashlib.sha256(clip.tobytes()).hexdigest()[:16]}")
+
+
+def listen(path: pathlib.Path) -> None:
+    """A recording of a tone. Decoders of floats differ in the last bits from machine to machine."""
+    with hr.files([str(path)]).decode_audio(16000, "mono").loader(epochs=1) as loader:
+        (sample,) = list(loader)
+        tone = sample["audio"]
+        assert abs(len(tone) - 16000) < 800, tone.shape
+        power = np.abs(np.fft.rfft(tone[1600:14400]))
+        print(f"{path.name}: {np.argmax(power) * 16000 / 12800:.0f} Hz, {len(tone)} samples, {np.sqrt((tone**2).mean()):.3f}")
+
+
 def batch_of(pipeline: hr.Pipeline) -> np.ndarray:
     with pipeline.batch(4).loader(epochs=1) as loader:
         (batch,) = list(loader)
@@ -82,4 +109,4 @@ def batch_of(pipeline: hr.Pipeline) -> np.ndarray:
 
 
 assert os.environ.get("HEADRACE_ENGINE") or pathlib.Path(sys.prefix) in pathlib.Path(hr.__file__).parents, hr.__file__
-main(pathlib.Path(sys.argv[1]))
+main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

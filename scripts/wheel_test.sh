@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# Installs the wheels of build/dist as a user does, where there is no compiler, no header and nothing of the tree, and loads real photographs in each
-# format. The engine for the other machine runs under qemu: its pixels have to be the same to the last bit.
+# Installs the wheels of build/dist as a user does, where there is no compiler, no
+# header and nothing of the tree, and loads real photographs in each format. The engine
+# for the other machine runs under qemu: its pixels have to be the same to the last bit.
+#
+# They load videos and audio in each container that people train on, too, made by the
+# ffmpeg command. The tests of media/ffmpeg, which compare every frame with that command's,
+# run with the FFmpeg of either wheel.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 DIST="$ROOT/build/dist"
@@ -11,11 +16,15 @@ trap 'rm -rf "$WORK"' EXIT
 
 main() {
 	fetch
+	record
 	here
 	elsewhere
 	diff <(grep -v ^avif "$WORK/here") <(grep -v ^avif "$WORK/elsewhere") || die "the two machines decode the same photographs to other pixels"
 	sed 's/^/   /' "$WORK/here"
 	archives
+	if [ -f "$AV/libhrav.so" ]; then
+		suites
+	fi
 }
 
 # fetch has what the tests need and the product does not.
@@ -35,6 +44,37 @@ fetch() {
 	fi
 }
 
+# record makes a recording in each codec and container that people train on.
+record() {
+	local into="$WORK/recordings" film=(-f lavfi -i "testsrc2=s=128x96:r=25:d=1") sound=(-f lavfi -i "sine=f=440:r=48000:d=1")
+	mkdir -p "$into"/{video,audio}
+	while read -r name arguments; do
+		# shellcheck disable=SC2086 # they are several arguments
+		ffmpeg -nostdin -v error "${film[@]}" $arguments "$into/video/$name" 2>/dev/null || die "ffmpeg cannot make $name"
+	done <<-END
+		h264.mp4 -c:v libx264 -pix_fmt yuv420p -bf 3
+		hevc.mp4 -c:v libx265 -x265-params log-level=none -pix_fmt yuv420p -tag:v hvc1
+		av1.mp4 -c:v libsvtav1 -preset 12
+		mpeg4.mp4 -c:v mpeg4 -bf 2
+		h264.mkv -c:v libx264 -pix_fmt yuv420p -bf 3
+		vp9.webm -c:v libvpx-vp9 -deadline realtime -cpu-used 8
+		vp8.webm -c:v libvpx -deadline realtime
+		mpeg4.avi -c:v mpeg4
+		h264.ts -c:v libx264 -pix_fmt yuv420p
+	END
+	while read -r name arguments; do
+		# shellcheck disable=SC2086 # they are several arguments
+		ffmpeg -nostdin -v error "${sound[@]}" $arguments "$into/audio/$name" || die "ffmpeg cannot make $name"
+	done <<-END
+		pcm.wav -c:a pcm_s24le
+		flac.flac -c:a flac
+		mp3.mp3 -c:a libmp3lame
+		opus.opus -c:a libopus
+		aac.m4a -c:a aac
+		vorbis.ogg -c:a libvorbis
+	END
+}
+
 # clean runs a program of the environment, and lets it find no others.
 clean() { (cd "$WORK" && env -i HOME="$WORK" PATH="$WORK/env/bin" "$@"); }
 
@@ -46,10 +86,44 @@ here() {
 	[ -f "$WORK/env/share/man/man1/headrace.1" ] || die "the manual was not installed"
 	! grep -qF "$ROOT/" "$WORK"/env/lib/python3*/site-packages/headrace/_bin/headrace || die "the engine has the path of $ROOT inside"
 	[ "$(find "$WORK"/env/lib -path '*/headrace/licenses/lib*.txt' | wc -l)" = 3 ] || die "the licences of libraries were not installed"
-	clean python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" >"$WORK/here"
+	AV="$(echo "$WORK"/env/lib/python3*/site-packages/headrace/_av)"
+	if [ -f "$AV/libhrav.so" ]; then
+		av "$AV"
+	fi
+	clean python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" "$WORK/recordings" >"$WORK/here"
 }
 
-# elsewhere lets the client of this machine start the engine of the other one: all they share is memory, sockets and the protocol.
+# av looks at the wheel's FFmpeg, and puts others in its place.
+av() {
+	local av="$1" licenses="$1/../licenses" outside
+	for name in ffmpeg dav1d ffmpeg-build; do
+		[ -s "$licenses/$name.txt" ] || die "the licence $name.txt was not installed"
+	done
+	grep -q -- --disable-everything "$licenses/ffmpeg-build.txt" || die "the wheel does not say how its FFmpeg was configured"
+	! grep -rqF "$ROOT/" "$av" || die "a library has the path of $ROOT inside"
+	outside="$(clean /usr/bin/ldd "$av"/lib* | grep -vE "^/|$av/|linux-vdso|/ld-linux|lib(c|m|dl|pthread|rt)\.so" || true)"
+	[ -z "$outside" ] || die "libraries outside the wheel are needed: $outside"
+	doctor "$av/libavcodec.so" "LGPL version 2.1 or later"
+	# Libraries of the same release in a folder, such as another build of them.
+	mkdir "$WORK/own"
+	cp "$av"/libav*.so.* "$av"/libsw*.so.* "$WORK/own/"
+	HEADRACE_FFMPEG="$WORK/own" doctor "$WORK/own/libavcodec.so" LGPL
+	HEADRACE_FFMPEG=system doctor "$(ldconfig -p | sed -n 's/.*libavcodec\.so\.[0-9]* .*=> //p' | tail -n 1)" "GPL"
+}
+
+# doctor asks it which FFmpeg decodes, and whether every codec does.
+doctor() {
+	local path="$1" license="$2" told
+	told="$(clean ${HEADRACE_FFMPEG:+HEADRACE_FFMPEG="$HEADRACE_FFMPEG"} headrace doctor)" || true
+	grep -F "✓ ffmpeg" <<<"$told" | grep -F "$path" | grep -qF "$license" || die "this is not FFmpeg at $path, $license:
+$told"
+	grep -q "✓ codecs" <<<"$told" || die "not every codec is decoded:
+$told"
+	grep -F "✓ ffmpeg" <<<"$told"
+}
+
+# elsewhere lets the client of this machine start the engine of the other one: all they
+# share is memory, sockets and the protocol.
 elsewhere() {
 	clean pip install -q --no-index --no-deps --target "$WORK/arm64" --platform manylinux_2_17_aarch64 --only-binary :all: "$DIST"/headrace-*_aarch64.whl
 	cat >"$WORK/engine" <<-END
@@ -57,7 +131,18 @@ elsewhere() {
 		exec "$QEMU/usr/bin/qemu-aarch64-static" -L "$QEMU" "$WORK/arm64/headrace/_bin/headrace" "\$@"
 	END
 	chmod +x "$WORK/engine"
-	clean HEADRACE_ENGINE="$WORK/engine" python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" >"$WORK/elsewhere"
+	clean HEADRACE_ENGINE="$WORK/engine" python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" "$WORK/recordings" >"$WORK/elsewhere"
+}
+
+# suites has the tests of media/ffmpeg run with the FFmpeg of either wheel.
+suites() {
+	HEADRACE_FFMPEG="$AV" go test ./media/ffmpeg | sed 's/^/   x86_64: /'
+	(
+		codecs_environment aarch64
+		go test -c -o "$WORK/suite" ./media/ffmpeg
+	)
+	(cd media/ffmpeg && HEADRACE_FFMPEG="$WORK/arm64/headrace/_av" "$QEMU/usr/bin/qemu-aarch64-static" -L "$QEMU" "$WORK/suite" \
+		-test.short -test.run 'Planes|Portions|Sound|Colours|Library$') | sed 's/^/   aarch64: /'
 }
 
 # archives tells whether what is packed is what was summed, and runs.

@@ -14,7 +14,8 @@ import (
 	"headrace/wire"
 )
 
-// client is the other side of a session: what a client library does, in the words of docs/protocol.md.
+// client is the other side of a session: what a client library does, in the words of
+// docs/protocol.md.
 type client struct {
 	t        *testing.T
 	conn     *wire.Conn
@@ -84,7 +85,8 @@ func startSilent(t *testing.T, e *engine) *host {
 	return h
 }
 
-// greet says HELLO as a client of this version, "" for one that has none, and returns the engine's.
+// greet says HELLO as a client of this version, "" for one that has none, and returns
+// the engine's.
 func (h *host) greet(version string) (theirs wire.Hello) {
 	h.t.Helper()
 	if err := h.control.SendJSON(wire.KindHello, 0, wire.Hello{Protocol: wire.Version, Client: "test", Version: version}); err != nil {

@@ -4,7 +4,8 @@ package serve
 
 import "headrace/sample"
 
-// BeforeC is called with the key of every sample that is about to be handed to C: tests make it crash there. It is set before Serve.
+// BeforeC is called with the key of every sample that is about to be handed to C: tests
+// make it crash there. It is set before Serve.
 var BeforeC func(key string)
 
 // Begin is cellWriter's, and then BeforeC.

@@ -19,7 +19,8 @@ import (
 	"headrace/wire"
 )
 
-// Options are the descriptors that the engine inherits; docs/protocol.md states what each is.
+// Options are the descriptors that the engine inherits; docs/protocol.md states what
+// each is.
 type Options struct {
 	Control int // the control connection
 	Page    int // the crash page; negative: none
@@ -36,13 +37,15 @@ type engine struct {
 	warn     sync.Once // of what concerns all sessions
 }
 
-// Serve runs the engine until its client is gone: until the control connection and every session have ended, or ctx ends, or the parent process
-// ends, which ends this process at once.
+// Serve runs the engine until its client is gone: until the control connection and
+// every session have ended, or ctx ends, or the parent process ends, which ends this
+// process at once.
 func Serve(ctx context.Context, o Options) error {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&lastWords{file: os.Stderr}, nil)))
 
-	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the trainer decides what becomes of its engine. SIGXFSZ would end the process where an error
-	// can be returned.
+	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the
+	// trainer decides what becomes of its engine. SIGXFSZ would end the process where
+	// an error can be returned.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGXFSZ)
 
 	parent := o.Parent
@@ -76,13 +79,15 @@ func Serve(ctx context.Context, o Options) error {
 	return err
 }
 
-// exit ends the process when the client has ended: nobody is left to whom anything could be told.
+// exit ends the process when the client has ended: nobody is left to whom anything
+// could be told.
 func (e *engine) exit() {
 	extern.EndAll()
 	os.Exit(0)
 }
 
-// control greets the client and takes in sessions, until the client ends the connection or breaks the protocol, which it is told.
+// control greets the client and takes in sessions, until the client ends the connection
+// or breaks the protocol, which it is told.
 func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
 	defer conn.CloseDescriptors()
 	err := e.greet(conn)
@@ -154,8 +159,9 @@ func (e *engine) greet(conn *wire.Conn) error {
 	})
 }
 
-// watchClient watches a client that is not the parent: it ended before this process began, which has another parent since, or it started the
-// engine by way of another program.
+// watchClient watches a client that is not the parent: it ended before this process
+// began, which has another parent since, or it started the engine by way of another
+// program.
 func (e *engine) watchClient(pid int) error {
 	if e.parent == 0 || pid <= 0 || pid == e.parent {
 		return nil

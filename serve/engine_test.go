@@ -18,7 +18,8 @@ import (
 	"headrace/wire"
 )
 
-// Sessions of one engine share its gate, and nothing else: each has its own pixels, also while one of them runs one operation at a time.
+// Sessions of one engine share its gate, and nothing else: each has its own pixels,
+// also while one of them runs one operation at a time.
 func TestSessionsAtOnceDoNotDisturbEachOther(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 30)
@@ -66,7 +67,8 @@ func TestSessionsAtOnceDoNotDisturbEachOther(t *testing.T) {
 	all.Wait()
 }
 
-// What breaks the protocol on the control connection is told before it ends; sessions go on.
+// What breaks the protocol on the control connection is told before it ends; sessions
+// go on.
 func TestABrokenControlConnectionIsToldWhy(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)
@@ -107,7 +109,8 @@ func TestAClientThatGoesDuringTheListingEndsIt(t *testing.T) {
 	conn.Close() // the test ends only with the session
 }
 
-// A client that is busy elsewhere for long leaves the engine waiting for room in the socket. Whatever it asked for meanwhile is done when it reads.
+// A client that is busy elsewhere for long leaves the engine waiting for room in the
+// socket. Whatever it asked for meanwhile is done when it reads.
 func TestAClientThatReadsLate(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 1)
@@ -136,7 +139,8 @@ func TestAClientThatReadsLate(t *testing.T) {
 	}
 }
 
-// Requests as fast as a client can write them: each START ends the one before, and the last is served.
+// Requests as fast as a client can write them: each START ends the one before, and the
+// last is served.
 func TestFloods(t *testing.T) {
 	leak.Check(t)
 	c := open(t, recipeFor(phototest.Folder(t, 22)), `{"epochs":1,"on_error":"skip"}`)
@@ -178,7 +182,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// Names are bytes. In every message they come as the client can turn back into these bytes.
+// Names are bytes. In every message they come as the client can turn back into these
+// bytes.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	leak.Check(t)
 	plain := phototest.Folder(t, 6)

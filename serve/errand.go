@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"headrace/media"
+	"headrace/recipe"
 	"headrace/tensor"
 )
 
 // errand is what a task asks for, as docs/protocol.md has it, and what follows from it.
 type errand struct {
-	Do string `json:"do"` // "decode" or "encode"
+	Do string `json:"do"` // "decode", "encode", "audio", "audio_info", "video" or "video_info"
 
 	// Of decoding.
 	Batch      bool         `json:"batch"`
@@ -30,6 +31,13 @@ type errand struct {
 	MaxBytes   int64        `json:"max_bytes"`  // of a file; 0: the default, as with those that follow
 	MaxPixels  int          `json:"max_pixels"` // of a picture
 	TimeLimit  float64      `json:"time_limit"` // seconds that an input may take; 0: any time
+
+	Audio *recipe.DecodeAudio `json:"audio"` // of audio: which window, and how it comes out
+
+	// Of video: which frames, and how they come out.
+	Video   *recipe.DecodeVideo `json:"video"`
+	Indices []int               `json:"indices"` // the frames, instead
+	Times   []float64           `json:"times"`   // those on screen then, instead
 
 	// Of encoding.
 	Shape       []int  `json:"shape"`
@@ -66,8 +74,12 @@ func parseErrand(text []byte) (e errand, err error) {
 	case "encode":
 		e.encode = true
 		err = e.prepareEncode()
+	case "audio", "audio_info":
+		err = e.prepareAudio()
+	case "video", "video_info":
+		err = e.prepareVideo()
 	default:
-		err = fmt.Errorf(`serve: there is nothing called %q to do: takes "decode" or "encode"`, e.Do)
+		err = fmt.Errorf(`serve: there is nothing called %q to do: takes "decode", "encode", "audio", "audio_info", "video" or "video_info"`, e.Do)
 	}
 	return e, err
 }

@@ -13,14 +13,16 @@ import (
 	"headrace/wire"
 )
 
-// vanished tells whether err is only the client's going away, in whatever way its end of the socket was closed.
+// vanished tells whether err is only the client's going away, in whatever way its end
+// of the socket was closed.
 func vanished(err error) bool {
 	return errors.Is(err, errVanished) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 var errVanished = errors.New("serve: the client went away")
 
-// refuse is the error of a frame that has no business where it came. What it brought is let go of.
+// refuse is the error of a frame that has no business where it came. What it brought is
+// let go of.
 func refuse(f wire.Frame, where string) error {
 	if f.Descriptor >= 0 {
 		unix.Close(f.Descriptor)

@@ -12,7 +12,8 @@ import (
 	"headrace/wire"
 )
 
-// FuzzOpen opens sessions with any configuration, state and place. Each is answered, and each ends when the client goes.
+// FuzzOpen opens sessions with any configuration, state and place. Each is answered,
+// and each ends when the client goes.
 func FuzzOpen(f *testing.F) {
 	f.Add(`{"epochs":1}`, `null`, `null`)
 	f.Add(`{"epochs":2,"on_error":"skip","max_errors":0.5,"order":"completion","prefetch":1,"hold_limit":1}`, `{"epoch":1,"sources":{"files":{"position":3,"ahead":[[4,5]],"lost":[4]}},"quarantine":[2]}`, `{"epoch":1,"positions":{"files":4}}`)
@@ -35,7 +36,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzFrames sends any frame to an open session. It is obeyed, or the session ends with an error; the engine is there afterwards.
+// FuzzFrames sends any frame to an open session. It is obeyed, or the session ends with
+// an error; the engine is there afterwards.
 func FuzzFrames(f *testing.F) {
 	f.Add(uint16(wire.KindStart), uint32(2), []byte(`{"state":{"epoch":1,"sources":{"files":{"position":3,"ahead":[[4,5]],"lost":[4]}}},"serial_until":{"epoch":1,"positions":{"files":5}}}`))
 	f.Add(uint16(wire.KindStart), uint32(1<<32-1), []byte(`{"state":null}`))
@@ -62,7 +64,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// answered reads until one of the kinds comes, or an error, or the end of the session, which is false.
+// answered reads until one of the kinds comes, or an error, or the end of the session,
+// which is false.
 func (c *client) answered(kinds ...wire.Kind) bool {
 	c.t.Helper()
 	for {

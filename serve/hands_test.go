@@ -19,7 +19,8 @@ import (
 	"headrace/wire"
 )
 
-// There are as many hands as cores while nobody waits for a disk, and each that does is given help, up to a bound.
+// There are as many hands as cores while nobody waits for a disk, and each that does is
+// given help, up to a bound.
 func TestHandsThatWaitAreHelped(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
@@ -71,8 +72,9 @@ func TestHandsThatWaitAreHelped(t *testing.T) {
 	}
 }
 
-// The largest inputs are begun first, whether they are files or in memory, and those of which
-// nothing is known last. The bubble's clock stands still meanwhile, however long the machine takes.
+// The largest inputs are begun first, whether they are files or in memory, and those of
+// which nothing is known last. The bubble's clock stands still meanwhile, however long
+// the machine takes.
 func TestTheLargestAreBegunFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &errands{}
@@ -93,7 +95,8 @@ func TestTheLargestAreBegunFirst(t *testing.T) {
 	})
 }
 
-// Whatever is begun first: of several bad inputs of a strict task the first is the one that is told.
+// Whatever is begun first: of several bad inputs of a strict task the first is the one
+// that is told.
 func TestTheFirstFailureIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")

@@ -153,7 +153,8 @@ func (s *errands) do(ctx context.Context, payload []byte) error {
 	return s.answer(result, failures)
 }
 
-// weigh refuses inputs that are not in the inbox. Memory is made for each by the length that the client names, so all of them together may be as long as what the client
+// weigh refuses inputs that are not in the inbox. Memory is made for each by the length
+// that the client names, so all of them together may be as long as what the client
 // itself has in memory: holes do not count.
 func (s *errands) weigh() error {
 	var stat unix.Stat_t
@@ -192,6 +193,12 @@ func (s *errands) carryOut(ctx context.Context) (*result, []wire.Failure, error)
 	if s.what.encode {
 		r, err := s.encode(ctx)
 		return r, nil, err
+	}
+	if s.what.Audio != nil {
+		return s.alone(ctx, s.recording)
+	}
+	if s.what.Video != nil {
+		return s.alone(ctx, s.clip)
 	}
 	return s.decode(ctx)
 }
@@ -260,7 +267,8 @@ func (p *picture) forget() {
 	p.grant = nothing
 }
 
-// decode makes one array of all inputs. Those that fail leave zeros in it, where its shape is known without them; under strict, nothing is made then.
+// decode makes one array of all inputs. Those that fail leave zeros in it, where its
+// shape is known without them; under strict, nothing is made then.
 func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	n, w := len(s.task.Inputs), &s.what
 	if !w.Batch && n != 1 {
@@ -339,9 +347,11 @@ type hand struct {
 
 const handsPerCore = 4
 
-// each calls do for every picture that has not failed, in the order of turns, and notes what it returns. There is a hand for each core: more threads than cores take
-// turns, and now and then wait for each other while a core rests. Hands that wait are given help. Where a task is strict, only pictures before one that has failed are
-// begun from then on, so that it is always the first of the bad ones that the client is told.
+// each calls do for every picture that has not failed, in the order of turns, and notes
+// what it returns. There is a hand for each core: more threads than cores take turns,
+// and now and then wait for each other while a core rests. Hands that wait are given
+// help. Where a task is strict, only pictures before one that has failed are begun from
+// then on, so that it is always the first of the bad ones that the client is told.
 func (s *errands) each(ctx context.Context, pictures []picture, do func(i int, h hand) error) {
 	var next, hands, failed atomic.Int64
 	failed.Store(int64(len(pictures)))
@@ -395,7 +405,8 @@ func lower(to *atomic.Int64, n int64) {
 // patience is how long a task may look for the sizes of its files.
 const patience = time.Millisecond
 
-// takeTurns has the largest inputs begun first, so that no core is left with a large one when all others are done. Files whose sizes are not quickly had come last.
+// takeTurns has the largest inputs begun first, so that no core is left with a large
+// one when all others are done. Files whose sizes are not quickly had come last.
 func (s *errands) takeTurns() {
 	s.turns, s.sizes = s.turns[:0], s.sizes[:0]
 	began := time.Now()
@@ -432,7 +443,8 @@ func failuresOf(pictures []picture) (failures []wire.Failure) {
 	return failures
 }
 
-// look finds out what an input is, and keeps it for its turn as far as there is room: it is the size of the first that decides what is made of all.
+// look finds out what an input is, and keeps it for its turn as far as there is room:
+// it is the size of the first that decides what is made of all.
 func (s *errands) look(ctx context.Context, i int, p *picture, h hand) error {
 	if err := s.fetch(ctx, i, p, h); err != nil {
 		return err
@@ -473,7 +485,8 @@ func (s *errands) fetch(ctx context.Context, i int, p *picture, h hand) error {
 	return nil
 }
 
-// needs is how many bytes an input takes, and decoding it. What cannot be decoded needs none for that.
+// needs is how many bytes an input takes, and decoding it. What cannot be decoded needs
+// none for that.
 func (s *errands) needs(p *picture, h hand) int64 {
 	n, plan := p.size, &s.plans[h.number]
 	var data []byte
@@ -490,7 +503,8 @@ func (s *errands) needs(p *picture, h hand) int64 {
 	return n
 }
 
-// reading carries out a part of reading an input. A file may lie on a disk that does not answer; what is in the inbox is there.
+// reading carries out a part of reading an input. A file may lie on a disk that does
+// not answer; what is in the inbox is there.
 func (s *errands) reading(ctx context.Context, p *picture, h hand, read func(*input) error) error {
 	if p.clock.limit > 0 && p.path != "" {
 		own := p.input
@@ -524,7 +538,8 @@ func (s *errands) input(i int) input {
 	return input{inbox: s.inbox, place: in}
 }
 
-// waits tells which thread this is, and how often it has waited for something. That others were given its core does not count, as a clock would count it.
+// waits tells which thread this is, and how often it has waited for something. That
+// others were given its core does not count, as a clock would count it.
 func waits() (thread int, n int64) {
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) != nil {
@@ -533,7 +548,8 @@ func waits() (thread int, n int64) {
 	return unix.Gettid(), int64(usage.Nvcsw)
 }
 
-// agree returns the form that the pictures of a batch come out in when nothing is said of their size: that of the first. Others have failed.
+// agree returns the form that the pictures of a batch come out in when nothing is said
+// of their size: that of the first. Others have failed.
 func (s *errands) agree(ctx context.Context, pictures []picture) (form media.Form) {
 	first := -1
 	form = s.what.form
@@ -602,7 +618,8 @@ func (s *errands) decoding(i int, in *input, plan *media.Plan, dst []byte, form 
 	}
 }
 
-// inFlight notes that C code works on an input, until the function that it returns is called.
+// inFlight notes that C code works on an input, until the function that it returns is
+// called.
 func (e *images) inFlight(session uint32, permit, i int, key string) (end func()) {
 	if e.page == nil {
 		return func() {}

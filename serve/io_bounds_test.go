@@ -123,7 +123,8 @@ func count(t *testing.T, slow time.Duration) (most *atomic.Int64) {
 	return most
 }
 
-// Images that each take more than there is are decoded one after the other; small ones beside each other.
+// Images that each take more than there is are decoded one after the other; small ones
+// beside each other.
 func TestDecodersWaitForMemory(t *testing.T) {
 	most := count(t, 5*time.Millisecond)
 	e := &engine{images: images{gate: headrace.NewGate(), cpus: 8}}

@@ -18,8 +18,9 @@ import (
 	"headrace/wire"
 )
 
-// larder is the memory that tasks of all sessions share: compressed inputs, and what decoders take. Each input asks for all that it needs at once, before it is
-// read, so none waits while it holds any; one that needs more than there is has it to itself.
+// larder is the memory that tasks of all sessions share: compressed inputs, and what
+// decoders take. Each input asks for all that it needs at once, before it is read, so
+// none waits while it holds any; one that needs more than there is has it to itself.
 type larder struct {
 	most int64 // 0: as much as a loader takes
 	once sync.Once
@@ -44,7 +45,8 @@ func (l *larder) ask(ctx context.Context, n int64) (budget.Grant, error) {
 	return l.lane.Acquire(ctx, l.turn.Add(1), forInputs, n)
 }
 
-// keep reports whether n bytes more may be kept for later. They are held without a turn, so there is a part of the memory for them.
+// keep reports whether n bytes more may be kept for later. They are held without a
+// turn, so there is a part of the memory for them.
 func (l *larder) keep(n int64) bool {
 	l.open()
 	if l.kept.Add(n) <= l.most/4 {
@@ -54,7 +56,8 @@ func (l *larder) keep(n int64) bool {
 	return false
 }
 
-// input is where one picture comes from, as far as it has been read. It has nothing of its session, so that work that is given up may go on with it.
+// input is where one picture comes from, as far as it has been read. It has nothing of
+// its session, so that work that is given up may go on with it.
 type input struct {
 	path  string // "": it lies in the inbox
 	file  store.File
@@ -67,11 +70,30 @@ type input struct {
 	kept  *larder // that keeps it for later; nil: none does
 }
 
-// mostBytes is how large a file is read unless a task says otherwise: as for the files of a loader.
+// mostBytes is how large a file is read unless a task says otherwise: as for the files
+// of a loader.
 const mostBytes = 1 << 30
 
-// begin opens an input, and reads as much of it as its header takes. What is no picture is not read any further.
+// begin opens an input, and reads as much of it as its header takes. What is no picture
+// is not read any further.
 func (in *input) begin(most int64) error {
+	if err := in.start(most); err != nil {
+		return err
+	}
+	for n := int64(64 << 10); ; n *= 4 {
+		ended, err := in.readOn(n)
+		if err != nil {
+			return err
+		}
+		in.info, err = media.Probe(*in.data)
+		if ended || !errors.Is(err, media.ErrTruncated) {
+			return err
+		}
+	}
+}
+
+// start opens an input, of which nothing is read yet.
+func (in *input) start(most int64) error {
 	if most <= 0 {
 		most = mostBytes
 	}
@@ -85,19 +107,11 @@ func (in *input) begin(most int64) error {
 		in.size = int64(in.place.Length)
 	}
 	in.data = files.Take(0)
-	for n := int64(64 << 10); ; n *= 4 {
-		ended, err := in.readOn(n)
-		if err != nil {
-			return err
-		}
-		in.info, err = media.Probe(*in.data)
-		if ended || !errors.Is(err, media.ErrTruncated) {
-			return err
-		}
-	}
+	return nil
 }
 
-// finish reads the rest. The header is looked at again: an orientation, for one, may stand behind the pixels.
+// finish reads the rest. The header is looked at again: an orientation, for one, may
+// stand behind the pixels.
 func (in *input) finish() (err error) {
 	if _, err := in.readOn(math.MaxInt64); err != nil {
 		return err
@@ -132,7 +146,8 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 	return ended, err
 }
 
-// readInbox copies: what lies there is the client's, and may change while a decoder looks at it.
+// readInbox copies: what lies there is the client's, and may change while a decoder
+// looks at it.
 func (in *input) readInbox(n int64) (ended bool, err error) {
 	buffer, have := in.data, len(*in.data)
 	want := int(min(n, in.size))

@@ -17,11 +17,13 @@ func (e errLate) Error() string {
 	return fmt.Sprintf("serve: it took longer than %v (time_limit), and was given up", e.limit)
 }
 
-// clock is what is left of the time that an input may take. Waiting for memory and for a core is no part of it.
+// clock is what is left of the time that an input may take. Waiting for memory and for
+// a core is no part of it.
 type clock struct{ limit, left time.Duration }
 
-// run calls f, and gives it up when time has run out: f goes on in a goroutine of its own, since nothing ends a call into C or one that waits for a disk, and
-// late is called when it has ended. f calls begun when its time begins.
+// run calls f, and gives it up when time has run out: f goes on in a goroutine of its
+// own, since nothing ends a call into C or one that waits for a disk, and late is
+// called when it has ended. f calls begun when its time begins.
 func (c *clock) run(ctx context.Context, f func(begun func()), late func()) error {
 	begun, over := make(chan struct{}), make(chan struct{})
 	var settled atomic.Bool
@@ -60,7 +62,8 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 	return nil
 }
 
-// A limited picture is decoded into memory of its own: what is given up must not write into an array that the client has.
+// A limited picture is decoded into memory of its own: what is given up must not write
+// into an array that the client has.
 func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte, form media.Form) error {
 	own := scratch.Make(len(dst))
 	var plan media.Plan

@@ -62,7 +62,8 @@ func beginIO(t *testing.T, conn *wire.Conn, begin wire.IO) *errandClient {
 	return c
 }
 
-// task sends one, whose inputs are paths (text) and content (bytes), and returns the answer.
+// task sends one, whose inputs are paths (text) and content (bytes), and returns the
+// answer.
 func (c *errandClient) task(what string, inputs ...any) (*wire.Done, []wire.Failure) {
 	c.t.Helper()
 	task := &wire.Task{What: []byte(what), Released: c.released}
@@ -261,7 +262,8 @@ func TestTasksThatCannotBe(t *testing.T) {
 	}
 }
 
-// A slot that is given back is the next one's; the last free one says so; beyond it, there are slots all the same.
+// A slot that is given back is the next one's; the last free one says so; beyond it,
+// there are slots all the same.
 func TestSlotsAreUsedAgain(t *testing.T) {
 	leak.Check(t)
 	c := start(t).io(wire.IO{Protocol: wire.Version})
@@ -443,7 +445,8 @@ func TestAnInboxThatIsNone(t *testing.T) {
 	}
 }
 
-// Memory is made of what the client has, not of what it says: a file may be a petabyte of holes, and a picture named a thousand times.
+// Memory is made of what the client has, not of what it says: a file may be a petabyte
+// of holes, and a picture named a thousand times.
 func TestAnInboxOfHoles(t *testing.T) {
 	leak.Check(t)
 	c := start(t).io(wire.IO{Protocol: wire.Version})
@@ -470,7 +473,8 @@ func TestAnInboxOfHoles(t *testing.T) {
 	}
 }
 
-// A client that goes in the middle of a long task leaves nothing, and nobody goes on for it.
+// A client that goes in the middle of a long task leaves nothing, and nobody goes on
+// for it.
 func TestAClientThatGoesEndsItsTask(t *testing.T) {
 	leak.Check(t)
 	h := start(t)
@@ -558,7 +562,8 @@ func dial(t *testing.T, name string) *wire.Conn {
 
 const testToken = "0123456789abcdef0123456789abcdef"
 
-// Who knows the token comes in, and is served for as long as the share lasts; nothing is left behind.
+// Who knows the token comes in, and is served for as long as the share lasts; nothing
+// is left behind.
 func TestShare(t *testing.T) {
 	leak.Check(t)
 	h := start(t)

@@ -21,12 +21,14 @@ const (
 	pageMagic  = "HRPAGE01"
 )
 
-// page is the memory in which the engine notes which samples are in the hands of C code, for the client to read should C kill the engine.
+// page is the memory in which the engine notes which samples are in the hands of C
+// code, for the client to read should C kill the engine.
 type page struct {
 	memory []byte
 }
 
-// mapPage maps the client's memfd. The descriptor stays open, for it names the memory in /proc for people who look.
+// mapPage maps the client's memfd. The descriptor stays open, for it names the memory
+// in /proc for people who look.
 func mapPage(fd int) (*page, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {

@@ -79,7 +79,8 @@ func TestACellNamesItsSample(t *testing.T) {
 	}
 }
 
-// What stands in the cells afterwards is what was in flight: the decoder in Go stands in for C.
+// What stands in the cells afterwards is what was in flight: the decoder in Go stands
+// in for C.
 func TestThePageNamesWhatIsInFlight(t *testing.T) {
 	leak.Check(t)
 	p, view := newPage(t)
@@ -117,7 +118,8 @@ func TestThePageNamesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// The log is a ring: it stays within its limit, and what is written last stands right before the offset, which the client shares.
+// The log is a ring: it stays within its limit, and what is written last stands right
+// before the offset, which the client shares.
 func TestLastWordsEndAtTheOffset(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "words")
 	if err != nil {

@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace"
 	"headrace/internal/preview"
 	"headrace/media"
-	"headrace/recipe"
 	"headrace/wire"
 )
 
-// preview draws the first samples of a recipe for a client that wants to see them. It has a loader of its own, and there is no other in the session.
+// preview draws the first samples of a recipe for a client that wants to see them. It
+// has a loader of its own, and there is no other in the session.
 func (s *session) preview(ctx context.Context, f wire.Frame) error {
 	var asked wire.Preview
 	if err := parse(f, &asked); err != nil {
@@ -63,27 +62,6 @@ func (s *session) sendPreview(p *preview.Preview) error {
 	if payload, err = media.Encode(payload, p.Picture, media.EncodeOptions{Format: media.PNG}); err != nil {
 		return err
 	}
-	s.logbook.flush()
+	s.logs.flush()
 	return s.conn.Send(wire.KindPreviewed, 0, payload)
-}
-
-// read is what OPEN and PREVIEW have in common.
-func (s *session) read(open wire.Open) (r recipe.Recipe, c headrace.Config, o headrace.Options, err error) {
-	if r, err = recipe.Parse(open.Recipe); err != nil {
-		return r, c, o, coded(wire.CodeRecipe, err)
-	}
-	if c, err = headrace.ParseConfig(open.Config); err != nil {
-		return r, c, o, coded(wire.CodeRecipe, err)
-	}
-	python, err := interpreter(open.Python, s.program)
-	if err != nil {
-		return r, c, o, fmt.Errorf("%w: python: %w", wire.ErrProtocol, err)
-	}
-	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer, Python: python, Log: s.logbook.add}
-	if s.engine.page != nil {
-		o.InFlight = func() headrace.InFlight {
-			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})
-		}
-	}
-	return r, c, o, nil
 }

@@ -30,7 +30,8 @@ func (h *host) previewed(recipe string, asked wire.Preview) wire.Frame {
 	return f
 }
 
-// A preview is the samples with which an epoch begins, also of one that fails, and a sheet of them.
+// A preview is the samples with which an epoch begins, also of one that fails, and a
+// sheet of them.
 func TestPreview(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 22)

@@ -11,15 +11,17 @@ import (
 	"headrace/wire"
 )
 
-// pump sends the batches of one stream, at most so many ahead of the client as its buffer holds tokens.
+// pump sends the batches of one stream, at most so many ahead of the client as its
+// buffer holds tokens.
 type pump struct {
 	ahead  chan struct{} // a token for every batch sent and not taken
 	asked  chan struct{} // a token when the client has waited since the last one was removed
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	// handing is held while a batch is handed over, and while it is noted that the client waits: noted after the batch that ended the
-	// waiting, it would stay so, and a client that only has not read yet would be told that it holds too much.
+	// handing is held while a batch is handed over, and while it is noted that the
+	// client waits: noted after the batch that ended the waiting, it would stay so, and
+	// a client that only has not read yet would be told that it holds too much.
 	handing sync.Mutex
 }
 
@@ -93,8 +95,10 @@ func (p *pump) run(ctx context.Context, s *session, stream uint32) error {
 	}
 }
 
-// endEpoch tells the client that an epoch is over. After one without batches it waits to be asked for more: no batch that the client must take would keep
-// epochs from following each other as fast as they can be told, for ever where epochs are without end.
+// endEpoch tells the client that an epoch is over. After one without batches it waits
+// to be asked for more: no batch that the client must take would keep epochs from
+// following each other as fast as they can be told, for ever where epochs are without
+// end.
 func (p *pump) endEpoch(ctx context.Context, s *session, stream uint32, empty bool) error {
 	e := s.loader.Epoch()
 	err := s.conn.SendJSON(wire.KindEpoch, stream, epochFrame(e))

@@ -12,7 +12,8 @@ import (
 	"headrace/wire"
 )
 
-// seek returns the state some batches behind another. It may run until there, which a loader of its own does: the client hears nothing of it.
+// seek returns the state some batches behind another. It may run until there, which a
+// loader of its own does: the client hears nothing of it.
 func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, python *extern.Interpreter, from *headrace.State, batches int64) (*headrace.State, error) {
 	if batches < 0 {
 		return nil, coded(wire.CodeRecipe, fmt.Errorf("headrace: batch %d to replay: they count from 0", batches))

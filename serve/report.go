@@ -11,9 +11,10 @@ import (
 	"headrace/wire"
 )
 
-// report sends err to the client, with the stage and the sample to blame where there are any, behind what workers have said before.
+// report sends err to the client, with the stage and the sample to blame where there
+// are any, behind what workers have said before.
 func (s *session) report(err error) error {
-	s.logbook.flush()
+	s.logs.flush()
 	return s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))
 }
 
@@ -38,7 +39,8 @@ func describe(err error) wire.Error {
 	return e
 }
 
-// stepOf is the step whose function has failed; "": none has. A stage that is not a chain has its function first.
+// stepOf is the step whose function has failed; "": none has. A stage that is not a
+// chain has its function first.
 func stepOf(err error, stage string) string {
 	var call *extern.CallError
 	var died *extern.WorkerError

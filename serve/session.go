@@ -14,9 +14,6 @@ import (
 	"headrace"
 	"headrace/arena"
 	"headrace/extern"
-	"headrace/internal/version"
-	"headrace/media"
-	"headrace/recipe"
 	"headrace/stats"
 	"headrace/wire"
 )
@@ -36,14 +33,14 @@ type session struct {
 
 	asked   time.Time // when the client began to wait; its zero value: it does not
 	tracing tracing
-	logbook *logbook
+	logs    *logQueue
 	program *extern.Program // whose threads call functions; nil: it calls none
 }
 
 // session serves one connection until it ends, and leaves nothing behind.
 func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	s := &session{engine: e, conn: conn, number: number}
-	s.logbook = newLogbook(s.log, conn.Roomy)
+	s.logs = newLogQueue(s.log, conn.Roomy)
 
 	var writing sync.WaitGroup
 	defer writing.Wait()
@@ -53,7 +50,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	writing.Go(func() { s.logbook.run(ctx) })
+	writing.Go(func() { s.logs.run(ctx) })
 
 	err := s.serve(ctx)
 	if s.program != nil {
@@ -65,7 +62,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 		if _, err := s.tracing.end(); err != nil {
 			slog.Error("the trace cannot be written", "session", number, "error", err) // the client has gone without a word
 		}
-		s.logbook.flush() // what workers have said at their end
+		s.logs.flush() // what workers have said at their end
 	}
 
 	if err == nil || vanished(err) {
@@ -128,74 +125,8 @@ func (s *session) first() (wire.Frame, error) {
 	return s.conn.Receive()
 }
 
-func (s *session) open(ctx context.Context, f wire.Frame) error {
-	var open wire.Open
-	if err := parse(f, &open); err != nil {
-		return err
-	}
-
-	r, config, options, err := s.read(open)
-	if err != nil {
-		return err
-	}
-	from, err := parseState(open.State)
-	if err != nil {
-		return err
-	}
-
-	options.Announce, options.Held, options.Lost, options.Ledger = s.announce, s.held, s.lost, open.Replay != nil
-	s.stream.Store(1)
-	if s.loader, err = s.list(ctx, r, config, options); err != nil {
-		return err
-	}
-	s.pump = idlePump()
-
-	if from != nil {
-		if err := s.loader.Check(*from); err != nil {
-			return err
-		}
-	}
-
-	info := s.loader.Info()
-	if open.Replay != nil {
-		if from, err = s.seek(ctx, r, config, options.Python, from, *open.Replay); err != nil {
-			return err
-		}
-		info.State = *from
-	}
-
-	// OPENED goes out first: the client waits for it, and everything else needs its fields.
-	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
-		return err
-	}
-
-	s.engine.warn.Do(func() {
-		if v := s.engine.client; v != "" && v != version.Version {
-			s.note("version", fmt.Sprintf("the engine is version %s, the package that started it %s: install the two from one release"+
-				" (HEADRACE_ENGINE, where it is set, names the engine)", version.Version, v))
-		}
-		if d, err := media.DecoderFor(media.JPEG); err == nil && d.Name() == (media.GoJPEG{}).Name() {
-			s.note("decoder", "this engine was built without C and decodes JPEG with Go's decoder: several times slower, and with other pixels"+
-				" than libjpeg-turbo where chroma is subsampled; install libjpeg's headers and build again")
-		}
-	})
-
-	return s.start(ctx, 1, from, open.SerialUntil)
-}
-
-// list makes the loader, which may take minutes where there are many files: not for a client that has gone.
-func (s *session) list(ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options) (*headrace.Loader, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
-	loader, err := headrace.Open(ctx, r, c, o)
-	if err != nil && ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return loader, err
-}
-
-// start begins a stream. The one before ends first, so that what it still says is said in its name.
+// start begins a stream. The one before ends first, so that what it still says is said
+// in its name.
 func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *wire.Until) error {
 	s.pump.stop()
 	s.pump = idlePump()
@@ -248,14 +179,15 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 		}
 		s.pump.stop()
 		s.finish()
-		s.logbook.flush()
+		s.logs.flush()
 		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.counted(last.Loop)))
 	default:
 		return false, refuse(f, "from a client")
 	}
 }
 
-// gather answers what a run of another world size comes to here. That it does not fit is an answer, too: nothing has begun with it.
+// gather answers what a run of another world size comes to here. That it does not fit
+// is an answer, too: nothing has begun with it.
 func (s *session) gather(f wire.Frame) error {
 	var asked wire.Gather
 	if err := parse(f, &asked); err != nil {
@@ -280,17 +212,20 @@ type answer struct {
 	stats.Document
 }
 
-// counted is what the loader has counted. Of the loop the client's own clock tells: this process knows only when it had nothing to send.
+// counted is what the loader has counted. Of the loop the client's own clock tells:
+// this process knows only when it had nothing to send.
 func (s *session) counted(loop *wire.Loop) stats.Snapshot {
 	now := s.loader.Stats()
 	now.Consumer = "Your training loop"
 	if loop != nil {
-		now.Yielded, now.Start, now.Loop, now.Waited, now.Main = loop.Batches, loop.Start, loop.Loop, loop.Waited, loop.Main
+		now.Yielded, now.Start, now.Loop = loop.Batches, loop.Start, loop.Loop
+		now.Waited, now.Handed, now.Main = loop.Waited, loop.Handed, loop.Main
 	}
 	return now
 }
 
-// statistics answers what was counted, in all or since an earlier answer. That the two have nothing to do with each other is an answer, too.
+// statistics answers what was counted, in all or since an earlier answer. That the two
+// have nothing to do with each other is an answer, too.
 func (s *session) statistics(f wire.Frame) error {
 	var asked wire.Stats
 	if len(f.Payload) > 0 {
@@ -347,7 +282,8 @@ func (s *session) handleNext(f wire.Frame) error {
 	return nil
 }
 
-// announce tells the client about a segment, before the first batch in it. When the client is gone its connection says so to the reader.
+// announce tells the client about a segment, before the first batch in it. When the
+// client is gone its connection says so to the reader.
 func (s *session) announce(g arena.Segment) error {
 	s2 := wire.Segment{ID: g.ID, Slots: uint32(g.Slots), SlotBytes: uint64(g.SlotBytes), Bytes: uint64(g.Bytes)}
 	return s.conn.Send(wire.KindSegment, s.stream.Load(), wire.AppendSegment(nil, s2), g.FD)

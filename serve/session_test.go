@@ -63,7 +63,8 @@ func TestAnEpochArrivesWhole(t *testing.T) {
 	}
 }
 
-// An engine that ran ahead of its client without bound would fill memory, or wait for the socket.
+// An engine that ran ahead of its client without bound would fill memory, or wait for
+// the socket.
 func TestNoMoreThanPrefetchBatchesAreSentAhead(t *testing.T) {
 	leak.Check(t)
 	c := open(t, recipeFor(phototest.Folder(t, 40)), `{"epochs":1,"prefetch":3}`)
@@ -276,7 +277,8 @@ func TestAClientThatVanishesLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestHostileSessions feeds what no client of ours sends. Each gets an error and costs nobody else anything.
+// TestHostileSessions feeds what no client of ours sends. Each gets an error and costs
+// nobody else anything.
 func TestHostileSessions(t *testing.T) {
 	leak.Check(t)
 	good := recipeFor(phototest.Folder(t, 4))
@@ -338,7 +340,8 @@ func TestReleasingWhatWasNeverSentEndsTheSession(t *testing.T) {
 	}
 }
 
-// These tests are a program without C, whose slow decoder nobody should have to discover by measuring.
+// These tests are a program without C, whose slow decoder nobody should have to
+// discover by measuring.
 func TestADecoderInGoIsTold(t *testing.T) {
 	leak.Check(t)
 	c := open(t, recipeFor(phototest.Folder(t, 8)), `{"epochs":1}`)
@@ -348,7 +351,8 @@ func TestADecoderInGoIsTold(t *testing.T) {
 	}
 }
 
-// What the client's own clock says of its loop is in the answer, and the verdict is about that: not about when the engine had nothing to send.
+// What the client's own clock says of its loop is in the answer, and the verdict is
+// about that: not about when the engine had nothing to send.
 func TestTheClientTellsOfItsLoop(t *testing.T) {
 	c := open(t, recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)
 	for range 2 {

@@ -16,7 +16,8 @@ import (
 	"headrace/wire"
 )
 
-// leastToken is the shortest token that is taken, in characters: that of 128 bits in hexadecimal digits.
+// leastToken is the shortest token that is taken, in characters: that of 128 bits in
+// hexadecimal digits.
 const leastToken = 32
 
 // serveShare lets other processes in for as long as the connection lasts.
@@ -99,7 +100,8 @@ func (e *engine) letIn(ctx context.Context, listener *net.UnixListener, token st
 
 var errOtherUser = errors.New("serve: another user")
 
-// ofSameUser returns a descriptor of a connection whose other end was opened by a process of this one's user.
+// ofSameUser returns a descriptor of a connection whose other end was opened by a
+// process of this one's user.
 func ofSameUser(socket *net.UnixConn) (fd int, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {

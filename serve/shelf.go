@@ -9,7 +9,8 @@ import (
 	"headrace/wire"
 )
 
-// shelf is the shared memory of a session whose results have any size: a pool of slots for each power of two. Pages that nothing was written to cost nothing.
+// shelf is the shared memory of a session whose results have any size: a pool of slots
+// for each power of two. Pages that nothing was written to cost nothing.
 type shelf struct {
 	announce func(arena.Segment) error
 	pools    [largestClass + 1]*arena.Arena // by class; nil: not needed yet
@@ -25,8 +26,9 @@ const (
 	leastSlots    = 2 // one that the client holds, and one for what it copies
 )
 
-// reserve returns a slot of n bytes or more. It never waits: a client that holds all slots of a pool has been told with each to copy instead, and one that does
-// not gets slots of their own.
+// reserve returns a slot of n bytes or more. It never waits: a client that holds all
+// slots of a pool has been told with each to copy instead, and one that does not gets
+// slots of their own.
 func (h *shelf) reserve(ctx context.Context, n int64) (*arena.Slot, error) {
 	class := max(smallestClass, bits.Len64(uint64(max(n, 1)-1)))
 	if class > largestClass {

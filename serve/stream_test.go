@@ -38,8 +38,9 @@ func (c *client) ended() {
 	}
 }
 
-// Epochs without a batch have nothing that the client must take. Still they must not follow each other faster than it asks, or an engine with endless
-// ones would write for ever.
+// Epochs without a batch have nothing that the client must take. Still they must not
+// follow each other faster than it asks, or an engine with endless ones would write for
+// ever.
 func TestEpochsWithoutBatchesAreToldWhenAskedFor(t *testing.T) {
 	leak.Check(t)
 	few := phototest.Folder(t, 3)
@@ -140,7 +141,8 @@ func TestStreamsHaveRisingNumbers(t *testing.T) {
 	}
 }
 
-// A client that waited, and begins elsewhere, does not wait any more: the new stream must not think that it holds too much.
+// A client that waited, and begins elsewhere, does not wait any more: the new stream
+// must not think that it holds too much.
 func TestWaitingEndsWithTheStream(t *testing.T) {
 	leak.Check(t)
 	c := open(t, recipeFor(phototest.Folder(t, 60)), `{"hold_limit":13000,"prefetch":1}`) // four batches of 3,200 bytes, and the pool has four
@@ -173,7 +175,8 @@ func TestWaitingEndsWithTheStream(t *testing.T) {
 	}
 }
 
-// However a batch's leaving and the client's word that it waits cross each other: once a batch is on its way, the client does not wait.
+// However a batch's leaving and the client's word that it waits cross each other: once
+// a batch is on its way, the client does not wait.
 func TestABatchOnItsWayEndsTheWaiting(t *testing.T) {
 	for range 2000 {
 		p := &pump{ahead: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
@@ -204,7 +207,8 @@ func TestABatchOnItsWayEndsTheWaiting(t *testing.T) {
 	}
 }
 
-// The record for another world size is an answer like any other, and so is that there is none: the run goes on meanwhile.
+// The record for another world size is an answer like any other, and so is that there
+// is none: the run goes on meanwhile.
 func TestGatherAnswersWithARecordOrTheReason(t *testing.T) {
 	root := phototest.Folder(t, 22)
 	states := make([]json.RawMessage, 2)
@@ -254,7 +258,8 @@ func TestGatherAnswersWithARecordOrTheReason(t *testing.T) {
 	}
 }
 
-// A session that replays begins behind the batches that it was asked to pass, and tells of every row before its batch.
+// A session that replays begins behind the batches that it was asked to pass, and tells
+// of every row before its batch.
 func TestReplayTellsOfRows(t *testing.T) {
 	root := phototest.Folder(t, 22)
 	whole := open(t, recipeFor(root), `{"epochs":2}`)

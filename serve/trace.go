@@ -50,7 +50,8 @@ func (s *session) trace(f wire.Frame) error {
 	return s.conn.SendJSON(wire.KindTraced, f.Stream, answer)
 }
 
-// traceWait shows the wait that NEXT tells of, where the client has said before that it waits. Those of which it does not say so take microseconds.
+// traceWait shows the wait that NEXT tells of, where the client has said before that it
+// waits. Those of which it does not say so take microseconds.
 func (s *session) traceWait() {
 	if took := time.Duration(s.next.Waited) * time.Microsecond; took > 0 && !s.asked.IsZero() {
 		s.loader.TraceWait(s.asked, min(took, time.Since(s.asked)))
@@ -95,7 +96,8 @@ func (t *tracing) begin(l *headrace.Loader, path wire.Path) error {
 	return nil
 }
 
-// finish completes the files of the loader, and tells the client of those that cannot be, while it still listens.
+// finish completes the files of the loader, and tells the client of those that cannot
+// be, while it still listens.
 func (s *session) finish() {
 	s.loader.Stop()
 	_, err := s.tracing.end()

@@ -15,7 +15,8 @@ import (
 	"headrace/wire"
 )
 
-// traceTo asks for a trace, or for its end, and returns the answer. Batches that were sent before are in ahead.
+// traceTo asks for a trace, or for its end, and returns the answer. Batches that were
+// sent before are in ahead.
 func (c *client) traceTo(path string, ahead *int) (answer wire.Traced) {
 	c.t.Helper()
 	var asked wire.Trace
@@ -36,8 +37,8 @@ func (c *client) traceTo(path string, ahead *int) (answer wire.Traced) {
 	return answer
 }
 
-// A client may have its loader traced at any time, in any file that the engine may write, whatever its name. That it cannot be
-// written is an answer.
+// A client may have its loader traced at any time, in any file that the engine may
+// write, whatever its name. That it cannot be written is an answer.
 func TestTraceIsWrittenAndAnswered(t *testing.T) {
 	root := phototest.Folder(t, 22)
 	folder := t.TempDir()
@@ -85,7 +86,8 @@ func TestTraceIsWrittenAndAnswered(t *testing.T) {
 	}
 }
 
-// A client that ends its session without ending its trace is told what became of it, before it hangs up.
+// A client that ends its session without ending its trace is told what became of it,
+// before it hangs up.
 func TestATraceOfAFullDiskIsSaidBeforeTheEnd(t *testing.T) {
 	c := start(t).open(recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)
 	if got := c.traceTo("/dev/full", new(int)); got != (wire.Traced{}) {

@@ -10,7 +10,8 @@ import (
 	"headrace/wire"
 )
 
-// Another number of workers is an answer, and so is that there can be none; batches go on.
+// Another number of workers is an answer, and so is that there can be none; batches go
+// on.
 func TestWorkersAnswersWithTheStages(t *testing.T) {
 	c := open(t, recipeFor(phototest.Folder(t, 22)), `{"epochs":1,"workers":2}`)
 	ahead := []*wire.Batch{c.batch()}

@@ -1,4 +1,5 @@
-// Package stats turns the engine's numbers into a report: a sentence that names what limits, a table for people, and JSON.
+// Package stats turns the engine's numbers into a report: a sentence that names what
+// limits, a table for people, and JSON.
 //
 //	fmt.Println(stats.Text(stats.Snapshot{Stats: run.Stats()}))
 //
@@ -15,8 +16,9 @@
 //	+random_flip+batch ×2
 //	│ 0.04 of 2 ready for the consumer; empty for 96 %, full for <1 % of the time
 //
-// A stage's times are shares of its workers' lives: starved waits for the stage before, blocked for the stage behind, gated for a processor. A
-// percentile with ~ is of some operations only, for they are fast.
+// A stage's times are shares of its workers' lives: starved waits for the stage before,
+// blocked for the stage behind, gated for a processor. A percentile with ~ is of some
+// operations only, for they are fast.
 //
 // Text has no colours and no lines of more than 100 characters.
 //
@@ -26,5 +28,6 @@
 //
 // # Testing
 //
-// The texts in testdata are compared whole; go test -rewrite writes them anew, to be read in the diff.
+// The texts in testdata are compared whole; go test -rewrite writes them anew, to be
+// read in the diff.
 package stats

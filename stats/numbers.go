@@ -58,7 +58,8 @@ func whole(n int64) string {
 	return count(float64(n))
 }
 
-// digits writes three digits, more where there are more before the point, and no zeros behind whole numbers.
+// digits writes three digits, more where there are more before the point, and no zeros
+// behind whole numbers.
 func digits(x float64) string {
 	places := 2
 	switch {

@@ -8,7 +8,8 @@ import (
 	"headrace/pipe"
 )
 
-// ProfileText returns what a profile has found, for people: what limits, and a line for each number of workers that a stage was tried with.
+// ProfileText returns what a profile has found, for people: what limits, and a line for
+// each number of workers that a stage was tried with.
 func ProfileText(r pipe.Report) string {
 	rows := [][]string{{"stage", "workers", "samples/s", "speed-up", "mean", "p50", "p99"}}
 	for _, s := range r.Stages {

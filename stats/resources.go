@@ -10,7 +10,8 @@ import (
 	"headrace/internal/words"
 )
 
-// Resources are what the processes of a loader have used since it was opened, and what they hold now.
+// Resources are what the processes of a loader have used since it was opened, and what
+// they hold now.
 type Resources struct {
 	Elapsed   time.Duration `json:"elapsed_ns"` // since then
 	Cores     int           `json:"cores"`      // that these processes may use
@@ -18,7 +19,8 @@ type Resources struct {
 	Network   *Network      `json:"network,omitempty"` // nil: the system does not say
 }
 
-// Process is one of them. A child that has ended is in the numbers of the process that has waited for it: Ended is its time, and bytes are among that process's own.
+// Process is one of them. A child that has ended is in the numbers of the process that
+// has waited for it: Ended is its time, and bytes are among that process's own.
 type Process struct {
 	Name string `json:"name"` // trainer, engine, or the stage whose worker it is
 	PID  int    `json:"pid"`
@@ -39,8 +41,9 @@ type Process struct {
 	WrittenDisk *int64 `json:"written_disk,omitempty"` // bytes that have to go to a disk or a server
 }
 
-// Network is what has passed the interfaces of the container, or of the machine where there is none, without what the machine sends to itself. All that runs
-// there is in it, for the system counts by interface.
+// Network is what has passed the interfaces of the container, or of the machine where
+// there is none, without what the machine sends to itself. All that runs there is in
+// it, for the system counts by interface.
 type Network struct {
 	Received int64 `json:"received"` // bytes
 	Sent     int64 `json:"sent"`
@@ -49,8 +52,9 @@ type Network struct {
 // CPU is the processors' time of the process and of its children that have ended.
 func (p Process) CPU() time.Duration { return p.User + p.System + p.Ended }
 
-// Minus returns what was used between two readings of one loader, of which earlier is the first. What is held now stays. Of a process that was not
-// there earlier, all is new.
+// Minus returns what was used between two readings of one loader, of which earlier is
+// the first. What is held now stays. Of a process that was not there earlier, all is
+// new.
 func (r Resources) Minus(earlier Resources) Resources {
 	d := Resources{Elapsed: r.Elapsed - earlier.Elapsed, Cores: r.Cores}
 	for _, p := range r.Processes {
@@ -97,7 +101,8 @@ func (p Process) plus(q Process) Process {
 	return p
 }
 
-// resources draws a line for the processes of each name, in the order in which they are listed.
+// resources draws a line for the processes of each name, in the order in which they are
+// listed.
 func resources(r Resources) string {
 	if len(r.Processes) == 0 {
 		return ""

@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Numbers of an interval are what was counted in it, through JSON as a client has them; what is held is of now.
+// Numbers of an interval are what was counted in it, through JSON as a client has them;
+// what is held is of now.
 func TestSince(t *testing.T) {
 	earlier, later := training(), training()
 	earlier.Resources, later.Resources = used(), used()

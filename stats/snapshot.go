@@ -8,7 +8,8 @@ import (
 	"headrace/pipe"
 )
 
-// Snapshot is all that is counted of a loader: the engine's numbers, and those of the memory around it.
+// Snapshot is all that is counted of a loader: the engine's numbers, and those of the
+// memory around it.
 type Snapshot struct {
 	pipe.Stats
 	Memory    Memory     `json:"memory"`
@@ -16,6 +17,7 @@ type Snapshot struct {
 	Resources Resources  `json:"resources"`
 	Functions []Function `json:"functions,omitempty"` // of Python
 
+	Handed   time.Duration `json:"handed_ns"`         // of Waited, what taking over batches took that were ready
 	Main     time.Duration `json:"main_ns,omitempty"` // of Waited, what functions of whole batches took that the consumer itself calls
 	Consumer string        `json:"-"`                 // what it is called in sentences; "": "The consumer"
 }
@@ -29,17 +31,20 @@ type Function struct {
 	Packs    int64         `json:"packs"`   // that they have travelled in
 	BytesIn  int64         `json:"bytes_in"`
 	BytesOut int64         `json:"bytes_out"`
-	Restarts int64         `json:"restarts"` // processes that have taken the place of others
-	PIDs     []int         `json:"pids"`     // of those that run now
+	Restarts int64         `json:"restarts"`          // processes that have taken the place of others
+	PIDs     []int         `json:"pids"`              // of those that run now
+	Spawned  string        `json:"spawned,omitempty"` // why they were started one by one, instead of forked from one that has imported their modules
 }
 
-// Since returns the numbers of the time since an earlier snapshot. What is held now, such as memory, stays as it is. The error says why the other
-// cannot be an earlier one of the same loader.
+// Since returns the numbers of the time since an earlier snapshot. What is held now,
+// such as memory, stays as it is. The error says why the other cannot be an earlier one
+// of the same loader.
 func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	if err := follows(s.Stats, earlier.Stats); err != nil {
 		return Snapshot{}, err
 	}
 	s.Stats, s.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
+	s.Handed -= earlier.Handed
 	s.Main -= earlier.Main
 	s.Functions = slices.Clone(s.Functions)
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
@@ -108,7 +113,8 @@ type Document struct {
 	Text    string `json:"text"`
 }
 
-// Report returns the numbers with their text. Lists are empty where there is nothing to list, and never null in JSON.
+// Report returns the numbers with their text. Lists are empty where there is nothing to
+// list, and never null in JSON.
 func Report(s Snapshot) Document {
 	d := Document{s, Verdict(s), Limits(s), Text(s)}
 	d.Stages, d.Queues = orEmpty(d.Stages), orEmpty(d.Queues)

@@ -99,6 +99,9 @@ func cases() map[string]stats.Snapshot {
 	main := training()
 	main.Main = 9 * time.Second
 
+	handed := training() // the engine is always ahead, and batches are tiny
+	handed.Waited, handed.Handed = 7*time.Second, 6900*time.Millisecond
+
 	bad := training()
 	bad.Stages[1].Lost, bad.Stages[1].Retried = 3, 21
 	bad.Stages[2].Replaced, bad.Stages[2].Retried = 1234567, 1
@@ -110,11 +113,12 @@ func cases() map[string]stats.Snapshot {
 	whole.Stages = append(whole.Stages[:2:2], pipe.StageStats{Name: "group batch", Kind: "aggregate", Workers: 1, In: 4000, Out: 125},
 		pipe.StageStats{Name: "batch", Kind: "fill", Workers: 2, In: 125, Out: 125})
 	return map[string]stats.Snapshot{
-		"whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "main": main, "nothing": {}, "bad": bad, "alone": alone,
+		"whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "main": main, "handed": handed, "nothing": {}, "bad": bad, "alone": alone,
 	}
 }
 
-// A source and a step whose functions share two workers: the source waits for them all the time, and works little.
+// A source and a step whose functions share two workers: the source waits for them all
+// the time, and works little.
 func TestWorkersThatStagesShare(t *testing.T) {
 	s := stats.Snapshot{Stats: pipe.Stats{Elapsed: 10 * time.Second, Yielded: 100, Loop: 10 * time.Second, Waited: 10 * time.Second, Stages: []pipe.StageStats{
 		{Name: "read", Workers: 2, InFlightPerWorker: 64, Busy: time.Second, Queued: 1279 * time.Second},

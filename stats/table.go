@@ -14,7 +14,8 @@ import (
 // width is the longest line in characters.
 const width = 100
 
-// stageTable draws the stages from the source on, with the queue behind each between them, and under a stage that calls several functions their shares.
+// stageTable draws the stages from the source on, with the queue behind each between
+// them, and under a stage that calls several functions their shares.
 func stageTable(s pipe.Stats, functions []Function) string {
 	gates := slices.ContainsFunc(s.Stages, func(t pipe.StageStats) bool { return t.Gated > 0 })
 	rows := [][]string{header(gates)}
@@ -67,7 +68,8 @@ func cells(t pipe.StageStats, elapsed time.Duration, gates bool) []string {
 	return row
 }
 
-// writeFunctions says what share of the time of a stage's calls each of its functions has.
+// writeFunctions says what share of the time of a stage's calls each of its functions
+// has.
 func writeFunctions(b *strings.Builder, all []Function, stage string) {
 	all = slices.DeleteFunc(slices.Clone(all), func(f Function) bool { return f.Within != stage })
 	total := time.Duration(0)

@@ -62,7 +62,8 @@ const delivers = "deliver samples"
 
 func makesBatches(t pipe.StageStats) bool { return t.Kind == "batch" || t.Kind == "fill" }
 
-// samples is how many came to the first stage that makes batches of them: of those that a function of Python makes, to the stage that gathers them.
+// samples is how many came to the first stage that makes batches of them: of those that
+// a function of Python makes, to the stage that gathers them.
 func samples(stages []pipe.StageStats) int64 {
 	last := stages[slices.IndexFunc(stages, makesBatches)]
 	if i := slices.IndexFunc(stages, func(t pipe.StageStats) bool { return t.Name == "group "+last.Name }); i >= 0 {
@@ -95,7 +96,8 @@ func failures(stages []pipe.StageStats) string {
 	return strings.Join(all, " ")
 }
 
-// restarts says how many processes have taken the place of others that died or were ended, or is empty.
+// restarts says how many processes have taken the place of others that died or were
+// ended, or is empty.
 func restarts(all []Function) string {
 	var parts []string
 	for _, f := range all {

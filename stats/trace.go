@@ -12,11 +12,13 @@ import (
 
 // TraceOptions say what a Trace tells besides. The zero value is of use.
 type TraceOptions struct {
-	// Name tells people which item it is: the name of a file, and its number in the source. Of what has neither they are "" and -1. Workers
-	// call it for every operation. Nil: items have no names.
+	// Name tells people which item it is: the name of a file, and its number in the
+	// source. Of what has neither they are "" and -1. Workers call it for every
+	// operation. Nil: items have no names.
 	Name func(item any) (key string, index int64)
 
-	// Gauges are numbers that change, such as the lengths of queues. They are asked for every 10 ms. Nil: there are none.
+	// Gauges are numbers that change, such as the lengths of queues. They are asked for
+	// every 10 ms. Nil: there are none.
 	Gauges func() []Gauge
 
 	Memory int // bytes for what is not written yet; 0: 8 MiB
@@ -36,18 +38,25 @@ type TraceSummary struct {
 	Dropped int64 `json:"dropped"` // events that are missing, because writing was slower than what happened, or has failed
 }
 
-// A Trace writes the spans of runs in the Trace Event Format, which ui.perfetto.dev and other viewers open: the process is this one, each
-// worker is a thread with the name of its stage, and the consumer is one more. Operations have in their arguments the name, the number and the position
-// of their sample. Arrows lead from the first operation on a sample to the next, and from a batch that is made whole to its hand-over. Gauges
-// are counters. Times are microseconds since the trace began; the event "trace" says when that was.
+// A Trace writes the spans of runs in the Trace Event Format, which ui.perfetto.dev and
+// other viewers open: the process is this one, each worker is a thread with the name of
+// its stage, and the consumer is one more. Operations have in their arguments the name,
+// the number and the position of their sample. Arrows lead from the first operation on
+// a sample to the next, and from a batch that is made whole to its hand-over. Gauges
+// are counters. Times are microseconds since the trace began; the event "trace" says
+// when that was.
 //
-// Any number of goroutines may call Span at once. They do not wait for the writer: when the memory for what is not written is full, events
-// are dropped and counted, and the event "end of trace" says how many. A worker is shown from its first item on, and the first of each stage always.
+// Any number of goroutines may call Span at once. They do not wait for the writer: when
+// the memory for what is not written is full, events are dropped and counted, and the
+// event "end of trace" says how many. A worker is shown from its first item on, and the
+// first of each stage always.
 //
-// The file is a JSON array with an event on each line. The format allows the bracket at its end to be missing. The file of a process that was
-// killed has all up to a tenth of a second before, and its last line may be cut: SIGKILL ends a write in its middle.
+// The file is a JSON array with an event on each line. The format allows the bracket at
+// its end to be missing. The file of a process that was killed has all up to a tenth of
+// a second before, and its last line may be cut: SIGKILL ends a write in its middle.
 //
-// The format is Google's "Trace Event Format" of 2016, with its array of events, and "bind_id" for arrows.
+// The format is Google's "Trace Event Format" of 2016, with its array of events, and
+// "bind_id" for arrows.
 type Trace struct {
 	o     TraceOptions
 	began time.Time
@@ -89,7 +98,8 @@ type track struct {
 	desk  *desk
 }
 
-// A desk is where the spans of some threads are written down: so many that these seldom meet, and so few that each has a chunk, however many threads there are.
+// A desk is where the spans of some threads are written down: so many that these seldom
+// meet, and so few that each has a chunk, however many threads there are.
 type desk struct {
 	mu     sync.Mutex
 	now    chunk // guarded by mu
@@ -109,7 +119,8 @@ type stagePlace struct {
 	first  bool // nor for those that it takes, but it does
 }
 
-// LoopTrack is the stage of spans that tell of the waits of a consumer in another process: they have a line below what is handed to it.
+// LoopTrack is the stage of spans that tell of the waits of a consumer in another
+// process: they have a line below what is handed to it.
 const LoopTrack = "training loop"
 
 const (
@@ -123,7 +134,8 @@ const (
 	consumerPlace = 1_000 // behind all stages
 )
 
-// NewTrace begins a trace. One goroutine writes, until Close returns; it does not close the writer.
+// NewTrace begins a trace. One goroutine writes, until Close returns; it does not close
+// the writer.
 func NewTrace(w io.Writer, o TraceOptions) *Trace {
 	if o.Memory <= 0 {
 		o.Memory = traceMemory
@@ -146,7 +158,8 @@ func (t *Trace) Hooks() pipe.Hooks {
 	return pipe.Hooks{Span: t.Span, Stage: func(i pipe.StageInfo) func(pipe.StageStats) { t.Stage(i); return nil }}
 }
 
-// Stage tells of a stage, before its spans: stages are shown in this order. It is a hook of a run, or told of stages that run already.
+// Stage tells of a stage, before its spans: stages are shown in this order. It is a
+// hook of a run, or told of stages that run already.
 func (t *Trace) Stage(i pipe.StageInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +174,8 @@ func (t *Trace) Stage(i pipe.StageInfo) {
 	t.stages[i.Name] = stagePlace{number: len(t.stages) + 1, raw: !works && (raw || i.Kind == "source"), first: works && raw}
 }
 
-// Span tells of a part of a worker's life, as a hook of a run. Of what began before the trace there is only the rest.
+// Span tells of a part of a worker's life, as a hook of a run. Of what began before the
+// trace there is only the rest.
 func (t *Trace) Span(s pipe.Span) {
 	k := t.track(thread{s.Stage, s.Worker}, s.Worker == 0 || !isIdle(&s))
 	if k == nil || s.Begin.Add(s.Took).Before(t.began) {
@@ -214,8 +228,9 @@ func (t *Trace) room(d *desk) bool {
 	return true
 }
 
-// track is a worker's. It begins, and gets a name, with the first item of the worker, or with whatever the first of a stage does; nil: it has not begun.
-// Stages have as many workers as samples may be in hand at once, of which most may never be given one.
+// track is a worker's. It begins, and gets a name, with the first item of the worker,
+// or with whatever the first of a stage does; nil: it has not begun. Stages have as
+// many workers as samples may be in hand at once, of which most may never be given one.
 func (t *Trace) track(of thread, begins bool) *track {
 	t.mu.RLock()
 	k := t.tracks[of]
@@ -267,8 +282,8 @@ func (t *Trace) source(name string) uint64 {
 	return n
 }
 
-// Close ends the trace: what is told from now on is not written. It waits until all is, and returns the first error of the writer. It may be
-// called again.
+// Close ends the trace: what is told from now on is not written. It waits until all is,
+// and returns the first error of the writer. It may be called again.
 func (t *Trace) Close() (TraceSummary, error) {
 	t.closing.Do(func() { close(t.stop) })
 	<-t.done

@@ -10,7 +10,8 @@ import (
 	"headrace/pipe"
 )
 
-// Events are written by hand, because there are many. Each begins with a comma but the first.
+// Events are written by hand, because there are many. Each begins with a comma but the
+// first.
 
 // longText is how much of a name or an error is told, in bytes.
 const longText = 500
@@ -72,7 +73,8 @@ func (t *Trace) appendGauge(b []byte, at time.Duration, g Gauge) []byte {
 	return append(t.appendPlace(append(b, '}'), 0), '}')
 }
 
-// spanNames are what a kind is called, and what it counts as. An operation is called as its stage.
+// spanNames are what a kind is called, and what it counts as. An operation is called as
+// its stage.
 var spanNames = [...]struct{ name, category string }{
 	pipe.Operation: {"", "operation"},
 	pipe.Work:      {"work", "work"},
@@ -170,7 +172,8 @@ func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 	return append(b, '}')
 }
 
-// appendArrow binds an operation to those before and behind that are about the same sample, and a hand-over to where its batch was sealed.
+// appendArrow binds an operation to those before and behind that are about the same
+// sample, and a hand-over to where its batch was sealed.
 func (t *Trace) appendArrow(b []byte, k *track, s *pipe.Span) []byte {
 	id := t.source(s.Source)<<56 | uint64(s.Epoch&0xffff)<<40 | uint64(s.Pos)&(1<<40-1)
 	const batch = 1 << 63
@@ -206,7 +209,8 @@ func appendMicros(b []byte, d time.Duration) []byte {
 	return b
 }
 
-// appendText writes a text as JSON does; of a long one its end, for that is what names differ in. Bytes that are not UTF-8 are replaced.
+// appendText writes a text as JSON does; of a long one its end, for that is what names
+// differ in. Bytes that are not UTF-8 are replaced.
 func appendText(b []byte, text string) []byte {
 	const dots = "…"
 	if len(text) > longText {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A ProgramEvent is something that the program which consumes batches has told of itself: a span of its own, or, with a Value, a number at
-// a moment.
+// A ProgramEvent is something that the program which consumes batches has told of
+// itself: a span of its own, or, with a Value, a number at a moment.
 type ProgramEvent struct {
 	Name   string
 	Thread string // of the program, which has a line of its own
@@ -18,7 +18,8 @@ type ProgramEvent struct {
 // programTrack begins the stage of the program's threads.
 const programTrack = "program\x00"
 
-// Program writes events of the program, of which there may be many at once: it waits where they come faster than they are written.
+// Program writes events of the program, of which there may be many at once: it waits
+// where they come faster than they are written.
 func (t *Trace) Program(events []ProgramEvent) {
 	for i := range events {
 		e := &events[i]
@@ -58,7 +59,8 @@ func (t *Trace) appendProgram(b []byte, k *track, e *ProgramEvent) []byte {
 	return append(t.appendPlace(b, k.tid), '}')
 }
 
-// programThread is the name of a thread of the program; not ok where a track is something else.
+// programThread is the name of a thread of the program; not ok where a track is
+// something else.
 func programThread(stage string) (name string, ok bool) {
 	return strings.CutPrefix(stage, programTrack)
 }

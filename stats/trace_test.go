@@ -61,7 +61,8 @@ func threads(all []event) map[int]string {
 	return names
 }
 
-// A trace of a run has every operation with its sample, every wait and every hand-over, at its time, on the thread of its worker.
+// A trace of a run has every operation with its sample, every wait and every hand-over,
+// at its time, on the thread of its worker.
 func TestTraceOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
@@ -220,7 +221,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// Who tells of spans does not wait for a writer that hangs: what does not fit into the memory is dropped and counted, and the file says so.
+// Who tells of spans does not wait for a writer that hangs: what does not fit into the
+// memory is dropped and counted, and the file says so.
 func TestTraceDropsWhatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuck{wait: make(chan struct{})}
@@ -253,7 +255,8 @@ func TestTraceDropsWhatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// However many workers there are, their spans fit into the memory: what is kept for them does not depend on how many they are.
+// However many workers there are, their spans fit into the memory: what is kept for
+// them does not depend on how many they are.
 func TestTraceOfManyWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var file bytes.Buffer
@@ -295,7 +298,8 @@ func TestTraceOnAFullDisk(t *testing.T) {
 	trace.Span(pipe.Span{Stage: "another", Begin: time.Now()})
 }
 
-// Wherever a process ends, what it has written is whole but for the bracket; and it writes at least every tenth of a second.
+// Wherever a process ends, what it has written is whole but for the bracket; and it
+// writes at least every tenth of a second.
 func TestTraceOfAProcessThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "trace.json")
@@ -327,7 +331,8 @@ func TestTraceOfAProcessThatEnds(t *testing.T) {
 	})
 }
 
-// A trace that is begun in the middle has the rest of what had begun before, and nothing else of that.
+// A trace that is begun in the middle has the rest of what had begun before, and
+// nothing else of that.
 func TestTraceBegunInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := time.Now()

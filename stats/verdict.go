@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// Below this share of the time, waiting of the consumer is the small change of handing over.
+	// Below this share of the time, nobody would notice that the consumer did not wait.
 	waits = 0.10
-	// A stage that is at work for this share of the time hands on what it is given as fast as it can.
+	// A stage that is at work for this share of the time hands on what it is given as
+	// fast as it can.
 	saturated = 0.50
 )
 
@@ -25,8 +26,11 @@ func Verdict(s Snapshot) string {
 	case !judged(s):
 		return stageVerdict(s)
 	}
-	w, main := share(s.Waited, s.Loop), share(s.Main, s.Loop)
+	w, main, handed := share(s.Waited-s.Handed, s.Loop), share(s.Main, s.Loop), share(s.Handed, s.Loop)
 	switch {
+	case w < waits && handed > saturated:
+		return fmt.Sprintf("Handing over is the bottleneck: batches are ready, and taking them takes %s of the time, %s each. Larger batches would help.",
+			percent(handed), duration(s.Handed/time.Duration(s.Yielded)))
 	case w < waits:
 		return fmt.Sprintf("%s is the bottleneck: it waits for data only %s of the time. A faster loader would not help.", s.consumer(), percent(w))
 	case main > w/2:
@@ -63,12 +67,13 @@ func (s Snapshot) consumer() string {
 	return s.Consumer
 }
 
-// Limits returns the name of the stage that limits; empty where the consumer does, or no stage does clearly.
+// Limits returns the name of the stage that limits; empty where the consumer does, or
+// no stage does clearly.
 func Limits(s Snapshot) string {
 	if len(s.Stages) == 0 || s.Elapsed == 0 || s.Yielded == 0 {
 		return ""
 	}
-	if w := share(s.Waited, s.Loop); judged(s) && (w < waits || share(s.Main, s.Loop) > w/2) {
+	if w := share(s.Waited-s.Handed, s.Loop); judged(s) && (w < waits || share(s.Main, s.Loop) > w/2) {
 		return ""
 	}
 	if t, work := busiest(s.Stages); work >= saturated {
@@ -77,9 +82,10 @@ func Limits(s Snapshot) string {
 	return ""
 }
 
-// busiest returns the stage that has work for the greatest share of its time, be it that it waits for a processor
-// meanwhile, or for a worker elsewhere. Several stages may wait for the same workers: of those that have work for about
-// as long, the one that keeps workers busy the longest is it.
+// busiest returns the stage that has work for the greatest share of its time, be it
+// that it waits for a processor meanwhile, or for a worker elsewhere. Several stages
+// may wait for the same workers: of those that have work for about as long, the one
+// that keeps workers busy the longest is it.
 func busiest(stages []pipe.StageStats) (most pipe.StageStats, work float64) {
 	const about = 0.9
 	best := 0.0

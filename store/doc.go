@@ -5,23 +5,27 @@
 //		buf, err = store.ReadFile(table.Path(i), buf) // table.Key(i) is the path as it was given
 //	}
 //
-// Paths are bytes: a name need not be UTF-8. Patterns mean what they mean to Python's glob module, so that a dataset listed there is the
-// same dataset here; but a folder that cannot be read is an error, as a silent gap in a dataset would be learned from. doc of [List] has
-// the rules.
+// Paths are bytes: a name need not be UTF-8. Patterns mean what they mean to Python's
+// glob module, so that a dataset listed there is the same dataset here; but a folder
+// that cannot be read is an error, as a silent gap in a dataset would be learned from.
+// doc of [List] has the rules.
 //
 // # Concurrency
 //
-// A [Table] does not change. [List] and [ReadFile] may run in any number of goroutines; they block a thread while the disk is slow.
+// A [Table] does not change. [List] and [ReadFile] may run in any number of goroutines;
+// they block a thread while the disk is slow.
 //
 // # Testing
 //
-// The walker is held against Python's glob and os.walk on random trees, the matcher of names against Python's fnmatch and a slow matcher of
-// our own; permissions are tested as a user who is not root.
+// The walker is held against Python's glob and os.walk on random trees, the matcher of
+// names against Python's fnmatch and a slow matcher of our own; permissions are tested
+// as a user who is not root.
 package store
 
 import "context"
 
-// Reader reads whole objects by name. Local files are one; what comes later (HTTP, S3, archives) has the same shape.
+// Reader reads whole objects by name. Local files are one; what comes later (HTTP, S3,
+// archives) has the same shape.
 type Reader interface {
 	// Read returns the content of an object, in the memory of buf where it fits.
 	Read(ctx context.Context, name string, buf []byte) ([]byte, error)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folder is an open folder. The system's calls are used directly: package os would make a value of each entry, and look up again what
-// the system has said already.
+// folder is an open folder. The system's calls are used directly: package os would make
+// a value of each entry, and look up again what the system has said already.
 type folder struct{ fd int }
 
 func openFolder(path string, id *entered) (folder, error) {
@@ -42,9 +42,11 @@ func (f folder) read(buf []byte) (block []byte, err error) {
 	return buf[:max(n, 0)], err
 }
 
-// entries yields the names in a block and their kinds (DT_REG, …), less "." and "..". A name is valid until the next one.
+// entries yields the names in a block and their kinds (DT_REG, …), less "." and "..". A
+// name is valid until the next one.
 func entries(block []byte) iter.Seq2[[]byte, byte] {
-	// struct linux_dirent64: u64 inode, s64 offset, u16 length of the record, u8 kind, and the name up to a zero byte.
+	// struct linux_dirent64: u64 inode, s64 offset, u16 length of the record, u8 kind,
+	// and the name up to a zero byte.
 	const length, kind, name = 16, 18, 19
 	return func(yield func([]byte, byte) bool) {
 		for len(block) >= name {
@@ -74,7 +76,8 @@ func (f folder) isFolder(name []byte, kind byte) (bool, error) {
 	}
 }
 
-// kindAt reports whether a path leads to a folder. A link that leads nowhere is something that exists and is no folder.
+// kindAt reports whether a path leads to a folder. A link that leads nowhere is
+// something that exists and is no folder.
 func kindAt(fd int, path string) (isFolder bool, err error) {
 	var st unix.Stat_t
 	err = again(func() error { return unix.Fstatat(fd, path, &st, 0) })

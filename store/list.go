@@ -17,17 +17,34 @@ var ErrNoFiles = errors.New("store: no files")
 
 // List finds files by pattern, in the order of their paths' bytes.
 //
-//   - In a pattern * stands for any characters of a name, ? for one, [a-z] for one of a set, [!a-z] for one that is not of it, and ** as a name
-//     of its own for any number of folders, also none. There is no escape character: [*] stands for a star. Names that begin with a dot
-//     are found only by a name in the pattern that begins with a dot.
-//   - The path of a folder stands for all files below it whose names end in one of suffixes, in upper or lower case; the path of a file for
-//     itself. Elsewhere suffixes have no meaning.
-//   - Whatever is not a folder counts as a file; reading it says what is wrong with it. Links are followed. A folder that is reached
-//     again from below itself is not entered twice; one that is reached by two ways is listed by both.
+//   - In a pattern * stands for any characters of a name, ? for one, [a-z] for one of a
+//     set, [!a-z] for one that is not of it, and ** as a name of its own for any number
+//     of folders, also none. There is no escape character: [*] stands for a star. Names
+//     that begin with a dot are found only by a name in the pattern that begins with a
+//     dot.
+//   - The path of a folder stands for all files below it whose names end in one of
+//     suffixes, in upper or lower case; the path of a file for itself. Elsewhere
+//     suffixes have no meaning.
+//   - Whatever is not a folder counts as a file; reading it says what is wrong with it.
+//     Links are followed. A folder that is reached again from below itself is not
+//     entered twice; one that is reached by two ways is listed by both.
 //   - A relative pattern belongs to root, and gives keys that begin as the pattern does.
 //
-// A folder that has to be read and cannot be is an error, and so is an empty result, with a message that says how far the path exists.
+// A folder that has to be read and cannot be is an error, and so is an empty result,
+// with a message that says how far the path exists.
 func List(ctx context.Context, root, pattern string, suffixes []string) (*Table, error) {
+	w, err := walk(ctx, root, pattern, suffixes)
+	if err == nil && w.b.len() == 0 {
+		err = w.nothing()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.b.table(), nil
+}
+
+// walk finds what fits a pattern, which may be nothing.
+func walk(ctx context.Context, root, pattern string, suffixes []string) (*walker, error) {
 	p, err := parsePattern(pattern)
 	if err != nil {
 		return nil, err
@@ -37,20 +54,18 @@ func List(ctx context.Context, root, pattern string, suffixes []string) (*Table,
 			return nil, err
 		}
 	}
-	w := walker{ctx: ctx, p: p, b: newBuilder(root)}
+	w := &walker{ctx: ctx, p: p, b: newBuilder(root)}
 	if err := w.walk(); err != nil {
 		if errors.Is(err, ErrNoFiles) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("store: list %q: %w", pattern, err)
 	}
-	if w.b.len() == 0 {
-		return nil, w.nothing()
-	}
-	return w.b.table(), nil
+	return w, nil
 }
 
-// lookUp finds out what a pattern without wildcards names: a file, or a folder with all it holds.
+// lookUp finds out what a pattern without wildcards names: a file, or a folder with all
+// it holds.
 func (p *pattern) lookUp(root string, suffixes []string) error {
 	st, err := status(under(root, p.text))
 	switch {
@@ -112,6 +127,8 @@ func (w *walker) nothing() error {
 	hint := ""
 	if _, err := status(under(w.b.t.root, p.text)); err == nil {
 		hint = "; something of exactly this name exists: to name it, write [[] for [, [*] for * and [?] for ?"
+	} else if other, files := w.otherSpelling(); files > 0 {
+		hint = fmt.Sprintf("; %q matches %d", other, files)
 	}
 	return fmt.Errorf("%w: %q matches nothing in %q%s", ErrNoFiles, p.text, path.Clean(under(w.b.t.root, p.base)), hint)
 }

@@ -13,7 +13,8 @@ import (
 	"headrace/store"
 )
 
-// plant makes files, and folders where the name ends in a slash, and links where it has the form "name -> target".
+// plant makes files, and folders where the name ends in a slash, and links where it has
+// the form "name -> target".
 func plant(t *testing.T, root string, names ...string) {
 	t.Helper()
 	for _, n := range names {
@@ -93,7 +94,8 @@ func TestListInTheFolderOfTheProcess(t *testing.T) {
 	}
 }
 
-// A link to a folder above is entered as long as names remain that were not looked for there, and never for ever.
+// A link to a folder above is entered as long as names remain that were not looked for
+// there, and never for ever.
 func TestLinksThatLeadRound(t *testing.T) {
 	root := t.TempDir()
 	plant(t, root, "a/x.jpg", "a/self -> .", "a/up -> ..", "a/b/c/top -> ../../..", "round -> round", "ping -> pong", "pong -> ping")
@@ -134,6 +136,8 @@ func TestListsThatAreRefused(t *testing.T) {
 		{"file.jpg/x/*.jpg", `store: no files: "file.jpg/x/*.jpg" matches nothing: "file.jpg/x/" does not exist; "ROOT/file.jpg" is a file and no folder`},
 		{"dead", `store: no files: "dead" is a link to "nowhere", which does not exist`},
 		{"data/train/*/*.png", `store: no files: "data/train/*/*.png" matches nothing in "ROOT/data/train"`},
+		{"data/train/*/*.JPG", `store: no files: "data/train/*/*.JPG" matches nothing in "ROOT/data/train"; "data/train/*/*.jpg" matches 1`},
+		{"data/**/*.jpeg", `store: no files: "data/**/*.jpeg" matches nothing in "ROOT/data"; "data/**/*.jpg" matches 2`},
 		{"data/train/*", `store: no files: "data/train/*" matches only folders (2); write "data/train/*/*" for the files in them, or "data/train/*/**" for all below`},
 		{"*/train", `store: no files: "*/train" matches only folders (1); write "*/train/*" for the files in them, or "*/train/**" for all below`},
 		{"data/[v2]/*.png", `store: no files: "data/[v2]/*.png" matches nothing in "ROOT/data"`},

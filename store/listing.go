@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// A listing is the entries of one folder that lead on. Their names lie in one piece of memory: folders of millions of files exist.
+// A listing is the entries of one folder that lead on. Their names lie in one piece of
+// memory: folders of millions of files exist.
 type listing struct {
 	id      entered
 	names   []byte
@@ -36,8 +37,9 @@ func (l *listing) sort() {
 	})
 }
 
-// after returns the byte that follows the first n of a path through e: in a folder's path, a slash follows the name. So the file "a.b" comes
-// before what is in the folder "a".
+// after returns the byte that follows the first n of a path through e: in a folder's
+// path, a slash follows the name. So the file "a.b" comes before what is in the folder
+// "a".
 func (e entry) after(name []byte, n int) int {
 	switch {
 	case n < len(name):

@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A glob is the pattern of one name, as Python's fnmatch reads it: * any characters, ? one, [a-z] one of a set, [!a-z] one not of it. There is
-// no escape character; [*] stands for a star. A byte that is not UTF-8 is a character of its own, between U+DC80 and U+DCFF,
-// as it is to Python.
+// A glob is the pattern of one name, as Python's fnmatch reads it: * any characters, ?
+// one, [a-z] one of a set, [!a-z] one not of it. There is no escape character; [*]
+// stands for a star. A byte that is not UTF-8 is a character of its own, between U+DC80
+// and U+DCFF, as it is to Python.
 type glob []token
 
 type token struct {
@@ -47,7 +48,8 @@ func parseGlob(pattern string) glob {
 	return g
 }
 
-// setEnd returns where the bracket that opens at i closes; 0 where it does not. A closing bracket right after the opening one belongs to the set.
+// setEnd returns where the bracket that opens at i closes; 0 where it does not. A
+// closing bracket right after the opening one belongs to the set.
 func setEnd(p []rune, i int) int {
 	i++
 	if i < len(p) && p[i] == '!' {
@@ -81,8 +83,9 @@ func parseSet(p []rune) token {
 	return t
 }
 
-// match reports whether the whole name fits. After a mismatch it goes back to the last star only: what an earlier star could take in
-// addition, the last one can take as well. So the time is bounded by len(name) · len(g).
+// match reports whether the whole name fits. After a mismatch it goes back to the last
+// star only: what an earlier star could take in addition, the last one can take as
+// well. So the time is bounded by len(name) · len(g).
 func (g glob) match(name []byte) bool {
 	at, next := 0, 0      // in name and in g
 	star, starAt := -1, 0 // the last star, and where what follows it was tried

@@ -94,7 +94,8 @@ func (p *pattern) all(suffixes []string) {
 // set is some of the names of a pattern, as bits.
 type set uint64
 
-// open adds to s what ** lets through: the name behind it, as ** may stand for no folder at all.
+// open adds to s what ** lets through: the name behind it, as ** may stand for no
+// folder at all.
 func (p *pattern) open(s set) set {
 	for i, n := range p.names {
 		if s&(1<<i) != 0 && n.deep && !p.last(i) {
@@ -104,8 +105,8 @@ func (p *pattern) open(s set) set {
 	return s
 }
 
-// below says what a name means where any of s may stand: whether it completes the pattern, and what the names below it may fit
-// if it is a folder.
+// below says what a name means where any of s may stand: whether it completes the
+// pattern, and what the names below it may fit if it is a folder.
 func (p *pattern) below(s set, name []byte) (fits bool, next set) {
 	for ; s != 0; s &= s - 1 {
 		i := bits.TrailingZeros64(uint64(s))
@@ -140,7 +141,8 @@ func (p *pattern) suffix(name []byte) bool {
 	})
 }
 
-// plain reports whether n stands for itself, and can be looked up without reading the folder.
+// plain reports whether n stands for itself, and can be looked up without reading the
+// folder.
 func (n name) plain() bool { return n.glob == nil && !n.deep }
 
 func (n name) match(name []byte) bool {

@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody runs f with the file permissions of a user who owns nothing. Root reads everything, so these tests would pass
-// whatever the code does. It is the thread that changes its user, for file access only, so the rest of the process keeps its own.
+// asNobody runs f with the file permissions of a user who owns nothing. Root reads
+// everything, so these tests would pass whatever the code does. It is the thread that
+// changes its user, for file access only, so the rest of the process keeps its own.
 func asNobody(t *testing.T, f func()) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -13,7 +14,8 @@ import (
 // ErrTooLarge marks a file that is larger than the reader may read.
 var ErrTooLarge = errors.New("store: file too large")
 
-// ErrNotRegular marks what has a name in a folder but no content to read: a folder, a pipe, a socket, a device.
+// ErrNotRegular marks what has a name in a folder but no content to read: a folder, a
+// pipe, a socket, a device.
 var ErrNotRegular = errors.New("store: not a regular file")
 
 // ReadFile returns the content of a file, in the memory of buf where it fits.
@@ -40,7 +42,8 @@ func (l Local) Read(ctx context.Context, name string, buf []byte) ([]byte, error
 	return f.Read(buf)
 }
 
-// Open opens a file, for a reader who wants to know its size before there is memory for it.
+// Open opens a file, for a reader who wants to know its size before there is memory for
+// it.
 func (l Local) Open(name string) (File, error) {
 	f := File{name: name, limit: l.MaxBytes}
 	if f.limit <= 0 {
@@ -58,16 +61,19 @@ func (l Local) Open(name string) (File, error) {
 	return f, nil
 }
 
-// openRegular uses the system's calls and not package os: its files are registered with the network poller, which regular files have
-// no use for, and take several allocations each.
+// openRegular uses the system's calls and not package os: its files are registered with
+// the network poller, which regular files have no use for, and take several allocations
+// each.
 func openRegular(path string, f *File) (fd int, err error) {
-	// Without O_NONBLOCK, opening a pipe would wait for somebody to write into it; without O_NOCTTY a terminal could become ours.
+	// Without O_NONBLOCK, opening a pipe would wait for somebody to write into it;
+	// without O_NOCTTY a terminal could become ours.
 	err = again(func() error {
 		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 		return err
 	})
 	if err != nil {
-		// A socket cannot be opened; ENXIO would be said of it, "no such device or address".
+		// A socket cannot be opened; ENXIO would be said of it, "no such device or
+		// address".
 		if err == unix.ENXIO {
 			err = ErrNotRegular
 		}
@@ -110,8 +116,9 @@ type File struct {
 // Size returns the file's size when it was opened. The file may have changed since.
 func (f File) Size() int64 { return f.size }
 
-// Read returns the file's content up to its end, in the memory of buf where it fits. A file that was cut short meanwhile gives what is left
-// of it, one that grew all of it, as far as the reader's limit allows.
+// Read returns the file's content up to its end, in the memory of buf where it fits. A
+// file that was cut short meanwhile gives what is left of it, one that grew all of it,
+// as far as the reader's limit allows.
 func (f File) Read(buf []byte) ([]byte, error) {
 	buf, _, err := f.ReadOn(buf[:0], math.MaxInt64)
 	return buf, err
@@ -120,8 +127,9 @@ func (f File) Read(buf []byte) ([]byte, error) {
 // mostTrusted is how much memory a file of holes gets before anything of it has come.
 const mostTrusted = 1 << 20
 
-// ReadOn appends to buf, which holds what has been read so far, until it has at least n bytes or the file ends. Memory is made for what is
-// on the disk, and beyond that, as in a sparse file, for what comes.
+// ReadOn appends to buf, which holds what has been read so far, until it has at least n
+// bytes or the file ends. Memory is made for what is on the disk, and beyond that, as
+// in a sparse file, for what comes.
 func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 	for int64(len(buf)) < n {
 		if len(buf) == cap(buf) {
@@ -133,7 +141,7 @@ func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, false, fmt.Errorf("store: read %q: %w", f.name, err)
+			return nil, false, f.unreadable(err)
 		}
 		if got <= 0 {
 			return buf, true, nil
@@ -146,11 +154,33 @@ func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 	return buf, false, nil
 }
 
-// Room is how many bytes to make room for after the first have, to read on to n. One more than the size: the end is found by reading nothing, and that needs room.
+// Room is how many bytes to make room for after the first have, to read on to n. One
+// more than the size: the end is found by reading nothing, and that needs room.
 func (f File) Room(have int, n int64) int {
 	rest := min(f.size, n-1) + 1 - int64(have)
 	trusted := max(f.stored, mostTrusted, 2*int64(have)) + 1 - int64(have)
 	return int(max(min(rest, trusted), 4096))
+}
+
+// ReadAt implements [io.ReaderAt]: it reads len(p) bytes from a place of the file,
+// wherever others read, and returns io.EOF if the file ends before. It may be called by
+// several goroutines at once.
+func (f File) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		var got int
+		err := again(func() (err error) {
+			got, err = unix.Pread(f.fd, p[n:], at+int64(n))
+			return err
+		})
+		if err != nil {
+			return n, f.unreadable(err)
+		}
+		if got <= 0 {
+			return n, io.EOF
+		}
+		n += got
+	}
+	return n, nil
 }
 
 // Touch reads the first byte, to find out whether the file can be read at all.
@@ -161,9 +191,19 @@ func (f File) Touch() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("store: read %q: %w", f.name, err)
+		return f.unreadable(err)
 	}
 	return nil
+}
+
+// unreadable is what a read has failed with.
+func (f File) unreadable(err error) error {
+	// Files of the kernel may be streams that call themselves regular, such as
+	// /proc/kmsg. Elsewhere the same error says that the machine lacks something.
+	if err == unix.EAGAIN {
+		err = fmt.Errorf("%w: there is nothing to read yet", ErrNotRegular)
+	}
+	return fmt.Errorf("store: read %q: %w", f.name, err)
 }
 
 // Close gives the file back. A file that was only read has nothing to lose by it.
@@ -173,7 +213,8 @@ func (f File) tooLarge(size int64) error {
 	return fmt.Errorf("%w: %d bytes; the limit is %d, raise it with max_bytes", ErrTooLarge, size, f.limit)
 }
 
-// again calls f until no signal interrupts it: the Go runtime sends signals to its own threads.
+// again calls f until no signal interrupts it: the Go runtime sends signals to its own
+// threads.
 func again(f func() error) error {
 	for {
 		if err := f(); err != unix.EINTR {
@@ -182,4 +223,7 @@ func again(f func() error) error {
 	}
 }
 
-var _ Reader = Local{}
+var (
+	_ Reader      = Local{}
+	_ io.ReaderAt = File{}
+)

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"headrace/store"
@@ -39,6 +41,28 @@ func TestReadFile(t *testing.T) {
 	})
 }
 
+func TestReadAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("0123456789"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := store.Local{}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := iotest.TestReader(io.NewSectionReader(f, 0, f.Size()), []byte("0123456789")); err != nil {
+		t.Error(err)
+	}
+	var b [4]byte
+	if n, err := f.ReadAt(b[:], 8); n != 2 || err != io.EOF || string(b[:2]) != "89" {
+		t.Errorf("%d bytes %q behind the end, %v", n, b, err)
+	}
+	f.Close()
+	if _, err := f.ReadAt(b[:], 0); err == nil || err == io.EOF {
+		t.Errorf("a closed file gives %v", err)
+	}
+}
+
 func TestReadIntoAWarmBufferAllocatesLittle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, make([]byte, 100_000), 0o644); err != nil {
@@ -66,7 +90,8 @@ func TestRelativeNamesBelongToTheRoot(t *testing.T) {
 	}
 }
 
-// None of these may be waited for: a pipe without a writer would keep its reader for ever.
+// None of these may be waited for: a pipe without a writer would keep its reader for
+// ever.
 func TestWhatIsNoFileIsRefused(t *testing.T) {
 	root := t.TempDir()
 	plant(t, root, "folder/", "to pipe -> pipe")
@@ -111,7 +136,8 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// Between the moment at which a file's size is known and the moment at which it is read, others may write.
+// Between the moment at which a file's size is known and the moment at which it is
+// read, others may write.
 func TestFilesThatChangeTheirSize(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -187,7 +213,8 @@ func TestReadAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A file of holes is as large as anybody likes, and takes nothing on the disk. Its beginning can be read without memory for all of it.
+// A file of holes is as large as anybody likes, and takes nothing on the disk. Its
+// beginning can be read without memory for all of it.
 func TestAFileOfHolesIsNotTakenAtItsWord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holes")
 	if err := os.WriteFile(path, []byte("a header"), 0o644); err != nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// A Table is a list of files. It takes about 8 bytes a file beside the bytes of its name; folders are stored once.
+// A Table is a list of files. It takes about 8 bytes a file beside the bytes of its
+// name; folders are stored once.
 type Table struct {
 	root     string
 	folders  []string // with the slash at their end; "" is the root
@@ -18,8 +19,9 @@ type Table struct {
 	ends     []uint32 // by file
 }
 
-// Files returns the table of the given paths, in the given order, with repetitions. Relative ones belong to root. No file is looked at: one
-// that does not exist is found when it is read.
+// Files returns the table of the given paths, in the given order, with repetitions.
+// Relative ones belong to root. No file is looked at: one that does not exist is found
+// when it is read.
 func Files(root string, paths iter.Seq[string]) (*Table, error) {
 	b := newBuilder(root)
 	for p := range paths {
@@ -34,14 +36,16 @@ func Files(root string, paths iter.Seq[string]) (*Table, error) {
 // Len returns the number of files.
 func (t *Table) Len() int { return len(t.ends) }
 
-// Key returns the path of a file as it was given, or as the pattern began: relative to the root where that was relative.
+// Key returns the path of a file as it was given, or as the pattern began: relative to
+// the root where that was relative.
 func (t *Table) Key(i int) string { return t.folders[t.folderOf[i]] + t.name(i) }
 
 // Path returns the path by which a file can be opened.
 func (t *Table) Path(i int) string { return under(t.root, t.Key(i)) }
 
-// Parent returns the name of the folder in which a file lies. It is the last name of the file's path without the file itself, whatever links
-// that path goes through; "" for a file in "/".
+// Parent returns the name of the folder in which a file lies. It is the last name of
+// the file's path without the file itself, whatever links that path goes through; ""
+// for a file in "/".
 func (t *Table) Parent(i int) string {
 	folder := path.Base(path.Clean(under(t.root, t.folders[t.folderOf[i]])))
 	if folder == "/" || folder == "." {

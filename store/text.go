@@ -7,9 +7,11 @@ type Matcher struct {
 	names []name
 }
 
-// ParseMatcher reads a pattern for texts such as the keys of samples. It means what patterns for [List] mean, name by name: * stands for any
-// characters but the slash, ** as a name of its own for any number of names. A pattern without a slash is held against the last name
-// of a text alone: *.png takes cats/1.png. Names that begin with a dot are as others are.
+// ParseMatcher reads a pattern for texts such as the keys of samples. It means what
+// patterns for [List] mean, name by name: * stands for any characters but the slash, **
+// as a name of its own for any number of names. A pattern without a slash is held
+// against the last name of a text alone: *.png takes cats/1.png. Names that begin with
+// a dot are as others are.
 func ParseMatcher(pattern string) Matcher {
 	var m Matcher
 	if !strings.Contains(pattern, "/") {
@@ -25,7 +27,8 @@ func ParseMatcher(pattern string) Matcher {
 
 // Matches reports whether the pattern takes the text.
 func (m Matcher) Matches(text string) bool {
-	// The names behind the last ** are tried again a name further on, when they do not fit.
+	// The names behind the last ** are tried again a name further on, when they do not
+	// fit.
 	names, again := m.names, []name(nil)
 	retry := ""
 

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A walker goes through folders with the set of the pattern's names that the next name may fit. So it reads every folder once, however
-// many ** the pattern has, and finds no file twice.
+// A walker goes through folders with the set of the pattern's names that the next name
+// may fit. So it reads every folder once, however many ** the pattern has, and finds no
+// file twice.
 type walker struct {
 	ctx context.Context
 	p   *pattern
@@ -31,7 +32,8 @@ func (w *walker) walk() error {
 	return w.folder(w.p.base, w.p.open(1))
 }
 
-// folder lists what fits in one folder and below it. The folder's path is a key: it ends in a slash, or is empty.
+// folder lists what fits in one folder and below it. The folder's path is a key: it
+// ends in a slash, or is empty.
 func (w *walker) folder(key string, s set) error {
 	if i, ok := w.p.single(s); ok {
 		return w.lookUp(key, i)
@@ -136,8 +138,9 @@ func (w *walker) consider(f folder, s set, name []byte, kind byte, l *listing) e
 	return nil
 }
 
-// inside reports whether a folder holds nothing that is not found anyway: it is one of those above, where all its names are being looked for.
-// Without this, a link to a folder above would lead round for ever.
+// inside reports whether a folder holds nothing that is not found anyway: it is one of
+// those above, where all its names are being looked for. Without this, a link to a
+// folder above would lead round for ever.
 func (w *walker) inside(f entered) bool {
 	return slices.ContainsFunc(w.above, func(a entered) bool {
 		return a.dev == f.dev && a.ino == f.ino && a.names&f.names == f.names

@@ -2,7 +2,8 @@ package tensor
 
 import "fmt"
 
-// DType is the type of an array's elements. Its zero value is Invalid, so that a forgotten dtype cannot pass for one.
+// DType is the type of an array's elements. Its zero value is Invalid, so that a
+// forgotten dtype cannot pass for one.
 type DType uint8
 
 // The element types. All are little-endian; Bool is a byte that is 0 or 1.
@@ -23,7 +24,8 @@ const (
 	Float64
 )
 
-// dtypes holds the names that NumPy uses (ml_dtypes for bfloat16), because users meet them there and JSON carries them.
+// dtypes holds the names that NumPy uses (ml_dtypes for bfloat16), because users meet
+// them there and JSON carries them.
 var dtypes = [...]struct {
 	name string
 	size int

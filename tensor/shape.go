@@ -11,7 +11,8 @@ import (
 // Unknown stands in a Shape for an extent that differs from sample to sample.
 const Unknown = -1
 
-// Shape is the extent of an array along each axis, slowest first. The empty shape is that of a single element.
+// Shape is the extent of an array along each axis, slowest first. The empty shape is
+// that of a single element.
 type Shape []int
 
 // Check refuses extents that are neither a number from 0 on nor Unknown.
@@ -29,8 +30,10 @@ func (s Shape) Fixed() bool {
 	return !slices.ContainsFunc(s, func(n int) bool { return n < 0 })
 }
 
-// Elements is the number of elements of an array of this shape. A shape that is not fixed has none to count, and one whose count does not fit
-// an int64 is refused, also when an extent of zero stands beside it: the strides of such an array do not fit either.
+// Elements is the number of elements of an array of this shape. A shape that is not
+// fixed has none to count, and one whose count does not fit an int64 is refused, also
+// when an extent of zero stands beside it: the strides of such an array do not fit
+// either.
 func (s Shape) Elements() (int64, error) {
 	if err := s.Check(); err != nil {
 		return 0, err

@@ -15,7 +15,8 @@ type Tensor struct {
 	Data    []byte
 }
 
-// Check returns why t is no array: an invalid dtype, an extent or stride that is not usable, or Data that ends before its last element.
+// Check returns why t is no array: an invalid dtype, an extent or stride that is not
+// usable, or Data that ends before its last element.
 func (t Tensor) Check() error {
 	size, err := t.Shape.Bytes(t.DType)
 	if err != nil {
@@ -39,7 +40,8 @@ func (t Tensor) reach(empty bool) (int64, error) {
 	}
 	end := uint64(t.DType.Size())
 	for axis, stride := range t.Strides {
-		// A negative stride would need Data to start in the middle of the array, which a slice cannot express.
+		// A negative stride would need Data to start in the middle of the array, which
+		// a slice cannot express.
 		if stride < 0 {
 			return 0, fmt.Errorf("tensor: shape %v: axis %d has stride %d", t.Shape, axis, stride)
 		}
@@ -55,7 +57,8 @@ func (t Tensor) reach(empty bool) (int64, error) {
 	return int64(end), nil
 }
 
-// Contiguous reports whether the elements follow each other without gaps, last axis fastest.
+// Contiguous reports whether the elements follow each other without gaps, last axis
+// fastest.
 func (t Tensor) Contiguous() bool {
 	if t.Strides == nil {
 		return true
@@ -73,8 +76,9 @@ func (t Tensor) Contiguous() bool {
 	return true
 }
 
-// Row returns the i-th array along the first axis: a view, made without an allocation. It panics, as an index does, where there is no such row;
-// t must be one that Check accepts.
+// Row returns the i-th array along the first axis: a view, made without an allocation.
+// It panics, as an index does, where there is no such row; t must be one that Check
+// accepts.
 func (t Tensor) Row(i int) Tensor {
 	if len(t.Shape) == 0 || uint(i) >= uint(t.Shape[0]) {
 		panic(fmt.Sprintf("tensor: row %d of shape %v", i, t.Shape))

@@ -6,12 +6,14 @@ import (
 	"unsafe"
 )
 
-// Element is a Go type whose values lie in memory like those of a dtype. Float16 and BFloat16 have none.
+// Element is a Go type whose values lie in memory like those of a dtype. Float16 and
+// BFloat16 have none.
 type Element interface {
 	bool | uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64
 }
 
-// Values returns the elements of a contiguous tensor, over the same memory: as long as that may be used, so may they.
+// Values returns the elements of a contiguous tensor, over the same memory: as long as
+// that may be used, so may they.
 func Values[T Element](t Tensor) ([]T, error) {
 	want, _ := ParseDType(reflect.TypeFor[T]().Name()) // the names are Go's
 	if t.DType != want {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Unpooled marks a [Batch] whose slot is none of the pool's, because the consumer holds all of those.
+// Unpooled marks a [Batch] whose slot is none of the pool's, because the consumer holds
+// all of those.
 const Unpooled = 1
 
 // Alone marks a [Batch] whose segment has no other slot, and goes when it is released.
@@ -69,8 +70,9 @@ func textSize(fields [][]string) int {
 	return n
 }
 
-// ParseBatch reads the payload of a BATCH frame that carries the given number of text fields and of extents. The place is not parsed, and lies in p.
-// Errors wrap [ErrProtocol].
+// ParseBatch reads the payload of a BATCH frame that carries the given number of text
+// fields and of extents. The place is not parsed, and lies in p. Errors wrap
+// [ErrProtocol].
 func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	if len(p) < batchFixed {
 		return nil, fmt.Errorf("%w: BATCH of %d bytes", ErrProtocol, len(p))

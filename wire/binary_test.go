@@ -59,7 +59,8 @@ func TestNextRoundTrip(t *testing.T) {
 	})
 }
 
-// TestGolden pins the bytes. The Python client's tests read the same file, so neither side can drift alone.
+// TestGolden pins the bytes. The Python client's tests read the same file, so neither
+// side can drift alone.
 func TestGolden(t *testing.T) {
 	const path = "testdata/golden.txt"
 	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6, Extents: []uint32{480, 640},

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conn carries frames over a Unix stream socket. It owns the socket and every descriptor received and not yet taken.
+// Conn carries frames over a Unix stream socket. It owns the socket and every
+// descriptor received and not yet taken.
 type Conn struct {
 	socket *socket
 
@@ -30,7 +31,8 @@ type Conn struct {
 	out     []byte
 }
 
-// Frame is one message. Payload is valid until the next [Conn.Receive]; Descriptor, -1 if the kind brings none, is the caller's to close.
+// Frame is one message. Payload is valid until the next [Conn.Receive]; Descriptor, -1
+// if the kind brings none, is the caller's to close.
 type Frame struct {
 	Kind       Kind
 	Stream     uint32
@@ -45,7 +47,8 @@ const (
 	atOnce      = 16       // descriptors in one message
 )
 
-// FromDescriptor takes over fd, one end of a Unix stream socket, and makes a connection of it.
+// FromDescriptor takes over fd, one end of a Unix stream socket, and makes a connection
+// of it.
 func FromDescriptor(fd int) (*Conn, error) {
 	socket, err := newSocket(fd)
 	if err != nil {
@@ -214,8 +217,9 @@ func unexpected(err error) error {
 	return err
 }
 
-// WatchHangup calls gone when the peer closes its end, in a goroutine of its own, until stop is called. It is for the time in which nobody is
-// in Receive, and there must be nobody.
+// WatchHangup calls gone when the peer closes its end, in a goroutine of its own, until
+// stop is called. It is for the time in which nobody is in Receive, and there must be
+// nobody.
 func (c *Conn) WatchHangup(gone func()) (stop func()) {
 	ended := make(chan struct{})
 	raw, err := c.socket.SyscallConn()
@@ -237,7 +241,8 @@ func (c *Conn) WatchHangup(gone func()) (stop func()) {
 	}
 }
 
-// Roomy tells whether the peer has read most of what was sent to it, so that a small frame would not wait for it. Of a connection that is closed that is true, too.
+// Roomy tells whether the peer has read most of what was sent to it, so that a small
+// frame would not wait for it. Of a connection that is closed that is true, too.
 func (c *Conn) Roomy() bool {
 	raw, err := c.socket.SyscallConn()
 	if err != nil {
@@ -245,7 +250,8 @@ func (c *Conn) Roomy() bool {
 	}
 	roomy := true
 	raw.Control(func(fd uintptr) {
-		// A stream socket of Linux calls itself writable while no more than a quarter of its buffer is taken.
+		// A stream socket of Linux calls itself writable while no more than a quarter
+		// of its buffer is taken.
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 		n, err := unix.Poll(poll, 0)
 		roomy = n > 0 || err != nil
@@ -260,15 +266,18 @@ func hungUp(fd uintptr) bool {
 	return n > 0 && poll[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
 }
 
-// Close ends the connection: a blocked Receive or Send returns. It may be called more than once, by any goroutine.
+// Close ends the connection: a blocked Receive or Send returns. It may be called more
+// than once, by any goroutine.
 func (c *Conn) Close() error {
 	return c.socket.Close()
 }
 
-// CloseWrite tells the peer that no more frames come. Those that it sends can still be received.
+// CloseWrite tells the peer that no more frames come. Those that it sends can still be
+// received.
 func (c *Conn) CloseWrite() error { return c.socket.CloseWrite() }
 
-// Shutdown ends the connection, also where other processes hold copies of the peer's end. What has come already can be received, and then comes the end.
+// Shutdown ends the connection, also where other processes hold copies of the peer's
+// end. What has come already can be received, and then comes the end.
 func (c *Conn) Shutdown() error {
 	raw, err := c.socket.SyscallConn()
 	if err != nil {
@@ -279,7 +288,8 @@ func (c *Conn) Shutdown() error {
 	})
 }
 
-// CloseDescriptors closes descriptors that came and that no frame took. The reading goroutine calls it when it is done.
+// CloseDescriptors closes descriptors that came and that no frame took. The reading
+// goroutine calls it when it is done.
 func (c *Conn) CloseDescriptors() {
 	for _, fd := range c.descriptors {
 		unix.Close(fd)

@@ -327,7 +327,8 @@ func TestCloseWriteLeavesTheOtherDirection(t *testing.T) {
 	}
 }
 
-// After Shutdown what has come can be read, and then comes the end, though somebody still holds the other end.
+// After Shutdown what has come can be read, and then comes the end, though somebody
+// still holds the other end.
 func TestShutdownKeepsWhatHasCome(t *testing.T) {
 	leak.Check(t)
 	a, b := pair(t)

@@ -12,7 +12,8 @@ const Version = 2
 // HeaderSize is the length of a frame's header in bytes.
 const HeaderSize = 16
 
-// MaxPayload is the largest payload of a frame in bytes: room for a recipe that lists ten million files.
+// MaxPayload is the largest payload of a frame in bytes: room for a recipe that lists
+// ten million files.
 const MaxPayload = 1 << 30
 
 // Kind says what a frame is.
@@ -60,6 +61,8 @@ const (
 	KindResults Kind = 36
 	KindRoom    Kind = 37
 	KindPull    Kind = 38
+	KindFork    Kind = 39
+	KindExited  Kind = 40
 )
 
 var kindNames = map[Kind]string{
@@ -68,6 +71,7 @@ var kindNames = map[Kind]string{
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
+	KindFork: "FORK", KindExited: "EXITED",
 	KindPreview: "PREVIEW", KindHere: "HERE", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }
@@ -89,10 +93,12 @@ func (k Kind) descriptors() int {
 	return 0
 }
 
-// ErrProtocol marks bytes that the protocol does not allow. The connection is of no use afterwards.
+// ErrProtocol marks bytes that the protocol does not allow. The connection is of no use
+// afterwards.
 var ErrProtocol = errors.New("wire: protocol violated")
 
-// ErrCut says that a frame came whose descriptor did not: this process has all that it may have. The connection goes on behind that frame.
+// ErrCut says that a frame came whose descriptor did not: this process has all that it
+// may have. The connection goes on behind that frame.
 var ErrCut = errors.New("wire: a descriptor could not be received")
 
 // Header stands before every payload.

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Hello opens the control connection in both directions. The fields after PID come from the engine.
+// Hello opens the control connection in both directions. The fields after PID come from
+// the engine.
 type Hello struct {
 	Protocol int             `json:"protocol"`
 	Client   string          `json:"client,omitempty"`  // the client's name
@@ -37,6 +38,7 @@ type Python struct {
 	Path        []Path               `json:"path"`        // sys.path; nil: the interpreter's own
 	Environment map[string]Path      `json:"environment"` // nil: the engine's
 	Functions   map[string][]byte    `json:"functions"`   // by their names in the recipe, pickles of those that are not imported
+	Imports     map[string][]string  `json:"imports"`     // modules that these pickles need, by the same names
 	Sets        map[string]PythonSet `json:"sets"`        // of workers that steps name
 }
 
@@ -56,7 +58,8 @@ type Log struct {
 	Message string `json:"message"`
 }
 
-// Preview asks, in the place of Open, for a contact sheet of the first samples of an epoch. The state and what is told of replays is not heeded.
+// Preview asks, in the place of Open, for a contact sheet of the first samples of an
+// epoch. The state and what is told of replays is not heeded.
 type Preview struct {
 	Open
 	Title   string `json:"title"` // above the sheet
@@ -81,7 +84,8 @@ type PreviewTile struct {
 	Error string `json:"error,omitempty"` // why there is no picture
 }
 
-// IO begins a session that does one thing on media after the other. Its descriptor is the client's inbox, a file in which inputs lie.
+// IO begins a session that does one thing on media after the other. Its descriptor is
+// the client's inbox, a file in which inputs lie.
 type IO struct {
 	Protocol int    `json:"protocol"`
 	Token    string `json:"token,omitempty"` // at a socket that Share has opened, the one that it named
@@ -89,7 +93,8 @@ type IO struct {
 	Ranks    int    `json:"local_world_size,omitempty"`
 }
 
-// Failure is why an input of a Task came to nothing, or, without an index, the whole Task.
+// Failure is why an input of a Task came to nothing, or, without an index, the whole
+// Task.
 type Failure struct {
 	Index   *int   `json:"index,omitempty"`
 	Code    Code   `json:"code"` // recipe: what was asked for cannot be; sample: of the input; memory; internal
@@ -97,7 +102,8 @@ type Failure struct {
 	Errno   int    `json:"errno,omitempty"` // the system's number of the error, if it has one
 }
 
-// Share begins a session, as long as which other processes may connect at a socket and begin sessions with IO there. Its descriptor is that socket, which listens.
+// Share begins a session, as long as which other processes may connect at a socket and
+// begin sessions with IO there. Its descriptor is that socket, which listens.
 type Share struct {
 	Token string `json:"token"`
 }
@@ -182,7 +188,8 @@ type Loop struct {
 	Batches int64         `json:"batches"`   // that the loop was given
 	Start   time.Duration `json:"start_ns"`  // it waited in next() for the first batch of each stream
 	Loop    time.Duration `json:"loop_ns"`   // it lasted from there on, without what came between epochs
-	Waited  time.Duration `json:"waited_ns"` // of that it waited in next()
+	Waited  time.Duration `json:"waited_ns"` // of that it was in next()
+	Handed  time.Duration `json:"handed_ns"` // of that a batch was there when it was asked for, without Main
 	Main    time.Duration `json:"main_ns"`   // of that the program's own functions of batches took
 }
 
@@ -207,7 +214,8 @@ type TraceEvent struct {
 	Value  *float64 `json:"value,omitempty"`
 }
 
-// Traced answers a Trace: at its end, by what was written; or by why there is no trace, or not all of it.
+// Traced answers a Trace: at its end, by what was written; or by why there is no trace,
+// or not all of it.
 type Traced struct {
 	Events  int64  `json:"events"`
 	Bytes   int64  `json:"bytes"`
@@ -249,7 +257,8 @@ const (
 	CodeInternal Code = "internal"
 )
 
-// Error reports a failure to the client. The fields after Message are set where a sample is to blame.
+// Error reports a failure to the client. The fields after Message are set where a
+// sample is to blame.
 type Error struct {
 	Code     Code    `json:"code"`
 	Message  string  `json:"message"`
@@ -268,7 +277,8 @@ type Error struct {
 	RemoteTraceback string `json:"remote_traceback,omitempty"` // as Python writes it, from the function on
 }
 
-// Path is a path in JSON: in the form that recipe.Path writes, which keeps bytes that are no UTF-8.
+// Path is a path in JSON: in the form that recipe.Path writes, which keeps bytes that
+// are no UTF-8.
 type Path = json.RawMessage
 
 // Lost reports one sample that failed under a policy that tolerates it.

@@ -36,7 +36,8 @@ func AppendNext(dst []byte, n Next) []byte {
 	return dst
 }
 
-// ParseNext reads the payload of a NEXT frame into n, whose memory it uses again. Errors wrap [ErrProtocol].
+// ParseNext reads the payload of a NEXT frame into n, whose memory it uses again.
+// Errors wrap [ErrProtocol].
 func ParseNext(p []byte, n *Next) error {
 	if len(p) < nextFixed {
 		return fmt.Errorf("%w: NEXT of %d bytes", ErrProtocol, len(p))

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket is a Unix stream socket. Package net has one, too, but also looks up names of hosts, by C where it is built with that: programs that import package
-// headrace need no C compiler.
+// socket is a Unix stream socket. Package net has one, too, but also looks up names of
+// hosts, by C where it is built with that: programs that import package headrace need
+// no C compiler.
 type socket struct {
 	file   *os.File
 	raw    syscall.RawConn
@@ -32,7 +33,8 @@ type message struct {
 	err     error
 }
 
-// newSocket takes over a descriptor, and closes it where that is none of a Unix stream socket.
+// newSocket takes over a descriptor, and closes it where that is none of a Unix stream
+// socket.
 func newSocket(fd int) (*socket, error) {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	kind := 0
@@ -98,7 +100,8 @@ func (s *socket) receive(b, oob []byte) (n, oobn, flags int, err error) {
 	return m.n, m.oobn, m.flags, s.known(m.err)
 }
 
-// known is os.ErrClosed for what comes of a socket that was closed: the error of the poller is nobody's to know.
+// known is os.ErrClosed for what comes of a socket that was closed: the error of the
+// poller is nobody's to know.
 func (s *socket) known(err error) error {
 	if err != nil && s.closed.Load() && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("%w: %w", os.ErrClosed, err)

@@ -14,7 +14,8 @@ type Task struct {
 	Text     []byte  // where the paths among the inputs stand
 }
 
-// Input is where one input of a [Task] lies: in the client's inbox, or, a path, in its Text.
+// Input is where one input of a [Task] lies: in the client's inbox, or, a path, in its
+// Text.
 type Input struct {
 	Path   bool
 	At     uint64
@@ -50,8 +51,9 @@ func AppendTask(dst []byte, t *Task) []byte {
 	return append(dst, t.Text...)
 }
 
-// ParseTask reads the payload of a TASK frame into t, whose memory it uses again. What and Text lie in p; the places of paths lie in Text, those in the
-// inbox are not looked at. Errors wrap [ErrProtocol].
+// ParseTask reads the payload of a TASK frame into t, whose memory it uses again. What
+// and Text lie in p; the places of paths lie in Text, those in the inbox are not looked
+// at. Errors wrap [ErrProtocol].
 func ParseTask(p []byte, t *Task) error {
 	if len(p) < taskFixed {
 		return fmt.Errorf("%w: TASK of %d bytes", ErrProtocol, len(p))
@@ -113,7 +115,8 @@ func AppendDone(dst []byte, d *Done) []byte {
 	return append(dst, d.Failures...)
 }
 
-// ParseDone reads the payload of a DONE frame; Failures lie in p. Errors wrap [ErrProtocol].
+// ParseDone reads the payload of a DONE frame; Failures lie in p. Errors wrap
+// [ErrProtocol].
 func ParseDone(p []byte) (*Done, error) {
 	if len(p) < doneFixed {
 		return nil, fmt.Errorf("%w: DONE of %d bytes", ErrProtocol, len(p))

@@ -1,12 +1,15 @@
-// Command decode decodes the pictures of a list one after the other, on one thread and with no engine around it.
+// Command decode decodes the pictures of a list one after the other, on one thread and
+// with no engine around it.
 //
 //	decode [-work whole|val|train] [-mode exact|fast] [-go] [-passes N] LIST
 //
-// prints one line of JSON: how many pictures a second, and the CPU time. The files are read before the clock starts.
+// prints one line of JSON: how many pictures a second, and the CPU time. The files are
+// read before the clock starts.
 //
 //	decode -pixels … LIST
 //
-// writes the pixels instead: for each picture a line of JSON that says what was done to it, and then its bytes.
+// writes the pixels instead: for each picture a line of JSON that says what was done to
+// it, and then its bytes.
 package main
 
 import (

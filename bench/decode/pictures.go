@@ -27,7 +27,8 @@ type done struct {
 	Width   int    `json:"width"`
 	Height  int    `json:"height"`
 	Decoder string `json:"decoder"`
-	// Crop of the upright picture was resized to Size, of which Window was kept and then, perhaps, flipped: x, y, width and height each.
+	// Crop of the upright picture was resized to Size, of which Window was kept and
+	// then, perhaps, flipped: x, y, width and height each.
 	Crop   [4]int `json:"crop"`
 	Size   [2]int `json:"size"`
 	Window [4]int `json:"window"`

@@ -2,4 +2,4 @@
 
 package main
 
-import _ "headrace/media/turbo" // registers the decoder of libjpeg-turbo
+import _ "headrace/media/jpeg" // registers the decoder that the engine has

@@ -1,8 +1,10 @@
-// Command engine runs a recipe once through in the program itself: the whole engine, and nobody to hand batches to.
+// Command engine runs a recipe once through in the program itself: the whole engine,
+// and nobody to hand batches to.
 //
 //	engine WORKERS < RECIPE.json
 //
-// It is for counting instructions, which valgrind does not do for an engine that watches another process.
+// It is for counting instructions, which valgrind does not do for an engine that
+// watches another process.
 package main
 
 import (

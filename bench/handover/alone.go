@@ -45,7 +45,8 @@ func alone(control int) error {
 	return hand(session)
 }
 
-// hand opens the session, then sends slots and takes them back until the client has enough.
+// hand opens the session, then sends slots and takes them back until the client has
+// enough.
 func hand(conn *wire.Conn) error {
 	if _, err := conn.Receive(); err != nil { // OPEN: whatever it asks for, it gets empty batches
 		return err

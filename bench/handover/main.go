@@ -1,9 +1,12 @@
-// Command handover is an engine without work, in two depths; bench/handover.py gives it to the Python client in place of the real one.
+// Command handover is an engine without work, in two depths; bench/handover.py gives it
+// to the Python client in place of the real one.
 //
-// HANDOVER=engine: the whole engine but for the decoder, which leaves the rows as they are. What remains is the price of the engine.
+// HANDOVER=engine: the whole engine but for the decoder, which leaves the rows as they
+// are. What remains is the price of the engine.
 //
-// HANDOVER=alone: no source, no files, no stages either: slots of an arena go out in messages and come back. What remains is the price of
-// handing a batch to another process.
+// HANDOVER=alone: no source, no files, no stages either: slots of an arena go out in
+// messages and come back. What remains is the price of handing a batch to another
+// process.
 package main
 
 import (

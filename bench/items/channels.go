@@ -2,8 +2,8 @@ package main
 
 import "context"
 
-// channels is the same chain of nothing but goroutines and channels: no statistics, no failures, no state, no order but that of one
-// worker a stage, and no end.
+// channels is the same chain of nothing but goroutines and channels: no statistics, no
+// failures, no state, no order but that of one worker a stage, and no end.
 func channels(f form) <-chan int {
 	numbers := make(chan int, f.ahead())
 	go func() {

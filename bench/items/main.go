@@ -1,4 +1,5 @@
-// Command items measures what the engine costs for items on which there is nothing to do: integers through stages that hand them on.
+// Command items measures what the engine costs for items on which there is nothing to
+// do: integers through stages that hand them on.
 //
 //	items [-stages 3] [-workers 1] [-buffer N] [-ordered] [-gate] [-batch N] [-for 2s]     how many a second, CPU time, allocations
 //	items -channels [-stages 3] [-buffer N] [-for 2s]                                     the same of bare channels

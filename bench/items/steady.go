@@ -16,10 +16,12 @@ type rate struct {
 	Allocs float64 `json:"allocs_per_item"`
 }
 
-// glance is how many items lie between two looks at the clock, a multiple of a batch. A consumer saves a state as often, and looks at the statistics.
+// glance is how many items lie between two looks at the clock, a multiple of a batch. A
+// consumer saves a state as often, and looks at the statistics.
 const glance = 1 << 16
 
-// steady measures the middle of an epoch without an end: what comes before has warmed up, what is left is discarded.
+// steady measures the middle of an epoch without an end: what comes before has warmed
+// up, what is left is discarded.
 func steady(f form) (rate, error) {
 	switch {
 	case f.channels:
@@ -58,7 +60,8 @@ func read[T any](f form, flow pipe.Flow[T], n int) (rate, error) {
 	return r, errors.Join(err, run.Close())
 }
 
-// middle measures for a while, once everything has warmed up. What it calls takes a glance of items.
+// middle measures for a while, once everything has warmed up. What it calls takes a
+// glance of items.
 func middle(take func() error) (rate, error) {
 	if err := take(); err != nil {
 		return rate{}, err

@@ -4,7 +4,8 @@ import headrace as hr
 
 
 def batches(job):
-    # What is the default is left out, so that older trees can be measured with these files.
+    # What is the default is left out, so that older trees can be measured with these
+    # files.
     images = hr.files(job.files).decode_image(**({"mode": job.mode} if job.mode != "exact" else {}))
     if job.work == "val":
         images = images.resize(256).center_crop(224)

@@ -1,8 +1,10 @@
-// Command packing packs sequences of given lengths into rows, and says how many rows it took and how long.
+// Command packing packs sequences of given lengths into rows, and says how many rows it
+// took and how long.
 //
 //	packing -length 2048 -open 64 -fit first < LENGTHS
 //
-// LENGTHS are int32, little-endian. A row becomes what a model is given: int32 tokens, segment ids and positions of the row's length.
+// LENGTHS are int32, little-endian. A row becomes what a model is given: int32 tokens,
+// segment ids and positions of the row's length.
 package main
 
 import (

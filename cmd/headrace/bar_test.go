@@ -15,6 +15,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// Colours, as terminals take them.
+const green, red = "\x1b[32m", "\x1b[31m"
+
 func TestBar(t *testing.T) {
 	p := progress{epoch: 1, epochs: 3, samples: 1200, lost: 34, perEpoch: 2400, total: 3600, totalLost: 36}
 	s := &speed{rate: 801.4}
@@ -60,7 +63,8 @@ func TestAnyBarFits(t *testing.T) {
 	})
 }
 
-// terminal is a pseudo terminal of a width, and all that is written to it, once its other end is closed.
+// terminal is a pseudo terminal of a width, and all that is written to it, once its
+// other end is closed.
 func terminal(t *testing.T, columns uint16) (slave *os.File, read func() string) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
@@ -151,7 +155,8 @@ func TestRunOnATerminal(t *testing.T) {
 	}
 }
 
-// Where nobody knows how many samples there are, there is no share of them, and no end that can be foretold.
+// Where nobody knows how many samples there are, there is no share of them, and no end
+// that can be foretold.
 func TestProgressOfWhatHasNoEnd(t *testing.T) {
 	p := progress{epoch: 1, epochs: 3, samples: 1200, perEpoch: -1, total: 3600}
 	want := "epoch 2 of 3: 1,200 samples, 50.0 samples/s"

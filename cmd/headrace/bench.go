@@ -108,7 +108,8 @@ func usualWorkers(cores int) []int {
 
 func secondsText(s float64) string { return fmt.Sprintf("%g s", s) }
 
-// benchProgress tells what was measured last: in one line that changes on a terminal, in a line for each slice elsewhere.
+// benchProgress tells what was measured last: in one line that changes on a terminal,
+// in a line for each slice elsewhere.
 type benchProgress struct {
 	w     io.Writer
 	plan  benchPlan

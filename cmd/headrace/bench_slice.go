@@ -14,7 +14,8 @@ import (
 	"headrace/pipe"
 )
 
-// benchSlice is a stretch of time in which a recipe ran with one number of workers, and what it took.
+// benchSlice is a stretch of time in which a recipe ran with one number of workers, and
+// what it took.
 type benchSlice struct {
 	Seconds    float64    `json:"seconds"`
 	Batches    int64      `json:"batches"`
@@ -43,10 +44,15 @@ type benchMeters struct {
 
 func readMeters(l *headrace.Loader) benchMeters {
 	s := l.Stats()
-	return benchMeters{
-		at: time.Now(), cpu: cpuTime(), delay: runDelay(), disk: diskBytes(), stats: s.Stats,
-		rss: peakRSS(), budget: s.Memory.Limit, peakBudget: s.Memory.Peak,
+	m := benchMeters{at: time.Now(), cpu: cpuTime(), delay: runDelay(), stats: s.Stats, budget: s.Memory.Limit, peakBudget: s.Memory.Peak}
+	self, _ := machine.ReadProcess(os.DirFS("/"), os.Getpid()) // of its times there are too few digits
+	if self.IO != nil {
+		m.disk = &self.IO.ReadDisk // what the process had to wait for a disk or a server for
 	}
+	if self.Memory != nil {
+		m.rss = self.Memory.Peak
+	}
+	return m
 }
 
 func (m benchMeters) since(before benchMeters) benchSlice {
@@ -91,29 +97,4 @@ func runDelay() *time.Duration {
 		return nil
 	}
 	return &sum
-}
-
-// diskBytes is what the process had to wait for a disk or a server for.
-func diskBytes() *int64 {
-	n, ok := procNumber("/proc/self/io", "read_bytes")
-	if !ok {
-		return nil
-	}
-	return &n
-}
-
-func peakRSS() int64 {
-	n, _ := procNumber("/proc/self/status", "VmHWM")
-	return n * 1024
-}
-
-// procNumber reads the number behind a name.
-func procNumber(file, name string) (int64, bool) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, false
-	}
-	value, _ := machine.Field(string(text), name)
-	n, err := strconv.ParseInt(strings.TrimSuffix(value, " kB"), 10, 64)
-	return n, err == nil
 }

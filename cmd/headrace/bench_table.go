@@ -133,8 +133,9 @@ func pageCache(totals []benchSlice) string {
 	}
 }
 
-// disturbed says that processors were missing for other reasons than the recipe. Threads of a run that uses all of them wait for each other; those of
-// one that does not wait for somebody else.
+// disturbed says that processors were missing for other reasons than the recipe.
+// Threads of a run that uses all of them wait for each other; those of one that does
+// not wait for somebody else.
 func disturbed(totals []benchSlice, cores int) string {
 	const much, most = 0.25, 0.85
 	for _, t := range totals {

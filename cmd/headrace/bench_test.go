@@ -131,7 +131,8 @@ func TestBench(t *testing.T) {
 		if c.Rate < c.Slowest || c.Rate > c.Fastest || c.Verdict == "" || c.PeakRSS < 1<<20 || c.Peak < 1 || c.Peak > c.Budget || c.Budget != 200000000 {
 			t.Errorf("%+v", c)
 		}
-		// Every sample that came out was read; what is on its way at the ends of slices is little.
+		// Every sample that came out was read; what is on its way at the ends of slices
+		// is little.
 		if mean := float64(files) / 22; float64(read) < 0.5*mean*n || float64(read) > 2*mean*(n+100) {
 			t.Errorf("%d workers: %d bytes read for %d samples of %v bytes", c.Workers, read, samples, mean)
 		}
@@ -224,7 +225,8 @@ func TestBenchRefuses(t *testing.T) {
 	}
 }
 
-// began starts a bench that takes for ever, in a process group of its own as a shell does it, and waits until something was measured.
+// began starts a bench that takes for ever, in a process group of its own as a shell
+// does it, and waits until something was measured.
 func began(t *testing.T, args ...string) (c *exec.Cmd, stdout *strings.Builder, rest func() string) {
 	t.Helper()
 	root := phototest.Folder(t, 20)
@@ -287,7 +289,8 @@ func TestBenchIsInterrupted(t *testing.T) {
 	}
 }
 
-// The processes that are measured end with the one that asks them to, also where it has no time to say so.
+// The processes that are measured end with the one that asks them to, also where it has
+// no time to say so.
 func TestBenchIsKilled(t *testing.T) {
 	c, _, rest := began(t)
 	c.Process.Kill()

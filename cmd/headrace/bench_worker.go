@@ -18,8 +18,10 @@ import (
 	"headrace/recipe"
 )
 
-// A worker of bench is a process that runs the recipe with one number of workers, a slice of time whenever it is asked to. It reads lines of JSON
-// from its standard input, the first a benchOrder, the others benchTasks, and answers each with a benchAnswer on its standard output. It ends with its input.
+// A worker of bench is a process that runs the recipe with one number of workers, a
+// slice of time whenever it is asked to. It reads lines of JSON from its standard
+// input, the first a benchOrder, the others benchTasks, and answers each with a
+// benchAnswer on its standard output. It ends with its input.
 
 // benchOrder says what to run.
 type benchOrder struct {
@@ -94,7 +96,8 @@ func failure(err error) benchAnswer {
 	return benchAnswer{Error: err.Error(), Usage: exitCode(&commandError{err}) == exitUsage}
 }
 
-// linesOf hands on lines. The context ends with the input: whoever reads the answers is gone then.
+// linesOf hands on lines. The context ends with the input: whoever reads the answers is
+// gone then.
 func linesOf(ctx context.Context, in io.Reader) (<-chan []byte, context.Context) {
 	lines := make(chan []byte, 1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -143,7 +146,8 @@ func (b *benchRun) ready() *benchReady {
 	return &benchReady{Rows: e.Rows, Samples: e.Samples, SampleBytes: e.SampleBytes, BatchBytes: e.BatchBytes}
 }
 
-// run measures from one batch to another. What comes before is not counted: the engine starts, and fills its queues.
+// run measures from one batch to another. What comes before is not counted: the engine
+// starts, and fills its queues.
 func (b *benchRun) run(ctx context.Context, task benchTask) (benchSlice, error) {
 	if err := b.loader.Start(b.loader.State(), nil); err != nil {
 		return benchSlice{}, err
@@ -162,7 +166,8 @@ func (b *benchRun) run(ctx context.Context, task benchTask) (benchSlice, error) 
 	return s, nil
 }
 
-// take lets go of batches at once, for so long, and until the next one: at least one is taken.
+// take lets go of batches at once, for so long, and until the next one: at least one is
+// taken.
 func (b *benchRun) take(ctx context.Context, seconds float64) (batches, samples int64, err error) {
 	end := time.Now().Add(time.Duration(seconds * float64(time.Second)))
 	empty := 0

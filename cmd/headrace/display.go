@@ -12,7 +12,8 @@ import (
 	"headrace/internal/words"
 )
 
-// display shows people how far a run is: newBar on a terminal, newLines where what is written is kept.
+// display shows people how far a run is: newBar on a terminal, newLines where what is
+// written is kept.
 type display struct {
 	w        io.Writer
 	every    time.Duration
@@ -148,7 +149,8 @@ func progressText(p progress, s *speed) string {
 	return text
 }
 
-// speedTexts are those of losses, speed and time that there is something to say about, in the order in which people want to know.
+// speedTexts are those of losses, speed and time that there is something to say about,
+// in the order in which people want to know.
 func speedTexts(p progress, s *speed) (parts []string) {
 	if p.totalLost > 0 {
 		parts = append(parts, words.Thousands(p.totalLost)+" lost")
@@ -172,13 +174,16 @@ func percentDone(p progress) int64 {
 	return min(100, 100*(p.samples+p.lost)/p.perEpoch)
 }
 
-const (
-	green = "\x1b[32m"
-	red   = "\x1b[31m"
-	plain = "\x1b[0m"
-)
+// plain ends a colour of terminals.
+const plain = "\x1b[0m"
 
-// bar draws a line of at most so many characters. What matters least goes first where there is no room.
+// drawnBar is a bar of so many characters, of which so many stand for what is done.
+func drawnBar(full, size int, colour bool) string {
+	return painted(colour, "32", strings.Repeat("━", full)) + strings.Repeat("─", size-full)
+}
+
+// bar draws a line of at most so many characters. What matters least goes first where
+// there is no room.
 func bar(p progress, s *speed, width int, colour bool) string {
 	const least, most = 8, 40 // characters of the bar itself
 	if p.perEpoch < 0 {
@@ -199,19 +204,11 @@ func bar(p progress, s *speed, width int, colour bool) string {
 		return cutText(head+strings.TrimSpace(tail), width)
 	}
 
-	full := int(int64(size) * percentDone(p) / 100)
-	done, rest := strings.Repeat("━", full), strings.Repeat("─", size-full)
-	if colour {
-		if full > 0 {
-			done = green + done + plain
-		}
-		if p.totalLost > 0 {
-			lost := words.Thousands(p.totalLost) + " lost"
-			tail = strings.Replace(tail, lost, red+lost+plain, 1)
-		}
+	if p.totalLost > 0 {
+		lost := words.Thousands(p.totalLost) + " lost"
+		tail = strings.Replace(tail, lost, painted(colour, "31", lost), 1)
 	}
-
-	return head + done + rest + tail
+	return head + drawnBar(int(int64(size)*percentDone(p)/100), size, colour) + tail
 }
 
 func cutText(text string, width int) string {

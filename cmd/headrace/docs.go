@@ -10,7 +10,8 @@ import (
 	"headrace/internal/version"
 )
 
-// docsCommand writes what --help says in the forms that packages and the guide need. It is hidden: who installs Headrace has both.
+// docsCommand writes what --help says in the forms that packages and the guide need. It
+// is hidden: who installs Headrace has both.
 func docsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "docs",
@@ -71,7 +72,8 @@ func describe(c *cobra.Command) {
 
 var special = strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`)
 
-// asMarkdown is the text of a terminal as Markdown: what is indented stays as it is, and nothing else is more than it says.
+// asMarkdown is the text of a terminal as Markdown: what is indented stays as it is,
+// and nothing else is more than it says.
 func asMarkdown(text string) string {
 	var b strings.Builder
 	inside := false

@@ -28,7 +28,7 @@ and how to have it. Exit code 1 says that something is missing without which not
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			m := doctor.Here()
-			m.AVIF = openAVIF
+			m.AVIF, m.FFmpeg, m.Decode = openAVIF, openFFmpeg, decodeRecording
 			report := doctor.Examine(m)
 			if err := printReport(c.OutOrStdout(), report, asJSON); err != nil {
 				return err
@@ -43,8 +43,12 @@ and how to have it. Exit code 1 says that something is missing without which not
 	return c
 }
 
-// openAVIF opens libavif, in programs that can.
-var openAVIF func() (version, codecs string, err error)
+// These open libavif and FFmpeg, in programs that can.
+var (
+	openAVIF        func() (version, codecs string, err error)
+	openFFmpeg      func() (doctor.FFmpeg, error)
+	decodeRecording func(data []byte) error
+)
 
 func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 	if asJSON {
@@ -97,13 +101,7 @@ func (p *reportPrinter) line(format string, args ...any) {
 	}
 }
 
-// in writes text in a colour of terminals.
-func (p *reportPrinter) in(colour, text string) string {
-	if !p.colours {
-		return text
-	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
-}
+func (p *reportPrinter) in(code, text string) string { return painted(p.colours, code, text) }
 
 func (p *reportPrinter) mark(s doctor.Status) string {
 	switch s {

@@ -2,7 +2,14 @@
 
 package main
 
-import "headrace/media/avif"
+import (
+	"errors"
+	"io"
+
+	"headrace/internal/doctor"
+	"headrace/media/avif"
+	"headrace/media/ffmpeg"
+)
 
 func init() {
 	openAVIF = func() (version, codecs string, err error) {
@@ -11,5 +18,55 @@ func init() {
 		}
 		codecs, err = avif.Codecs()
 		return version, codecs, err
+	}
+	openFFmpeg = func() (doctor.FFmpeg, error) {
+		i, err := ffmpeg.Library()
+		return doctor.FFmpeg{Version: i.Version, License: i.License, Path: i.Path, Decoders: i.Decoders}, err
+	}
+	decodeRecording = decodeAll
+}
+
+// decodeAll decodes every packet of every track. A track without a frame is an error.
+func decodeAll(data []byte) error {
+	file, err := ffmpeg.Demux(data)
+	if err != nil {
+		return err
+	}
+	for i := range file.Tracks {
+		if err := decodeTrack(file, &file.Tracks[i], data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func decodeTrack(file *ffmpeg.File, track *ffmpeg.Track, data []byte) error {
+	d, err := ffmpeg.NewDecoder(track.Decoding())
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+
+	var all []byte
+	var packets []ffmpeg.Packet
+	for i := range track.Packets {
+		bytes := file.Bytes(data, &track.Packets[i])
+		packets = append(packets, ffmpeg.Packet{Offset: len(all), Size: len(bytes), Key: track.Packets[i].Key})
+		all = append(all, bytes...)
+	}
+	if err := d.Feed(all, packets, true); err != nil {
+		return err
+	}
+
+	frames := 0
+	for f := new(ffmpeg.Frame); ; frames++ {
+		switch err := d.Next(f); {
+		case err == io.EOF && frames == 0:
+			return errors.New("no frame came")
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
 	}
 }

@@ -20,7 +20,8 @@ var builtWithC struct {
 	err  error
 }
 
-// programWithC is the command as people have it, built once into the folder of the one without C.
+// programWithC is the command as people have it, built once into the folder of the one
+// without C.
 func programWithC(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(filepath.Dir(program(t)), "headrace-with-c")
@@ -37,7 +38,8 @@ func programWithC(t *testing.T) string {
 	return file
 }
 
-// examined runs a shell command that ends in `exec "$0" doctor --json` and returns the report by names, and the exit code.
+// examined runs a shell command that ends in `exec "$0" doctor --json` and returns the
+// report by names, and the exit code.
 func examined(t *testing.T, engine, limits string, environment ...string) (map[string]doctor.Finding, doctor.Report, int) {
 	t.Helper()
 	c := exec.Command("sh", "-c", limits+` exec "$0" doctor --json`, engine)
@@ -86,6 +88,7 @@ func TestDoctorUnderLimits(t *testing.T) {
 		"few addresses":            {"ulimit -v 16000000;", nil, exitDone, map[string]want{"addresses": {doctor.Low, "limited to 15.3 GiB", "ulimit -v"}}},
 		"few processes":            {"prlimit --pid $$ --nproc=200;", nil, exitDone, map[string]want{"processes": {doctor.Low, "limited to 200", "ulimit -u"}}},
 		"no libavif":               {"", []string{"HEADRACE_AVIF=/nowhere/libavif.so"}, exitDone, map[string]want{"avif": {doctor.Missing, "/nowhere/libavif.so: cannot open shared object file", "would be decoded"}}},
+		"no FFmpeg":                {"", []string{"HEADRACE_FFMPEG=/nowhere"}, exitDone, map[string]want{"ffmpeg": {doctor.Missing, "/nowhere has no libavcodec.so.N", "would be decoded"}}},
 		"a limit on instructions":  {"", []string{"HEADRACE_SIMD=plain"}, exitDone, map[string]want{"kernels": {doctor.Low, "plain", "unset"}}},
 		"fewer threads than cores": {"", []string{"GOMAXPROCS=1"}, exitDone, map[string]want{"cores": {ofOne, "GOMAXPROCS=1", ""}}},
 	} {
@@ -113,8 +116,10 @@ func TestDoctorWithoutC(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if f := found["avif"]; f.Status != doctor.Missing {
-		t.Errorf("%+v", f)
+	for _, name := range []string{"avif", "ffmpeg"} {
+		if f := found[name]; f.Status != doctor.Missing {
+			t.Errorf("%+v", f)
+		}
 	}
 }
 

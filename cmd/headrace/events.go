@@ -11,7 +11,8 @@ import (
 	"headrace/stats"
 )
 
-// events writes what happens as JSON, an object a line, each with a key "event" and the seconds since the beginning.
+// events writes what happens as JSON, an object a line, each with a key "event" and the
+// seconds since the beginning.
 type events struct {
 	w     io.Writer
 	begun time.Time

@@ -19,7 +19,8 @@ const (
 	exitInterrupted = 130 // by a signal, as shells say it of Ctrl-C
 )
 
-// commandError is the error of a command that ran; any other is of a command line that cobra did not understand.
+// commandError is the error of a command that ran; any other is of a command line that
+// cobra did not understand.
 type commandError struct{ error }
 
 func (e *commandError) Unwrap() error { return e.error }
@@ -99,7 +100,8 @@ func joined(err error) []error {
 	return all
 }
 
-// line is an error as it is written: it begins with the program's name, or with the place in a file, for editors find that only there.
+// line is an error as it is written: it begins with the program's name, or with the
+// place in a file, for editors find that only there.
 func line(text string) string {
 	text = strings.TrimPrefix(text, "headrace: ")
 	if located(text) {

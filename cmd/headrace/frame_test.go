@@ -126,7 +126,8 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// Every line of every example is run as it stands, on real files, in a folder where it makes sense.
+// Every line of every example is run as it stands, on real files, in a folder where it
+// makes sense.
 func TestExamplesOfCommands(t *testing.T) {
 	folder := t.TempDir()
 	os.MkdirAll(filepath.Join(folder, "data"), 0o755)

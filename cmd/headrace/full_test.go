@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// limited runs the command where files may have so many blocks of 512 bytes. Shared memory counts as a file, so there has to be room for some.
+// limited runs the command where files may have so many blocks of 512 bytes. Shared
+// memory counts as a file, so there has to be room for some.
 func limited(t *testing.T, folder, blocks string, args ...string) (code int, words string) {
 	t.Helper()
 	c := exec.Command("sh", append([]string{"-c", `ulimit -f "$1" && shift && exec "$@"`, "sh", blocks, program(t)}, args...)...)
@@ -30,7 +31,8 @@ func TestPreviewOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A run whose files could not grow has kept what came before, and ends as any other once there is room.
+// A run whose files could not grow has kept what came before, and ends as any other
+// once there is room.
 func TestARunWithoutRoomGoesOn(t *testing.T) {
 	folder := photographs(t, "")
 	for _, target := range []string{"npy:OUT", "tar:OUT/t-%06d.tar"} {

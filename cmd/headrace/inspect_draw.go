@@ -46,13 +46,15 @@ func (i *inspection) drawVariables(p *page) {
 	}
 }
 
-// drawGraph draws a bracket around the steps of each stage, and around the chains that a step holds. Edges carry the schema.
+// drawGraph draws a bracket around the steps of each stage, and around the chains that
+// a step holds. Edges carry the schema.
 func (i *inspection) drawGraph(p *page) {
 	boxes := i.boxes()
 	drawBoxes(p, "", boxes, i.result(boxes[len(boxes)-1].out))
 }
 
-// drawBoxes draws a chain behind what stands before all its lines. Out is what its last edge carries.
+// drawBoxes draws a chain behind what stands before all its lines. Out is what its last
+// edge carries.
 func drawBoxes(p *page, before string, boxes []inspectedBox, out string) {
 	for k, b := range boxes {
 		side, end, edge := "│", "╰┬", " │ "
@@ -100,10 +102,12 @@ func (b inspectedBox) drawInside(p *page, before, side string) {
 	}
 }
 
-// loose tells whether a box has no bracket: nothing is known of a stage, and nothing is in it.
+// loose tells whether a box has no bracket: nothing is known of a stage, and nothing is
+// in it.
 func (b inspectedBox) loose() bool { return b.stage == nil && b.holds == nil }
 
-// title is the name under which statistics know a stage, short; of a step that holds others, what it says.
+// title is the name under which statistics know a stage, short; of a step that holds
+// others, what it says.
 func (b inspectedBox) title() string {
 	if b.holds != nil {
 		return b.steps[0].Text
@@ -138,7 +142,8 @@ func (b inspectedBox) note() string {
 	return note
 }
 
-// edgeText is what an edge carries. Behind a function that does not say what it gives, nobody knows.
+// edgeText is what an edge carries. Behind a function that does not say what it gives,
+// nobody knows.
 func edgeText(s sample.Schema) string {
 	if s == nil {
 		return "?"

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// mermaid draws the graph in the notation that GitHub, GitLab and many documentation tools make a picture of.
+// mermaid draws the graph in the notation that GitHub, GitLab and many documentation
+// tools make a picture of.
 func (i *inspection) mermaid() string {
 	var m mermaid
 	m.b.WriteString("flowchart TD\n")

@@ -12,7 +12,8 @@ import (
 	"headrace/sample"
 )
 
-// inspection is all that inspect tells. Its JSON form is stated in docs/guide/bench-and-inspect.md.
+// inspection is all that inspect tells. Its JSON form is stated in
+// docs/guide/bench-and-inspect.md.
 type inspection struct {
 	File      string              `json:"file"`
 	Recipe    recipe.Recipe       `json:"recipe"`
@@ -66,8 +67,8 @@ type inspectedEngine struct {
 	Decoder         string           `json:"decoder"`
 }
 
-// inspect finds out all that can be known of a recipe, and how its first samples fare. Where it cannot be run, the inspection says what is
-// known all the same.
+// inspect finds out all that can be known of a recipe, and how its first samples fare.
+// Where it cannot be run, the inspection says what is known all the same.
 func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int) (inspection, error) {
 	r := f.Recipe.Complete()
 	i := inspection{File: f.Name, Recipe: r, Loader: c, Variables: []inspectedVariable{}, Samples: []inspectedSample{}, Functions: append([]string{}, r.Functions()...)}
@@ -104,7 +105,8 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 	return i, err
 }
 
-// inspectSteps tells of each step of the tree, in the order of the text, what it reads and gives.
+// inspectSteps tells of each step of the tree, in the order of the text, what it reads
+// and gives.
 func inspectSteps(r recipe.Recipe, schemas []sample.Schema) []inspectedStep {
 	w := stepWalker{schemas: schemas}
 	w.chain(r.Steps, []string{})
@@ -116,7 +118,8 @@ type stepWalker struct {
 	all     []inspectedStep
 }
 
-// chain tells of the steps of a chain, of which the first reads those in from, and returns those that whatever follows it reads.
+// chain tells of the steps of a chain, of which the first reads those in from, and
+// returns those that whatever follows it reads.
 func (w *stepWalker) chain(steps []recipe.Step, from []string) []string {
 	for _, s := range steps {
 		k := len(w.all)
@@ -170,7 +173,8 @@ func inspectEngine(l *headrace.Loader) *inspectedEngine {
 	return e
 }
 
-// rowBytes is what a field takes in the batch's memory: text takes none, it travels beside it.
+// rowBytes is what a field takes in the batch's memory: text takes none, it travels
+// beside it.
 func rowBytes(f headrace.Field) int64 {
 	if f.Kind != sample.Tensor {
 		return 0
@@ -195,8 +199,8 @@ func (i *inspection) place() {
 	}
 }
 
-// inspectedBox is what is drawn as one, and the edge behind it: a stage of the engine with the steps that it carries out, or a step that holds
-// chains of others.
+// inspectedBox is what is drawn as one, and the edge behind it: a stage of the engine
+// with the steps that it carries out, or a step that holds chains of others.
 type inspectedBox struct {
 	stage *headrace.Stage // nil: not known
 	steps []inspectedStep
@@ -210,7 +214,8 @@ type inspectedChain struct {
 	boxes []inspectedBox
 }
 
-// boxes are what to draw. Where the engine has not said what it makes of the recipe, there is one for all steps that follow one another.
+// boxes are what to draw. Where the engine has not said what it makes of the recipe,
+// there is one for all steps that follow one another.
 func (i *inspection) boxes() []inspectedBox {
 	b := boxer{inspection: i}
 	return b.chain(i.Recipe.Steps, nil)
@@ -303,8 +308,9 @@ func (i *inspection) ends(s inspectedStep) bool {
 	return stage != nil && stage.Steps[len(stage.Steps)-1] == s.Name
 }
 
-// silent are the stages that carry out no step, before that of a step (-1) or behind it (1), in the order in which samples come there: files are read behind their
-// source; for other stages, others make ready.
+// silent are the stages that carry out no step, before that of a step (-1) or behind it
+// (1), in the order in which samples come there: files are read behind their source;
+// for other stages, others make ready.
 func (i *inspection) silent(s inspectedStep, direction int, in sample.Schema) (all []inspectedBox) {
 	k := i.stageIndex(s.Stage)
 	if k < 0 {

@@ -14,7 +14,8 @@ import (
 	"headrace/tensor"
 )
 
-// inspectedSample is one of the samples with which the first epoch begins: what its file holds, and what comes of it.
+// inspectedSample is one of the samples with which the first epoch begins: what its
+// file holds, and what comes of it.
 type inspectedSample struct {
 	Key         recipe.Path   `json:"key"`
 	Label       *int64        `json:"label,omitempty"`
@@ -107,7 +108,8 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 	return s
 }
 
-// look adds what the file itself says: that of the first source which has one. Where it cannot be read, the sample's own error has said so.
+// look adds what the file itself says: that of the first source which has one. Where it
+// cannot be read, the sample's own error has said so.
 func (s *inspectedSample) look(ctx context.Context, r recipe.Recipe) {
 	for _, step := range r.All() {
 		files, ok := step.Args.(*recipe.Files)

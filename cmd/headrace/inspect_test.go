@@ -308,7 +308,8 @@ func TestInspectJSON(t *testing.T) {
 	}
 }
 
-// Steps say what they read, also across merges and branches. A sample that fails is told of in its turn, whatever its step would do.
+// Steps say what they read, also across merges and branches. A sample that fails is
+// told of in its turn, whatever its step would do.
 func TestInspectTrees(t *testing.T) {
 	root := phototest.Folder(t, 21)
 	phototest.Spoil(t, root, "005.jpg")
@@ -340,7 +341,8 @@ func TestInspectTrees(t *testing.T) {
 	}
 }
 
-// A picture of one colour has known numbers, in every type; a label, which is no double, has all its digits.
+// A picture of one colour has known numbers, in every type; a label, which is no
+// double, has all its digits.
 func TestInspectSeesNumbers(t *testing.T) {
 	root := t.TempDir()
 	m := image.NewRGBA(image.Rect(0, 0, 3, 2))

@@ -9,14 +9,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Go reserves addresses, takes memory and starts threads before any Go code runs, and aborts
-// with pages of stacks and registers where it gets too few. The C library runs this before
-// that, so that one line says what is wrong.
+// Go reserves addresses, takes memory and starts threads before any Go code runs, and
+// aborts with pages of stacks and registers where it gets too few. The C library runs
+// this before that, so that one line says what is wrong.
 //
 // Address space: below 2 GiB a start fails sometimes, below 800 MiB always.
 #define ADDRESSES (2048ULL << 20)
-// Memory that counts as data, and with it the stacks of threads: on two cores, a start fails
-// sometimes below 150 MiB, always below 80 MiB.
+// Memory that counts as data, and with it the stacks of threads: on two cores, a start
+// fails sometimes below 150 MiB, always below 80 MiB.
 #define DATA (160ULL << 20)
 #define DATA_OF_A_CORE (8ULL << 20)
 // Threads: on two cores, a run fails sometimes with 8, and a start with 6.
@@ -51,8 +51,8 @@ static void *wait_for(void *gate) {
 	return NULL;
 }
 
-// check_threads starts as many threads as will be needed. How many there may be is known only
-// so: the limit is of all that the user runs, and a container has another.
+// check_threads starts as many threads as will be needed. How many there may be is
+// known only so: the limit is of all that the user runs, and a container has another.
 static void check_threads(int needed) {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	pthread_t threads[MOST_THREADS];

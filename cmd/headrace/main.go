@@ -1,7 +1,8 @@
 // Command headrace is the engine and its tools.
 //
-// Read serve.go for how a Python program starts it, run.go for how a recipe is run here, and package headrace for what both run. exit.go says
-// how a command ends, recipefile.go what the commands that take a recipe have in common.
+// Read serve.go for how a Python program starts it, run.go for how a recipe is run
+// here, and package headrace for what both run. exit.go says how a command ends,
+// recipefile.go what the commands that take a recipe have in common.
 package main
 
 import (
@@ -21,8 +22,10 @@ func main() {
 	os.Exit(execute(rootCommand(), os.Args[1:], os.Stderr))
 }
 
-// processors is how many Go is to have: twice as many as there are cores, unless the environment says something. Whoever calls C keeps one meanwhile, and decoders are in C
-// nearly all the time. Once none is left, Go's monitor takes them away again from those in C, and looks every 20 µs whether it must, on a core that decodes.
+// processors is how many Go is to have: twice as many as there are cores, unless the
+// environment says something. Whoever calls C keeps one meanwhile, and decoders are in
+// C nearly all the time. Once none is left, Go's monitor takes them away again from
+// those in C, and looks every 20 µs whether it must, on a core that decodes.
 func processors() int {
 	n := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") != "" {
@@ -84,7 +87,8 @@ func execute(root *cobra.Command, args []string, stderr *os.File) int {
 // deaf annotates a command that the signals of a terminal do not stop.
 const deaf = "deaf"
 
-// watch has every command run under a context that a signal ends, and tells what happens in a command from a command line that names none.
+// watch has every command run under a context that a signal ends, and tells what
+// happens in a command from a command line that names none.
 func watch(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		watch(sub)

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// page is text for people, in lines that fit. In a pipe it is the same text as on a terminal of 100 columns, without colours.
+// page is text for people, in lines that fit. In a pipe it is the same text as on a
+// terminal of 100 columns, without colours.
 type page struct {
 	width  int
 	colour bool
@@ -35,14 +36,18 @@ func (p *page) bold(s string) string { return p.paint("1", s) }
 func (p *page) dim(s string) string  { return p.paint("2", s) }
 func (p *page) red(s string) string  { return p.paint("31", s) }
 
-func (p *page) paint(code, s string) string {
-	if !p.colour || s == "" {
+func (p *page) paint(code, s string) string { return painted(p.colour, code, s) }
+
+// painted writes text in a colour of terminals.
+func painted(colour bool, code, s string) string {
+	if !colour || s == "" {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return "\x1b[" + code + "m" + s + plain
 }
 
-// line writes text in as many lines as it needs; those behind the first begin below its text. What follows it is not coloured.
+// line writes text in as many lines as it needs; those behind the first begin below its
+// text. What follows it is not coloured.
 func (p *page) line(prefix string, as ink, text string, more ...string) {
 	rest := strings.Join(more, "")
 	begin := prefix
@@ -58,7 +63,8 @@ func (p *page) line(prefix string, as ink, text string, more ...string) {
 	}
 }
 
-// continued is what stands before the second line of a text: the frame goes on, its marks do not.
+// continued is what stands before the second line of a text: the frame goes on, its
+// marks do not.
 func continued(prefix string) string {
 	return strings.Map(func(c rune) rune {
 		switch c {
@@ -98,7 +104,8 @@ func wrapped(text string, width int) []string {
 	return append(lines, string(rest))
 }
 
-// visible writes names of files and other text from elsewhere so that nothing in them commands the terminal, or breaks a line.
+// visible writes names of files and other text from elsewhere so that nothing in them
+// commands the terminal, or breaks a line.
 func visible(s string) string {
 	for _, c := range s {
 		if !strconv.IsPrint(c) {

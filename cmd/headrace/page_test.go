@@ -127,7 +127,8 @@ func TestKeysAreDocumented(t *testing.T) {
 	}
 }
 
-// keysOf collects the keys of objects, but for those of recipes and of the section loader.
+// keysOf collects the keys of objects, but for those of recipes and of the section
+// loader.
 func keysOf(document any, all map[string]bool) map[string]bool {
 	switch document := document.(type) {
 	case []any:

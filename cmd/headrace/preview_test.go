@@ -36,7 +36,8 @@ func previewed(t *testing.T, engine string, args ...string) (stdout, stderr stri
 	return out.String(), words.String(), c.ProcessState.ExitCode()
 }
 
-// recipeFile writes a recipe on a folder of photographs: these steps, each a line of YAML, between files and batch.
+// recipeFile writes a recipe on a folder of photographs: these steps, each a line of
+// YAML, between files and batch.
 func recipeFile(t *testing.T, root string, steps ...string) string {
 	t.Helper()
 	all := append([]string{fmt.Sprintf("files: {pattern: %q, label: parent}", root)}, steps...)
@@ -76,7 +77,8 @@ func sheetOf(t *testing.T, recipe string, args ...string) image.Image {
 	return m
 }
 
-// loaded returns the pixels of the first n samples, as batches of the recipe have them: RGB of 8 bits, 64×64.
+// loaded returns the pixels of the first n samples, as batches of the recipe have them:
+// RGB of 8 bits, 64×64.
 func loaded(t *testing.T, root string, n int, steps ...recipe.Step) (all [][]byte) {
 	t.Helper()
 	steps = append([]recipe.Step{{Args: &recipe.Files{Pattern: recipe.Path(root), Label: "parent"}}}, steps...)
@@ -118,7 +120,8 @@ const (
 	sheetTimes = 2
 )
 
-// tileAt compares a tile with pixels, of which each is a square; off is what a level may be off by.
+// tileAt compares a tile with pixels, of which each is a square; off is what a level
+// may be off by.
 func tileAt(m image.Image, left, top int, want []byte, off int) error {
 	for y := range wantSide * sheetTimes {
 		for x := range wantSide * sheetTimes {
@@ -134,7 +137,8 @@ func tileAt(m image.Image, left, top int, want []byte, off int) error {
 	return nil
 }
 
-// The sheet begins with a header, whose height depends on its text: the first tile stands where its pixels are.
+// The sheet begins with a header, whose height depends on its text: the first tile
+// stands where its pixels are.
 func topOf(t *testing.T, m image.Image, want []byte, off int) int {
 	t.Helper()
 	for top := range m.Bounds().Dy() - wantSide*sheetTimes {
@@ -219,7 +223,8 @@ func TestPreviewShowsTheSamples(t *testing.T) {
 	})
 }
 
-// Fewer samples than asked for, or than a batch takes that drops the last: all of them are shown.
+// Fewer samples than asked for, or than a batch takes that drops the last: all of them
+// are shown.
 func TestPreviewOfFewSamples(t *testing.T) {
 	root := phototest.Folder(t, 3)
 	want := loaded(t, root, 3, usualSteps...)
@@ -262,7 +267,8 @@ func TestPreviewOfBrokenSamples(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(stderr), "\n"); len(lines) != 3 || !strings.Contains(lines[0], `class0/000.jpg": decode_image+random_resized_crop+random_flip+batch: media: truncated image`) {
 		t.Errorf("%s", stderr)
 	}
-	// The first sample is one that fails, so the second one is where the sheet is looked for.
+	// The first sample is one that fails, so the second one is where the sheet is
+	// looked for.
 	m := sheetOf(t, file, "--columns", "9")
 	tiles(t, cut(m, wantSide*sheetTimes+sheetGap), 8, want, 0)
 
@@ -362,7 +368,8 @@ func TestPreviewMistakes(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends it wherever it is, here among more folders than can be listed, and leaves no half of a file.
+// Ctrl-C ends it wherever it is, here among more folders than can be listed, and leaves
+// no half of a file.
 func TestPreviewInterrupted(t *testing.T) {
 	endless := t.TempDir() // two ways from each folder to the next
 	for i := range 40 {

@@ -26,7 +26,8 @@ import (
 // patience is ten times what the engine promises, for machines that are busy.
 const patience = 10 * time.Second
 
-// parentVariable makes this test binary a client that starts an engine, says which process that is, and then does nothing.
+// parentVariable makes this test binary a client that starts an engine, says which
+// process that is, and then does nothing.
 const parentVariable = "HEADRACE_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -40,7 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// beParent starts the engine on descriptor 3, which the test holds the other end of. It never closes anything.
+// beParent starts the engine on descriptor 3, which the test holds the other end of. It
+// never closes anything.
 func beParent(engine string) {
 	signal.Ignore(syscall.SIGINT)
 	delay := os.Getenv("HEADRACE_TEST_DELAY")
@@ -205,8 +207,9 @@ func await(t *testing.T, c *wire.Conn, kind wire.Kind) {
 	}
 }
 
-// The engine of a client that is killed is gone, whatever it was doing, also while other processes hold the other ends of its sockets, as forked
-// children of the client would: here, the test does.
+// The engine of a client that is killed is gone, whatever it was doing, also while
+// other processes hold the other ends of its sockets, as forked children of the client
+// would: here, the test does.
 func TestTheEngineGoesWithItsParent(t *testing.T) {
 	leak.Check(t)
 	for _, p := range phases(t) {
@@ -220,7 +223,8 @@ func TestTheEngineGoesWithItsParent(t *testing.T) {
 	}
 }
 
-// A parent may be killed before its engine is there to see it. The engine then has another parent, and HELLO says whose it was.
+// A parent may be killed before its engine is there to see it. The engine then has
+// another parent, and HELLO says whose it was.
 func TestAnEngineWhoseParentIsGoneAlreadyEnds(t *testing.T) {
 	leak.Check(t)
 	parent, engine, control := startByParent(t, "sleep 0.3; ")
@@ -230,7 +234,8 @@ func TestAnEngineWhoseParentIsGoneAlreadyEnds(t *testing.T) {
 	engine.gone(t)
 }
 
-// startByParent starts a client that starts an engine. The control connection's other end is ours.
+// startByParent starts a client that starts an engine. The control connection's other
+// end is ours.
 func startByParent(t *testing.T, delay string) (parent *exec.Cmd, engine process, control *wire.Conn) {
 	t.Helper()
 	control, theirs := socketPair(t)
@@ -316,8 +321,9 @@ func (p process) gone(t *testing.T) {
 	}
 }
 
-// An engine ends in good order when its client lets go of all connections, is deaf to the signals that a terminal or a scheduler sends to the
-// whole group, and leaves nothing behind when it is killed; at any moment.
+// An engine ends in good order when its client lets go of all connections, is deaf to
+// the signals that a terminal or a scheduler sends to the whole group, and leaves
+// nothing behind when it is killed; at any moment.
 func TestTheEndOfAnEngine(t *testing.T) {
 	leak.Check(t)
 	for _, p := range phases(t) {
@@ -363,7 +369,8 @@ func endOfAnEngine(t *testing.T, p phase, end func(*exec.Cmd) error) {
 	}
 }
 
-// An engine whose parent ended before it could look is somebody else's child by then: a fork may hold the sockets open for ever.
+// An engine whose parent ended before it could look is somebody else's child by then: a
+// fork may hold the sockets open for ever.
 func TestParentThatEndedBefore(t *testing.T) {
 	control, theirs := socketPair(t)
 	defer control.Close()

@@ -147,10 +147,5 @@ func profileBar(now pipe.ProfileProgress, since time.Duration, width int, colour
 	if size < least {
 		return cutText(strings.TrimSpace(text), width)
 	}
-	full := size * now.Trial / max(1, now.Trials)
-	done, rest := strings.Repeat("━", full), strings.Repeat("─", size-full)
-	if colour && full > 0 {
-		done = green + done + plain
-	}
-	return done + rest + text
+	return drawnBar(size*now.Trial/max(1, now.Trials), size, colour) + text
 }

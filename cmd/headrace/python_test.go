@@ -11,7 +11,8 @@ import (
 	"headrace/internal/tier"
 )
 
-// Recipes in files name functions of Python, which are imported from the folder in which the command runs, by the interpreter of $HEADRACE_PYTHON.
+// Recipes in files name functions of Python, which are imported from the folder in
+// which the command runs, by the interpreter of $HEADRACE_PYTHON.
 func TestRunCallsFunctionsOfPython(t *testing.T) {
 	folder := besidePython(t, "import logging\n\ndef darker(image):\n    print('it is dark')\n    logging.getLogger('own').error('no light')\n    return image // 2\n\ndef first(key):\n    return int(key[-7:-4]) < 6\n")
 	recipeIn(t, folder, `headrace: 1
@@ -46,7 +47,8 @@ steps:
 	}
 }
 
-// A batch that a function makes whole is run, inspected, measured and made again as others are. It has no samples to write.
+// A batch that a function makes whole is run, inspected, measured and made again as
+// others are. It has no samples to write.
 func TestCommandsOnBatchesOfFunctions(t *testing.T) {
 	folder := besidePython(t, "import numpy\n\ndef put(samples):\n    return {'image': numpy.stack([s['image'] for s in samples]), 'n': len(samples), 'names': ' '.join(s['key'] for s in samples)}\n")
 	recipeIn(t, folder, `headrace: 1
@@ -77,7 +79,8 @@ steps:
 	}
 }
 
-// besidePython is a folder of ten photographs and a module own, for commands that call functions of it by the interpreter of this repository.
+// besidePython is a folder of ten photographs and a module own, for commands that call
+// functions of it by the interpreter of this repository.
 func besidePython(t *testing.T, own string) (folder string) {
 	t.Helper()
 	tier.StartsProcesses(t)

@@ -17,8 +17,8 @@ import (
 	"headrace/recipe"
 )
 
-// recipeOptions are the flags of commands that read a recipe. Where a flag is given, it takes the place of the same key in the recipe's
-// section "loader".
+// recipeOptions are the flags of commands that read a recipe. Where a flag is given, it
+// takes the place of the same key in the recipe's section "loader".
 type recipeOptions struct {
 	set       []string
 	workers   int
@@ -36,7 +36,8 @@ type recipeOptions struct {
 	command *cobra.Command
 }
 
-// recipeFlags adds the flags to a command, but those that it has itself, and completes its arguments.
+// recipeFlags adds the flags to a command, but those that it has itself, and completes
+// its arguments.
 func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	o := &recipeOptions{command: c}
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -90,7 +91,8 @@ func completeRecipe(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeVariables offers the variables of the recipe that stands in the command line already.
+// completeVariables offers the variables of the recipe that stands in the command line
+// already.
 func completeVariables(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
 	if len(args) == 0 || args[0] == "-" || strings.Contains(typed, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -102,7 +104,8 @@ func completeVariables(_ *cobra.Command, args []string, typed string) (names []s
 	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// read returns the recipe in a file and how to run it. Both have been checked, as far as they can be before the data is looked at.
+// read returns the recipe in a file and how to run it. Both have been checked, as far
+// as they can be before the data is looked at.
 func (o *recipeOptions) read(path string) (recipe.File, headrace.Config, error) {
 	given, err := o.variables()
 	if err != nil {
@@ -120,7 +123,8 @@ func (o *recipeOptions) read(path string) (recipe.File, headrace.Config, error) 
 	return f, config, wrongUse(errors.Join(mistakes, err))
 }
 
-// readRecipe reads a recipe, or gives up: standard input may be a terminal at which nobody types, and a read knows nothing of signals.
+// readRecipe reads a recipe, or gives up: standard input may be a terminal at which
+// nobody types, and a read knows nothing of signals.
 func readRecipe(ctx context.Context, path string, v recipe.Variables) (recipe.File, error) {
 	type result struct {
 		file recipe.File

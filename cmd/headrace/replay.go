@@ -190,7 +190,8 @@ func readStates(name string) (records []headrace.State, err error) {
 	return records, nil
 }
 
-// replayed is what replay tells. Its JSON form is stated in docs/guide/order-state-memory.md.
+// replayed is what replay tells. Its JSON form is stated in
+// docs/guide/order-state-memory.md.
 type replayed struct {
 	Epoch  int             `json:"epoch"`
 	Step   int64           `json:"step"` // number of the batch in its epoch
@@ -270,7 +271,8 @@ func (r replayed) print(w io.Writer) error {
 	return table.Flush()
 }
 
-// numbered is the index of a sample, and which of those that were made of it: "17", "17, output 3".
+// numbered is the index of a sample, and which of those that were made of it: "17",
+// "17, output 3".
 func numbered(index int64, output []int64) string {
 	text := strconv.FormatInt(index, 10)
 	if len(output) > 0 {

@@ -35,7 +35,8 @@ func written(t *testing.T, folder string) (images [][]byte) {
 	return images
 }
 
-// trained runs the recipe in a folder for some batches, and returns their keys with the states before each, and the last.
+// trained runs the recipe in a folder for some batches, and returns their keys with the
+// states before each, and the last.
 func trained(t *testing.T, folder string, c headrace.Config, n int) (keys [][]string, states []headrace.State) {
 	t.Helper()
 	program(t) // is built where the sources are
@@ -76,7 +77,8 @@ func saveJSON(t *testing.T, name string, v any) {
 	}
 }
 
-// Every batch of a run comes out again from every state before it, to the byte, with the names of its rows.
+// Every batch of a run comes out again from every state before it, to the byte, with
+// the names of its rows.
 func TestReplay(t *testing.T) {
 	folder := photographs(t, "")
 	images := written(t, folder)

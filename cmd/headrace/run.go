@@ -142,7 +142,8 @@ func (o *runOptions) watchers() (all []watcher) {
 	return append(all, newLines(o.stderr))
 }
 
-// words is where goes what functions of Python print: standard output is the command's own.
+// words is where goes what functions of Python print: standard output is the command's
+// own.
 func (o *runOptions) words(w *walk) io.Writer {
 	if o.quiet {
 		return io.Discard

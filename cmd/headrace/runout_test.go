@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 )
 
 // tree is every file below a folder.
@@ -92,7 +93,8 @@ func TestRunTellsProgramsWhatItWrote(t *testing.T) {
 	}
 }
 
-// many is a recipe of a few hundred batches, and the arguments that have it written in many pieces.
+// many is a recipe of a few hundred batches, and the arguments that have it written in
+// many pieces.
 func many(t *testing.T, loader string) string {
 	t.Helper()
 	folder := photographs(t, "")
@@ -108,7 +110,8 @@ steps:
 	return folder
 }
 
-// However often it is killed, and whenever: whoever gives the same command until it succeeds, has the same files.
+// However often it is killed, and whenever: whoever gives the same command until it
+// succeeds, has the same files.
 func TestRunIsKilled(t *testing.T) {
 	for _, out := range []string{"tar:%/a-%03d.tar", "npy:%"} {
 		folder := many(t, "loader: {epochs: 60, on_error: skip}")
@@ -135,7 +138,7 @@ func TestRunIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			kill := time.AfterFunc(time.Duration(rand.Int64N(int64(took/8+1))), func() { c.Process.Kill() })
-			if kills >= 25 {
+			if kills >= tier.Cases(6, 25) {
 				kill.Stop()
 			}
 			c.Wait()
@@ -183,7 +186,8 @@ func TestRunThatWritesIsInterrupted(t *testing.T) {
 	}
 }
 
-// A disk that is full, here a limit of file sizes, is told with the file's name; what was safe stays, and the run goes on when there is room.
+// A disk that is full, here a limit of file sizes, is told with the file's name; what
+// was safe stays, and the run goes on when there is room.
 func TestRunWithoutRoom(t *testing.T) {
 	for out, limit := range map[string]string{"npy:x": "40", "tar:x/a-%03d.tar": "400"} { // blocks of 512 bytes
 		folder := many(t, "loader: {epochs: 20}")
@@ -237,7 +241,8 @@ steps:
 	}
 }
 
-// A sample that fails leaves what came before it; once it is left out, the run goes on there.
+// A sample that fails leaves what came before it; once it is left out, the run goes on
+// there.
 func TestRunThatWritesFails(t *testing.T) {
 	folder := many(t, "loader: {epochs: 3}")
 	os.WriteFile(filepath.Join(folder, "class1", "zzz.jpg"), []byte("no picture"), 0o644)

@@ -32,7 +32,8 @@ func (o *traceOptions) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&o.name, "trace", "", "write what every worker does at what time to a `file` for https://ui.perfetto.dev")
 }
 
-// create opens the file, before anything takes long. What an earlier run wrote there stays until this one begins.
+// create opens the file, before anything takes long. What an earlier run wrote there
+// stays until this one begins.
 func (o *traceOptions) create() (err error) {
 	if o.name == "" {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// traceFile reads a trace: how many of its events are operations with a sample's name, and how many batches were handed over.
+// traceFile reads a trace: how many of its events are operations with a sample's name,
+// and how many batches were handed over.
 func traceFile(t *testing.T, text []byte) (operations, batches int) {
 	t.Helper()
 	var all []struct {
@@ -59,7 +60,8 @@ func TestRunWritesATrace(t *testing.T) {
 	}
 }
 
-// A file that cannot be written is told before anything runs, one on a full disk at the end, with all else that there is to say.
+// A file that cannot be written is told before anything runs, one on a full disk at the
+// end, with all else that there is to say.
 func TestRunWithATraceThatCannotBeWritten(t *testing.T) {
 	folder := photographs(t, "")
 	for name, want := range map[string]string{
@@ -95,8 +97,9 @@ func TestRunWithATraceThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// What a run has written can be read when it was interrupted. When it was killed, the bracket is missing, as the format allows, and the last line may be
-// cut, because SIGKILL ends a write in its middle.
+// What a run has written can be read when it was interrupted. When it was killed, the
+// bracket is missing, as the format allows, and the last line may be cut, because
+// SIGKILL ends a write in its middle.
 func TestTraceOfARunThatIsStopped(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		folder := photographs(t, "loader: {epochs: 1000000}")

@@ -2,7 +2,8 @@ package main
 
 import "time"
 
-// speed is how many samples a second come lately: a mean that forgets, so that the start of a run does not count for long.
+// speed is how many samples a second come lately: a mean that forgets, so that the
+// start of a run does not count for long.
 type speed struct {
 	rate  float64
 	at    time.Time

@@ -16,7 +16,8 @@ func isTerminal(w any) bool {
 	return err == nil
 }
 
-// terminalWidth is the number of characters in a line, now: a window may be resized. A terminal that does not say has 80.
+// terminalWidth is the number of characters in a line, now: a window may be resized. A
+// terminal that does not say has 80.
 func terminalWidth(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 {
@@ -25,7 +26,8 @@ func terminalWidth(f *os.File) int {
 	return int(size.Col)
 }
 
-// colours reports whether w may be written to in colours: on a terminal that has them, of a user who has not declined (https://no-color.org).
+// colours reports whether w may be written to in colours: on a terminal that has them,
+// of a user who has not declined (https://no-color.org).
 func colours(w any) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

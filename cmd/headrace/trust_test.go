@@ -14,7 +14,8 @@ const marking = "import os\n\nopen(os.environ['HEADRACE_TEST_MARK'], 'w').close(
 	"def put(samples):\n    return {'n': len(samples)}\n\ndef numbers():\n    yield {'n': 1}\n\nclass Own:\n    def __getitem__(self, i):\n        return {'n': i}\n\ndef names(i):\n    return str(i)\n\n" +
 	"class Pairs:\n    def accumulate(self, sample):\n        yield sample\n\n    def flush(self):\n        return ()\n"
 
-// To look at a recipe imports nothing of it, whatever operation names a function, and whether it says what that gives or not.
+// To look at a recipe imports nothing of it, whatever operation names a function, and
+// whether it says what that gives or not.
 func TestLookingAtARecipeImportsNothing(t *testing.T) {
 	folder := besidePython(t, marking)
 	mark := filepath.Join(t.TempDir(), "mark")

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headrace/internal/doctor"
 	"headrace/internal/version"
+	"headrace/media"
 )
 
 func versionCommand() *cobra.Command {
@@ -17,35 +19,62 @@ func versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit, and what is linked in",
-		Long: `Print the version, the commit it was built from, the instructions that work on pixels on this machine, and what decodes and
-writes each format. Pixels depend on the decoders, so reports of bugs should have this.`,
+		Long: `Print the version, the commit it was built from, the instructions that work on pixels on this machine, what decodes and
+writes each format, and which FFmpeg decodes video. Pixels depend on the decoders, so reports of bugs should have this.`,
 		Example: `  headrace version
   headrace version --json | jq -r .features.decoders.jpeg`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			about := describeBuild()
 			if asJSON {
-				return printJSON(c.OutOrStdout(), version.Here())
+				return printJSON(c.OutOrStdout(), about)
 			}
-			return printBuild(c.OutOrStdout(), version.Here())
+			return about.print(c.OutOrStdout())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
 	return c
 }
 
-func printBuild(w io.Writer, b version.Build) error {
-	kind, kernels := "", b.Features.Kernels
-	if !b.Features.Cgo {
+// description is what the program was built from, and what it opens on this machine.
+type description struct {
+	version.Build
+	FFmpeg      *doctor.FFmpeg `json:"ffmpeg"` // nil: there is none
+	FFmpegError string         `json:"ffmpeg_error,omitempty"`
+}
+
+func describeBuild() description {
+	d := description{Build: version.Here()}
+	if openFFmpeg == nil {
+		d.FFmpegError = "only programs with C open FFmpeg"
+		return d
+	}
+	found, err := openFFmpeg()
+	if err != nil {
+		d.FFmpegError = strings.TrimPrefix(err.Error(), media.ErrUnsupported.Error()+": ")
+		return d
+	}
+	d.FFmpeg = &found
+	return d
+}
+
+func (d *description) print(w io.Writer) error {
+	kind, kernels := "", d.Features.Kernels
+	if !d.Features.Cgo {
 		kind += ", without C"
 	}
-	if b.Features.Debug {
+	if d.Features.Debug {
 		kind += ", debug build"
 	}
 	if kernels == "" {
 		kernels = "plain Go"
 	}
-	_, err := fmt.Fprintf(w, "headrace %s (commit %s, %s, %s%s)\npixels:   %s\ndecoders: %s\nencoders: %s\n",
-		b.Version, b.Commit, b.Platform, b.Go, kind, kernels, pairs(b.Features.Decoders), pairs(b.Features.Encoders))
+	video := "none: " + d.FFmpegError
+	if d.FFmpeg != nil {
+		video = d.FFmpeg.Version + ", " + d.FFmpeg.License + ", " + d.FFmpeg.Path
+	}
+	_, err := fmt.Fprintf(w, "headrace %s (commit %s, %s, %s%s)\npixels:   %s\ndecoders: %s\nencoders: %s\nffmpeg:   %s\n",
+		d.Version, d.Commit, d.Platform, d.Go, kind, kernels, pairs(d.Features.Decoders), pairs(d.Features.Encoders), video)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headrace/internal/doctor"
 	"headrace/internal/version"
 )
 
@@ -15,7 +16,7 @@ func TestVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"headrace " + version.Version + " (commit ", ", without C)\n", "pixels:   plain Go\n", "decoders: bmp=go gif=go jpeg=go ", "encoders: jpeg=go png=go\n"} {
+	for _, want := range []string{"headrace " + version.Version + " (commit ", ", without C)\n", "pixels:   plain Go\n", "decoders: bmp=go gif=go jpeg=go ", "encoders: jpeg=go png=go\n", "ffmpeg:   none: only programs with C open FFmpeg\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q lacks %q", text, want)
 		}
@@ -38,10 +39,11 @@ func TestVersion(t *testing.T) {
 
 func TestWhatABuildPrints(t *testing.T) {
 	var s strings.Builder
-	err := printBuild(&s, version.Build{Version: "1.2.3", Commit: "abc", Go: "go1", Platform: "linux/arm64", Features: version.Features{
+	d := description{FFmpeg: &doctor.FFmpeg{Version: "7", License: "LGPL", Path: "/a"}, Build: version.Build{Version: "1.2.3", Commit: "abc", Go: "go1", Platform: "linux/arm64", Features: version.Features{
 		Cgo: true, Debug: true, Kernels: "plain", Decoders: map[string]string{"png": "b", "jpeg": "a"}, Encoders: map[string]string{"jpeg": "c"},
-	}})
-	want := "headrace 1.2.3 (commit abc, linux/arm64, go1, debug build)\npixels:   plain\ndecoders: jpeg=a png=b\nencoders: jpeg=c\n"
+	}}}
+	err := d.print(&s)
+	want := "headrace 1.2.3 (commit abc, linux/arm64, go1, debug build)\npixels:   plain\ndecoders: jpeg=a png=b\nencoders: jpeg=c\nffmpeg:   7, LGPL, /a\n"
 	if err != nil || s.String() != want {
 		t.Errorf("%v %q", err, s.String())
 	}

@@ -176,7 +176,8 @@ func are(n int64) string {
 	return words.Thousands(n) + " samples are"
 }
 
-// missing is the number of samples that failed, also of those that earlier runs of the same output lost or replaced.
+// missing is the number of samples that failed, also of those that earlier runs of the
+// same output lost or replaced.
 func (w *walk) missing() int64 {
 	if m, ok := w.written(); ok {
 		return m.Lost() + m.Replaced()

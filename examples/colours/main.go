@@ -1,4 +1,5 @@
-// Command colours prints the mean colour of every class of a folder of photographs: the loader as a Go program uses it.
+// Command colours prints the mean colour of every class of a folder of photographs: the
+// loader as a Go program uses it.
 //
 //	go run ./examples/colours FOLDER
 package main

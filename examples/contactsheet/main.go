@@ -1,4 +1,5 @@
-// Command contactsheet draws the first pictures of a folder, of whatever formats, side by side into one file: PNG, JPEG or WebP, as its name says.
+// Command contactsheet draws the first pictures of a folder, of whatever formats, side
+// by side into one file: PNG, JPEG or WebP, as its name says.
 //
 //	go run ./examples/contactsheet FOLDER SHEET.webp
 package main
@@ -49,7 +50,8 @@ func run(ctx context.Context, folder, name string) error {
 	return os.WriteFile(name, data, 0o644)
 }
 
-// draw puts the first batch of the folder's pictures into a grid; where there are fewer, the rest of it is black.
+// draw puts the first batch of the folder's pictures into a grid; where there are
+// fewer, the rest of it is black.
 func draw(ctx context.Context, folder string) (media.Pixels, error) {
 	sheet := media.Pixels{Stride: 3 * side * across, Width: side * across, Height: side * down, DType: tensor.Uint8}
 	sheet.Data = make([]byte, sheet.Stride*sheet.Height)

@@ -2,7 +2,8 @@ package main
 
 import "context"
 
-// byLightness has dark images and light ones come in batches of their own; its fields are the arguments.
+// byLightness has dark images and light ones come in batches of their own; its fields
+// are the arguments.
 type byLightness struct {
 	Rows int `json:"rows" doc:"samples of a batch" min:"1"`
 }

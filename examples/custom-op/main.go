@@ -1,4 +1,5 @@
-// Command custom-op adds two operations to those of recipes: noise between others, and batches by how light images are.
+// Command custom-op adds two operations to those of recipes: noise between others, and
+// batches by how light images are.
 //
 //	go run ./examples/custom-op data/train
 package main
@@ -23,7 +24,8 @@ type grain struct {
 	Amount int `json:"amount" doc:"how far a value changes at most" min:"0" max:"255"`
 }
 
-// before is what it takes of a sample: the image, and random numbers that are the same whenever the sample comes again.
+// before is what it takes of a sample: the image, and random numbers that are the same
+// whenever the sample comes again.
 type before struct {
 	Image media.Pixels `field:"image"`
 	Rand  headrace.Rand
@@ -35,7 +37,8 @@ type after struct {
 	Lightness float32      `field:"lightness"`
 }
 
-// Do works on one sample, in place; samples are worked on at once, as many as there are cores.
+// Do works on one sample, in place; samples are worked on at once, as many as there are
+// cores.
 func (g *grain) Do(_ context.Context, in before) (after, error) {
 	sum := 0
 	for y := range in.Image.Height {

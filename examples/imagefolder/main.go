@@ -1,4 +1,5 @@
-// Command imagefolder resizes the pictures of a folder with every core, on the engine and the decoders alone (go run ./examples/imagefolder data/train).
+// Command imagefolder resizes the pictures of a folder with every core, on the engine
+// and the decoders alone (go run ./examples/imagefolder data/train).
 package main
 
 import (

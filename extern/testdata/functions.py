@@ -2,14 +2,12 @@
 
 import asyncio
 import ctypes
-import logging
 import os
 import random
 import signal
 import sys
 import threading
 import time
-import warnings
 
 import numpy as np
 
@@ -20,10 +18,6 @@ def double(sample):
 
 def same(sample):
     return sample
-
-
-def even(sample):
-    return sample["x"] % 2 == 0
 
 
 def trouble(sample):
@@ -81,51 +75,12 @@ def grow(sample):
     return {"image": np.full(sample["n"], 7, np.float32)}
 
 
-def misfit(sample):
-    what = sample["what"]
-    good = {"a": np.zeros((2, 3), np.float32), "b": 1, "c": "text"}
-    bad = {
-        "dtype": {"a": np.zeros((2, 3), np.float64)},
-        "shape": {"a": np.zeros((3, 2), np.float32)},
-        "list": {"a": [1, 2]},
-        "object": {"a": object()},
-        "float": {"b": 1.5},
-        "large": {"b": 1 << 70},
-        "none": {"c": None},
-        "surrogate": {"c": "\ud800"},
-        "more": {"d": 1},
-    }
-    if what == "missing":
-        del good["b"]
-    elif what == "nothing":
-        return None
-    elif what in bad:
-        good.update(bad[what])
-    return good
-
-
 def weak(sample):
     return {"a": np.float64(3), "b": 1, "c": np.bool_(True), "d": np.array(7, np.uint8), "e": 2}
 
 
-def views(image, x):
-    return image[::2, ::-1], x + 1
-
-
 def draws(sample, rng):
     return {"r": rng.random(), "p": random.random(), "n": np.random.rand(), "pid": os.getpid()}
-
-
-class Counting:
-    def __init__(self):
-        self.calls = 0
-
-    def __call__(self, sample):
-        self.calls += 1
-        return {"x": self.calls}
-
-    def close(self):
-        print("closed after", self.calls)
 
 
 class Arrives:
@@ -143,33 +98,12 @@ class Broken:
         raise RuntimeError("no set-up")
 
 
-def talk(sample):
-    print("printed")
-    sys.stderr.write("written\n")
-    os.system("echo from a child")
-    logging.getLogger("augment").warning("logged %d", 7)
-    logging.getLogger("augment").debug("not asked for")
-    warnings.warn("take care", stacklevel=1)
-    return sample
-
-
 async def async_trouble(sample):
     if sample["what"] == "raise":
         await asyncio.sleep(0.001)
         raise ValueError("no such crop")
     await asyncio.sleep(0.01)
     return trouble(sample)
-
-
-async def meet(sample):
-    """Returns once as many have come as the sample says."""
-    met.append(sample["x"])
-    while len(met) < sample["x"]:
-        await asyncio.sleep(0.001)
-    return sample
-
-
-met = []
 
 
 async def later(sample):
@@ -180,18 +114,6 @@ async def later(sample):
 def parts(sample):
     for i in range(sample["x"]):
         yield {"x": i}
-
-
-async def async_parts(sample):
-    for i in range(sample["x"]):
-        await asyncio.sleep(0)
-        yield {"x": i}
-
-
-def failing_parts(sample):
-    yield {"x": 0}
-    yield {"x": 1}
-    raise ValueError("no third")
 
 
 def endless(sample):
@@ -269,66 +191,6 @@ class Gathering:
 gathering = Gathering()
 
 
-class Remembering:
-    """Gives the sum of all that it was given, and says of it what x is."""
-
-    def __init__(self):
-        self.all = np.zeros(0, np.int64)
-        self.x = 0
-
-    def accumulate(self, sample):
-        self.x = sample["x"]
-        self.all = np.append(self.all, sample["x"])
-        return {"x": int(self.all.sum())}
-
-    def flush(self):
-        return None
-
-    def state_dict(self):
-        import ml_dtypes
-
-        what = {-1: {1}, -2: float("nan"), -3: "x" * (1 << 20)}.get(self.x)
-        return {"all": self.all, "what": what, "more": [np.ones((2, 2), ml_dtypes.bfloat16), b"\0\1", np.float32(1.5)]}
-
-    def load_state_dict(self, state):
-        assert state["more"][0].shape == (2, 2) and state["more"][0].dtype.name == "bfloat16" and state["more"][1:] == [b"\0\1", 1.5]
-        self.all = state["all"]
-        self.all[:1] += 0  # may be written to
-
-
-class Squares:
-    """A source that can be indexed."""
-
-    def __len__(self):
-        return 100
-
-    def __getitem__(self, i):
-        return {"x": i * i}
-
-
-class Numbers:
-    """A source that is iterated, and that can go on somewhere."""
-
-    def __init__(self):
-        self.at = 0
-
-    def __iter__(self):
-        while self.at < 10:
-            self.at += 1
-            yield {"x": self.at}
-        self.at = 0
-
-    def state_dict(self):
-        return {"at": self.at}
-
-    def load_state_dict(self, state):
-        self.at = state["at"]
-
-
-def sharded(rank, world):
-    return ({"x": i} for i in range(rank, 10, world))
-
-
 def mean(samples):
     return {"x": sum(s["x"] for s in samples) // len(samples)}
 
@@ -350,7 +212,3 @@ def nap(sample):
 
 def inner(x):
     return undefined_name  # noqa: F821
-
-
-def nested(sample):
-    return {"x": inner(sample["x"])}

@@ -21,24 +21,24 @@ func TestEveryImportHasItsArrow(t *testing.T) {
 	for _, a := range arrows {
 		key := [2]string{a.from, a.to}
 		if _, twice := allowed[key]; twice {
-			t.Errorf("arrows.go has two lines for %s → %s", a.from, a.to)
+			t.Errorf("table_test.go has two lines for %s → %s", a.from, a.to)
 		}
 		if a.reason == "" {
-			t.Errorf("arrows.go gives no reason for %s → %s", a.from, a.to)
+			t.Errorf("table_test.go gives no reason for %s → %s", a.from, a.to)
 		}
 		allowed[key] = false
 	}
 	for _, i := range imports(t, root, module) {
 		key := [2]string{i.from, i.to}
 		if _, ok := allowed[key]; !ok {
-			t.Errorf("%s: %s may not import %s: internal/arrows/arrows.go has no line for it", i.file, i.from, i.to)
+			t.Errorf("%s: %s may not import %s: internal/arrows/table_test.go has no line for it", i.file, i.from, i.to)
 			continue
 		}
 		allowed[key] = true
 	}
 	for _, a := range arrows {
 		if !allowed[[2]string{a.from, a.to}] {
-			t.Errorf("arrows.go allows %s → %s, which nothing uses: take the line away", a.from, a.to)
+			t.Errorf("table_test.go allows %s → %s, which nothing uses: take the line away", a.from, a.to)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func TestArrowsPointDown(t *testing.T) {
 	var walk func(at string, way []string)
 	walk = func(at string, way []string) {
 		if slices.Contains(way, at) {
-			t.Fatalf("arrows.go has a circle: %s → %s", strings.Join(way, " → "), at)
+			t.Fatalf("table_test.go has a circle: %s → %s", strings.Join(way, " → "), at)
 		}
 		for _, next := range below[at] {
 			walk(next, append(slices.Clone(way), at))
@@ -64,8 +64,8 @@ func TestArrowsPointDown(t *testing.T) {
 
 type use struct{ file, from, to string }
 
-// imports reads every Go file that is not a test, whatever its build tags say, and returns what lies outside the standard
-// library.
+// imports reads every Go file that is not a test, whatever its build tags say, and
+// returns what lies outside the standard library.
 func imports(t *testing.T, root, module string) []use {
 	var all []use
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -100,7 +100,8 @@ func imports(t *testing.T, root, module string) []use {
 	return all
 }
 
-// skipFolder leaves out what is not part of the product: hidden and built folders, examples, benchmarks, test data.
+// skipFolder leaves out what is not part of the product: hidden and built folders,
+// examples, benchmarks, test data.
 func skipFolder(rel string) error {
 	base := filepath.Base(rel)
 	switch {
@@ -112,7 +113,8 @@ func skipFolder(rel string) error {
 	return nil
 }
 
-// shorten gives the name that arrows.go uses for an import path, and whether it lies outside the standard library.
+// shorten gives the name that table_test.go uses for an import path, and whether it lies
+// outside the standard library.
 func shorten(target, module string) (string, bool) {
 	if target == "C" {
 		return target, true

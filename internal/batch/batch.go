@@ -131,15 +131,9 @@ func (b *Batch) Texts() [][]string {
 
 // empty forgets whose samples a row holds.
 func (b *Batch) empty(row int) {
-	if b.lost != nil {
-		*b.lost.at(row) = nil
-	}
-	if b.origins != nil {
-		*b.origins.at(row) = nil
-	}
-	if b.members != nil {
-		*b.members.at(row) = nil
-	}
+	b.lost.forget(row)
+	b.origins.forget(row)
+	b.members.forget(row)
 }
 
 // origin notes a sample that an empty row holds, behind those that were noted.
@@ -315,20 +309,12 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 		copy(dst.row(i, to), src.row(i, from))
 	}
 	for t := range dst.texts {
-		*dst.texts[t].at(to) = *src.texts[t].at(from)
+		dst.texts[t].take(to, src.texts[t], from)
 	}
-	if dst.members != nil {
-		*dst.members.at(to) = *src.members.at(from)
-	}
-	if dst.samples != nil {
-		*dst.samples.at(to) = *src.samples.at(from)
-	}
-	if dst.lost != nil {
-		*dst.lost.at(to) = *src.lost.at(from)
-	}
-	if dst.origins != nil {
-		*dst.origins.at(to) = *src.origins.at(from)
-	}
+	dst.members.take(to, src.members, from)
+	dst.samples.take(to, src.samples, from)
+	dst.lost.take(to, src.lost, from)
+	dst.origins.take(to, src.origins, from)
 }
 
 // Seal ends the filling: rows samples stand in the batch.
@@ -375,15 +361,9 @@ func (s *Slots) recycle(b *Batch) {
 	for _, t := range b.texts {
 		t.clear() // keys must not keep a table of paths alive
 	}
-	if b.lost != nil {
-		b.lost.clear()
-	}
-	if b.origins != nil {
-		b.origins.clear()
-	}
-	if b.members != nil {
-		b.members.clear()
-	}
+	b.lost.clear()
+	b.origins.clear()
+	b.members.clear()
 	b.slot, b.heap, b.data = nil, heap{}, nil
 	b.form.Store(nil)
 	s.free.Put(b)

@@ -9,9 +9,9 @@ import (
 // have.
 const rowBlock = 1024
 
-// rowValues holds a value for each row of a batch. It grows by the rows that are written,
-// not by those that a batch may have, and without moving any: workers write different
-// rows at once.
+// rowValues holds a value for each row of a batch; nil holds none. It grows by the rows
+// that are written, not by those that a batch may have, and without moving any: workers
+// write different rows at once.
 type rowValues[T any] struct {
 	rows   int                     // most of a batch
 	blocks [33]atomic.Pointer[[]T] // of rowBlock rows, then as many again, twice as many, …
@@ -61,8 +61,25 @@ func (c *rowValues[T]) first(rows int) []T {
 	return all
 }
 
+// take has a row be as one of others is.
+func (c *rowValues[T]) take(row int, of *rowValues[T], from int) {
+	if c != nil {
+		*c.at(row) = *of.at(from)
+	}
+}
+
+// forget empties a row.
+func (c *rowValues[T]) forget(row int) {
+	if c != nil {
+		*c.at(row) = *new(T)
+	}
+}
+
 // clear empties all rows. Blocks beyond the first go: few batches need them.
 func (c *rowValues[T]) clear() {
+	if c == nil {
+		return
+	}
 	if block := c.blocks[0].Load(); block != nil {
 		clear(*block)
 	}

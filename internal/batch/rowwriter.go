@@ -6,6 +6,7 @@ import (
 	"headrace/extern"
 	"headrace/internal/ops"
 	"headrace/internal/record"
+	"headrace/pipe"
 	"headrace/sample"
 )
 
@@ -13,6 +14,7 @@ import (
 // workers, into the sample's row of the batch.
 type RowWriter struct {
 	*ops.Function
+	Begin  ops.Op     // makes the sample first, of which there is only its number; nil: it is there
 	fields []rowField // in the order of what it gives
 }
 
@@ -28,6 +30,11 @@ func (r *RowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
 // into calls the function for a sample. When it returns, nobody writes into the row any
 // more: a worker that has not answered is dead.
 func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
+	if r.Begin != nil {
+		if err := r.Begin(ctx, it); err != nil {
+			return err
+		}
+	}
 	c := r.Call(it)
 	defer r.Done(c)
 
@@ -43,6 +50,9 @@ func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 		return err
 	}
 	defer r.giveBack(c)
+	if r.Begin != nil {
+		pipe.AddBytes(ctx, c.Bytes())
+	}
 
 	for i, f := range r.fields {
 		if err := r.Out[i].Fits(&c.Out[i]); err != nil {

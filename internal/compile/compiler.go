@@ -15,6 +15,7 @@ import (
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/tensor"
 )
 
 // CheckCode finds steps that are registered without code: those of recipe.Register alone.
@@ -24,7 +25,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case ops.Program, *recipe.DecodeNPY, *recipe.DecodeAudio, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
+		case ops.Program, *recipe.DecodeNPY, *recipe.DecodeAudio, *recipe.LogMel, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
 			continue
 		}
 		for n, s := range r.All() {
@@ -44,6 +45,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 type line struct {
 	source  *source.Listing
 	merge   *fuse.Merge
+	most    int64 // samples of an epoch of the merge; 0: all
 	of      []*line
 	batches *section
 	opening *batch.Opening
@@ -112,12 +114,15 @@ type compiler struct {
 	lane     *budget.Lane  // of samples whose batch is on its way
 	failing  ops.Policies
 	sources  []*source.Listing // those that have no line yet
+	share    func(int64) int64 // how many of a number of samples are this rank's
 	scope    scope
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping map[string]bool // by stage, whether it skips
 	judges   map[string]bool // stages that skip, and have a limit of their own
 	groups   bool            // of the section at hand: samples come into batches by what they are
 	rows     int             // likewise: of a full batch, or samples
+	reads    bool            // likewise: its source is read where batches are filled
+	reader   *ops.Function   // by this
 	uneven   bool            // batches are made of batches, or taken apart
 	drops    bool            // some samples may be left out
 	makes    bool            // and others may be made into several
@@ -131,6 +136,7 @@ type scope struct {
 	schema  sample.Schema // of samples there
 	columns record.Columns
 	memory  *ops.MemoryScope // nil: none has begun
+	video   *ops.Video       // that the next part decodes
 	path    []ops.PathStep   // how samples get there, from their beginning or from the last routing around
 	samples int64            // in an epoch of this rank, at most
 }
@@ -138,6 +144,7 @@ type scope struct {
 // section goes along a plan.
 func (c *compiler) section(p fuse.Plan) (s *section, err error) {
 	s = &section{plan: p}
+	c.reads = p.Last.Reads
 	if s.line, err = c.line(p.Samples); err != nil {
 		return nil, err
 	}
@@ -194,6 +201,10 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 	var err error
 	if read.python, err = source.Link(c.work, s, t.schema, &t.columns); err != nil {
 		return err
+	}
+	if c.reads {
+		c.reader = read.python
+		return nil
 	}
 	c.push(n, read, s.Failures, source.Read(c.work), c.work.Drop)
 	return nil
@@ -302,7 +313,8 @@ func (c *compiler) fields(n *line, p fuse.Part, args recipe.FieldStep) {
 	s.steps = append(slices.Clip(s.steps), p.Names...)
 }
 
-// change has fields changed behind the last stage of a line, for which bytes are reserved.
+// change has fields changed behind the last stage of a line, for which bytes are
+// reserved.
 func (c *compiler) change(n *line, next *ops.FieldChange) *stage {
 	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
 	s := n.steps[len(n.steps)-1].stage
@@ -335,16 +347,29 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 		if err != nil {
 			return err
 		}
+		named := fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, len(n.of))}}
 		if m.Keys && c.scope.schema.Find("key") < 0 {
-			c.reach(of, fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, len(n.of))}})
+			c.reach(of, named)
 			c.change(of, ops.NewKey(c.work, &c.scope.columns))
 			c.scope.schema = c.scope.schema.With("key", sample.TextType)
+		}
+		if m.Fields != nil {
+			whole := m.Fields[len(n.of)]
+			if len(whole) > len(c.scope.schema) {
+				c.reach(of, named)
+				c.change(of, ops.NewFill(c.work, c.scope.schema, whole, m.Fill, &c.scope.columns))
+			}
+			c.scope.schema = whole
 		}
 		n.of = append(n.of, of)
 		for _, s := range before[:len(before)-len(c.sources)] {
 			ways[&s.Source] = c.scope.path
 		}
 		samples += c.scope.samples
+	}
+	if most, ok := m.Until.Samples(); ok {
+		n.most = c.share(most)
+		samples = min(samples, n.most)
 	}
 	t := &c.scope
 	t.memory, t.samples = nil, samples
@@ -432,6 +457,8 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 		next = c.array(args)
 	} else if args, ok := p.Step.Args.(*recipe.DecodeAudio); ok {
 		next = c.audio(p.Step.Name, args)
+	} else if args, ok := p.Step.Args.(*recipe.LogMel); ok {
+		next, err = c.logMel(args)
 	} else {
 		next, err = c.program(*p.Step)
 	}
@@ -449,10 +476,15 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 func (c *compiler) reach(n *line, p fuse.Part) {
 	t := &c.scope
 	what := "reserve "
-	if p.Images != nil && p.Images.Field != "" {
+	switch {
+	case p.Images == nil || p.Images.Field == "":
+	case p.Images.Video != nil:
+		c.index(n, p)
+		what = "load "
+	default:
 		what = "probe "
 	}
-	if t.memory != nil && (what != "probe " || t.memory.Probe.Kind != record.Bytes && !slices.Contains(t.columns.Fresh, p.Images.Field)) {
+	if t.memory != nil && what != "load " && (what != "probe " || t.memory.Probe.Kind != record.Bytes && !slices.Contains(t.columns.Fresh, p.Images.Field)) {
 		return
 	}
 	c.beginLeg()
@@ -463,6 +495,17 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 		name = p.Names[0]
 	}
 	c.push(n, &stage{name: what + name, waits: true, asks: true}, nil, t.memory.Reserve, func(*record.Record) {})
+}
+
+// index appends the stage that finds the packets of videos.
+func (c *compiler) index(n *line, p fuse.Part) {
+	t, args := &c.scope, p.Images.Video
+	at, is := record.Column{}, tensor.Invalid
+	if args.At != "" {
+		at, is = t.columns.Of[args.At], t.schema[t.schema.Find(args.At)].Type.DType
+	}
+	t.video = ops.NewVideo(c.work, p.Names[0], args, t.columns.Of[p.Images.Field], at, is)
+	c.push(n, &stage{name: "index " + p.Names[0]}, nil, t.video.Index, func(*record.Record) {})
 }
 
 // program makes a part of a step that brings its code.
@@ -480,11 +523,20 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
 	if field := p.Images.Field; field != "" {
 		next.From = t.columns.Take(field)
-		t.memory.Probe = next.From
-		t.schema = t.schema.Without(field)
+		if t.schema = t.schema.Without(field); p.Images.Video == nil {
+			t.memory.Probe = next.From
+		}
+	}
+	if args := p.Images.Video; args != nil {
+		next.Video = t.video
+		if args.Times != "" {
+			next.Video.Times = t.columns.PutArray(args.Times)
+			t.schema = t.schema.With(args.Times, args.TimesType())
+		}
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)
+	next.Form = form
 	next.To = t.columns.Put(p.Images.To, is)
 	t.schema = t.schema.With(p.Images.To, is)
 	return next
@@ -492,20 +544,35 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 
 // array makes a part of a step that reads an array.
 func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
-	t := &c.scope
-	next := &ops.ReadArray{Env: c.work, From: t.columns.Take(args.Field), Type: args.Type()}
-	next.To = t.columns.PutArray(args.To)
-	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
+	next := &ops.ReadArray{Env: c.work, Type: args.Type()}
+	next.From, next.To = c.decoded(args.Field, args.To, next.Type)
 	return next
 }
 
 // audio makes a part of a step that decodes recordings.
 func (c *compiler) audio(name string, args *recipe.DecodeAudio) *ops.ReadAudio {
-	t := &c.scope
-	next := &ops.ReadAudio{Env: c.work, Name: name, Args: args, From: t.columns.Take(args.Field)}
-	next.To = t.columns.PutArray(args.To)
-	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
+	next := ops.NewReadAudio(c.work, name, args)
+	next.From, next.To = c.decoded(args.Field, args.To, next.Type)
 	return next
+}
+
+// logMel makes a part of a step that makes spectrograms.
+func (c *compiler) logMel(args *recipe.LogMel) (*ops.LogMel, error) {
+	in := c.scope.schema[c.scope.schema.Find(args.Field)].Type
+	next, err := ops.NewLogMel(c.work, args, in)
+	if err != nil {
+		return nil, err
+	}
+	next.From, next.To = c.decoded(args.Field, args.To, next.Type)
+	return next, nil
+}
+
+// decoded puts an array in the place of a file.
+func (c *compiler) decoded(field, name string, is sample.Type) (from, to record.Column) {
+	t := &c.scope
+	from, to = t.columns.Take(field), t.columns.PutArray(name)
+	t.schema = t.schema.Replace(field, sample.Field{Name: name, Type: is})
+	return from, to
 }
 
 // end makes what fills batches of the last part.
@@ -521,6 +588,10 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		if err := c.group(n, e, plan); err != nil {
 			return nil, err
 		}
+	} else if p.Reads {
+		c.reader.Stage = p.Name()
+		e.Function = batch.NewRowWriter(c.reader, c.layout)
+		e.Function.Begin = n.source.Late(c.work)
 	} else if p.Step != nil {
 		c.reach(n, p)
 		if e.Function, err = c.rowWriter(p); err != nil {

@@ -25,7 +25,8 @@ import (
 	"headrace/sample"
 )
 
-// squares is a toy source: sample i is the text of i². It needs nothing but exported contracts.
+// squares is a toy source: sample i is the text of i². It needs nothing but exported
+// contracts.
 type squares struct{ bytes, key record.Column }
 
 func (*squares) Len() int64             { return 10 }

@@ -17,8 +17,8 @@ type joiner struct {
 	wrong *error // why there is no pipeline
 }
 
-// join makes the pipeline of a section. Later says whether its batches may have to wait for
-// bytes behind it.
+// join makes the pipeline of a section. Later says whether its batches may have to wait
+// for bytes behind it.
 func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
 	samples := j.line(pipe.Flow[*record.Record]{}, s.line, later || s.end.Replaces)
 	if s.end.Collating != nil {
@@ -136,7 +136,7 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
 		flows = append(flows, j.line(pipe.Flow[*record.Record]{}, of, later))
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, FailFast: true}
+	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, Items: n.most, FailFast: true}
 	if o.Order == pipe.ByWeight {
 		o.Seed = n.merge.Seed
 	}

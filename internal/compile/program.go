@@ -27,6 +27,8 @@ type Target struct {
 	Readers  int // of stages that wait
 	Prefetch int
 	InOrder  bool // batches take samples in input order
+
+	Share func(samples int64) int64 // how many of a number of samples are this rank's
 }
 
 // Section is what a plan makes batches with.
@@ -115,7 +117,7 @@ func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
 
 func newCompiler(t Target) *compiler {
 	return &compiler{
-		work: t.Env, sections: t.Sections, lane: t.Lane, failing: t.Policies, sources: t.Sources,
+		work: t.Env, sections: t.Sections, share: t.Share, lane: t.Lane, failing: t.Policies, sources: t.Sources,
 		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, scope: scope{columns: record.Columns{Table: record.NewTable()}},
 	}
 }
@@ -144,6 +146,9 @@ func (n *line) epoch() (samples int64, exact bool) {
 	}
 	if n.merge.Until == "shortest" && n.merge.Order == "round_robin" {
 		return min(samples, turns), exact
+	}
+	if n.most > 0 {
+		samples = min(samples, n.most)
 	}
 	return samples, exact
 }

@@ -13,7 +13,7 @@ import (
 
 // Groups tells whether samples come into batches by what they are.
 func Groups(r recipe.Recipe, p fuse.Plan) bool {
-	return p.Gathers() || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
+	return p.ByPolicy() || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
 }
 
 // Sizes are what a batch may be. Rows is the size of one that is made of any samples.

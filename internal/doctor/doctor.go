@@ -37,11 +37,15 @@ type Report struct {
 
 // Machine is what is examined.
 type Machine struct {
-	Root fs.FS                                      // with proc and sys
-	AVIF func() (version, codecs string, err error) // of libavif; nil: the program cannot open it
+	Root fs.FS // with proc and sys
+	// What libraries say that are opened when they are needed; nil: the program cannot
+	// open them.
+	AVIF   func() (version, codecs string, err error)
+	FFmpeg func() (FFmpeg, error)
+	Decode func(recording []byte) error // all of a file, by FFmpeg
 }
 
-// Here is the machine that the program runs on, but for libavif.
+// Here is the machine that the program runs on, but for the libraries that programs open.
 func Here() Machine { return Machine{Root: os.DirFS("/")} }
 
 // Examine looks at everything.
@@ -51,7 +55,7 @@ func Examine(m Machine) Report {
 		(*examiner).processor, (*examiner).cores, (*examiner).nodes, (*examiner).kernels,
 		(*examiner).memory, (*examiner).pageCache,
 		(*examiner).system, (*examiner).descriptors, (*examiner).processes, (*examiner).limits, (*examiner).sharing, (*examiner).watching, (*examiner).shm,
-		(*examiner).decoders, (*examiner).encoders,
+		(*examiner).decoders, (*examiner).encoders, (*examiner).video,
 	} {
 		examine(&e)
 	}

@@ -124,7 +124,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What this test's program links decodes and writes; here that is plain Go, which is slower, and there is no AVIF.
+// What this test's program links decodes and writes; here that is plain Go, which is
+// slower, and there is no AVIF.
 func TestPictures(t *testing.T) {
 	found := examine(t, nil)
 	for _, format := range []string{media.JPEG, media.PNG, media.WebP} {

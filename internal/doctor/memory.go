@@ -11,7 +11,8 @@ import (
 
 const memory = "memory"
 
-// little is a budget with which a loader works, but cannot keep many cores at work: a few photographs and batches.
+// little is a budget with which a loader works, but cannot keep many cores at work: a
+// few photographs and batches.
 const little = 64 << 20
 
 func (e *examiner) memory() {

@@ -63,7 +63,8 @@ func (e *examiner) decoders() {
 	}
 }
 
-// avif is decoded by a library that is opened when it is needed. Who has no AVIF needs none.
+// avif is decoded by a library that is opened when it is needed. Who has no AVIF needs
+// none.
 func (e *examiner) avif(f *Finding) {
 	if e.AVIF == nil {
 		f.Status, f.Essential, f.Fact = Missing, false, "not decoded"

@@ -45,10 +45,12 @@ func (e *examiner) descriptors() {
 	e.add(f)
 }
 
-// fewThreads are fewer than a loader, its workers and whatever else its user runs may need together.
+// fewThreads are fewer than a loader, its workers and whatever else its user runs may
+// need together.
 const fewThreads = 512
 
-// processes looks at the limit of threads and processes of a user, which the kernel does not apply to root.
+// processes looks at the limit of threads and processes of a user, which the kernel
+// does not apply to root.
 func (e *examiner) processes() {
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &r); err != nil || r.Cur >= fewThreads {
@@ -72,7 +74,8 @@ func (e *examiner) limits() {
 	}
 }
 
-// sharing goes the way of a batch to another process: memory is made, sealed, filled, sent over a socket, mapped and read.
+// sharing goes the way of a batch to another process: memory is made, sealed, filled,
+// sent over a socket, mapped and read.
 func (e *examiner) sharing() {
 	f := Finding{Topic: system, Name: "shared memory", Essential: true, Fact: "made, sealed, and passed over a socket"}
 	if err := share(); err != nil {
@@ -126,7 +129,8 @@ func share() (err error) {
 	return err
 }
 
-// receive maps memory that comes over a socket, looks at its seals, and reads its first n bytes.
+// receive maps memory that comes over a socket, looks at its seals, and reads its first
+// n bytes.
 func receive(c *wire.Conn, n int) ([]byte, error) {
 	frame, err := c.Receive()
 	if err != nil {

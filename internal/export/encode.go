@@ -20,7 +20,8 @@ type encoder struct {
 // imageFormats are the values of Options.Images besides "npy", by suffix.
 var imageFormats = map[string]string{"png": media.PNG, "jpg": media.JPEG, "webp": media.WebP}
 
-// newEncoder chooses the form of a field: what programs that read WebDataset decode without being told.
+// newEncoder chooses the form of a field: what programs that read WebDataset decode
+// without being told.
 func newEncoder(f headrace.Field, o Options) (encoder, error) {
 	switch {
 	case f.Kind == sample.Text:
@@ -45,7 +46,8 @@ func newEncoder(f headrace.Field, o Options) (encoder, error) {
 	}
 }
 
-// suffixOf is the extension of a field: the format alone for the image, which every reader knows by that.
+// suffixOf is the extension of a field: the format alone for the image, which every
+// reader knows by that.
 func suffixOf(f headrace.Field, format string) string {
 	if f.Name == "image" {
 		return format

@@ -64,7 +64,8 @@ type format interface {
 	close() // leave them as they are
 }
 
-// Open prepares to write, from the beginning or where an earlier run of the same kind ended. Its folder is made if it is not there.
+// Open prepares to write, from the beginning or where an earlier run of the same kind
+// ended. Its folder is made if it is not there.
 func Open(o Options, r Run) (_ *Export, err error) {
 	o.ShardBytes = cmp.Or(o.ShardBytes, 1e9)
 	o.Images = cmp.Or(o.Images, "npy")
@@ -196,7 +197,8 @@ func (e *Export) readManifest() (done bool, err error) {
 	return true, remove(e.path("journal.json")) // there is one if the run was killed as it ended
 }
 
-// readJournal finds where the run goes on. Without a journal it begins, and says so before there is anything else.
+// readJournal finds where the run goes on. Without a journal it begins, and says so
+// before there is anything else.
 func (e *Export) readJournal() error {
 	path := e.path("journal.json")
 	text, err := os.ReadFile(path)
@@ -205,7 +207,7 @@ func (e *Export) readJournal() error {
 			return err
 		}
 		e.journal = journal{Version: journalVersion, Identity: e.identity(), State: e.run.Info.State, Epochs: []Epoch{}, Files: []File{}}
-		return e.journal.write(path)
+		return replaceJSON(path, e.journal)
 	}
 	if err != nil {
 		return err
@@ -255,7 +257,8 @@ func (e *Export) ours() (names []string, err error) {
 
 func trimPart(name string) string { return strings.TrimSuffix(name, partSuffix) }
 
-// removeAll removes what an earlier run wrote; first of all what says that it is complete.
+// removeAll removes what an earlier run wrote; first of all what says that it is
+// complete.
 func (e *Export) removeAll() error {
 	names, err := e.ours()
 	if err != nil {
@@ -301,7 +304,8 @@ func (e *Export) Complete() (Manifest, bool) { return e.manifest, e.complete }
 // Saved is the number of samples that the next run need not make again.
 func (e *Export) Saved() int64 { return e.saved }
 
-// WrittenIn is the number of samples of an epoch that have been written, by earlier runs too; of rows into which several are packed, all of them.
+// WrittenIn is the number of samples of an epoch that have been written, by earlier
+// runs too; of rows into which several are packed, all of them.
 func (e *Export) WrittenIn(epoch int) int64 {
 	if epoch >= len(e.journal.Epochs) {
 		return 0
@@ -331,7 +335,8 @@ func (e *Export) Write(b *headrace.Batch, state headrace.State) error {
 // Lost counts a sample that the loader lost on its way to the next batch.
 func (e *Export) Lost(l headrace.Lost) { e.lost = append(e.lost, l) }
 
-// reach notes how far the loader is. Losses count with the state that covers them: whoever goes on from an earlier one, meets them again.
+// reach notes how far the loader is. Losses count with the state that covers them:
+// whoever goes on from an earlier one, meets them again.
 func (e *Export) reach(state headrace.State) {
 	for _, l := range e.lost {
 		if l.Replaced {
@@ -351,7 +356,8 @@ func (e *Export) epoch(n int) *Epoch {
 	return &e.journal.Epochs[n]
 }
 
-// Checkpoint forces to the disk what was written, and notes that the run goes on from there. It does so when it is time, and else nothing.
+// Checkpoint forces to the disk what was written, and notes that the run goes on from
+// there. It does so when it is time, and else nothing.
 func (e *Export) Checkpoint() error {
 	if !e.format.due() && time.Since(e.last) < e.options.Every {
 		return nil
@@ -364,14 +370,15 @@ func (e *Export) Save() (err error) {
 	if e.journal.Files, err = e.format.sync(); err != nil {
 		return err
 	}
-	if err = e.journal.write(e.path("journal.json")); err == nil {
+	if err = replaceJSON(e.path("journal.json"), e.journal); err == nil {
 		e.saved = e.written()
 	}
 	e.last = time.Now() // after it: a slow disk must not be all that the run waits for
 	return err
 }
 
-// Finish completes the files, and writes the manifest. The state is that of the loader at its end.
+// Finish completes the files, and writes the manifest. The state is that of the loader
+// at its end.
 func (e *Export) Finish(end headrace.State) (Manifest, error) {
 	if e.complete {
 		return e.manifest, nil
@@ -392,7 +399,7 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 	for _, f := range e.run.Info.Fields {
 		m.Fields = append(m.Fields, e.format.describe(f))
 	}
-	if err := m.write(e.path("manifest.json")); err != nil {
+	if err := replaceJSON(e.path("manifest.json"), m); err != nil {
 		return Manifest{}, err
 	}
 	e.manifest, e.complete = m, true

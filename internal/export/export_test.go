@@ -159,7 +159,8 @@ func jobs(t *testing.T) map[string]job {
 	}
 }
 
-// Wherever a run is cut, and however long before that its last checkpoint was, the next one ends with the same files.
+// Wherever a run is cut, and however long before that its last checkpoint was, the next
+// one ends with the same files.
 func TestCutAnywhere(t *testing.T) {
 	for name, j := range jobs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +283,8 @@ func TestCutWhileItEnds(t *testing.T) {
 	}
 }
 
-// The shards hold every sample once, in the order of the loader, under names that WebDataset understands.
+// The shards hold every sample once, in the order of the loader, under names that
+// WebDataset understands.
 func TestShards(t *testing.T) {
 	j := jobs(t)["tar, epochs, lost"]
 	names, labels, keys := []string{}, "", map[string]int{}

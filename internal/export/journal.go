@@ -125,9 +125,9 @@ func (i Identity) differences(now Identity) (all []string) {
 	return all
 }
 
-// write replaces the journal on the disk.
-func (j journal) write(path string) error {
-	text, err := json.MarshalIndent(j, "", " ")
+// replaceJSON replaces a journal or a manifest on the disk.
+func replaceJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return err
 	}

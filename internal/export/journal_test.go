@@ -11,7 +11,8 @@ const goodJournal = `{"headrace_journal": 1, "identity": {"target": "npy", "reci
  "state": {"version": 2, "order": 1, "decoder": "x", "recipe": "ab", "world_size": 1, "epoch": 0, "sources": {"files": {"samples": 3, "position": 2}}},
  "epochs": [{"samples": 2, "lost": 0}], "files": [{"name": "image.npy", "samples": 2, "bytes": 140}]}`
 
-// Of rows into which samples are packed, more may have been replaced than rows were written.
+// Of rows into which samples are packed, more may have been replaced than rows were
+// written.
 func TestJournalsOfPackedRows(t *testing.T) {
 	j, err := parseJournal([]byte(strings.Replace(goodJournal, `"samples": 2, "lost": 0`, `"samples": 2, "packed": 7, "lost": 0, "replaced": 5`, 1)))
 	if err != nil {
@@ -85,7 +86,8 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// Whatever makes a run another, is compared: a new field of Identity must not be forgotten.
+// Whatever makes a run another, is compared: a new field of Identity must not be
+// forgotten.
 func TestEveryDifferenceIsTold(t *testing.T) {
 	for i := range reflect.TypeFor[Identity]().NumField() {
 		var now Identity

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -65,14 +64,6 @@ func parseManifest(text []byte) (m Manifest, err error) {
 		return Manifest{}, fmt.Errorf("headrace_export is %d, this engine reads %d", m.Version, journalVersion)
 	}
 	return m, errors.Join(checkEpochs(m.Epochs, m.Identity), checkFiles(m.Files))
-}
-
-func (m Manifest) write(path string) error {
-	text, err := json.MarshalIndent(m, "", " ")
-	if err != nil {
-		return err
-	}
-	return replaceFile(path, append(text, '\n'))
 }
 
 func dtypeName(f headrace.Field) string {

@@ -101,7 +101,8 @@ func TestAnyKeyGivesAName(t *testing.T) {
 	})
 }
 
-// Whatever a target is, it knows its own shards, takes no other file for one, and means the same when it is read again.
+// Whatever a target is, it knows its own shards, takes no other file for one, and means
+// the same when it is read again.
 func FuzzParseTarget(f *testing.F) {
 	for _, text := range []string{"tar:out/train-%06d.tar", "tar:%d.tar", "npy:out", "tar:a/b-%d.x.tar", "tar:%018d-.tar", "npy:", "tar:x.tar", "tar:%%d.tar", "zip:x"} {
 		f.Add(text, 7)

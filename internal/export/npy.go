@@ -11,7 +11,8 @@ import (
 	"headrace/tensor"
 )
 
-// arrays writes one file a field: an array of all samples, or the texts, each as JSON in a line of its own, for a name may hold a line break.
+// arrays writes one file a field: an array of all samples, or the texts, each as JSON
+// in a line of its own, for a name may hold a line break.
 type arrays struct {
 	fields  []headrace.Field
 	parts   []*part

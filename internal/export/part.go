@@ -20,8 +20,8 @@ type part struct {
 	bytes     int64 // written
 }
 
-// openPart goes on with a file of which the first bytes are kept. It may have its own name already, where a run ended before the journal
-// said so.
+// openPart goes on with a file of which the first bytes are kept. It may have its own
+// name already, where a run ended before the journal said so.
 func openPart(dir, name string, keep int64) (*part, error) {
 	whole := filepath.Join(dir, name)
 	if keep > 0 {

@@ -17,8 +17,9 @@ import (
 // tarTrailer ends an archive.
 var tarTrailer = make([]byte, 1024)
 
-// shards writes archives in the convention of WebDataset. The files of a sample are put together in memory first, so that a shard ends before its
-// size is passed, and several samples are encoded at once.
+// shards writes archives in the convention of WebDataset. The files of a sample are put
+// together in memory first, so that a shard ends before its size is passed, and several
+// samples are encoded at once.
 type shards struct {
 	options  Options
 	epochs   bool // more than one
@@ -85,7 +86,8 @@ func hasSize(path string, bytes int64) error {
 	return nil
 }
 
-// removeShards removes the shards from a number on, and their parts: what a run wrote after its last journal.
+// removeShards removes the shards from a number on, and their parts: what a run wrote
+// after its last journal.
 func removeShards(t Target, from int) error {
 	entries, err := os.ReadDir(t.Dir)
 	if err != nil {
@@ -133,7 +135,8 @@ func (w *shards) encode(columns []column, at, n, epoch int) error {
 	return errors.Join(errs...)
 }
 
-// encodeOne makes the files of a sample. Nothing in them depends on when or by whom they are made.
+// encodeOne makes the files of a sample. Nothing in them depends on when or by whom
+// they are made.
 func (w *shards) encodeOne(block *bytes.Buffer, scratch []byte, columns []column, row int, number int64, epoch int) (_ []byte, err error) {
 	key := ""
 	if w.key >= 0 {
@@ -157,7 +160,8 @@ func (w *shards) encodeOne(block *bytes.Buffer, scratch []byte, columns []column
 	return scratch, archive.Flush()
 }
 
-// add writes a sample into the shard at hand, or into the next where that would become too large.
+// add writes a sample into the shard at hand, or into the next where that would become
+// too large.
 func (w *shards) add(block []byte) error {
 	if w.current != nil {
 		o := w.options
@@ -196,7 +200,8 @@ func (w *shards) end() error {
 	return nil
 }
 
-// due reports whether the journal should say something at once: of a shard that is complete people may think that it is done with.
+// due reports whether the journal should say something at once: of a shard that is
+// complete people may think that it is done with.
 func (w *shards) due() bool { return w.ended }
 
 func (w *shards) sync() ([]File, error) {

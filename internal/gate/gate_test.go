@@ -6,7 +6,8 @@ import (
 	"headrace/internal/resume"
 )
 
-// Two loaders that look for a crash at once must leave the gate as it was, whoever ends first, and a third that begins meanwhile must not open it.
+// Two loaders that look for a crash at once must leave the gate as it was, whoever ends
+// first, and a third that begins meanwhile must not open it.
 func TestSerialLoadersShareAGate(t *testing.T) {
 	g := New()
 	g.Widen(8)

@@ -1,4 +1,5 @@
-// Package leak fails tests that leave something behind: goroutines, open descriptors, child processes, shared memory.
+// Package leak fails tests that leave something behind: goroutines, open descriptors,
+// child processes, shared memory.
 package leak
 
 import (
@@ -17,8 +18,9 @@ import (
 // patience is how long something may take to go: tenfold what a busy machine needs.
 var patience = 10 * time.Second
 
-// Check notes what there is, and fails the test if there is more after it and all cleanups registered later. It does not fit parallel tests, whose
-// belongings it cannot tell apart.
+// Check notes what there is, and fails the test if there is more after it and all
+// cleanups registered later. It does not fit parallel tests, whose belongings it cannot
+// tell apart.
 func Check(t testing.TB) {
 	t.Helper()
 	running := goleak.IgnoreCurrent()

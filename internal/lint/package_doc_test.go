@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Every package has one doc comment, and it opens with one sentence that says what the package is.
+// Every package has one doc comment, and it opens with one sentence that says what the
+// package is.
 func TestPackageDocs(t *testing.T) {
 	for _, p := range goPackages(t) {
 		var docs []string

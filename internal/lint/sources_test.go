@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// A goPackage is the files of one folder that are compiled into one package, tests left out.
+// A goPackage is the files of one folder that are compiled into one package, tests left
+// out.
 type goPackage struct {
 	dir   string
 	name  string
@@ -44,7 +45,8 @@ func goPackages(t *testing.T) []goPackage {
 	return all
 }
 
-// walkSources calls visit with every file of the tree that is not built, downloaded or hidden.
+// walkSources calls visit with every file of the tree that is not built, downloaded or
+// hidden.
 func walkSources(t *testing.T, visit func(rel string)) {
 	top := root(t)
 	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {

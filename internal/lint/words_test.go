@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A forbidden pattern, in the files that one of the globs fits: a glob without a slash fits a file's name in any folder.
+// A forbidden pattern, in the files that one of the globs fits: a glob without a slash
+// fits a file's name in any folder.
 type forbidden struct {
 	pattern *regexp.Regexp
 	globs   string

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// controlGroups are the groups that the process is in, for the two controllers that matter, in either version of the interface. Both may be in use
-// at once, each for other controllers.
+// controlGroups are the groups that the process is in, for the two controllers that
+// matter, in either version of the interface. Both may be in use at once, each for
+// other controllers.
 type controlGroups struct {
 	root                  fs.FS
 	cpu, memory1, unified []string // folders from the process's group up to the mount, without the leading slash
@@ -32,7 +33,8 @@ func readControlGroups(root fs.FS) controlGroups {
 	return g
 }
 
-// cores is the smallest CPU quota, rounded up: rounding down would leave part of it unused.
+// cores is the smallest CPU quota, rounded up: rounding down would leave part of it
+// unused.
 func (g controlGroups) cores() (n int, from string, ok bool) {
 	least := math.MaxInt64
 	consider := func(quota, period int64, file string) {
@@ -55,8 +57,10 @@ func (g controlGroups) cores() (n int, from string, ok bool) {
 	return least, from, from != ""
 }
 
-// memory is the least that a group has left: its limit less its usage. Of the usage, the file cache does not count: a loader's own reading
-// fills it, and the kernel drops it before it refuses memory. Shared memory is not on the kernel's lists of files, so it does count.
+// memory is the least that a group has left: its limit less its usage. Of the usage,
+// the file cache does not count: a loader's own reading fills it, and the kernel drops
+// it before it refuses memory. Shared memory is not on the kernel's lists of files, so
+// it does count.
 func (g controlGroups) memory() (left int64, from string, ok bool) {
 	left = math.MaxInt64
 	consider := func(folder, limitFile, usageFile, cachePrefix string) {
@@ -90,7 +94,8 @@ func (g controlGroups) fileCache(file, prefix string) (n int64) {
 	return n
 }
 
-// number is the number in a file; negative where there is none, or it says that there is no limit: "max" in one version, -1 in the other.
+// number is the number in a file; negative where there is none, or it says that there
+// is no limit: "max" in one version, -1 in the other.
 func (g controlGroups) number(file string) int64 { return g.parse(readText(g.root, file)) }
 
 func (g controlGroups) parse(text string) int64 {
@@ -101,7 +106,8 @@ func (g controlGroups) parse(text string) int64 {
 	return n
 }
 
-// parseMemberships reads /proc/self/cgroup, "4:memory:/a/b", into the group by controller; the second version has the name "".
+// parseMemberships reads /proc/self/cgroup, "4:memory:/a/b", into the group by
+// controller; the second version has the name "".
 func parseMemberships(text string) map[string]string {
 	groups := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -116,7 +122,8 @@ func parseMemberships(text string) map[string]string {
 	return groups
 }
 
-// mount is a line of /proc/self/mountinfo: root, a folder of the mounted file system, is seen at point.
+// mount is a line of /proc/self/mountinfo: root, a folder of the mounted file system,
+// is seen at point.
 type mount struct {
 	kind, root, point string
 	options           []string
@@ -124,15 +131,17 @@ type mount struct {
 
 func (m mount) has(controller string) bool { return slices.Contains(m.options, controller) }
 
-// foldersOf lists where a group and those that contain it are seen, as far up as the mount shows.
+// foldersOf lists where a group and those that contain it are seen, as far up as the
+// mount shows.
 func (m mount) foldersOf(group string) []string {
 	if !strings.HasPrefix(group, "/") {
 		return nil // not a member
 	}
 	below, ok := strings.CutPrefix(path.Clean(group), strings.TrimSuffix(m.root, "/"))
 	if !ok || below != "" && below[0] != '/' || strings.HasPrefix(group, "/..") {
-		// The mount shows another part of the tree than the one that the group is named in: a namespace lies between, as in a container that
-		// was given the host's /proc. Its root is the nearest that can be seen.
+		// The mount shows another part of the tree than the one that the group is named
+		// in: a namespace lies between, as in a container that was given the host's
+		// /proc. Its root is the nearest that can be seen.
 		below = ""
 	}
 	var folders []string
@@ -144,7 +153,8 @@ func (m mount) foldersOf(group string) []string {
 	}
 }
 
-// parseMounts reads /proc/self/mountinfo. Lines that it does not understand are none of control groups.
+// parseMounts reads /proc/self/mountinfo. Lines that it does not understand are none of
+// control groups.
 func parseMounts(text string) []mount {
 	var mounts []mount
 	for line := range strings.Lines(text) {

@@ -14,10 +14,12 @@ type Machine struct {
 	MemoryFrom string // who limits it
 }
 
-// guessedMemory is assumed where the system does not say: little enough to be there, enough to work.
+// guessedMemory is assumed where the system does not say: little enough to be there,
+// enough to work.
 const guessedMemory = 1 << 30
 
-// Here asks the machine that the process runs on. What is available changes with what everyone uses: the answer is of this moment.
+// Here asks the machine that the process runs on. What is available changes with what
+// everyone uses: the answer is of this moment.
 func Here() Machine { return Read(os.DirFS("/")) }
 
 // CPUs is how many cores this process may use.

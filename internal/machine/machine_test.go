@@ -11,7 +11,8 @@ import (
 	"testing/fstest"
 )
 
-// plain is a machine of eight cores and 16 GiB, of which half is in use, without control groups.
+// plain is a machine of eight cores and 16 GiB, of which half is in use, without
+// control groups.
 var plain = map[string]string{
 	"proc/self/status": "Name:\theadrace\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\nMems_allowed_list:\t0\n",
 	"proc/meminfo":     "MemTotal:       16777216 kB\nMemFree:         1048576 kB\nMemAvailable:    8388608 kB\n",
@@ -235,7 +236,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// This machine, whatever it is: the Go runtime asked the scheduler itself, and its kernel knows how much memory there is.
+// This machine, whatever it is: the Go runtime asked the scheduler itself, and its
+// kernel knows how much memory there is.
 func TestThisMachine(t *testing.T) {
 	m := Here()
 	if m.Cores < 1 || m.Cores > runtime.NumCPU() || m.CoresFrom == "affinity" && m.Cores != runtime.NumCPU() {

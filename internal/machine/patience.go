@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Patiently calls f, and calls it again while it fails because of what the machine lacks: descriptors, memory and
-// processes come back. It gives up after some two and a half seconds, or when ctx ends, with f's last error.
+// Patiently calls f, and calls it again while it fails because of what the machine
+// lacks: descriptors, memory and processes come back. It gives up after some two and a
+// half seconds, or when ctx ends, with f's last error.
 func Patiently(ctx context.Context, f func() error) error {
 	for wait := 20 * time.Millisecond; ; wait *= 2 {
 		err := f()

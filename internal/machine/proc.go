@@ -17,7 +17,8 @@ func affinity(root fs.FS) (int, bool) {
 	return parseCPUList(list)
 }
 
-// Online is the number of CPUs that the machine has, whoever may use them; not ok where it does not say.
+// Online is the number of CPUs that the machine has, whoever may use them; not ok where
+// it does not say.
 func Online(root fs.FS) (n int, ok bool) {
 	return parseCPUList(strings.TrimSpace(readText(root, "sys/devices/system/cpu/online")))
 }
@@ -60,7 +61,8 @@ func parseCPUList(list string) (n int, ok bool) {
 	return n, n <= 1<<20
 }
 
-// parseNumber reads a number from 0 on. Larger ones than an int64 holds become the largest that it does: "no limit" is written so.
+// parseNumber reads a number from 0 on. Larger ones than an int64 holds become the
+// largest that it does: "no limit" is written so.
 func parseNumber(text string) (int64, bool) {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	if err != nil {
@@ -78,7 +80,8 @@ func readText(root fs.FS, name string) string {
 	return string(b)
 }
 
-// MemoryKills is how many processes the kernel has ended for lack of memory, and the file that counts them: those of this process's control group, else those of the
+// MemoryKills is how many processes the kernel has ended for lack of memory, and the
+// file that counts them: those of this process's control group, else those of the
 // machine. The file is empty where nobody counts.
 func MemoryKills() (n int64, file string) { return memoryKills(os.DirFS("/")) }
 

@@ -30,7 +30,8 @@ type Memory struct {
 	Swapped  int64 // in swap, and not resident
 }
 
-// IO is what a process has read and written, in bytes. Children that it has waited for are in it.
+// IO is what a process has read and written, in bytes. Children that it has waited for
+// are in it.
 type IO struct {
 	Read        int64 // by calls: what files, pipes and the page cache gave it
 	ReadDisk    int64 // what had to be fetched from disk or a server, mapped files included
@@ -38,10 +39,12 @@ type IO struct {
 	WrittenDisk int64 // what has to go to a disk or a server in the end
 }
 
-// ticks is how many a second has in /proc, whatever the kernel's own clock does: USER_HZ, which is 100 wherever Headrace runs.
+// ticks is how many a second has in /proc, whatever the kernel's own clock does:
+// USER_HZ, which is 100 wherever Headrace runs.
 const ticks = 100
 
-// ReadProcess reads what the system tells of a process. The error is fs.ErrNotExist where there is none of that number, or it may not be seen.
+// ReadProcess reads what the system tells of a process. The error is fs.ErrNotExist
+// where there is none of that number, or it may not be seen.
 func ReadProcess(root fs.FS, pid int) (Process, error) {
 	dir := "proc/" + strconv.Itoa(pid)
 	stat, err := fs.ReadFile(root, dir+"/stat")
@@ -61,8 +64,9 @@ func ReadProcess(root fs.FS, pid int) (Process, error) {
 	return p, nil
 }
 
-// parseStat reads /proc/PID/stat. The second field is the program's name in parentheses, in which anything may stand, also blanks and parentheses: the
-// fields behind it begin after the last one.
+// parseStat reads /proc/PID/stat. The second field is the program's name in
+// parentheses, in which anything may stand, also blanks and parentheses: the fields
+// behind it begin after the last one.
 func parseStat(text string) (p Process, ok bool) {
 	number, _, ok := strings.Cut(text, " (")
 	if !ok {
@@ -86,7 +90,8 @@ func parseStat(text string) (p Process, ok bool) {
 	return p, ok && err == nil
 }
 
-// parseStatus finds the memory in /proc/PID/status; a process that has ended, and was not waited for yet, has none.
+// parseStatus finds the memory in /proc/PID/status; a process that has ended, and was
+// not waited for yet, has none.
 func parseStatus(text string) *Memory {
 	kib := func(name string) int64 { return min(fieldNumber(text, name), 1<<52) * 1024 }
 	return &Memory{Resident: kib("VmRSS"), Shared: kib("RssShmem"), Peak: kib("VmHWM"), Swapped: kib("VmSwap")}
@@ -99,11 +104,12 @@ func fieldNumber(text, name string) int64 {
 	return n
 }
 
-// Network is what has passed the network's interfaces, in bytes, but for the one by which the machine talks to itself.
+// Network is what has passed the network's interfaces, in bytes, but for the one by
+// which the machine talks to itself.
 type Network struct{ Received, Sent int64 }
 
-// ReadNetwork reads what has passed the network of a process, which it shares with all processes of its container, or of the machine; not ok where the
-// system does not say.
+// ReadNetwork reads what has passed the network of a process, which it shares with all
+// processes of its container, or of the machine; not ok where the system does not say.
 func ReadNetwork(root fs.FS, pid int) (sum Network, ok bool) {
 	const received, sent, columns = 0, 8, 16
 	for line := range strings.Lines(readText(root, "proc/"+strconv.Itoa(pid)+"/net/dev")) {

@@ -127,7 +127,8 @@ func TestThisProcess(t *testing.T) {
 	}
 }
 
-// A child under a name that is hard to read, that ends: what it has used is its parent's then, and its number is nobody's.
+// A child under a name that is hard to read, that ends: what it has used is its
+// parent's then, and its number is nobody's.
 func TestProcessThatVanishes(t *testing.T) {
 	root := os.DirFS("/")
 	c := exec.Command("sh", "-c", `printf '%s' 'a) R (b' > /proc/self/comm; echo; read line; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done`)

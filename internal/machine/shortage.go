@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// Shortage says that the machine lacks something, or has lost it: no sample is to blame, so none may be skipped, replaced or listed as bad for it.
+// Shortage says that the machine lacks something, or has lost it: no sample is to
+// blame, so none may be skipped, replaced or listed as bad for it.
 type Shortage struct {
 	Err    error
 	Remedy string // what to do
@@ -16,7 +17,8 @@ func (e *Shortage) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.Remedy
 
 func (e *Shortage) Unwrap() error { return e.Err }
 
-// Blame says whose fault a system's error is when a file is read, or something is started.
+// Blame says whose fault a system's error is when a file is read, or something is
+// started.
 type Blame int
 
 // The kinds of blame.
@@ -39,7 +41,9 @@ const (
 	wholePlace = "and so it is with the others that were tried: see whether the folder is still there, mounted and readable, and go on from the state"
 )
 
-// shortages are the errors that are not, or not always, a file's own. What is not here says something of the one file: ELOOP, ENAMETOOLONG, EISDIR, EFBIG, EINVAL and the like.
+// shortages are the errors that are not, or not always, a file's own. What is not here
+// says something of the one file: ELOOP, ENAMETOOLONG, EISDIR, EFBIG, EINVAL and the
+// like.
 var shortages = map[syscall.Errno]shortage{
 	syscall.EMFILE:  {BlameMachine, moreFiles},
 	syscall.ENFILE:  {BlameMachine, "the machine has no descriptors left: raise fs.file-max"},
@@ -80,7 +84,8 @@ var shortages = map[syscall.Errno]shortage{
 // BlameOf says whose fault an error is.
 func BlameOf(err error) Blame { return shortageOf(err).blame }
 
-// Short makes an error a [Shortage] where it blames the machine. Others are returned as they are.
+// Short makes an error a [Shortage] where it blames the machine. Others are returned as
+// they are.
 func Short(err error) error {
 	var known *Shortage
 	if s := shortageOf(err); s.blame == BlameMachine && !errors.As(err, &known) {
@@ -89,7 +94,8 @@ func Short(err error) error {
 	return err
 }
 
-// ShortPlace makes an error one of the place where the file was, after all: others have it too.
+// ShortPlace makes an error one of the place where the file was, after all: others have
+// it too.
 func ShortPlace(err error) error { return &Shortage{err, shortageOf(err).remedy} }
 
 func shortageOf(err error) shortage {

@@ -14,7 +14,8 @@ var remedies = map[syscall.Errno]string{
 	syscall.EIO:    "the disk fails: see the kernel's log, and write elsewhere",
 }
 
-// Unwritten adds what to do to the error of a file that was being written. Where there is nothing to say, it is returned as it is.
+// Unwritten adds what to do to the error of a file that was being written. Where there
+// is nothing to say, it is returned as it is.
 func Unwritten(err error) error {
 	var number syscall.Errno
 	var known *Shortage

@@ -44,7 +44,8 @@ func TestHeadersAreNumPys(t *testing.T) {
 	}
 }
 
-// The files of testdata are NumPy's: numpy.lib.format.write_array of numpy.arange(6).reshape(2, 3) of the type that a file is named for, and others.
+// The files of testdata are NumPy's: numpy.lib.format.write_array of
+// numpy.arange(6).reshape(2, 3) of the type that a file is named for, and others.
 func TestFilesOfNumPy(t *testing.T) {
 	read := func(name string) (Array, error) {
 		file, err := os.ReadFile(filepath.Join("testdata", name+".npy"))
@@ -168,7 +169,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything. What is taken is whole, and written again it is read as the same.
+// FuzzRead reads anything. What is taken is whole, and written again it is read as the
+// same.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.npy")
 	if err != nil || len(files) == 0 {

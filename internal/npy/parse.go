@@ -24,8 +24,8 @@ type parser struct {
 
 var errForm = errors.New("the header is none: takes {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }")
 
-// parse reads {'descr': text, 'fortran_order': True or False, 'shape': (extents)}, the keys in any order, each once, with blanks wherever Python
-// allows them.
+// parse reads {'descr': text, 'fortran_order': True or False, 'shape': (extents)}, the
+// keys in any order, each once, with blanks wherever Python allows them.
 func parse(text string) (h header, err error) {
 	p := &parser{text: text}
 	seen := map[string]bool{}

@@ -13,7 +13,8 @@ import (
 
 const magic = "\x93NUMPY"
 
-// Limits of what is read. Headers of arrays are shorter by far: longer ones would be of structures, which are not read.
+// Limits of what is read. Headers of arrays are shorter by far: longer ones would be of
+// structures, which are not read.
 const (
 	maxHeader = 10_000
 	maxAxes   = 64
@@ -26,8 +27,9 @@ type Array struct {
 	Data  []byte       // of the file: the elements, the last axis first
 }
 
-// Read reads a file. It is an error if the file holds anything else than one array of numbers or truth values, little-endian and in C order, or
-// not all of it, or something behind it.
+// Read reads a file. It is an error if the file holds anything else than one array of
+// numbers or truth values, little-endian and in C order, or not all of it, or something
+// behind it.
 func Read(file []byte) (Array, error) {
 	text, rest, err := split(file)
 	if err != nil {
@@ -54,8 +56,9 @@ func Read(file []byte) (Array, error) {
 	return Array{h.descr, h.shape, rest}, nil
 }
 
-// Check says what keeps the elements from being of this type. Of truth values it looks at each: only 0 and 1 are any. As bfloat16 it takes the bits, as
-// uint16 or as NumPy writes those of package ml_dtypes.
+// Check says what keeps the elements from being of this type. Of truth values it looks
+// at each: only 0 and 1 are any. As bfloat16 it takes the bits, as uint16 or as NumPy
+// writes those of package ml_dtypes.
 func (a Array) Check(d tensor.DType) error {
 	switch {
 	case d == tensor.BFloat16 && (a.Descr == "<V2" || a.Descr == "|V2"):

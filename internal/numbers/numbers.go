@@ -7,7 +7,8 @@ import (
 	"headrace/tensor"
 )
 
-// Reader returns a function that gives element i of contiguous data; nil where the type is none. A bool is 0 or 1.
+// Reader returns a function that gives element i of contiguous data; nil where the type
+// is none. A bool is 0 or 1.
 func Reader(d tensor.DType) func(data []byte, i int) float64 { return readers[d] }
 
 var readers = map[tensor.DType]func(data []byte, i int) float64{
@@ -47,7 +48,8 @@ func float16(h uint16) float64 {
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// Spread is what a glance at an array tells: a picture that is all black, or values that nobody has normalized.
+// Spread is what a glance at an array tells: a picture that is all black, or values
+// that nobody has normalized.
 type Spread struct {
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
@@ -56,7 +58,8 @@ type Spread struct {
 	NotFinite int64 `json:"not_finite,omitempty"` // infinities and what is no number, of which the others know nothing
 }
 
-// SpreadOf walks over the first n elements of contiguous data. Where none of them is finite, all but their count is 0.
+// SpreadOf walks over the first n elements of contiguous data. Where none of them is
+// finite, all but their count is 0.
 func SpreadOf(d tensor.DType, data []byte, n int) Spread {
 	s := Spread{Min: math.Inf(1), Max: math.Inf(-1)}
 	read, finite := Reader(d), 0.0
@@ -76,7 +79,8 @@ func SpreadOf(d tensor.DType, data []byte, n int) Spread {
 	return s
 }
 
-// Append appends v as an element of a type, rounded to the nearest, of two the even one. A whole number has to be one that the type has.
+// Append appends v as an element of a type, rounded to the nearest, of two the even
+// one. A whole number has to be one that the type has.
 func Append(dst []byte, d tensor.DType, v float64) []byte {
 	le := binary.LittleEndian
 	switch d {
@@ -109,8 +113,8 @@ func Append(dst []byte, d tensor.DType, v float64) []byte {
 	return dst
 }
 
-// toFloat16 counts how many times the distance between the numbers of half precision about v fits into it. The bits of such a number are its exponent, and
-// this count.
+// toFloat16 counts how many times the distance between the numbers of half precision
+// about v fits into it. The bits of such a number are its exponent, and this count.
 func toFloat16(v float64) uint16 {
 	sign := uint16(math.Float64bits(v)>>48) & 0x8000
 	if v == 0 {

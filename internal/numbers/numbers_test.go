@@ -133,7 +133,8 @@ func TestSpreadOfWhatIsNotFinite(t *testing.T) {
 	}
 }
 
-// What is written is read again; floating point as the nearest number that there is, of two the one with the even bits.
+// What is written is read again; floating point as the nearest number that there is, of
+// two the one with the even bits.
 func TestAppend(t *testing.T) {
 	for d := tensor.Bool; d.Valid(); d++ {
 		for _, v := range []float64{0, 1, 2, 127, -128, 255, 65535, -32768, 1 << 31, -1 << 31, 1<<53 + 2, -1 << 63, 1 << 63, 0.5, -1.25} {

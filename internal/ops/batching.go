@@ -33,7 +33,7 @@ type Classifier interface {
 
 // RegisterBatching adds an operation that makes batches to those that recipes can name.
 func RegisterBatching[In any](name, doc string, new func() Batching[In]) error {
-	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[struct{}]())
+	sig, err := looksAt[In]()
 	if err == nil {
 		err = sig.onlyLooks()
 	}
@@ -47,6 +47,11 @@ func RegisterBatching[In any](name, doc string, new func() Batching[In]) error {
 		return fmt.Errorf("headrace: batching %q: %w", name, err)
 	}
 	return recipe.Register(recipe.Op{Name: name, Doc: doc, Place: recipe.Batching, New: func() recipe.Args { return &heldBatching[In]{new()} }})
+}
+
+// looksAt is what a batching is given of a sample.
+func looksAt[In any]() (signature, error) {
+	return signatureOf(reflect.TypeFor[In](), reflect.TypeFor[struct{}]())
 }
 
 // onlyLooks refuses an In that would change samples.
@@ -76,7 +81,7 @@ func (h *heldBatching[In]) DropsLast() bool {
 
 // Check implements recipe.Args.
 func (h *heldBatching[In]) Check(in sample.Schema) (sample.Schema, error) {
-	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[struct{}]())
+	sig, err := looksAt[In]()
 	if err != nil {
 		return in, err
 	}
@@ -85,7 +90,7 @@ func (h *heldBatching[In]) Check(in sample.Schema) (sample.Schema, error) {
 		wrong = checkSize(h.by.Size())
 	}
 	rows, unstacked := (&recipe.Batch{Size: 1}).Check(in)
-	return rows, errors.Join(wrong, unstacked)
+	return rows, errors.Join(wrong, checkWritten(h.by), unstacked)
 }
 
 // mostClasses bounds the batches that are open at once, each of which holds samples.
@@ -103,7 +108,7 @@ func (h *heldBatching[In]) Size() (rows, classes int) { return h.by.Size() }
 
 // Classify implements Classifier.
 func (h *heldBatching[In]) Classify(w *Env, name string, in sample.Schema, where *record.Columns) (func(context.Context, *record.Record) (int, error), error) {
-	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[struct{}]())
+	sig, err := looksAt[In]()
 	if err != nil {
 		return nil, err
 	}

@@ -28,30 +28,22 @@ func NewChain(w *Env, steps []recipe.Step, name string, in sample.Schema, where 
 	p := &Function{Env: w, Name: name, Filters: c.Filters, Relabels: c.relabels}
 	p.Begin(c.Options.In, where)
 	p.gives(c.Options.Gives, in, c.out, where)
-	for _, s := range steps {
-		p.links = append(p.links, link{s.Name, order.OpID(s.Name)})
-	}
-	p.PerWorker = PerWorkerFor(c.Options.In, c.Options.Gives)
-	if c.first.Where == "thread" {
-		p.Shared = c.first.Seed
-	}
+	p.links = linksOf(steps)
+	return p, c.out, p.open(c.first, c.Options, nil)
+}
 
-	var err error
-	if p.Pool, p.Workers, err = w.Host.Open(name, c.first, c.Options, nil); err != nil {
-		return nil, nil, err
+func linksOf(steps []recipe.Step) (all []link) {
+	for _, s := range steps {
+		all = append(all, link{s.Name, order.OpID(s.Name)})
 	}
-	w.Host.Calls = append(w.Host.Calls, p)
-	return p, c.out, nil
+	return all
 }
 
 // NewTrial makes a function of a chain of which it is not known what it gives.
 func NewTrial(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, error) {
 	c := Chained(steps, in)
-	p := &Function{Env: w, Name: name, Workers: 1, Filters: c.Filters}
+	p := &Function{Env: w, Name: name, Workers: 1, Filters: c.Filters, links: linksOf(steps)}
 	p.Begin(c.Options.In, where)
-	for _, s := range steps {
-		p.links = append(p.links, link{s.Name, order.OpID(s.Name)})
-	}
 	var err error
 	p.Pool, _, err = w.Host.Open(name, c.first, c.Options, nil)
 	return p, err

@@ -34,8 +34,8 @@ type Env struct {
 	Host *Host      // of Python's functions; nil: the recipe has none
 }
 
-// InFlight is told which samples C code is working on. Cell is the number of the operation
-// among those that run at once.
+// InFlight is told which samples C code is working on. Cell is the number of the
+// operation among those that run at once.
 type InFlight interface {
 	Begin(cell int, id sample.ID, key string)
 	End(cell int)
@@ -120,8 +120,8 @@ func (w *Env) Tool(it *record.Record) *Tool {
 // Done takes a tool back.
 func (w *Env) Done(t *Tool) { w.tools.Put(t) }
 
-// RandomKey returns the key of the sample's random draws. Each of several samples that were
-// made of one has its own.
+// RandomKey returns the key of the sample's random draws. Each of several samples that
+// were made of one has its own.
 func (w *Env) RandomKey(it *record.Record) order.Key {
 	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Turn, it.Made)
 }

@@ -19,9 +19,9 @@ import (
 // Op is what an operation does to a sample.
 type Op func(context.Context, *record.Record) error
 
-// Guarded is an operation with all that is done about its failures. It returns the record,
-// or another one in its place. If it fails, the record holds nothing any more, except
-// what an abandoned operation still works on and gives back itself.
+// Guarded is an operation with all that is done about its failures. It returns the
+// record, or another one in its place. If it fails, the record holds nothing any more,
+// except what an abandoned operation still works on and gives back itself.
 type Guarded func(context.Context, *record.Record) (*record.Record, error)
 
 // PathStep is a step of the path that leads to an operation. A record that is read again,

@@ -3,8 +3,8 @@ package ops
 import (
 	"context"
 
+	"headrace/internal/numbers"
 	"headrace/internal/record"
-	"headrace/media"
 	"headrace/recipe"
 	"headrace/sample"
 )
@@ -17,11 +17,34 @@ type FieldChange struct {
 	swaps   [][2]record.Column // one after the other: what is moved away from changes places with what is there
 	dropped []record.Column    // which hold nothing then
 	key     record.Column      // that gets the sample's name; the zero Column: none does
+	fills   []filled
+}
+
+// filled is a field that is the same in all samples.
+type filled struct {
+	at     record.Column
+	number []byte // nil: it is text, and empty
 }
 
 // NewKey returns what gives samples their name as a field.
 func NewKey(w *Env, where *record.Columns) *FieldChange {
 	return &FieldChange{env: w, key: where.Put("key", sample.TextType)}
+}
+
+// NewFill returns what gives samples fields that they lack.
+func NewFill(w *Env, in, whole sample.Schema, with recipe.PadValue, where *record.Columns) *FieldChange {
+	p := &FieldChange{env: w}
+	for _, f := range whole {
+		if in.Find(f.Name) >= 0 {
+			continue
+		}
+		one := filled{at: where.Put(f.Name, f.Type)}
+		if f.Type.Kind == sample.Tensor {
+			one.number = numbers.Append(nil, f.Type.DType, with.Of(f.Name))
+		}
+		p.fills = append(p.fills, one)
+	}
+	return p
 }
 
 // NewFieldChange links a step, and returns it with the fields of samples after it.
@@ -84,6 +107,13 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
 	if p.key.Kind == record.Texts {
 		it.Values.Texts[p.key.At] = it.Key
 	}
+	for _, f := range p.fills {
+		if f.number == nil {
+			it.Values.Texts[f.at.At] = ""
+		} else {
+			copy(it.Values.Numbers[f.at.At:], f.number)
+		}
+	}
 	p.env.Settle(it)
 	return nil
 }
@@ -95,10 +125,6 @@ func (p *FieldChange) Foresee(_ *record.Record, t *Tool) int64 {
 			t.Forms[s[0].At], t.Forms[s[1].At] = t.Forms[s[1].At], t.Forms[s[0].At]
 		}
 	}
-	for _, at := range p.dropped {
-		if at.Kind == record.Images {
-			t.Forms[at.At] = media.Form{}
-		}
-	}
+	t.forget(p.dropped)
 	return 0
 }

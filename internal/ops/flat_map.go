@@ -198,7 +198,11 @@ func (w *Env) await(ctx context.Context, it *record.Record, n int64) (g budget.G
 		g, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ForDecoder, n)
 		return err
 	})
-	return g, err
+	if err != nil {
+		g.Release() // they were granted, and the run has ended since
+		return budget.Grant{}, err
+	}
+	return g, nil
 }
 
 // fill gives a sample that was made the values that came for it, and others, where there

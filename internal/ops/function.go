@@ -85,10 +85,11 @@ func (p *Function) Try(ctx context.Context, c *extern.Call, gives sample.Schema)
 }
 
 // Final makes an end of the run of what is no matter of one sample: that no worker can
-// start.
+// start, or that a hook around the call has failed.
 func Final(err error) error {
 	var start *extern.StartError
-	if errors.As(err, &start) {
+	var failed *extern.CallError
+	if errors.As(err, &start) || errors.As(err, &failed) && failed.Ends {
 		return pipe.Stop(err)
 	}
 	return err
@@ -210,7 +211,8 @@ func (s *Field) Fits(v *extern.Value) error {
 		fits = v.DType == s.Type.DType && fitsShape(v.Shape, s.Type.Shape)
 	}
 	if fits && s.Type.Axes != "" {
-		fits = v.Shape[0] > 0 && v.Shape[1] > 0 && v.Shape[1] <= media.MaxPixels/v.Shape[0]
+		f := recipe.ImageForm(sample.Type{DType: v.DType, Shape: v.Shape, Axes: s.Type.Axes})
+		fits = slices.Min(v.Shape) > 0 && f.Width <= media.MaxPixels/f.Height
 	}
 	if !fits {
 		return fmt.Errorf("gives %q as %v: it is to be %v", s.Name, is, s.Type)
@@ -236,7 +238,7 @@ func (p *Function) Put(v *record.Values, s *Field, value *extern.Value) {
 	case record.Images:
 		f := recipe.ImageForm(sample.Type{DType: value.DType, Shape: value.Shape, Axes: s.Type.Axes})
 		pixels := media.Pixels{Data: value.Data, Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
-		v.Images[at.At] = v.OwnImage(&p.Env.Images, record.Image{Pixels: pixels})
+		v.Images[at.At] = v.OwnImage(&p.Env.Images, record.Image{Pixels: pixels, Frames: f.Frames, Clips: f.Clips})
 	}
 }
 
@@ -250,12 +252,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 		}
 	}
 
-	for _, at := range p.taken {
-		if at.Kind == record.Images {
-			t.Forms[at.At] = media.Form{}
-		}
-	}
-
+	t.forget(p.taken)
 	for i, s := range p.Out {
 		if s.Column.Kind != record.Images {
 			if n, err := s.Type.Shape.Bytes(s.Type.DType); err == nil && s.Column.Kind == record.Arrays && s.Type.Fixed() {
@@ -263,20 +260,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 			}
 			continue
 		}
-
-		after := recipe.ImageForm(s.Type)
-		if after.Height == media.Unknown {
-			after.Height = before[i].Height
-		}
-		if after.Width == media.Unknown {
-			after.Width = before[i].Width
-		}
-		if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
-			after = media.Form{} // known when it is there
-		} else {
-			bytes += record.StoredBytes(after)
-		}
-		t.Forms[s.Column.At] = after
+		bytes += t.foresee(s.Column, recipe.ImageForm(s.Type), before[i])
 	}
 
 	return bytes

@@ -36,18 +36,19 @@ func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns)
 	p.gives(o.Gives, in, out, where)
 
 	p.Relabels = call.Fields != nil && o.Gives.Find("label") >= 0
+	return p, out, p.open(call, o, s.Failures)
+}
+
+// open has workers for the function.
+func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failures) (err error) {
 	p.PerWorker = PerWorkerFor(o.In, o.Gives)
 	if call.Where == "thread" {
 		p.Shared = call.Seed
 	}
-
-	var err error
-	if p.Pool, p.Workers, err = w.Host.Open(s.Name, call, o, s.Failures); err != nil {
-		return nil, nil, err
+	if p.Pool, p.Workers, err = p.Env.Host.Open(p.Name, call, o, f); err == nil {
+		p.Env.Host.Calls = append(p.Env.Host.Calls, p)
 	}
-
-	w.Host.Calls = append(w.Host.Calls, p)
-	return p, out, nil
+	return err
 }
 
 // Begin finds the places of what a function takes.

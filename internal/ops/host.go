@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"headrace/arena"
 	"headrace/extern"
+	"headrace/internal/machine"
 	"headrace/recipe"
 	"headrace/stats"
 )
@@ -40,7 +42,7 @@ type Host struct {
 func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, workers int, probes bool) (*Host, error) {
 	memory, err := extern.NewHeap()
 	if err != nil {
-		return nil, fmt.Errorf("headrace: %w", err)
+		return nil, fmt.Errorf("headrace: %w: %w", arena.ErrMemory, machine.Short(err))
 	}
 	h := &Host{Heap: memory, python: python, log: log, workers: workers, probes: probes, idle: idle}
 	h.Processes = workers
@@ -53,8 +55,8 @@ func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, worke
 	return h, nil
 }
 
-// Renew has the same workers, as many as these of a step that does not say how many, work for what is opened from
-// now on. What was opened before is closed.
+// Renew has the same workers, as many as these of a step that does not say how many,
+// work for what is opened from now on. What was opened before is closed.
 func (h *Host) Renew(workers int, probes bool) {
 	h.mu.Lock()
 	old := h.pools
@@ -110,8 +112,9 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	return pool, workers, nil
 }
 
-// share are the workers that a step has together with others; nil: it has some of its own. A stream
-// keeps its worker for as long as somebody reads it, who may wait for the same workers.
+// share are the workers that a step has together with others; nil: it has some of its
+// own. A stream keeps its worker for as long as somebody reads it, who may wait for the
+// same workers.
 func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 	switch o.Kind {
 	case extern.FlatMap, extern.Aggregate, extern.Iterate:
@@ -156,7 +159,8 @@ func (h *Host) setOf(p *recipe.Python) (extern.Set, bool) {
 // place is where a step's function is called. Sources do not say.
 func place(p *recipe.Python) string { return cmp.Or(p.Where, "process") }
 
-// keepsAlone are the workers of a step that shares none, which are those that it had when it was tried.
+// keepsAlone are the workers of a step that shares none, which are those that it had
+// when it was tried.
 func (h *Host) keepsAlone(name string, o extern.Options) *extern.Workers {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,7 +224,7 @@ func (h *Host) Stats() (all []stats.Function) {
 	for _, p := range h.Calls {
 		s := p.Pool.Stats()
 		for i, l := range p.Pool.Links() {
-			f := stats.Function{Stage: l.Step, Within: p.Stage, Calls: l.Calls, Time: l.Time, Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...)}
+			f := stats.Function{Stage: l.Step, Within: p.Stage, Calls: l.Calls, Time: l.Time, Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...), Spawned: s.Spawned}
 			if i == 0 { // a chain is given samples once
 				f.BytesIn, f.BytesOut = s.BytesIn, s.BytesOut
 			}

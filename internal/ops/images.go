@@ -15,8 +15,10 @@ import (
 type ImageSteps struct {
 	Env   *Env
 	Steps *fuse.Images
+	Video *Video        // what is decoded is a video; nil: it is an image, or there are pixels
 	From  record.Column // what is decoded; nowhere: the picture is there
 	To    record.Column
+	Form  media.Form        // of the result, as far as it is known
 	Last  bool              // the result goes into the row
 	Names map[uint64]string // of the steps, by their IDs
 }
@@ -26,10 +28,12 @@ func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *Tool) error 
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err
 	}
-	to := it.Values.NewImage(&p.Env.Images, t.Plan.Form())
-	if err := p.draw(ctx, it, t, to.Data, to.Stride); err != nil {
+	form := p.made(it, t)
+	to := it.Values.NewImage(&p.Env.Images, form)
+	if err := p.draw(ctx, it, t, form, to.Data); err != nil {
 		return err
 	}
+	it.Shut()
 	it.Values.Forget(p.From)
 	it.Values.Images[p.To.At] = to
 	p.Env.Settle(it)
@@ -41,15 +45,15 @@ func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *Tool, row [
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err
 	}
-	form := t.Plan.Form()
+	form := p.made(it, t)
 	if n, err := form.Shape().Bytes(form.DType); err != nil || n != int64(len(row)) {
 		return fmt.Errorf("headrace: the picture comes out as %v, its row in the batch takes %d bytes", form, len(row))
 	}
-	return p.draw(ctx, it, t, row, form.RowBytes())
+	return p.draw(ctx, it, t, form, row)
 }
 
 // Decodes reports whether the steps begin with compressed bytes.
-func (p *ImageSteps) Decodes() bool { return p.From.Kind == record.Bytes }
+func (p *ImageSteps) Decodes() bool { return p.From.Kind != 0 }
 
 // FormOf is that of the stored picture.
 func (p *ImageSteps) FormOf(it *record.Record) media.Form {
@@ -69,15 +73,56 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 		}
 		info = it.Header
 	}
-	if explain {
-		return p.explain(it, t, info)
+	if p.Video != nil {
+		info = it.Opened.(*opened).info()
 	}
-	return media.MakePlan(info, p.Steps.Decode, p.Steps.Steps, &t.chance, &t.Plan)
+	var err error
+	if explain {
+		err = p.explain(it, t, info)
+	} else {
+		err = media.MakePlan(info, p.Steps.Decode, p.Steps.Steps, &t.chance, &t.Plan)
+	}
+	if err == nil && p.Video != nil {
+		err = p.affordable(it, t)
+	}
+	return err
 }
 
-// draw carries the plan out.
-func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, dst []byte, stride int) error {
-	if !p.Decodes() {
+// made is the form of what the plan makes: of an image, or of clips as they are there.
+func (p *ImageSteps) made(it *record.Record, t *Tool) media.Form {
+	f := t.Plan.Form()
+	if p.Video != nil {
+		o := it.Opened.(*opened)
+		f.Frames, f.Clips = o.each, p.Form.Clips
+	} else if !p.Decodes() {
+		stored := it.Values.Images[p.To.At]
+		f.Frames, f.Clips = stored.Frames, stored.Clips
+	}
+	if p.Form.Layout == media.CTHW {
+		f.Layout = media.CTHW
+	}
+	return f
+}
+
+// affordable refuses clips that no memory could hold: files say what they like.
+func (p *ImageSteps) affordable(it *record.Record, t *Tool) error {
+	f := p.made(it, t)
+	if n, most := f.Bytes(), it.Source.Lane.Limit(); n > most || n < 0 {
+		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels takes more memory than the loader's %d bytes: say frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
+	}
+	return nil
+}
+
+// draw carries the plan out, and writes what has this form.
+func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form media.Form, dst []byte) error {
+	stride := form.RowBytes()
+	switch {
+	case p.Video != nil:
+		p.Video.times(it, it.Opened.(*opened))
+		return p.Env.watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) })
+	case !p.Decodes() && form.Moves():
+		return p.Env.watched(ctx, it, func() error { return p.frames(it, t, form, dst) })
+	case !p.Decodes():
 		return p.Env.watched(ctx, it, func() error {
 			return media.CurrentRunner().Run(dst, stride, it.Values.Images[p.To.At].Pixels, &t.Plan)
 		})
@@ -91,6 +136,20 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, dst [
 	})
 }
 
+// frames carries the plan out on each frame of stored clips.
+func (p *ImageSteps) frames(it *record.Record, t *Tool, form media.Form, dst []byte) error {
+	from, to := it.Values.Images[p.To.At], newFrameWriter(form, dst)
+	for i := range form.Pictures() {
+		err := to.frame(i, func(to []byte) error {
+			return media.CurrentRunner().Run(to, form.Picture().RowBytes(), from.Frame(i), &t.Plan)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Foresee implements part. It is an upper estimate of what the decoder takes, and of all
 // pictures on the way to the result.
 func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
@@ -99,14 +158,22 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the picture, or the operation will fail before it needs any
 	}
-	if p.Decodes() {
+	switch {
+	case p.Video != nil:
+		bytes = t.Plan.WorkingBytes(nil, nil) + it.Opened.(*opened).working(p.Steps.Decode.Form())
+	case p.Decodes():
 		bytes = t.Plan.WorkingBytes(&it.Header, it.Values.Bytes[p.From.At])
-	} else {
+	default:
 		bytes = t.Plan.WorkingBytes(nil, nil)
 	}
 	if !p.Last {
-		t.Forms[p.To.At] = t.Plan.Form()
-		bytes += record.StoredBytes(t.Plan.Form())
+		made := t.Plan.Form()
+		made.Frames, made.Clips = before.Frames, before.Clips
+		if p.Video != nil {
+			made = p.made(it, t)
+		}
+		t.Forms[p.To.At] = made
+		bytes += record.StoredBytes(made)
 	}
 	return bytes
 }

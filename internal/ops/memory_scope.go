@@ -5,19 +5,20 @@ import (
 
 	"headrace/internal/record"
 	"headrace/media"
+	"headrace/pipe"
 )
 
-// MemoryScope is as many parts of a recipe as can be foreseen at once: up to the next image
-// that is decoded from bytes which are not there yet. Before the first part, a record
-// waits for the bytes that all of them take. An operation cannot wait for bytes itself,
-// because others wait for it to end.
+// MemoryScope is as many parts of a recipe as can be foreseen at once: up to the next
+// image that is decoded from bytes which are not there yet. Before the first part, a
+// record waits for the bytes that all of them take. An operation cannot wait for bytes
+// itself, because others wait for it to end.
 type MemoryScope struct {
 	Env   *Env
 	Probe record.Column // the bytes that are decoded; the zero Column: no part decodes
 	Parts []Part
 }
 
-// Reserve waits for what the parts take.
+// Reserve waits for what the parts take, and reads what was opened for them.
 func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error) {
 	if g.Probe.Kind == record.Bytes {
 		// A bad header is the decoder's to report, so that statistics blame the stage in
@@ -27,6 +28,11 @@ func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error
 	before := it.Working
 	it.Working, err = it.Source.Lane.Acquire(ctx, g.Env.Age(it.ID), ForDecoder, g.Most(it))
 	before.Release()
+	if err != nil || it.Opened == nil {
+		return err
+	}
+	n, err := it.Opened.Load()
+	pipe.AddBytes(ctx, n)
 	return err
 }
 
@@ -48,4 +54,33 @@ func (g *MemoryScope) Most(it *record.Record) (most int64) {
 		most = max(most, stored+p.Foresee(it, t))
 	}
 	return most
+}
+
+// forget notes that the pictures of some columns are gone.
+func (t *Tool) forget(columns []record.Column) {
+	for _, at := range columns {
+		if at.Kind == record.Images {
+			t.Forms[at.At] = media.Form{}
+		}
+	}
+}
+
+// foresee notes the form that a picture will have, and returns the bytes that it takes.
+// What is not known of its size is taken to be as it was before.
+func (t *Tool) foresee(at record.Column, after, before media.Form) int64 {
+	if after.Height <= 0 {
+		after.Height = before.Height
+	}
+	if after.Width <= 0 {
+		after.Width = before.Width
+	}
+	if after.Frames == media.Unknown {
+		after.Frames = before.Frames
+	}
+	if after.Height <= 0 || after.Width <= 0 || after.Moves() && after.Frames <= 0 || after.Width > media.MaxPixels/after.Height {
+		t.Forms[at.At] = media.Form{} // known when it is there
+		return 0
+	}
+	t.Forms[at.At] = after
+	return record.StoredBytes(after)
 }

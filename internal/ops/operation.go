@@ -58,10 +58,16 @@ func (h *held[In, Out]) Check(in sample.Schema) (sample.Schema, error) {
 		return in, err
 	}
 	out, err := sig.check(in, h.op)
-	if _, unwritten := h.MarshalJSON(); unwritten != nil { // states tell recipes apart by what is written of them
-		err = errors.Join(err, fmt.Errorf("has arguments that cannot be written: %w", unwritten))
+	return out, errors.Join(err, checkWritten(h.op))
+}
+
+// checkWritten refuses arguments that no recipe can have: states tell recipes apart by
+// what is written of them.
+func checkWritten(op any) error {
+	if _, err := json.Marshal(op); err != nil {
+		return fmt.Errorf("has arguments that cannot be written: %w", err)
 	}
-	return out, err
+	return nil
 }
 
 // resulter and checker are what an operation may have besides Do.

@@ -249,18 +249,13 @@ func fitsForm(f, want media.Form) bool {
 
 // foresee tells what becomes of the forms of pictures. An image whose size an operation
 // does not say is taken to be no larger than the one before.
-func (p *ports) foresee(op any, t *Tool) (bytes int64) {
+func (p *ports) foresee(op any, t *Tool) int64 {
 	var form media.Form
 	if p.shows.Kind == record.Images {
 		form = t.Forms[p.shows.At]
 	}
 
-	for _, at := range p.taken {
-		if at.Kind == record.Images {
-			t.Forms[at.At] = media.Form{}
-		}
-	}
-
+	t.forget(p.taken)
 	if p.gives.Kind != record.Images {
 		return 0
 	}
@@ -271,19 +266,5 @@ func (p *ports) foresee(op any, t *Tool) (bytes int64) {
 			after.Height, after.Width = f.Height, f.Width
 		}
 	}
-
-	if after.Height <= 0 {
-		after.Height = form.Height
-	}
-	if after.Width <= 0 {
-		after.Width = form.Width
-	}
-
-	if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
-		after = media.Form{} // known when it is there
-	} else {
-		bytes = record.StoredBytes(after)
-	}
-	t.Forms[p.gives.At] = after
-	return bytes
+	return t.foresee(p.gives, after, form)
 }

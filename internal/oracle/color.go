@@ -2,21 +2,22 @@ package oracle
 
 import "testing"
 
-// Change is one of torchvision's changes of colour: brightness, contrast, saturation, hue by a factor; grayscale with three
-// channels, or "to gray" with one.
+// Change is one of torchvision's changes of colour: brightness, contrast, saturation,
+// hue by a factor; grayscale with three channels, or "to gray" with one.
 type Change struct {
 	Name   string  `json:"name"`
 	Factor float64 `json:"factor"`
 }
 
-// Adjust applies torchvision's changes of colour to a Pillow image, one after the other. Four channels are RGBA.
+// Adjust applies torchvision's changes of colour to a Pillow image, one after the
+// other. Four channels are RGBA.
 func Adjust(t testing.TB, p Picture, changes ...Change) Picture {
 	t.Helper()
 	return ask(t, "adjust", map[string]any{"picture": size(p), "changes": append([]Change{}, changes...)}, p.Pix).picture(t)
 }
 
-// Normalize is torchvision's to_tensor and normalize: bytes of float32 in the order channel, row, column, and of the same as torch
-// rounds them to dtype.
+// Normalize is torchvision's to_tensor and normalize: bytes of float32 in the order
+// channel, row, column, and of the same as torch rounds them to dtype.
 func Normalize(t testing.TB, p Picture, mean, std []float64, dtype string) (float32s, rounded []byte) {
 	t.Helper()
 	r := ask(t, "normalize", map[string]any{"picture": size(p), "mean": mean, "std": std, "dtype": dtype}, p.Pix)
@@ -30,8 +31,8 @@ func RoundFloats(t testing.TB, float32s []byte) (float16s, bfloat16s []byte) {
 	return r.Blobs[0], r.Blobs[1]
 }
 
-// JitterBounds are the bounds that torchvision's ColorJitter makes of one number each for brightness, contrast, saturation and
-// hue; nil where it leaves the change out.
+// JitterBounds are the bounds that torchvision's ColorJitter makes of one number each
+// for brightness, contrast, saturation and hue; nil where it leaves the change out.
 func JitterBounds(t testing.TB, numbers [4]float64) (bounds [4]*[2]float64) {
 	t.Helper()
 	ask(t, "jitter_bounds", map[string]any{"numbers": numbers}).into(t, &bounds)

@@ -2,7 +2,8 @@ package oracle
 
 import "testing"
 
-// Image is pixels in one of Pillow's modes: "1", "L", "LA", "P", "RGB", "RGBA", "I;16" (little-endian), …
+// Image is pixels in one of Pillow's modes: "1", "L", "LA", "P", "RGB", "RGBA", "I;16"
+// (little-endian), …
 type Image struct {
 	Mode          string
 	Width, Height int
@@ -12,16 +13,18 @@ type Image struct {
 // Bytes is an option of WriteImage that Pillow takes as bytes.
 type Bytes []byte
 
-// ReadImage decodes a picture of any format that Pillow knows, the first of its frames, and converts it to a mode; "" leaves it as it is. upright
-// turns it as exif_transpose does.
+// ReadImage decodes a picture of any format that Pillow knows, the first of its frames,
+// and converts it to a mode; "" leaves it as it is. upright turns it as exif_transpose
+// does.
 func ReadImage(t testing.TB, data []byte, mode string, upright bool) Image {
 	t.Helper()
 	r := ask(t, "read_image", map[string]any{"mode": mode, "upright": upright}, data)
 	return r.image(t)
 }
 
-// WriteImage encodes a picture in one of Pillow's formats, with the options that its save takes, and "palette", and "tags" of a TIFF. Where Pix holds
-// several pictures of the same size, all are saved as frames.
+// WriteImage encodes a picture in one of Pillow's formats, with the options that its
+// save takes, and "palette", and "tags" of a TIFF. Where Pix holds several pictures of
+// the same size, all are saved as frames.
 func WriteImage(t testing.TB, img Image, format string, options map[string]any) []byte {
 	t.Helper()
 	plain := map[string]any{}

@@ -42,13 +42,15 @@ func Encode(t testing.TB, p Picture, e Encoding) []byte {
 	return r.Blobs[0]
 }
 
-// LoadPNG has torchvision read a PNG. It keeps 16 bits, in the machine's byte order, of all channels; Pillow does of grey alone.
+// LoadPNG has torchvision read a PNG. It keeps 16 bits, in the machine's byte order, of
+// all channels; Pillow does of grey alone.
 func LoadPNG(t testing.TB, data []byte) Picture {
 	t.Helper()
 	return ask(t, "load_png", nil, data).picture(t)
 }
 
-// Decode reads a JPEG with Pillow, as RGB; upright applies the orientation that EXIF or XMP state.
+// Decode reads a JPEG with Pillow, as RGB; upright applies the orientation that EXIF or
+// XMP state.
 func Decode(t testing.TB, data []byte, upright bool) Picture {
 	t.Helper()
 	return ask(t, "decode", map[string]any{"upright": upright}, data).picture(t)
@@ -74,8 +76,9 @@ func Resize(t testing.TB, p Picture, width, height int) Picture {
 	return ask(t, "resize", map[string]any{"picture": size(p), "to": []int{width, height}}, p.Pix).picture(t)
 }
 
-// Step is one of torchvision's functional transforms on a Pillow image: resize (size, max_size or 0), resize_exact (height,
-// width), center_crop (height, width), crop (top, left, height, width), hflip.
+// Step is one of torchvision's functional transforms on a Pillow image: resize (size,
+// max_size or 0), resize_exact (height, width), center_crop (height, width), crop (top,
+// left, height, width), hflip.
 type Step struct {
 	Name string `json:"name"`
 	Args []int  `json:"args"`
@@ -87,16 +90,17 @@ func Transform(t testing.TB, p Picture, steps ...Step) Picture {
 	return ask(t, "transform", map[string]any{"picture": size(p), "steps": steps}, p.Pix).picture(t)
 }
 
-// ResizedSizes are torchvision's sizes after a resize of the short side: of height, width, size, max_size or 0, the new height and
-// width.
+// ResizedSizes are torchvision's sizes after a resize of the short side: of height,
+// width, size, max_size or 0, the new height and width.
 func ResizedSizes(t testing.TB, cases [][4]int) (sizes [][2]int) {
 	t.Helper()
 	ask(t, "resized_sizes", map[string]any{"cases": cases}).into(t, &sizes)
 	return sizes
 }
 
-// RandomCrop is a question to RandomResizedCrops: a picture, the bounds, and what to use instead of random numbers: area and ratio
-// for each of ten tries, then the place, vertically and horizontally.
+// RandomCrop is a question to RandomResizedCrops: a picture, the bounds, and what to
+// use instead of random numbers: area and ratio for each of ten tries, then the place,
+// vertically and horizontally.
 type RandomCrop struct {
 	Width  int         `json:"width"`
 	Height int         `json:"height"`
@@ -105,7 +109,8 @@ type RandomCrop struct {
 	Draws  [22]float64 `json:"draws"`
 }
 
-// RandomResizedCrops has torchvision choose parts of pictures. It answers with top, left, height and width.
+// RandomResizedCrops has torchvision choose parts of pictures. It answers with top,
+// left, height and width.
 func RandomResizedCrops(t testing.TB, cases []RandomCrop) (crops [][4]int) {
 	t.Helper()
 	ask(t, "random_resized_crops", map[string]any{"cases": cases}).into(t, &crops)

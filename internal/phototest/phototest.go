@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// Folder makes n JPEGs in the folders class0 and class1 of a new folder: 000.jpg, 001.jpg, …, in turn. No two are alike, in size or content.
+// Folder makes n JPEGs in the folders class0 and class1 of a new folder: 000.jpg,
+// 001.jpg, …, in turn. No two are alike, in size or content.
 func Folder(t testing.TB, n int) string {
 	t.Helper()
 	root := t.TempDir()

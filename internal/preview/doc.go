@@ -2,7 +2,8 @@
 //
 //	p, err := preview.Draw(ctx, preview.Request{Recipe: r, Samples: 16})
 //
-// The samples are those of a run: in the order of the epoch, with what random operations draw for them. One that fails has its place among the others.
+// The samples are those of a run: in the order of the epoch, with what random
+// operations draw for them. One that fails has its place among the others.
 //
 // # Concurrency
 //
@@ -10,5 +11,6 @@
 //
 // # Testing
 //
-// The tests of the command headrace preview compare every tile with the pixels that a run has, and with Pillow's.
+// The tests of the command headrace preview compare every tile with the pixels that a
+// run has, and with Pillow's.
 package preview

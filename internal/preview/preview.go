@@ -27,7 +27,8 @@ type Request struct {
 	Tile    int // longest side of a tile in pixels, at most LargestTile; 0: that of the pictures, between 128 and 256
 }
 
-// MostSamples and LargestTile bound a sheet to what viewers open, MostEpoch a number to what JSON keeps.
+// MostSamples and LargestTile bound a sheet to what viewers open, MostEpoch a number to
+// what JSON keeps.
 const MostSamples, LargestTile, MostEpoch = 10_000, 4096, 1 << 53
 
 // Mistake is an error of what was asked for.
@@ -89,7 +90,8 @@ func Draw(ctx context.Context, r Request) (*Preview, error) {
 	return p, nil
 }
 
-// commonFolder is what all keys begin with, up to a slash; empty where that is not worth a line.
+// commonFolder is what all keys begin with, up to a slash; empty where that is not
+// worth a line.
 func commonFolder(tiles []sheet.Tile) string {
 	if len(tiles) < 2 {
 		return ""
@@ -138,7 +140,8 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 	return p, nil
 }
 
-// guess takes the first array that can be a picture: what a function has made may be one, and does not say so.
+// guess takes the first array that can be a picture: what a function has made may be
+// one, and does not say so.
 func (p *pictures) guess(info headrace.Info) error {
 	var there []string
 	for _, f := range info.Fields {
@@ -164,8 +167,12 @@ func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 		t.Label = p.label(label)
 	}
 	images, _ := b.Tensor(p.field.Name)
-	if len(images.Shape) > len(media.HWC.String()) { // else no step makes batches
+	axes := p.field.Type.Axes
+	if len(images.Shape) > max(len(axes), len(media.HWC.String())) { // else no step makes batches
 		images = images.Row(0)
+	}
+	if moves(axes) {
+		images = strip(images, axes)
 	}
 	t.Picture, err = sheet.Picture(images, p.layout, p.undo)
 	return t, err
@@ -196,7 +203,11 @@ func (r Request) notes(p *Preview, shown *pictures) []string {
 		counts += fmt.Sprintf(", of which %d failed", failed)
 	}
 
-	what := fmt.Sprintf("%s %v %v, %s", shown.field.Name, shown.field.Type.DType, shown.field.Type.Shape, map[media.Layout]string{media.HWC: "NHWC", media.CHW: "NCHW"}[shown.layout])
+	axes := map[media.Layout]string{media.HWC: "NHWC", media.CHW: "NCHW"}[shown.layout]
+	if moves(shown.field.Type.Axes) {
+		axes = shown.field.Type.Axes
+	}
+	what := fmt.Sprintf("%s %v %v, %s", shown.field.Name, shown.field.Type.DType, shown.field.Type.Shape, axes)
 	switch d := shown.field.Type.DType; {
 	case d == tensor.Uint16:
 		what += "; the upper 8 of 16 bits are shown"

@@ -15,8 +15,9 @@ import (
 	"headrace/tensor"
 )
 
-// Rows runs a recipe for its first samples, one by one: no good sample waits for others of its batch that fail, and one that fails has its place
-// among the others. T is what is made of a sample.
+// Rows runs a recipe for its first samples, one by one: no good sample waits for others
+// of its batch that fail, and one that fails has its place among the others. T is what
+// is made of a sample.
 type Rows[T any] struct {
 	Loader *headrace.Loader
 
@@ -24,7 +25,8 @@ type Rows[T any] struct {
 	rows []T // so far: the loader tells of one that fails when its turn comes
 }
 
-// Open opens the recipe for up to most samples. Of one that fails, bad makes what is told; what o says of losses is not heeded. The loader is to be closed.
+// Open opens the recipe for up to most samples. Of one that fails, bad makes what is
+// told; what o says of losses is not heeded. The loader is to be closed.
 func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options, most int, bad func(headrace.Lost) T) (*Rows[T], error) {
 	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, min(most, 16)
 	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(most)
@@ -42,7 +44,8 @@ func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o head
 	return f, err
 }
 
-// Take returns what is made of the first samples of an epoch, in its order. Of a good one, row makes it.
+// Take returns what is made of the first samples of an epoch, in its order. Of a good
+// one, row makes it.
 func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch) (T, error)) ([]T, error) {
 	state := f.Loader.Info().State
 	state.Epoch = epoch
@@ -68,8 +71,9 @@ func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch)
 	return f.rows[:min(len(f.rows), f.most)], nil
 }
 
-// oneByOne makes steps of batches of one sample, in which each that fails is only told of. What is in a sample does not depend on its batch, and what a function makes of a whole batch is
-// not shown.
+// oneByOne makes steps of batches of one sample, in which each that fails is only told
+// of. What is in a sample does not depend on its batch, and what a function makes of a
+// whole batch is not shown.
 func oneByOne(steps []recipe.Step) []recipe.Step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {

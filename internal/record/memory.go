@@ -40,6 +40,7 @@ func (m *Memory) Blank(r *Record) *Values {
 
 // Drop gives back what a record holds. Dropping again does nothing.
 func (m *Memory) Drop(r *Record) {
+	r.Shut()
 	if r.Values != nil {
 		r.Values.Clear()
 		m.free.Put(r.Values)

@@ -19,6 +19,7 @@ type Record struct {
 	Values    *Values      // nil: not read, or released
 	Header    media.Info   // of the image that is decoded next
 	HeaderErr error        // what media.Probe said of it
+	Opened    Opened       // the video that is decoded next; nil: there is none
 	Content   budget.Grant // the bytes read
 	Working   budget.Grant // what comes after
 
@@ -38,6 +39,22 @@ type Record struct {
 	Length int // of its sequences, if batches are made by length
 }
 
+// Opened is a file that an operation has opened for another one, or a part of it that was
+// read.
+type Opened interface {
+	// Load reads what is needed of the file, and returns how many bytes that were.
+	Load() (int64, error)
+	Close()
+}
+
+// Shut closes what is opened.
+func (r *Record) Shut() {
+	if r.Opened != nil {
+		r.Opened.Close()
+		r.Opened = nil
+	}
+}
+
 // Source is what records know of their source.
 type Source struct {
 	Name    string
@@ -47,8 +64,8 @@ type Source struct {
 	Samples int64
 	Key     func(index int64) string // a sample's name for people
 
-	// Among returns what may come in the place of a sample of an epoch: one of n. nil: any
-	// of Samples.
+	// Among returns what may come in the place of a sample of an epoch: one of n. nil:
+	// any of Samples.
 	Among func(epoch int) (n int64, at func(int64) int64)
 }
 

@@ -28,10 +28,11 @@ type borrowed struct {
 }
 
 // Image is an image in memory: as media.Pixels are, or as normalize and layout have left
-// it.
+// it. Of clips, Pixels is the first frame, and the others follow without gaps.
 type Image struct {
 	media.Pixels
-	Layout media.Layout
+	Layout        media.Layout
+	Frames, Clips int // 0: it is an image
 }
 
 // Array is a contiguous array of any shape.
@@ -43,14 +44,25 @@ type Array struct {
 // Form is that of the pixels, with their layout.
 func (p Image) Form() media.Form {
 	f := p.Pixels.Form()
-	f.Layout = p.Layout
+	f.Layout, f.Frames, f.Clips = p.Layout, p.Frames, p.Clips
 	return f
+}
+
+// Frame returns frame i of all clips, in the layouts in which a frame is in one piece.
+func (p Image) Frame(i int) media.Pixels {
+	p.Data = p.Data[i*int(p.Form().Picture().Bytes()):]
+	return p.Pixels
 }
 
 // CopyTo copies the image to memory that has its size.
 func (p Image) CopyTo(dst []byte) {
-	f, rows := p.Form(), p.Height
-	if f.Layout == media.CHW {
+	f := p.Form()
+	if p.Stride == f.RowBytes() {
+		copy(dst, p.Data[:f.Bytes()])
+		return
+	}
+	rows := p.Height
+	if f.Layout != media.HWC {
 		rows *= f.Color.Channels()
 	}
 	for y := range rows {
@@ -59,13 +71,7 @@ func (p Image) CopyTo(dst []byte) {
 }
 
 // StoredBytes returns the memory that an image of this form takes.
-func StoredBytes(f media.Form) int64 {
-	n := int64(f.RowBytes()) * int64(f.Height)
-	if f.Layout == media.CHW {
-		n *= int64(f.Color.Channels())
-	}
-	return n + media.Slack
-}
+func StoredBytes(f media.Form) int64 { return f.Bytes() + media.Slack }
 
 // newValues returns empty values for which there is this much room.
 func newValues(n Room) *Values {
@@ -92,7 +98,7 @@ func (v *Values) NewImage(from *scratch.Pool, f media.Form) Image {
 		Data: *memory, Stride: f.RowBytes(), Width: f.Width, Height: f.Height,
 		Color: f.Color, DType: f.DType,
 	}
-	return Image{pixels, f.Layout}
+	return Image{pixels, f.Layout, f.Frames, f.Clips}
 }
 
 // Forget clears the value of a column.

@@ -3,12 +3,14 @@ package resume
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"headrace/internal/source"
 	"headrace/order"
+	"headrace/pipe"
 )
 
 // Gather makes the record of a rank of the records of all ranks of another run. Extents
@@ -127,6 +129,7 @@ func (g *gathering) join() (State, error) {
 		}
 		s.Sources[name] = SourceState{Samples: at.Samples, Done: at.Done}
 	}
+	s.Merges = g.counted(first)
 
 	for _, r := range g.ranks {
 		if r.Epoch == first.Epoch {
@@ -140,6 +143,29 @@ func (g *gathering) join() (State, error) {
 	s = g.own.Settled(s)
 	s.Decoder, s.Order = first.Decoder, first.Order
 	return s, nil
+}
+
+// counted are the merges at their beginning. One that ends after a number of items has
+// only those to give that are left for this rank.
+func (g *gathering) counted(first ranked) map[string]pipe.Progress {
+	merges := maps.Clone(g.own.Begin.Merges)
+	for name, own := range g.own.Items {
+		left := own
+		for _, r := range g.ranks {
+			if r.Epoch > first.Epoch {
+				left.Samples -= r.extent.Items[name].Len()
+				continue
+			}
+			at := r.Merges[pipe.CountOf(name)]
+			left.Samples -= at.Low
+			for _, ahead := range at.Ahead {
+				left.Samples -= ahead[1] - ahead[0]
+			}
+		}
+		left.Samples = max(0, left.Samples)
+		merges[pipe.CountOf(name)] = pipe.Progress{Low: own.Len() - left.Len()}
+	}
+	return merges
 }
 
 // together tells whether the records at hand say of all ranks where they are.

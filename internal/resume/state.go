@@ -86,6 +86,7 @@ func (u Until) Passed(s State) bool {
 type Extent struct {
 	Begin  State                  // the beginning of the run, with the place of all sources and merges
 	Splits map[string]order.Split // of an epoch, by source
+	Items  map[string]order.Split // of merges that end after a number of items
 	Judges map[string]bool        // stages whose losses the pipeline counts
 	From   State                  // what is gone on from; nil sources: the beginning
 	Steps  int64                  // batches that an epoch must have; 0: as many as there are

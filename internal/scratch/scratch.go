@@ -7,11 +7,14 @@ import (
 	"unsafe"
 )
 
-// Keep is the size of the largest piece that is kept. A giant among pictures must not hold its memory until the garbage collector has come by
-// twice, which it does the later the more is held; and what the giant costs to allocate is little beside decoding it.
+// Keep is the size of the largest piece that is kept. A giant among pictures must not
+// hold its memory until the garbage collector has come by twice, which it does the
+// later the more is held; and what the giant costs to allocate is little beside
+// decoding it.
 const Keep = 16 << 20
 
-// Memory is where pieces come from that are not Go's: memory that is shared with other processes. It keeps by itself what is to be kept.
+// Memory is where pieces come from that are not Go's: memory that is shared with other
+// processes. It keeps by itself what is to be kept.
 type Memory interface {
 	Take(n int) []byte
 	Give(b []byte)
@@ -20,8 +23,9 @@ type Memory interface {
 // Pool is where the pieces are. Its zero value is ready.
 type Pool struct {
 	From Memory // nil: Go's
-	// Brief says that pieces are given back before the call ends that took them. Large ones then go back to the system at once, and none waits for the
-	// garbage collector. Nothing may refer to a piece after that.
+	// Brief says that pieces are given back before the call ends that took them. Large
+	// ones then go back to the system at once, and none waits for the garbage
+	// collector. Nothing may refer to a piece after that.
 	Brief bool
 
 	pool sync.Pool
@@ -68,14 +72,16 @@ func Make(n int) []byte {
 	return make([]byte, n)
 }
 
-// Free gives back what Make returned, if it is the system's. b may have been made shorter, at its end.
+// Free gives back what Make returned, if it is the system's. b may have been made
+// shorter, at its end.
 func Free(b []byte) {
 	if cap(b) > Keep {
 		_ = syscall.Munmap(b[:cap(b)]) // fails where it is Go's, and changes nothing then
 	}
 }
 
-// Moved notes that what lies in a piece is this from now on: a part of it, or Go's memory, where it has outgrown the piece.
+// Moved notes that what lies in a piece is this from now on: a part of it, or Go's
+// memory, where it has outgrown the piece.
 func (p *Pool) Moved(b *[]byte, to []byte) {
 	if unsafe.SliceData(to) != unsafe.SliceData(*b) {
 		switch {

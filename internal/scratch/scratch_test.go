@@ -29,7 +29,8 @@ func TestPoolKeepsNoGiants(t *testing.T) {
 	}
 }
 
-// A large piece is the system's, so that nothing waits for the collector; what is in it moves with it.
+// A large piece is the system's, so that nothing waits for the collector; what is in it
+// moves with it.
 func TestLargePiecesGoBackAtOnce(t *testing.T) {
 	p := scratch.Pool{Brief: true}
 	b := p.Take(3)

@@ -4,8 +4,9 @@ import (
 	"headrace/media"
 )
 
-// fit brings a picture to a box of so many pixels on a side: larger ones are scaled down, antialiased; of much smaller ones every pixel becomes a square, so
-// that it can be seen what there is.
+// fit brings a picture to a box of so many pixels on a side: larger ones are scaled
+// down, antialiased; of much smaller ones every pixel becomes a square, so that it can
+// be seen what there is.
 func fit(p media.Pixels, box int) (media.Pixels, error) {
 	if long := max(p.Width, p.Height); long > box {
 		return shrunk(p, max(1, p.Width*box/long), max(1, p.Height*box/long))

@@ -32,10 +32,12 @@ func parsed(file []byte) *sfnt.Font {
 // fontFolders are where machines keep their fonts.
 var fontFolders = []string{"/usr/share/fonts", "/usr/local/share/fonts", os.ExpandEnv("$HOME/.local/share/fonts"), os.ExpandEnv("$HOME/.fonts")}
 
-// What is looked at of the machine's fonts: some have thousands, and a large one has 20 MB.
+// What is looked at of the machine's fonts: some have thousands, and a large one has 20
+// MB.
 const mostFonts, mostFontBytes = 300, 64 << 20
 
-// fallback is one of the machine's fonts that has a character, nil if there is none. Each file is opened once, and none where nobody asks.
+// fallback is one of the machine's fonts that has a character, nil if there is none.
+// Each file is opened once, and none where nobody asks.
 func (l *library) fallback(r rune) *sfnt.Font {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/image/font/gofont/gomono"
 )
 
-// A character that the program's font lacks comes from the machine, if a font there has it; files that are no fonts do no harm.
+// A character that the program's font lacks comes from the machine, if a font there has
+// it; files that are no fonts do no harm.
 func TestFontsOfTheMachine(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/0.ttf", []byte("no font"))
@@ -31,7 +32,8 @@ func TestFontsOfTheMachine(t *testing.T) {
 	}
 }
 
-// A font may have a character in a form that cannot be drawn: here, its outlines are broken.
+// A font may have a character in a form that cannot be drawn: here, its outlines are
+// broken.
 func TestAFontThatCannotBeDrawn(t *testing.T) {
 	broken := bytes.Clone(goFont)
 	at := bytes.Index(broken, []byte("glyf")) + 8

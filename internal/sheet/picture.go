@@ -9,12 +9,14 @@ import (
 	"headrace/tensor"
 )
 
-// Undo says what normalized values were before: value·Std + Mean, between 0 and 1, for each of red, green and blue.
+// Undo says what normalized values were before: value·Std + Mean, between 0 and 1, for
+// each of red, green and blue.
 type Undo struct{ Mean, Std [3]float64 }
 
-// Picture returns an image of a batch as a person sees it: RGB of 8 bits. Of 16 bits the upper byte is shown, what is transparent lets a checkerboard
-// through. Floating point is undone; where undo is nil, numbers other than uint8 and uint16 are stretched, from the least to the greatest. What is no
-// number is magenta.
+// Picture returns an image of a batch as a person sees it: RGB of 8 bits. Of 16 bits
+// the upper byte is shown, what is transparent lets a checkerboard through. Floating
+// point is undone; where undo is nil, numbers other than uint8 and uint16 are
+// stretched, from the least to the greatest. What is no number is magenta.
 func Picture(image tensor.Tensor, layout media.Layout, undo *Undo) (media.Pixels, error) {
 	if len(image.Shape) != 3 || !image.Contiguous() {
 		return media.Pixels{}, fmt.Errorf("sheet: %v %v is no image", image.DType, image.Shape)

@@ -14,7 +14,8 @@ import (
 
 var imageNet = Undo{Mean: [3]float64{0.485, 0.456, 0.406}, Std: [3]float64{0.229, 0.224, 0.225}}
 
-// The package media makes the tensors: every type and layout that a recipe can end in, of all 256 levels.
+// The package media makes the tensors: every type and layout that a recipe can end in,
+// of all 256 levels.
 func TestPictureOfWhatRecipesGive(t *testing.T) {
 	for _, color := range []media.Color{media.RGB, media.Gray} {
 		source := rising(color)
@@ -120,7 +121,8 @@ func TestTransparencyOverACheckerboard(t *testing.T) {
 	}
 }
 
-// What nobody said how to show is stretched over what a screen has; what is no number can be seen.
+// What nobody said how to show is stretched over what a screen has; what is no number
+// can be seen.
 func TestNumbersOfUnknownMeaning(t *testing.T) {
 	for dtype, want := range map[tensor.DType][]byte{
 		tensor.Int8: {0, 128, 255}, tensor.Int16: {0, 128, 255}, tensor.Int32: {0, 128, 255}, tensor.Int64: {0, 128, 255},

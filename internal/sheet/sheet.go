@@ -124,7 +124,8 @@ func (s Sheet) plan() (*plan, error) {
 	return p, nil
 }
 
-// columnsFor is a number of columns that makes a sheet wider than high, and leaves few places of the last row empty.
+// columnsFor is a number of columns that makes a sheet wider than high, and leaves few
+// places of the last row empty.
 func columnsFor(n int) int {
 	if n <= 4 {
 		return n

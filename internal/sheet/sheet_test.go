@@ -24,7 +24,8 @@ var hostile = []string{
 	strings.Repeat("ש", 4000), "%s%d", "${root}", strings.Repeat("\n", 5000),
 }
 
-// Whatever keys, labels and errors say, pictures are whole and text stays below its picture.
+// Whatever keys, labels and errors say, pictures are whole and text stays below its
+// picture.
 func TestEverythingStaysInItsPlace(t *testing.T) {
 	var s Sheet
 	for i, text := range hostile {

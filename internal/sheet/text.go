@@ -89,7 +89,8 @@ const ellipsis = "…"
 // longest is more characters than any line shows.
 const longest = 1000
 
-// shortened returns the line with its middle left out, if it is wider than so many pixels: what names begin with and end in tells more. It is made visible.
+// shortened returns the line with its middle left out, if it is wider than so many
+// pixels: what names begin with and end in tells more. It is made visible.
 func (h *hand) shortened(text string, width int) string {
 	head, tail := cut(text, longest)
 	first, last := []rune(h.visible(head)), []rune(h.visible(tail))
@@ -117,7 +118,8 @@ func (h *hand) shortened(text string, width int) string {
 	return string(first[:n]) + ellipsis + string(last[len(last)-m:])
 }
 
-// cut returns text, or its first and last n characters if there are more than twice as many bytes.
+// cut returns text, or its first and last n characters if there are more than twice as
+// many bytes.
 func cut(text string, n int) (head, tail string) {
 	if len(text) <= 2*n*utf8.UTFMax {
 		return text, ""
@@ -129,7 +131,8 @@ func cut(text string, n int) (head, tail string) {
 	return text[:n*utf8.UTFMax], text[at:]
 }
 
-// lines breaks text at blanks, or within words that are too wide, into at most most lines; the last one loses its middle if there is more.
+// lines breaks text at blanks, or within words that are too wide, into at most most
+// lines; the last one loses its middle if there is more.
 func (h *hand) lines(text string, width, most int) []string {
 	head, _ := cut(text, longest*4)
 	words := strings.Fields(h.visible(head))

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// visible writes text, which may hold any bytes, with characters that can be seen: the others, and those that no font has, as escapes, "\n" or "\u202e",
-// bytes that are no UTF-8 as "\xff".
+// visible writes text, which may hold any bytes, with characters that can be seen: the
+// others, and those that no font has, as escapes, "\n" or "\u202e", bytes that are no
+// UTF-8 as "\xff".
 func (h *hand) visible(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -29,8 +30,9 @@ func (h *hand) visible(text string) string {
 	return b.String()
 }
 
-// ordered puts the characters of a line that reads from left to right into the order in which they stand on paper: words of scripts that are written
-// from right to left, with what lies between two of them, are turned round.
+// ordered puts the characters of a line that reads from left to right into the order in
+// which they stand on paper: words of scripts that are written from right to left, with
+// what lies between two of them, are turned round.
 func ordered(line string) string {
 	var out strings.Builder
 	runes := []rune(line)
@@ -57,7 +59,8 @@ func rightToLeft(r rune) bool {
 	return p.Class() == bidi.R || p.Class() == bidi.AL
 }
 
-// neutral characters go with what surrounds them. A slash does not: it parts the names of a path, which keep their order.
+// neutral characters go with what surrounds them. A slash does not: it parts the names
+// of a path, which keep their order.
 func neutral(r rune) bool {
 	return r == ' ' || r == '-' || r == '_' || r == '\'' || unicode.Is(unicode.Mn, r)
 }

@@ -14,6 +14,8 @@ import (
 	"headrace/internal/record"
 	"headrace/internal/scratch"
 	"headrace/media"
+	"headrace/media/sound"
+	"headrace/media/video"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
@@ -27,8 +29,9 @@ type Files struct {
 	Labels  []int64 // by index; nil: none
 	columns recipe.Columns
 
-	bytes, Label, name record.Column
-	beside             []record.Column // of the columns
+	closed               bool            // samples have paths, and not what is in the files
+	content, Label, name record.Column   // content: or path
+	beside               []record.Column // of the columns
 }
 
 // NewFiles finds the files of a recipe's step. Their labels, where folders give them, are
@@ -42,7 +45,10 @@ func NewFiles(ctx context.Context, f recipe.Files, suffixes []string) (*Files, e
 	if err != nil {
 		return nil, err
 	}
-	l := &Files{Store: store.Local{MaxBytes: f.MaxBytes}, Table: t, columns: f.Columns}
+	l := &Files{Table: t, columns: f.Columns, closed: !f.Reads()}
+	if !l.closed {
+		l.Store.MaxBytes = f.MaxBytes
+	}
 	if f.Pairs != nil {
 		l.Labels = make([]int64, len(f.Pairs))
 		for i, pair := range f.Pairs {
@@ -98,7 +104,10 @@ func (f *Files) Key(index int64) string { return f.Table.Key(int(index)) }
 // Link implements contents.
 func (f *Files) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
 	at := where.Of
-	f.bytes, f.name = at["bytes"], at["key"]
+	f.content, f.name = at["path"], at["key"]
+	if !f.closed {
+		f.content = at["bytes"]
+	}
 	if f.Labels != nil {
 		f.Label = at["label"]
 	}
@@ -124,6 +133,10 @@ func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64,
 		return 0, err
 	}
 	defer file.Close()
+	if f.closed {
+		f.describe(w.Blank(it), it)
+		return 0, nil
+	}
 
 	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, file.Size()); err != nil {
 		return 0, err
@@ -142,9 +155,17 @@ func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64,
 
 	n := int64(len(*buffer))
 	it.Content.Resize(n) // the file may have grown
-	v.Bytes[f.bytes.At] = slices.Clip(*buffer)
-	v.Texts[f.name.At] = it.Key
+	v.Bytes[f.content.At] = slices.Clip(*buffer)
+	f.describe(v, it)
+	return n, nil
+}
 
+// describe sets all fields but the content of the file.
+func (f *Files) describe(v *record.Values, it *record.Record) {
+	if f.closed {
+		v.Texts[f.content.At] = f.Table.Path(int(it.ID.Index))
+	}
+	v.Texts[f.name.At] = it.Key
 	if f.Label.Kind == record.Numbers {
 		binary.NativeEndian.PutUint64(v.Numbers[f.Label.At:], uint64(f.Labels[it.ID.Index]))
 	}
@@ -155,7 +176,6 @@ func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64,
 			copy(v.Numbers[at.At:], f.columns[i].Number(int(it.ID.Index)))
 		}
 	}
-	return n, nil
 }
 
 // fileRoom returns how much memory to take for a file. The memory of a small one grows
@@ -171,8 +191,8 @@ func fileRoom(w *ops.Env, f store.File) int {
 	return 0
 }
 
-// Suffixes are those of the files that a folder is listed for: arrays and recordings, where
-// the recipe reads any, and images, unless it decodes none.
+// Suffixes are those of the files that a folder is listed for: arrays, recordings and
+// videos, where the recipe reads any, and images, unless it decodes none.
 func Suffixes(r recipe.Recipe) (all []string) {
 	reads := func(op recipe.Args) bool {
 		for _, s := range r.All() {
@@ -186,7 +206,10 @@ func Suffixes(r recipe.Recipe) (all []string) {
 		all = append(all, ".npy")
 	}
 	if reads(&recipe.DecodeAudio{}) {
-		all = append(all, ".wav", ".w64", ".rf64", ".bwf")
+		all = append(all, sound.Suffixes()...)
+	}
+	if reads(&recipe.DecodeVideo{}) {
+		all = append(all, video.Suffixes()...)
 	}
 	if all != nil && !reads(&recipe.DecodeImage{}) {
 		return all

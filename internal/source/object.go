@@ -21,6 +21,7 @@ type object struct {
 	name   record.Column // of the key
 	brings bool          // samples bring it: they are called so
 	each   int64         // bytes of a sample; 0: nobody knows
+	late   bool          // samples are read when they have rows
 }
 
 // NewObject makes contents of the arguments of a step.
@@ -47,6 +48,10 @@ func (o *object) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *r
 	return o.python, err
 }
 
+// Late has samples read by the function that Link has returned when they have rows: Fetch
+// makes them without what the object has.
+func (o *object) Late() { o.late = true }
+
 // begins finds the places of what a sample has.
 func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
 	o.python = &ops.Function{Env: w, Name: s.Name}
@@ -68,6 +73,12 @@ func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema,
 
 // Fetch implements contents.
 func (o *object) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (n int64, err error) {
+	if o.late {
+		if v := w.Blank(it); o.name.Kind != 0 {
+			v.Texts[o.name.At] = it.Key
+		}
+		return 0, nil
+	}
 	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, o.each); err != nil {
 		return 0, err
 	}
@@ -121,5 +132,6 @@ func (o *object) take(w *ops.Env, it *record.Record, out []extern.Value) (n int6
 // OpenWorkers starts the workers of a source.
 func OpenWorkers(h *ops.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
 	o := extern.Options{Kind: kind, Keys: s.Object.Keys, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
-	return h.Open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields, Seed: s.Object.Seed}, o, s.Failures)
+	python := s.Object.Python()
+	return h.Open(s.Name, &python, o, s.Failures)
 }

@@ -168,17 +168,35 @@ func (l *Listing) Identify(epoch int, pos int64) (sample.ID, string) {
 // Read makes the operation that fetches a sample, and reserves what the first stages will
 // take: here, outside the gate, since both may have to wait.
 func (l *Listing) Read(w *ops.Env) ops.Op {
+	fetch := l.Fetch(w)
+	return func(ctx context.Context, it *record.Record) error {
+		if err := fetch(ctx, it); err != nil {
+			return err
+		}
+		return l.Scope.Reserve(ctx, it)
+	}
+}
+
+// Fetch makes the operation that only fetches a sample.
+func (l *Listing) Fetch(w *ops.Env) ops.Op {
 	return func(ctx context.Context, it *record.Record) error {
 		if w.Quarantined(it.Source, it.ID.Index) {
 			return ops.ErrQuarantined
 		}
 		n, err := l.Contents.Fetch(ctx, w, it)
-		if err != nil {
-			return err
+		if err == nil {
+			pipe.AddBytes(ctx, n)
 		}
-		pipe.AddBytes(ctx, n)
-		return l.Scope.Reserve(ctx, it)
+		return err
 	}
+}
+
+// Late has samples read when they have rows, by the function that Link has returned, and
+// returns what is done before: the same as Read. Only objects that are not iterated over
+// can do that.
+func (l *Listing) Late(w *ops.Env) ops.Op {
+	l.Contents.(*object).Late()
+	return l.Fetch(w)
 }
 
 // Iterated tells whether nobody knows how many samples there are.

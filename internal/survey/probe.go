@@ -255,8 +255,9 @@ func typeOf(v *extern.Value) sample.Type {
 	return sample.TensorType(v.DType, slices.Clone(v.Shape)...)
 }
 
-// alike are the types that all samples have of which one has these. An extent is that of all, unless it is known to
-// differ between those that come and the function has left it as it was.
+// alike are the types that all samples have of which one has these. An extent is that
+// of all, unless it is known to differ between those that come and the function has
+// left it as it was.
 func alike(gives, came, of sample.Schema) sample.Schema {
 	gives = slices.Clone(gives)
 	for k := range gives {

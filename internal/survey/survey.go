@@ -234,7 +234,8 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 	return gives
 }
 
-// try has functions called with a sample, behind steps. Asks is the step that does not say what it gives.
+// try has functions called with a sample, behind steps. Asks is the step that does not
+// say what it gives.
 func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, asks string, p *probing, failures *recipe.Failures) error {
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
 		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}

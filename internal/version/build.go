@@ -52,7 +52,8 @@ func Here() Build {
 	return b
 }
 
-// commit is set by the scripts that build releases: -ldflags "-X headrace/internal/version.commit=…". Go itself asks git only in a checkout that
+// commit is set by the scripts that build releases: -ldflags "-X
+// headrace/internal/version.commit=…". Go itself asks git only in a checkout that
 // belongs to who builds.
 var commit string
 

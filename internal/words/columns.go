@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Columns makes lines of the cells of a table: the first column to the left, the others to the
-// right. Where a line would be longer than width, the first column is made narrower, and its cells
-// may take several lines; 0: lines have any length. It returns the lines of each row.
+// Columns makes lines of the cells of a table: the first column to the left, the others
+// to the right. Where a line would be longer than width, the first column is made
+// narrower, and its cells may take several lines; 0: lines have any length. It returns
+// the lines of each row.
 func Columns(rows [][]string, width int) [][]string {
 	widths := columnWidths(rows, width)
 	all := make([][]string, len(rows))
@@ -24,8 +25,8 @@ func Columns(rows [][]string, width int) [][]string {
 	return all
 }
 
-// columnWidths makes each column as wide as its widest cell, the first as wide as the line has
-// room for.
+// columnWidths makes each column as wide as its widest cell, the first as wide as the
+// line has room for.
 func columnWidths(rows [][]string, width int) (widths []int) {
 	for _, row := range rows {
 		for k, cell := range row {

@@ -90,7 +90,8 @@ int hr_avif_decode(const hr_avif *lib, const hr_avif_job *job, const uint8_t *sr
 	return result;
 }
 
-// into needs no limit on sides beside that on pixels. As Pillow does, it is not strict about what many encoders leave out.
+// into needs no limit on sides beside that on pixels. As Pillow does, it is not strict
+// about what many encoders leave out.
 static int into(const hr_avif *lib, hr_decoder *d, const hr_avif_job *job, const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stride) {
 	d->max_threads = 1;
 	d->ignore_exif = d->ignore_xmp = 1;

@@ -31,7 +31,8 @@ func (w with) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error
 	return decodeWith(lib, dst, src, info)
 }
 
-// libraries are all that can be found: the system's, and the one that Pillow brings, which is always there for tests.
+// libraries are all that can be found: the system's, and the one that Pillow brings,
+// which is always there for tests.
 func libraries(t *testing.T) map[string]with {
 	found := map[string]with{}
 	for _, name := range names {
@@ -51,7 +52,8 @@ func libraries(t *testing.T) map[string]with {
 	return found
 }
 
-// Pillow's own library gives Pillow's pixels; others may round otherwise by a level or two.
+// Pillow's own library gives Pillow's pixels; others may round otherwise by a level or
+// two.
 func TestDecoder(t *testing.T) {
 	for name, d := range libraries(t) {
 		levels := 2
@@ -62,7 +64,8 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
-// The files hold formulas without loss, written by avifenc: 10 and 12 bits fill 16, or are rounded to 8.
+// The files hold formulas without loss, written by avifenc: 10 and 12 bits fill 16, or
+// are rounded to 8.
 func TestDeepPictures(t *testing.T) {
 	const width, height = 24, 18
 	for name, d := range libraries(t) {
@@ -137,7 +140,8 @@ func TestImportingRegisters(t *testing.T) {
 
 func TestCodecs(t *testing.T) {
 	codecs, err := Codecs()
-	// Each as in "dav1d [dec]:1.0.0"; one of them decodes, or no other test of this package would pass.
+	// Each as in "dav1d [dec]:1.0.0"; one of them decodes, or no other test of this
+	// package would pass.
 	if err != nil || !strings.Contains(codecs, "dec]:") {
 		t.Errorf("%q, %v", codecs, err)
 	}

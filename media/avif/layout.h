@@ -1,5 +1,6 @@
-// What is used of libavif's structures: their beginnings. They are the same in all releases of a version of the library's binary interface, and libavif
-// itself allocates those that it owns.
+// What is used of libavif's structures: their beginnings. They are the same in all
+// releases of a version of the library's binary interface, and libavif itself allocates
+// those that it owns.
 #ifndef HR_AVIF_LAYOUT_H
 #define HR_AVIF_LAYOUT_H
 

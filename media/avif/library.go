@@ -24,7 +24,8 @@ var names = []string{"libavif.so.16", "libavif.so.15"}
 // pathVariable names the file of a library that is taken in place of these.
 const pathVariable = "HEADRACE_AVIF"
 
-// library is opened once. An error stays, too: whoever installs a library starts the program again.
+// library is opened once. An error stays, too: whoever installs a library starts the
+// program again.
 var library = sync.OnceValues(func() (*C.hr_avif, error) {
 	if path := os.Getenv(pathVariable); path != "" {
 		return open(path)
@@ -58,7 +59,8 @@ func Version() (string, error) {
 	return C.GoString(C.hr_avif_version(lib)), nil
 }
 
-// Codecs says what the library decodes and encodes AV1 with, as in "dav1d [dec]:1.0.0, aom [enc/dec]:3.6.0", once it can be opened.
+// Codecs says what the library decodes and encodes AV1 with, as in "dav1d [dec]:1.0.0,
+// aom [enc/dec]:3.6.0", once it can be opened.
 func Codecs() (string, error) {
 	lib, err := library()
 	if err != nil {

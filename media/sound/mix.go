@@ -4,14 +4,14 @@ import "math"
 
 // mixer brings samples to other channels: to one as their mean; to two, of more than two,
 // as ITU-R BS.775 says; from one to several, the same on all. Nothing else is made of
-// others: [Mixable] says what is.
+// others: mixable says what is.
 type mixer struct {
 	from, to int
 	weights  []float32 // to rows of from; nil: the channels stay as they are
 }
 
-// Mixable tells whether channels can be brought to so many; 0 leaves them as they are.
-func Mixable(from, to int) bool {
+// mixable tells whether channels can be brought to so many; 0 leaves them as they are.
+func mixable(from, to int) bool {
 	return to == 0 || to == from || to == 1 || from == 1 || to == 2
 }
 

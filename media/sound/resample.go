@@ -38,8 +38,8 @@ func taps(up, down int) int {
 	return (n + lanes - 1) / lanes * lanes
 }
 
-// Resamples tells why a rate cannot be brought to another; nil: it can.
-func Resamples(from, to int) error {
+// resamples tells why a rate cannot be brought to another; nil: it can.
+func resamples(from, to int) error {
 	up, down := ratio(from, to)
 	if int64(up)*int64(taps(up, down)) > mostCoefficients {
 		return fmt.Errorf("sound: %d samples a second cannot be brought to %d: the two rates have too little in common", from, to)
@@ -86,14 +86,13 @@ func newFilter(up, down int) *filter {
 	f := &filter{up: up, down: down, taps: n, sets: make([]float32, up*n)}
 	stretch := max(1, float64(down)/float64(up))
 	width, band := half*stretch, cutoff/stretch
-	beta := 0.1102 * (stopBand - 8.7)
 	set := make([]float64, n)
 	for phase := range up {
 		sum := 0.0
 		for k := range set {
 			// The sample that tap k is for lies this far from the place.
 			x := float64(k-f.before()) - float64(phase)/float64(up)
-			set[k] = band * sinc(band*x) * kaiser(x/width, beta)
+			set[k] = band * sinc(band*x) * kaiser(x/width)
 			sum += set[k]
 		}
 		for k, v := range set {
@@ -113,12 +112,17 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
+// beta is how steep the window is, by Kaiser's formula.
+const beta = 0.1102 * (stopBand - 8.7)
+
+var besselOfBeta = bessel(beta)
+
 // kaiser is the window, from -1 to 1.
-func kaiser(x, beta float64) float64 {
+func kaiser(x float64) float64 {
 	if x < -1 || x > 1 {
 		return 0
 	}
-	return bessel(beta*math.Sqrt(1-x*x)) / bessel(beta)
+	return bessel(beta*math.Sqrt(1-x*x)) / besselOfBeta
 }
 
 // bessel is the modified Bessel function of the first kind, of order 0.
@@ -167,8 +171,8 @@ func dot(a, b []float32) float32 {
 	return sums[0]
 }
 
-// Resampled is how many samples come of so many.
-func Resampled(samples int64, from, to int) int64 {
+// resampled is how many samples come of so many.
+func resampled(samples int64, from, to int) int64 {
 	up, down := ratio(from, to)
 	whole, left := samples/int64(down), samples%int64(down)
 	return whole*int64(up) + (left*int64(up)+int64(down)-1)/int64(down)

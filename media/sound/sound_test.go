@@ -16,6 +16,7 @@ type memory struct {
 }
 
 func (m *memory) Info() Info { return m.info }
+func (m *memory) Close()     {}
 func (m *memory) Read(to []float32, from int64) error {
 	copy(to, m.all[from*int64(m.info.Channels):])
 	return nil
@@ -107,7 +108,8 @@ func TestRatesThatHaveLittleInCommon(t *testing.T) {
 }
 
 func TestStereoOfSurround(t *testing.T) {
-	// FFmpeg's weights of 5.1: centre, and what is behind, 3 dB down, all scaled by 1 / (1 + 2 / √2).
+	// FFmpeg's weights of 5.1: centre, and what is behind, 3 dB down, all scaled by 1 /
+	// (1 + 2 / √2).
 	m := newMixer(6, 2, 0)
 	out := make([]float32, 2)
 	m.mix(out, []float32{1, 0, 0, 0, 0, 0})

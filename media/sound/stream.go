@@ -19,13 +19,19 @@ type Stream interface {
 	// Read fills to with samples of all channels from a place on. There have to be as
 	// many.
 	Read(to []float32, from int64) error
+	// Close gives back what the stream holds besides Go's memory.
+	Close()
 }
 
 // Format is a kind of file that recordings come in.
 type Format struct {
-	Name string
-	Is   func(file []byte) bool            // by the first bytes
-	Open func(file []byte) (Stream, error) // the bytes are read while the stream is used
+	Name     string
+	Suffixes []string               // of names of files, in lower case
+	Is       func(file []byte) bool // by the first bytes
+
+	// Open opens an audio track, counted from 0; -1: the one that the file names as
+	// default. The bytes are read while the stream is used.
+	Open func(file []byte, track int) (Stream, error)
 }
 
 var formats []Format
@@ -33,18 +39,45 @@ var formats []Format
 // Register makes a format known. It is to be called before anything is opened.
 func Register(f Format) { formats = append(formats, f) }
 
+// Suffixes are those of the names of files of all formats.
+func Suffixes() (all []string) {
+	for _, f := range formats {
+		all = append(all, f.Suffixes...)
+	}
+	return all
+}
+
 // ErrUnknown marks a file of none of the formats.
 var ErrUnknown = errors.New("sound: the file is of no format that is known")
 
-// Open opens a recording in the memory of a file, which has to stay as it is.
-func Open(file []byte) (Stream, error) {
+// Open opens an audio track of a file in memory, which has to stay as it is: that of a
+// number, counted from 0, or, with -1, the file's default. The stream must be closed.
+func Open(file []byte, track int) (Stream, error) {
+	f, err := formatOf(file)
+	if err != nil {
+		return nil, err
+	}
+	return f.Open(file, track)
+}
+
+// MostHead is how many of its first bytes tell a file's format.
+const MostHead = 64 << 10
+
+// Check returns the error that [Open] would return of a file of no known format, by its
+// first [MostHead] bytes: what is no recording need not be read to its end.
+func Check(head []byte) error {
+	_, err := formatOf(head)
+	return err
+}
+
+func formatOf(head []byte) (Format, error) {
 	for _, f := range formats {
-		if f.Is(file) {
-			return f.Open(file)
+		if f.Is(head) {
+			return f, nil
 		}
 	}
-	if len(file) == 0 {
-		return nil, errors.New("sound: the file is empty")
+	if len(head) == 0 {
+		return Format{}, errors.New("sound: the file is empty")
 	}
-	return nil, fmt.Errorf("%w: it begins with %q", ErrUnknown, file[:min(len(file), 12)])
+	return Format{}, fmt.Errorf("%w: it begins with %q", ErrUnknown, head[:min(len(head), 12)])
 }

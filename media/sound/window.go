@@ -16,24 +16,24 @@ type Window struct {
 	channels int
 }
 
-// NewWindow prepares for parts of a recording. A rate or channels of 0 leave these as they
-// are.
+// NewWindow prepares for parts of a recording. A rate or channels of 0 leave these as
+// they are.
 func NewWindow(s Stream, rate, channels int) (*Window, error) {
 	i := s.Info()
 	if rate == 0 {
 		rate = i.Rate
 	}
-	if !Mixable(i.Channels, channels) {
+	if !mixable(i.Channels, channels) {
 		return nil, fmt.Errorf("sound: %d channels cannot be brought to %d: takes 1 or 2, or as many as there are", i.Channels, channels)
 	}
 	w := &Window{stream: s, mixer: newMixer(i.Channels, channels, i.Mask), rate: rate, samples: i.Samples}
 	w.channels = w.mixer.to
 	if rate != i.Rate {
-		if err := Resamples(i.Rate, rate); err != nil {
+		if err := resamples(i.Rate, rate); err != nil {
 			return nil, err
 		}
 		w.filter = filterFor(i.Rate, rate)
-		w.samples = Resampled(i.Samples, i.Rate, rate)
+		w.samples = resampled(i.Samples, i.Rate, rate)
 	}
 	return w, nil
 }
@@ -46,6 +46,9 @@ func (w *Window) Rate() int { return w.rate }
 
 // Channels is how many come out.
 func (w *Window) Channels() int { return w.channels }
+
+// Close closes the recording.
+func (w *Window) Close() { w.stream.Close() }
 
 // pieces is how many samples of each channel are read at once.
 const pieces = 1 << 14

@@ -36,8 +36,8 @@ int hr_spng_decode(const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stri
 	return result;
 }
 
-// next_chunk goes to the next chunk on which pixels depend. Others are never shown to libspng, which would uncompress texts and profiles of any size
-// and keep them.
+// next_chunk goes to the next chunk on which pixels depend. Others are never shown to
+// libspng, which would uncompress texts and profiles of any size and keep them.
 static int next_chunk(source *s) {
 	while (s->end - s->at >= 8) {
 		const uint8_t *c = s->at;
@@ -69,7 +69,8 @@ static int read_needed(spng_ctx *ctx, void *from, void *dst, size_t n) {
 	return 0;
 }
 
-// rows writes row by row, since rows of dst may have gaps between them. Those of an interlaced picture come several times, a few pixels at a time.
+// rows writes row by row, since rows of dst may have gaps between them. Those of an
+// interlaced picture come several times, a few pixels at a time.
 static int rows(spng_ctx *ctx, uint8_t *dst, ptrdiff_t stride, int width, int height, int form) {
 	static const struct {
 		int format, bytes, flags;

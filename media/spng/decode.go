@@ -65,7 +65,8 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	return nil
 }
 
-// checksums verifies those of all chunks that pixels depend on. A last one that is cut is left to the decoder.
+// checksums verifies those of all chunks that pixels depend on. A last one that is cut
+// is left to the decoder.
 func checksums(src []byte) error {
 	for rest := src[min(8, len(src)):]; len(rest) >= 12; {
 		n := uint64(binary.BigEndian.Uint32(rest))

@@ -5,6 +5,7 @@ package spng
 import (
 	"bytes"
 	"compress/zlib"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,8 @@ import (
 
 func TestDecoder(t *testing.T) { pixeltest.PNG(t, Decoder{}) }
 
-// A few kilobytes of text that would come to much more than the picture are not uncompressed.
+// A few kilobytes of text that would come to much more than the picture are not
+// uncompressed.
 func TestTextBomb(t *testing.T) {
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
@@ -29,9 +31,8 @@ func TestTextBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, head := range map[string]string{"zTXt": "Title\x00\x00", "iCCP": "name\x00\x00", "iTXt": "Title\x00\x01\x00\x00\x00"} {
-		var chunk bytes.Buffer
-		pixeltest.Chunk(&chunk, kind, append([]byte(head), z.Bytes()...))
-		data := append(append(bytes.Clone(good[:33]), chunk.Bytes()...), good[33:]...)
+		chunk := pixeltest.Chunk(kind, append([]byte(head), z.Bytes()...))
+		data := slices.Concat(good[:33], chunk, good[33:])
 		var got media.Pixels
 		took := hostile.MemoryOf(t, func() { got, err = pixeltest.Try(t, Decoder{}, data, media.RGB, tensor.Uint8) })
 		if err != nil || !bytes.Equal(got.Data, want.Data) {

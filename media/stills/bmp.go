@@ -176,8 +176,8 @@ func (b *bitmap) unpack(line, row []byte) {
 	}
 }
 
-// runs decodes what is run-length encoded. Pixels that are jumped over have the first colour. Runs go from row to row and never back, so that there is
-// one row at a time.
+// runs decodes what is run-length encoded. Pixels that are jumped over have the first
+// colour. Runs go from row to row and never back, so that there is one row at a time.
 func (b *bitmap) runs(dst media.Pixels) error {
 	r := runs{bitmap: b, dst: dst, line: make([]byte, b.width)}
 	if err := r.run(); err != nil {

@@ -10,8 +10,9 @@ import (
 	"headrace/media"
 )
 
-// decodeGIF has a reader of its own because image/gif forgets the colour under a transparent pixel, and refuses frames that reach beyond the
-// canvas. The probe has walked the same way already.
+// decodeGIF has a reader of its own because image/gif forgets the colour under a
+// transparent pixel, and refuses frames that reach beyond the canvas. The probe has
+// walked the same way already.
 func decodeGIF(dst media.Pixels, src []byte, info *media.Info) error {
 	var p palette
 	p.greys()
@@ -114,7 +115,8 @@ func fillRow(r io.Reader, row []byte) error {
 	return fmt.Errorf("%w: gif: %w", media.ErrCorrupt, err)
 }
 
-// interlaced is where the n-th row of a picture belongs whose rows come in four passes: every eighth, those between, and so on.
+// interlaced is where the n-th row of a picture belongs whose rows come in four passes:
+// every eighth, those between, and so on.
 func interlaced(n, height int) int {
 	for _, pass := range [...]struct{ from, step int }{{0, 8}, {4, 8}, {2, 4}} {
 		rows := (height - pass.from + pass.step - 1) / pass.step

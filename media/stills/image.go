@@ -10,7 +10,8 @@ import (
 	"headrace/media/internal/samples"
 )
 
-// fill writes one of Go's images into dst. RGBA, whose colours would be multiplied with their alpha, is what the library uses for opaque images.
+// fill writes one of Go's images into dst. RGBA, whose colours would be multiplied with
+// their alpha, is what the library uses for opaque images.
 func fill(dst media.Pixels, img image.Image) error {
 	if b := img.Bounds(); b.Dx() != dst.Width || b.Dy() != dst.Height {
 		return fmt.Errorf("%w: a picture of %d×%d pixels, its header says %d×%d", media.ErrCorrupt, b.Dx(), b.Dy(), dst.Width, dst.Height)
@@ -41,7 +42,8 @@ func fill(dst media.Pixels, img image.Image) error {
 	return nil
 }
 
-// rows converts all rows. Samples of 16 bits are big-endian, as Go's images have them; they are turned round in place.
+// rows converts all rows. Samples of 16 bits are big-endian, as Go's images have them;
+// they are turned round in place.
 func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind) {
 	to := kind(dst)
 	for y := range dst.Height {
@@ -55,7 +57,8 @@ func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind) {
 	}
 }
 
-// divide undoes, as far as that is possible, that colours of RGBA are multiplied with their alpha.
+// divide undoes, as far as that is possible, that colours of RGBA are multiplied with
+// their alpha.
 func divide(row []byte, wide bool) {
 	if !wide {
 		for ; len(row) >= 4; row = row[4:] {
@@ -76,7 +79,8 @@ func divide(row []byte, wide bool) {
 	}
 }
 
-// palette holds RGBA of 256 colours. Those that a file does not have are black, as in Pillow.
+// palette holds RGBA of 256 colours. Those that a file does not have are black, as in
+// Pillow.
 type palette struct {
 	rgba  [256][4]byte
 	drawn [256][8]byte // the same as pixels of dst, once there are any

@@ -43,7 +43,8 @@ func (d Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) (e
 	if err := dst.Check(); err != nil {
 		return err
 	}
-	// Libraries allocate what the header says, so it must say what info says, which was checked.
+	// Libraries allocate what the header says, so it must say what info says, which was
+	// checked.
 	own, err := media.Probe(src)
 	if err != nil {
 		return err

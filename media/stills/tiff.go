@@ -8,7 +8,8 @@ import (
 	"headrace/media/internal/samples"
 )
 
-// decodeTIFF decodes row by row, so that an image takes no more memory than a few of its rows, however its strips or tiles are cut.
+// decodeTIFF decodes row by row, so that an image takes no more memory than a few of
+// its rows, however its strips or tiles are cut.
 func decodeTIFF(dst media.Pixels, src []byte, _ *media.Info) error {
 	d := readDirectory(src)
 	if err := d.check(); err != nil {
@@ -69,7 +70,8 @@ func (t *tiff) layOut() error {
 		return fmt.Errorf("%w: tiff with %d offsets and %d lengths of %d strips or tiles", media.ErrCorrupt, t.offsets.count, t.counts.count, n)
 	}
 	t.row = make([]byte, (t.blockWidth*t.channels*t.bits+7)/8)
-	// Blocks may share bytes, as blank ones do. All together have no reason to be longer than the file and the pixels.
+	// Blocks may share bytes, as blank ones do. All together have no reason to be
+	// longer than the file and the pixels.
 	t.left = len(t.src) + len(t.row)*t.across*height
 	return nil
 }
@@ -143,7 +145,8 @@ func (t *tiff) draw(x, y, width int) error {
 	return nil
 }
 
-// undoDifferences makes samples of what a row says: how much each differs from that of the pixel before.
+// undoDifferences makes samples of what a row says: how much each differs from that of
+// the pixel before.
 func (t *tiff) undoDifferences(row []byte) {
 	if t.bits == 8 {
 		for i := t.channels; i < len(row); i++ {

@@ -53,7 +53,8 @@ func readDirectory(src []byte) directory {
 	return d
 }
 
-// numbers are what an entry holds. They stay where they are: a file may say that it has any number of them.
+// numbers are what an entry holds. They stay where they are: a file may say that it has
+// any number of them.
 type numbers struct {
 	data  []byte
 	size  int // bytes of each
@@ -74,7 +75,8 @@ func (n numbers) at(i int) int {
 	}
 }
 
-// numbers are those of a tag; none where it is missing, is of another kind, or lies outside of the file.
+// numbers are those of a tag; none where it is missing, is of another kind, or lies
+// outside of the file.
 func (d directory) numbers(tag uint16) numbers {
 	for e := d.entries; len(e) >= 12; e = e[12:] {
 		if d.order.Uint16(e) != tag {

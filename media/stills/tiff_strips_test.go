@@ -88,7 +88,8 @@ func TestTIFFOfSharedStrips(t *testing.T) {
 	}
 }
 
-// Strips that share many bytes which make few pixels would cost as many passes over the file as there are strips.
+// Strips that share many bytes which make few pixels would cost as many passes over the
+// file as there are strips.
 func TestTIFFStripsThatOverlap(t *testing.T) {
 	d := decoder(media.TIFF)
 	empty := deflated(make([]byte, 8))

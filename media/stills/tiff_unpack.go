@@ -16,7 +16,8 @@ type unpacker struct {
 	inflate io.ReadCloser // used again
 }
 
-// open returns what reads a block. It stops where its caller does: what a block holds beyond its rows is never uncompressed.
+// open returns what reads a block. It stops where its caller does: what a block holds
+// beyond its rows is never uncompressed.
 func (u *unpacker) open(t *tiff, compressed []byte) (io.Reader, error) {
 	u.in.Reset(compressed)
 	switch t.value(tagCompression, 1) {
@@ -55,7 +56,8 @@ func readRow(r io.Reader, row []byte) error {
 	return err
 }
 
-// packBits uncompresses runs: a byte says how often the next is repeated, or how many follow as they are.
+// packBits uncompresses runs: a byte says how often the next is repeated, or how many
+// follow as they are.
 type packBits struct {
 	in     *bytes.Reader
 	copied int // bytes that follow as they are

@@ -94,7 +94,8 @@ func stillOf(chunks []byte, width, height int) []byte {
 	return file
 }
 
-// webpFailure tells a file that ends too early from one that is wrong: the library says the former in several ways.
+// webpFailure tells a file that ends too early from one that is wrong: the library says
+// the former in several ways.
 func webpFailure(err error) error {
 	if err.Error() == "riff: short chunk data" || err.Error() == "riff: missing padding byte" {
 		return fmt.Errorf("%w: webp: %w", media.ErrTruncated, err)

@@ -2,8 +2,9 @@ package stills
 
 import "image"
 
-// interpolatedRow writes a row of a lossy picture as RGBA: luma as it is, chroma between the four samples around each pixel, weighted 9, 3, 3 and 1.
-// Rounding is libwebp's, so that pixels are the same.
+// interpolatedRow writes a row of a lossy picture as RGBA: luma as it is, chroma
+// between the four samples around each pixel, weighted 9, 3, 3 and 1. Rounding is
+// libwebp's, so that pixels are the same.
 func interpolatedRow(line []byte, img *image.YCbCr, y int) {
 	width, height := img.Rect.Dx(), img.Rect.Dy()
 	chromaRows := (height + 1) / 2
@@ -20,7 +21,8 @@ func interpolatedRow(line []byte, img *image.YCbCr, y int) {
 	last := (width - 1) / 2
 
 	for x, v := range luma {
-		// The sample of this pixel, and the one beside it on the side that the pixel is nearer to. At the edges there is none.
+		// The sample of this pixel, and the one beside it on the side that the pixel is
+		// nearer to. At the edges there is none.
 		at := x / 2
 		beside := at - 1
 		if x%2 == 1 {
@@ -42,7 +44,8 @@ func interpolatedRow(line []byte, img *image.YCbCr, y int) {
 	}
 }
 
-// between weights a sample 9, its neighbours 3 and 3, and the one across 1, by way of the mean along the diagonal.
+// between weights a sample 9, its neighbours 3 and 3, and the one across 1, by way of
+// the mean along the diagonal.
 func between(near, beside, far, across int) int {
 	diagonal := (near + beside + far + across + 8 + 2*(beside+far)) >> 3
 	return (diagonal + near) >> 1

@@ -15,7 +15,8 @@ static const hr_adjust_kernels *kernels_for(const hr_kernels *k) {
 	return &hr_adjust_plain;
 }
 
-// Changes that are made row by row, one after the other, and what was worked out for them.
+// Changes that are made row by row, one after the other, and what was worked out for
+// them.
 enum { most_steps = 8 };
 
 typedef struct {
@@ -117,7 +118,8 @@ static uint64_t lightness(const hr_adjust_kernels *k, const uint8_t *row, int ch
 	return sum;
 }
 
-// Takes as many changes as can be made row by row: up to the next contrast, whose mean is not known yet. Returns how many.
+// Takes as many changes as can be made row by row: up to the next contrast, whose mean
+// is not known yet. Returns how many.
 static int begin(steps *s, const hr_adjust *list, int n, int mean_is_known, uint8_t mean) {
 	for (s->n = 0; s->n < n && s->n < most_steps; s->n++) {
 		int contrast = list[s->n].kind == HR_CONTRAST;
@@ -130,7 +132,8 @@ static int begin(steps *s, const hr_adjust *list, int n, int mean_is_known, uint
 	return s->n;
 }
 
-// All steps are made while a row is in the first-level cache, and then what the mean is made from is summed up.
+// All steps are made while a row is in the first-level cache, and then what the mean is
+// made from is summed up.
 void hr_adjust_picture(const hr_kernels *kernels, const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height,
                        ptrdiff_t stride) {
 	steps s = {.k = kernels_for(kernels)};

@@ -1,5 +1,5 @@
-// Changes of colours, in place. What they compute is defined by headrace/media (Adjust.Apply); every set of kernels gives the
-// same bytes.
+// Changes of colours, in place. What they compute is defined by headrace/media
+// (Adjust.Apply); every set of kernels gives the same bytes.
 #ifndef HEADRACE_ADJUST_H
 #define HEADRACE_ADJUST_H
 
@@ -14,13 +14,15 @@ typedef struct {
 	float factor; // finite; for a hue from -1/2 to 1/2
 } hr_adjust;
 
-// Applies a list of changes to a picture: rows of pixels of 1, 3 or 4 channels, of which the fourth stays as it is. After HR_TO_GRAY a pixel
-// has one channel, and each row begins where it began. Only bytes of pixels are read and written. Where the list has no HR_CONTRAST, a picture
-// may be given in parts: it makes no difference.
+// Applies a list of changes to a picture: rows of pixels of 1, 3 or 4 channels, of
+// which the fourth stays as it is. After HR_TO_GRAY a pixel has one channel, and each
+// row begins where it began. Only bytes of pixels are read and written. Where the list
+// has no HR_CONTRAST, a picture may be given in parts: it makes no difference.
 void hr_adjust_picture(const hr_kernels *k, const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height,
                        ptrdiff_t stride);
 
-// The same for channels of 16 bits, which HR_GRAYSCALE and HR_TO_GRAY alone can change; the others are passed over.
+// The same for channels of 16 bits, which HR_GRAYSCALE and HR_TO_GRAY alone can change;
+// the others are passed over.
 void hr_adjust_picture16(const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride);
 
 // Every byte goes from one value to its own by factor; table says where that is.

@@ -43,7 +43,8 @@
 // Keeps the compiler from fusing what comes before with what comes after.
 #define KEEP(x) __asm__("" : "+x"(x))
 
-// Pixels 0 to 3 lie at the beginning of one half, pixels 4 to 7 at the end of the other: nothing beyond them is read.
+// Pixels 0 to 3 lie at the beginning of one half, pixels 4 to 7 at the end of the
+// other: nothing beyond them is read.
 #define LOAD_RGB(p)                                                                                                        \
 	_mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(p))),                             \
 	                        _mm_loadu_si128((const __m128i *)((p) + 8)), 1)

@@ -30,7 +30,8 @@ static void saturate(float factor, uint8_t *rgb, int pixels) {
 	}
 }
 
-// Sixths of the circle of hues. Each sum is rounded once: where hues fall on a whole number, rounding decides.
+// Sixths of the circle of hues. Each sum is rounded once: where hues fall on a whole
+// number, rounding decides.
 static inline float sixths(const uint8_t *p, int most, float missing) {
 	int r = p[0], g = p[1], b = p[2];
 	if (r == most)
@@ -41,7 +42,8 @@ static inline float sixths(const uint8_t *p, int most, float missing) {
 }
 
 static void turn(uint8_t by, uint8_t *rgb, int pixels) {
-	// Which of value, middle and least a channel gets in each sixth; the seventh is the first again.
+	// Which of value, middle and least a channel gets in each sixth; the seventh is the
+	// first again.
 	static const uint8_t order[7][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1}, {0, 1, 2}};
 	for (; pixels > 0; pixels--, rgb += 3) {
 		int r = rgb[0], g = rgb[1], b = rgb[2];

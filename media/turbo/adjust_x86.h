@@ -1,7 +1,9 @@
-// The kernels that AVX2 and AVX-512 have in common. Whoever includes it defines vectors of LANES numbers: V of integers, F of floats, M
-// what a comparison gives, and what is done with them.
+// The kernels that AVX2 and AVX-512 have in common. Whoever includes it defines vectors
+// of LANES numbers: V of integers, F of floats, M what a comparison gives, and what is
+// done with them.
 //
-// Pixels are handled in groups of LANES. Of a group, R and G lie in the lower and the upper halves of one vector's numbers, B and G in another's.
+// Pixels are handled in groups of LANES. Of a group, R and G lie in the lower and the
+// upper halves of one vector's numbers, B and G in another's.
 
 typedef struct {
 	V rg, bg;
@@ -9,7 +11,8 @@ typedef struct {
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-// Calls work(pixel) for each group; the rest of a row is worked on in a copy, so that nothing beyond it is touched.
+// Calls work(pixel) for each group; the rest of a row is worked on in a copy, so that
+// nothing beyond it is touched.
 #define EACH_GROUP(rgb, pixels, work)                                                                                      \
 	do {                                                                                                               \
 		for (; pixels >= LANES; pixels -= LANES, rgb += 3 * LANES)                                                 \
@@ -60,8 +63,9 @@ TARGET static void saturate(float factor, uint8_t *rgb, int pixels) {
 #undef WORK
 }
 
-// Sixths of the circle, where most is the greatest channel and missing what the middle one lacks of the way to it. Each sum is rounded once:
-// where hues fall on a whole number, rounding decides.
+// Sixths of the circle, where most is the greatest channel and missing what the middle
+// one lacks of the way to it. Each sum is rounded once: where hues fall on a whole
+// number, rounding decides.
 INLINE F sixths(F r, F g, F b, F most, F missing) {
 	M is_r = EQUAL(r, most), is_b = NOT_M(OR_M(is_r, EQUAL(g, most)));
 	M up = LESS_OR_EQUAL(SELECT(is_b, r, b), SELECT(OR_M(is_r, is_b), g, r));
@@ -70,7 +74,8 @@ INLINE F sixths(F r, F g, F b, F most, F missing) {
 	return ADDF(SELECT(up, base, other), SELECT(XOR_M(is_r, up), missing, SUBF(SET1F(0), missing)));
 }
 
-// Everything here is exact in float32 but for the quotients, whose rounding is the definition's.
+// Everything here is exact in float32 but for the quotients, whose rounding is the
+// definition's.
 INLINE void turn_group(F by, uint8_t *rgb) {
 	group p = load_group(rgb);
 	F r = TO_FLOAT(red(p)), g = TO_FLOAT(green(p)), b = TO_FLOAT(blue(p));
@@ -84,7 +89,8 @@ INLINE void turn_group(F by, uint8_t *rgb) {
 	F h = ADDF(TRUNC(MULF(circle, SET1F(255))), by);
 	h = SELECT(LESS(h, SET1F(256)), h, SUBF(h, SET1F(256)));
 	F s = TRUNC(DIVF(MULF(span, SET1F(255)), MAXF(most, one)));
-	// Quotients by 255 that shall be rounded down are taken in the middle between two, where rounding errors do no harm.
+	// Quotients by 255 that shall be rounded down are taken in the middle between two,
+	// where rounding errors do no harm.
 	const float part = 1.0f / 255, half_part = 0.5f / 255;
 	F six_h = MULF(h, SET1F(6)), sixth = TRUNC(FMADD(six_h, SET1F(part), SET1F(half_part)));
 	F rest = FNMADD(sixth, SET1F(255), six_h);

@@ -18,7 +18,8 @@ import (
 	"headrace/tensor"
 )
 
-// BenchmarkFiles reads, decodes and resizes the files of a list, once each per iteration, as an epoch does but with nobody to hand the pixels to.
+// BenchmarkFiles reads, decodes and resizes the files of a list, once each per
+// iteration, as an epoch does but with nobody to hand the pixels to.
 // HEADRACE_BENCH_FILES names the list; without it there is nothing to measure.
 func BenchmarkFiles(b *testing.B) {
 	files := benchFiles(b)

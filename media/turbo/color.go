@@ -27,7 +27,8 @@ var (
 	_ [unsafe.Offsetof(C.hr_adjust{}.factor)]byte = [unsafe.Offsetof(media.Adjust{}.Factor)]byte{}
 )
 
-// adjust does to pixels, in place, what [media.Adjust.Apply] does for one change after the other.
+// adjust does to pixels, in place, what [media.Adjust.Apply] does for one change after
+// the other.
 func adjust(list []media.Adjust, p media.Pixels) media.Pixels {
 	if len(list) == 0 {
 		return p
@@ -51,7 +52,8 @@ func adjust(list []media.Adjust, p media.Pixels) media.Pixels {
 // prepared is what is worked out once for an output.
 type prepared struct{ c C.hr_output }
 
-// write does what [media.Output.Write] does, and takes for granted that it would return no error.
+// write does what [media.Output.Write] does, and takes for granted that it would return
+// no error.
 func write(to *prepared, o *media.Output, dst []byte, stride int, p media.Pixels) {
 	form := outputForm(o, p.Color, p.DType)
 	C.hr_output_set(&to.c, level(), &form)

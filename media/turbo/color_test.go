@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/tensor"
 )
@@ -15,7 +16,7 @@ import (
 func TestAdjustEqualsGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	atEveryLevel(t, func(t *testing.T) {
-		for range 400 {
+		for range tier.Cases(80, 400) {
 			p := somePixels(r, []media.Color{media.RGB, media.RGB, media.RGBA, media.Gray}[r.IntN(4)], tensor.Uint8)
 			list := make([]media.Adjust, 1+r.IntN(4))
 			for i := range list {
@@ -36,10 +37,7 @@ func TestAdjustOf16BitsEqualsGo(t *testing.T) {
 
 // A picture with all colours shows every hue, saturation and lightness.
 func TestAdjustOfAllColorsEqualsGo(t *testing.T) {
-	step := 1
-	if testing.Short() {
-		step = 5
-	}
+	step := tier.Cases(5, 1)
 	p := media.Pixels{Width: 256, Height: 256, Color: media.RGB, DType: tensor.Uint8, Stride: 3 * 256, Data: make([]byte, 256*256*3)}
 	for _, a := range []media.Adjust{
 		{Kind: media.Hue, Factor: 0.13}, {Kind: media.Hue, Factor: -0.5}, {Kind: media.Saturation, Factor: 1.7},
@@ -94,7 +92,7 @@ func equalsGo(t *testing.T, list []media.Adjust, p media.Pixels) {
 func TestOutputEqualsGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	atEveryLevel(t, func(t *testing.T) {
-		for range 600 {
+		for range tier.Cases(120, 600) {
 			from := []tensor.DType{tensor.Uint8, tensor.Uint8, tensor.Uint16}[r.IntN(3)]
 			p := somePixels(r, []media.Color{media.RGB, media.RGB, media.RGBA, media.Gray}[r.IntN(4)], from)
 			o := someOutput(r, p)

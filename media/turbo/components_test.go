@@ -15,12 +15,14 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// adobe is the segment that says how the colours of four components are stored: 0 as CMYK, 2 as YCCK.
+// adobe is the segment that says how the colours of four components are stored: 0 as
+// CMYK, 2 as YCCK.
 func adobe(transform byte) []byte {
 	return append([]byte("\xEEAdobe\x00\x64\x00\x00\x00\x00"), transform)
 }
 
-// Pictures in printing inks are Pillow's, byte for byte, whole and in part, with and without Adobe's segment.
+// Pictures in printing inks are Pillow's, byte for byte, whole and in part, with and
+// without Adobe's segment.
 func TestInks(t *testing.T) {
 	part := media.Rect{X: 13, Y: 9, Width: 50, Height: 30}
 	for name, sampling := range map[string][][2]int{"4:4:4": {{1, 1}, {1, 1}, {1, 1}, {1, 1}}, "4:2:0": {{2, 2}, {1, 1}, {1, 1}, {2, 2}}} {
@@ -64,7 +66,8 @@ func TestTwoComponents(t *testing.T) {
 	}
 }
 
-// Arithmetic coding is decoded where libjpeg can, and else refused by name. The files were written by libjpeg-turbo's encoder.
+// Arithmetic coding is decoded where libjpeg can, and else refused by name. The files
+// were written by libjpeg-turbo's encoder.
 func TestArithmeticCoding(t *testing.T) {
 	for _, name := range []string{"arithmetic", "arithmetic_progressive", "arithmetic_restart"} {
 		data, err := os.ReadFile("testdata/" + name + ".jpg")

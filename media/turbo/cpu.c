@@ -31,7 +31,7 @@ static unsigned ask(void) {
 		has |= HR_CPU_F16C;
 	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
 		return has;
-	if (all(b, bit_AVX2))
+	if (all(b, bit_AVX2 | bit_BMI2)) // what has the first has the second
 		has |= HR_CPU_AVX2;
 	if (all(registers, 0xe6) && // and the masks and both parts of ZMM
 	    all(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL) && all(c, bit_AVX512VBMI | bit_AVX512VNNI))
@@ -39,7 +39,8 @@ static unsigned ask(void) {
 	return has;
 }
 
-// The instruction is slow, many times so under a hypervisor, which answers in the processor's place.
+// The instruction is slow, many times so under a hypervisor, which answers in the
+// processor's place.
 int hr_cpu_has(unsigned what) {
 	static atomic_uint answer;
 	unsigned has = atomic_load_explicit(&answer, memory_order_relaxed);

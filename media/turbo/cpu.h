@@ -1,5 +1,6 @@
-// What this processor has, as far as kernels ask for it, and the system keeps over a switch of threads. __builtin_cpu_supports would ask the
-// compiler's runtime: zig's says that no processor has anything.
+// What this processor has, as far as kernels ask for it, and the system keeps over a
+// switch of threads. __builtin_cpu_supports would ask the compiler's runtime: zig's
+// says that no processor has anything.
 #ifndef HEADRACE_CPU_H
 #define HEADRACE_CPU_H
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/media/internal/decodertest"
 	"headrace/media/internal/testjpeg"
@@ -30,14 +31,15 @@ func typed(err error) bool {
 	return false
 }
 
-// Bits that have rotted give an error with a name, or some picture: not a crash, and not the same bytes differently twice.
+// Bits that have rotted give an error with a name, or some picture: not a crash, and
+// not the same bytes differently twice.
 func TestRot(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, l := range layouts {
 		l.Segments = [][]byte{decodertest.EXIF(5)}
 		l.Quality = 40
 		good := testjpeg.Noise(61, 53, 3, l)
-		for range 300 {
+		for range tier.Cases(60, 300) {
 			data := bytes.Clone(good)
 			for range 1 + r.IntN(4) {
 				data[2+r.IntN(len(data)-2)] ^= 1 << r.IntN(8)
@@ -59,7 +61,8 @@ func TestRot(t *testing.T) {
 	}
 }
 
-// big reports whether a picture is not worth the time of a test: its header may have rotted to a side of 65,535.
+// big reports whether a picture is not worth the time of a test: its header may have
+// rotted to a side of 65,535.
 func big(data []byte) bool {
 	info, err := media.Probe(data)
 	return err == nil && info.Width*info.Height > 1<<20
@@ -87,7 +90,8 @@ func TestErrorsNameTheCause(t *testing.T) {
 	}
 }
 
-// Warnings about what does no harm are none: bytes between the scan and the end, an unknown version of JFIF.
+// Warnings about what does no harm are none: bytes between the scan and the end, an
+// unknown version of JFIF.
 func TestHarmlessOddities(t *testing.T) {
 	jfif := append([]byte{0xE0}, "JFIF\x00\x09\x09\x00\x00\x01\x00\x01\x00\x00"...)
 	data := testjpeg.Noise(64, 64, 1, testjpeg.Layout{Sampling: testjpeg.S420, Progressive: true, Segments: [][]byte{jfif}})

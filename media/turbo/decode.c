@@ -12,15 +12,17 @@
 #error "media/turbo needs the headers of libjpeg-turbo: apt-get install libjpeg-turbo8-dev (Ubuntu) or libjpeg62-turbo-dev (Debian)"
 #endif
 
-// More scans than any real picture has: each costs a pass over all coefficients, and a few bytes can ask for one. Encoders make a dozen; of a large picture,
-// no more are read than pass over so many blocks.
+// More scans than any real picture has: each costs a pass over all coefficients, and a
+// few bytes can ask for one. Encoders make a dozen; of a large picture, no more are
+// read than pass over so many blocks.
 enum { max_scans = 500, usual_scans = 32, max_visits = 1 << 26 };
 
-// Where a row begins in memory that is aligned: libjpeg-turbo writes aligned rows past the caches, and reading them back at once
-// would wait for main memory.
+// Where a row begins in memory that is aligned: libjpeg-turbo writes aligned rows past
+// the caches, and reading them back at once would wait for main memory.
 enum { misalign = 8 };
 
-// Columns and rows beyond the part that is needed, so that the interpolation of chroma sees its neighbours.
+// Columns and rows beyond the part that is needed, so that the interpolation of chroma
+// sees its neighbours.
 enum { margin = 2 };
 
 struct hr_decoder {
@@ -37,6 +39,8 @@ struct hr_decoder {
 	JSAMPIMAGE delivery;    // rows of all planes that libjpeg has just decoded
 	int64_t blocks;         // of coefficients, in all components
 	size_t left;            // bytes of the source behind the header that hr_open has read
+	const hr_front *front;  // that other was made by
+	void *other;
 	hr_buffer rows;         // as they come out of libjpeg
 	hr_buffer part, turned; // for pictures that are turned
 	hr_buffer stage[3];
@@ -71,7 +75,8 @@ static void error_exit(j_common_ptr c) {
 	fail(c, HR_CORRUPT);
 }
 
-// libjpeg goes on after a warning, with grey or wrong pixels. Here it ends, unless the pixels are right all the same.
+// libjpeg goes on after a warning, with grey or wrong pixels. Here it ends, unless the
+// pixels are right all the same.
 static void emit_message(j_common_ptr c, int level) {
 	if (level >= 0)
 		return;
@@ -159,6 +164,8 @@ hr_decoder *hr_new(void) {
 void hr_free(hr_decoder *d) {
 	if (!d)
 		return;
+	if (d->other)
+		d->front->destroy(d->other);
 	hr_pools_remove(d->pools, &d->jpeg);
 	jpeg_destroy_decompress(&d->jpeg);
 	hr_stream_free(&d->stream);
@@ -171,7 +178,8 @@ void hr_free(hr_decoder *d) {
 	hr_release(d);
 }
 
-// A reused decoder must not remember anything: without tables of its own, a picture would be decoded with those of the one before.
+// A reused decoder must not remember anything: without tables of its own, a picture
+// would be decoded with those of the one before.
 static void reset(hr_decoder *d) {
 	jpeg_abort_decompress(&d->jpeg);
 	for (int i = 0; i < NUM_QUANT_TBLS; i++)
@@ -206,7 +214,8 @@ static void read_header(hr_decoder *d, const hr_job *job, const uint8_t *src, si
 
 static int channels(j_decompress_ptr c) { return c->out_color_space == JCS_CMYK ? 4 : 3; }
 
-// A progressive picture whose last scans are missing is smoothed over block edges, where libjpeg must see all blocks.
+// A progressive picture whose last scans are missing is smoothed over block edges,
+// where libjpeg must see all blocks.
 static int is_smoothed(j_decompress_ptr c) {
 	if (!c->progressive_mode || !c->coef_bits)
 		return 0;
@@ -252,7 +261,8 @@ static inline int times255(int a, int b) { // a·b / 255, rounded
 	return (x + (x >> 8)) >> 8;
 }
 
-// Printing inks become RGB, in place, as in Pillow. JPEG files have them inverted: 255 is no ink.
+// Printing inks become RGB, in place, as in Pillow. JPEG files have them inverted: 255
+// is no ink.
 static void from_cmyk(uint8_t *row, int pixels) {
 	const uint8_t *from = row;
 	for (int i = 0; i < pixels; i++, from += 4) {
@@ -264,31 +274,76 @@ static void from_cmyk(uint8_t *row, int pixels) {
 	}
 }
 
-// Decodes the part that is needed, a few rows at a time, into the stream or, for later turning, into memory.
+// Rows that are decoded, a few at a time, into the stream or, for later turning, into
+// memory.
+typedef struct {
+	size_t stride; // between rows in d->rows
+	int done;
+	JSAMPROW rows[HR_ROWS];
+} delivery;
+
+// Gives the next rows their place, and says how many those are.
+static int next_rows(const hr_decoder *d, const hr_job *job, delivery *v) {
+	const int want = job->rows - v->done < HR_ROWS ? job->rows - v->done : HR_ROWS, held = hr_stream_held(&d->stream);
+	for (int i = 0; i < want; i++)
+		v->rows[i] = d->rows.data + (v->done + i) % held * v->stride + misalign;
+	return want;
+}
+
+// Takes n rows that have come, from byte skip on.
+static void take_rows(hr_decoder *d, const hr_job *job, delivery *v, int skip, int n) {
+	const uint8_t *needed[HR_ROWS];
+	for (int i = 0; i < n; i++)
+		needed[i] = v->rows[i] + skip;
+	if (job->upright)
+		hr_stream_rows(&d->stream, needed, n);
+	else
+		for (int i = 0; i < n; i++)
+			memcpy(d->part.data + (size_t)(v->done + i) * job->cols * 3, needed[i], (size_t)job->cols * 3);
+	v->done += n;
+}
+
+static delivery begin_delivery(const hr_decoder *d, int bytes) {
+	return (delivery){.stride = (misalign + bytes + d->stream.pad + 63) / 64 * 64};
+}
+
+// Decodes the part that is needed.
 static void decode_rows(hr_decoder *d, const hr_job *job) {
 	j_decompress_ptr c = &d->jpeg;
 	const extent e = begin_part(c, job);
-	const size_t stride = (misalign + e.size + d->stream.pad + 63) / 64 * 64;
-	const int held = hr_stream_held(&d->stream);
-	for (int done = 0; done < job->rows;) {
-		int want = job->rows - done < HR_ROWS ? job->rows - done : HR_ROWS, have = 0;
-		JSAMPROW rows[HR_ROWS];
-		const uint8_t *needed[HR_ROWS];
-		for (int i = 0; i < want; i++) {
-			rows[i] = d->rows.data + (done + i) % held * stride + misalign;
-			needed[i] = rows[i] + e.skip;
-		}
-		while (have < want)
-			have += jpeg_read_scanlines(c, rows + have, want - have);
-		for (int i = 0; channels(c) == 4 && i < have; i++)
-			from_cmyk(rows[i] + e.skip, job->cols);
-		if (job->upright)
-			hr_stream_rows(&d->stream, needed, have);
-		else
-			for (int i = 0; i < have; i++)
-				memcpy(d->part.data + (size_t)(done + i) * job->cols * 3, needed[i], (size_t)job->cols * 3);
-		done += have;
+	for (delivery v = begin_delivery(d, e.size); v.done < job->rows;) {
+		const int want = next_rows(d, job, &v);
+		for (int have = 0; have < want;)
+			have += jpeg_read_scanlines(c, v.rows + have, want - have);
+		for (int i = 0; channels(c) == 4 && i < want; i++)
+			from_cmyk(v.rows[i] + e.skip, job->cols);
+		take_rows(d, job, &v, e.skip, want);
 	}
+}
+
+// Makes what decodes by front. Returns 0 if there is no memory.
+static int has_other(hr_decoder *d, const hr_front *front) {
+	if (d->other && d->front == front)
+		return 1;
+	if (d->other)
+		d->front->destroy(d->other);
+	d->front = front;
+	d->other = front->create(hr_alloc, hr_release);
+	return d->other != NULL;
+}
+
+// Decodes the part that is needed by front. Returns 0 where libjpeg has to.
+static int decode_front(hr_decoder *d, const hr_kernels *k, const hr_front *front, const void *header, const hr_job *job, const uint8_t *src, size_t n) {
+	if (!front || !has_other(d, front) ||
+	    !front->begin(d->other, header, k->name, src, n, job->left, job->top, job->cols, job->rows))
+		return 0;
+	for (delivery v = begin_delivery(d, job->cols * 3); v.done < job->rows;) {
+		const int want = next_rows(d, job, &v);
+		if (!front->rows(d->other, v.rows, want))
+			return 0;
+		take_rows(d, job, &v, 0, want);
+	}
+	return 1;
 }
 
 // Turns a part of a picture upright, into d->turned.
@@ -338,21 +393,28 @@ static hr_axis axis(hr_axis a, const hr_span *spans, const int32_t *weights) {
 	return a;
 }
 
-int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
-              const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_front *front, const void *header, const hr_job *job, const uint8_t *src, size_t n,
+              uint8_t *dst, ptrdiff_t stride, const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
               const int32_t *y_weights) {
-	if (!hr_stream_begin(&d->stream, k, axis(job->x, x_spans, x_weights), axis(job->y, y_spans, y_weights), job->vertical_first,
-	                     (hr_target){dst, stride, out, job->plane}) ||
+	const hr_axis x = axis(job->x, x_spans, x_weights), y = axis(job->y, y_spans, y_weights);
+	const hr_target to = {dst, stride, out, job->plane};
+	if (!hr_stream_begin(&d->stream, k, x, y, job->vertical_first, to) ||
 	    !hr_buffer_need(&d->rows, hr_stream_held(&d->stream) * (misalign + (size_t)job->width * 4 + HR_PAD + 64)))
 		return out_of_memory(d);
 	if (!job->upright && (!hr_buffer_need(&d->part, (size_t)job->cols * job->rows * 3) || !turned_memory(d, job)))
 		return out_of_memory(d);
+
 	d->status = HR_OK;
-	if (!setjmp(d->failed)) {
-		read_header(d, job, src, n);
-		decode_rows(d, job);
+	if (!decode_front(d, k, front, header, job, src, n)) {
+		if (!hr_stream_begin(&d->stream, k, x, y, job->vertical_first, to))
+			return out_of_memory(d);
+		if (!setjmp(d->failed)) {
+			read_header(d, job, src, n);
+			decode_rows(d, job);
+		}
+		reset(d);
 	}
-	reset(d);
+
 	if (d->status == HR_OK && !job->upright) {
 		turn(d, job, d->part.data);
 		stream_memory(&d->stream, d->turned.data, (ptrdiff_t)job->turned_cols * 3);
@@ -389,8 +451,8 @@ int hr_resample(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uin
 #define LEAST_BLOCK(c) ((c)->min_DCT_scaled_size)
 #endif
 
-// Samples that one step of libjpeg decodes of a component: across, in an MCU, and down, in a row of MCUs. Alone in a picture, a component has MCUs
-// of one block.
+// Samples that one step of libjpeg decodes of a component: across, in an MCU, and down,
+// in a row of MCUs. Alone in a picture, a component has MCUs of one block.
 static int step_across(j_decompress_ptr c, const jpeg_component_info *part) {
 	return (c->num_components == 1 ? 1 : part->h_samp_factor) * BLOCK_ACROSS(part);
 }
@@ -407,7 +469,8 @@ static int plane_kind(j_decompress_ptr c) {
 	}
 }
 
-// Whether the two last of three components are alike, and the first is none of those that libjpeg would call subsampled.
+// Whether the two last of three components are alike, and the first is none of those
+// that libjpeg would call subsampled.
 static int has_planes(j_decompress_ptr c) {
 	const jpeg_component_info *p = c->comp_info;
 	if (c->num_components == 1)
@@ -437,6 +500,7 @@ int hr_open(hr_decoder *d, const hr_job *job, const uint8_t *src, size_t n, int 
 	c->scale_denom = 8;
 	jpeg_calc_output_dimensions(c);
 	shape->planes = c->num_components;
+	shape->kind = plane_kind(c);
 	shape->pixels_across = c->max_h_samp_factor * DCTSIZE;
 	shape->pixels_down = c->max_v_samp_factor * DCTSIZE;
 	for (int i = 0; i < c->num_components && i < 2; i++) {
@@ -449,8 +513,9 @@ int hr_open(hr_decoder *d, const hr_job *job, const uint8_t *src, size_t n, int 
 	return HR_OK;
 }
 
-// libjpeg's modules begin with two functions: one that begins a pass, and one that does the work. Of those between inverse transform and output,
-// the work of the last is taken over here, which sees the planes that it would have made pixels of.
+// libjpeg's modules begin with two functions: one that begins a pass, and one that does
+// the work. Of those between inverse transform and output, the work of the last is
+// taken over here, which sees the planes that it would have made pixels of.
 typedef struct {
 	void (*start)(j_decompress_ptr c);
 	void (*process)(j_decompress_ptr c, JSAMPIMAGE planes, JDIMENSION *group, JDIMENSION groups, JSAMPARRAY rows, JDIMENSION *row,
@@ -465,14 +530,16 @@ static void take_planes(j_decompress_ptr c, JSAMPIMAGE planes, JDIMENSION *group
 	*row = max_rows;
 }
 
-// The last module hands over to the upsampler where colours are not quantised: both have the same function then, or they are not what they are taken
-// for, as in some libjpeg of the future.
+// The last module hands over to the upsampler where colours are not quantised: both
+// have the same function then, or they are not what they are taken for, as in some
+// libjpeg of the future.
 static int can_take_planes(j_decompress_ptr c) {
 	const module *last = (const module *)c->post, *upsampler = (const module *)c->upsample;
 	return last->process && last->process == upsampler->process;
 }
 
-// Begins the output of the MCUs that are needed. Returns the first, and the number of rows of MCUs that were skipped.
+// Begins the output of the MCUs that are needed. Returns the first, and the number of
+// rows of MCUs that were skipped.
 static void begin_planes(j_decompress_ptr c, const hr_planes *s, int *first_across, int *first_down) {
 	*first_across = *first_down = 0;
 	if (is_smoothed(c))
@@ -541,6 +608,35 @@ int hr_decode_planes(hr_decoder *d, const hr_kernels *k, const hr_job *job, cons
 			d->status = HR_OTHERWISE;
 	}
 	reset(d);
+	trim(d);
+	return d->status;
+}
+
+int hr_front_shape(const hr_front *front, const void *header, int eighths, hr_shape *shape) { return front->shape(header, eighths, shape); }
+
+int hr_front_planes(hr_decoder *d, const hr_kernels *k, const hr_front *front, const void *header, const hr_job *job, int eighths, int kind, const uint8_t *src,
+                    size_t n, uint8_t *dst, ptrdiff_t stride, const hr_output *out, const hr_span *x_spans, const int32_t *x_weights,
+                    const hr_span *y_spans, const int32_t *y_weights, const hr_span *chroma_x_spans, const int32_t *chroma_x_weights,
+                    const hr_span *chroma_y_spans, const int32_t *chroma_y_weights) {
+	const hr_axis x[2] = {axis(job->x, x_spans, x_weights), axis(job->chroma_x, chroma_x_spans, chroma_x_weights)};
+	const hr_axis y[2] = {axis(job->y, y_spans, y_weights), axis(job->chroma_y, chroma_y_spans, chroma_y_weights)};
+	const hr_region needed = {{x[0].lo, x[1].lo}, {y[0].lo, y[1].lo}, {x[0].width, x[1].width}, {y[0].width, y[1].width}};
+	hr_planes *const s = &d->planes;
+	if (!has_other(d, front) || !hr_planes_begin(s, k, kind == HR_GRAY ? 1 : 3, kind, x, y, (hr_target){dst, stride, out, job->plane}))
+		return out_of_memory(d);
+	d->status = HR_OK;
+	if (!front->begin_planes(d->other, header, k->name, src, n, eighths, &needed))
+		d->status = HR_OTHERWISE;
+	while (d->status == HR_OK && hr_planes_wants(s)) {
+		hr_band band;
+		if (!front->band(d->other, &band)) {
+			d->status = HR_OTHERWISE;
+			break;
+		}
+		for (int i = 0; i < s->count; i++)
+			hr_planes_rows(s, i, band.rows[i], band.row[i], band.n[i], band.from[i]);
+		hr_planes_flush(s);
+	}
 	trim(d);
 	return d->status;
 }

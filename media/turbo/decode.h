@@ -1,9 +1,11 @@
-// One picture in one call: header, the part of the pixels that is needed, resampling, into the row of a batch.
+// One picture in one call: header, the part of the pixels that is needed, resampling,
+// into the row of a batch.
 #ifndef HEADRACE_DECODE_H
 #define HEADRACE_DECODE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include "front.h"
 #include "kernels.h"
 #include "output.h"
 
@@ -23,37 +25,43 @@ typedef struct {
 	ptrdiff_t plane;                  // bytes of the result from channel to channel, where the output asks for it
 } hr_job;
 
-// What a JPEG is like that is to be decoded to planes, at a size reduced by the inverse transform.
-typedef struct {
-	int32_t planes;                          // 1 or 3; 0: it has to be decoded otherwise
-	int32_t width[2], height[2];             // of the first plane, and of the two others
-	int32_t across[2], down[2];              // samples of each for so many pixels of the picture:
-	int32_t pixels_across, pixels_down;
-} hr_shape;
-
 hr_decoder *hr_new(void);
 void hr_free(hr_decoder *d);
 
-// Memory of the decoder for the result of a stage, 0 to 2, with HR_PAD bytes behind it; NULL if there is none.
+// Memory of the decoder for the result of a stage, 0 to 2, with HR_PAD bytes behind it;
+// NULL if there is none.
 uint8_t *hr_stage_memory(hr_decoder *d, int which, size_t size);
 
-// Decodes src and resamples it into dst, by out where that is not NULL. Returns HR_OK or what went wrong; hr_message tells more.
-int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
+// Decodes src and resamples it into dst, by out where that is not NULL. Returns HR_OK or
+// what went wrong; hr_message tells more. front and its header may be NULL: then libjpeg
+// decodes.
+int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_front *front, const void *header, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
               const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
               const int32_t *y_weights);
 
-// Reads the header of src and says what planes it has at so many eighths of its size, of which 8, 4, 2 and 1 are fast.
+// What planes front has at so many eighths of the size. Returns 0 where libjpeg has to
+// decode.
+int hr_front_shape(const hr_front *front, const void *header, int eighths, hr_shape *shape);
+
+// Reads the header of src and says what planes it has at so many eighths of its size, of
+// which 8, 4, 2 and 1 are fast.
 int hr_open(hr_decoder *d, const hr_job *job, const uint8_t *src, size_t n, int eighths, hr_shape *shape);
 
-// Goes on after hr_open gave a shape with planes: decodes those, resamples them, and converts what comes of them to RGB. The axes are in samples of
-// the planes.
+// The same by front, of which the shape was had.
+int hr_front_planes(hr_decoder *d, const hr_kernels *k, const hr_front *front, const void *header, const hr_job *job, int eighths, int kind, const uint8_t *src,
+                    size_t n, uint8_t *dst, ptrdiff_t stride, const hr_output *out, const hr_span *x_spans, const int32_t *x_weights,
+                    const hr_span *y_spans, const int32_t *y_weights, const hr_span *chroma_x_spans, const int32_t *chroma_x_weights,
+                    const hr_span *chroma_y_spans, const int32_t *chroma_y_weights);
+
+// Goes on after hr_open gave a shape with planes: decodes those, resamples them, and
+// converts what comes of them to RGB. The axes are in samples of the planes.
 int hr_decode_planes(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
                      const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
                      const int32_t *y_weights, const hr_span *chroma_x_spans, const int32_t *chroma_x_weights,
                      const hr_span *chroma_y_spans, const int32_t *chroma_y_weights);
 
-// Resamples pixels: rows from job->y.lo on, which begin with pixel job->x.lo, with HR_PAD readable bytes behind the last unless they are to be
-// turned.
+// Resamples pixels: rows from job->y.lo on, which begin with pixel job->x.lo, with
+// HR_PAD readable bytes behind the last unless they are to be turned.
 int hr_resample(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, ptrdiff_t src_stride, uint8_t *dst,
                 ptrdiff_t stride, const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
                 const int32_t *y_weights);

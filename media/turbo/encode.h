@@ -19,7 +19,8 @@ typedef struct {
 	char message[200];
 } hr_file;
 
-// Encodes rows of pixels that are stride bytes apart. Returns HR_OK and the file, or what went wrong, with libjpeg's words.
+// Encodes rows of pixels that are stride bytes apart. Returns HR_OK and the file, or
+// what went wrong, with libjpeg's words.
 int hr_encode(const hr_picture *p, const uint8_t *pixels, ptrdiff_t stride, hr_file *file);
 
 #endif

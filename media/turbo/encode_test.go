@@ -29,7 +29,8 @@ func noise(width, height int, color media.Color) media.Pixels {
 	return p
 }
 
-// A file has the pixels that Pillow's own has with the same options: both are libjpeg-turbo's.
+// A file has the pixels that Pillow's own has with the same options: both are
+// libjpeg-turbo's.
 func TestEncodeEqualsPillow(t *testing.T) {
 	for _, color := range []media.Color{media.Gray, media.RGB} {
 		mode := map[media.Color]string{media.Gray: "L", media.RGB: "RGB"}[color]
@@ -86,7 +87,8 @@ func TestEncodeDecode(t *testing.T) {
 	}
 }
 
-// A file that is much larger than expected moves to larger memory, and none of it is kept.
+// A file that is much larger than expected moves to larger memory, and none of it is
+// kept.
 func TestEncodeMemory(t *testing.T) {
 	freeIdle()
 	p := noise(700, 500, media.RGB)
@@ -105,7 +107,8 @@ func TestEncodeMemory(t *testing.T) {
 	}
 }
 
-// What media.Encode has not refused, libjpeg may: its words are in the error, and its memory is given back.
+// What media.Encode has not refused, libjpeg may: its words are in the error, and its
+// memory is given back.
 func TestEncodeFails(t *testing.T) {
 	freeIdle()
 	wide := media.Pixels{Data: make([]byte, 65_510), Stride: 65_510, Width: 65_510, Height: 1, Color: media.Gray, DType: tensor.Uint8}

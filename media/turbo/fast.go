@@ -4,6 +4,10 @@ package turbo
 
 // #cgo noescape hr_open
 // #cgo nocallback hr_open
+// #cgo noescape hr_front_shape
+// #cgo nocallback hr_front_shape
+// #cgo noescape hr_front_planes
+// #cgo nocallback hr_front_planes
 // #cgo noescape hr_decode_planes
 // #cgo nocallback hr_decode_planes
 // #include "decode.h"
@@ -16,12 +20,20 @@ import (
 	"headrace/media/internal/resample"
 )
 
-// fast carries out a stage that resizes a JPEG as [media.Fast] allows: the inverse transform reduces it to what is still as large as the result or
-// larger; planes are resized as they are stored, by tables that know where their samples lie; colours are converted last, and the result is turned.
-// It reports false where the picture has no planes of the usual kind.
+// fast carries out a stage that resizes a JPEG as [media.Fast] allows: the inverse
+// transform reduces it to what is still as large as the result or larger; planes are
+// resized as they are stored, by tables that know where their samples lie; colours are
+// converted last, and the result is turned. It reports false where the picture has no
+// planes of the usual kind.
 func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, err error) {
 	s := untwisted(stage, in)
 	h.job.width, h.job.height = C.int32_t(in.width), C.int32_t(in.height)
+	if in.front.Functions != nil {
+		done, err := h.fastBy((*C.hr_front)(in.front.Functions), to, in, &s)
+		if done || err != nil {
+			return done, err
+		}
+	}
 	var shape C.hr_shape
 	if err := h.failure(C.hr_open(h.c, &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), eighths(&s), &shape)); err != nil {
 		return false, err
@@ -29,17 +41,40 @@ func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, er
 	if shape.planes == 0 {
 		return false, nil
 	}
-	h.planeTables(&s, &shape)
+	return h.fastPlanes(to, in, &s, &shape, h.decodePlanes)
+}
+
+// fastBy is fast by a front. It reports false where libjpeg has to decode.
+func (h *handle) fastBy(front *C.hr_front, to target, in *picture, s *media.Stage) (done bool, err error) {
+	var shape C.hr_shape
+	if C.hr_front_shape(front, in.front.Header, eighths(s), &shape) == 0 {
+		return false, nil
+	}
+	return h.fastPlanes(to, in, s, &shape, func(to target, jpeg []byte) (bool, error) {
+		cx, cy := h.chroma()
+		status := C.hr_front_planes(h.c, level(), front, in.front.Header, &h.job, eighths(s), C.int(shape.kind), pointer(jpeg), C.size_t(len(jpeg)),
+			pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
+			spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y), spans(cx), weights(cx), spans(cy), weights(cy))
+		if status == C.HR_OTHERWISE {
+			return false, nil
+		}
+		return true, h.failure(status)
+	})
+}
+
+// fastPlanes resizes planes of this shape, which decode brings to their place.
+func (h *handle) fastPlanes(to target, in *picture, s *media.Stage, shape *C.hr_shape, decode func(to target, jpeg []byte) (bool, error)) (done bool, err error) {
+	h.planeTables(s, shape)
 	at := s.Target()
 	_, flipY, swap := orient.Parts(s.Turn)
 	if !swap {
-		return h.decodePlanes(to.part(at, flipY), in.jpeg)
+		return decode(to.part(at, flipY), in.jpeg)
 	}
 	upright := h.memory(2, at.Width*at.Height*3)
 	if upright == nil {
 		return false, media.ErrMemory
 	}
-	done, err = h.decodePlanes(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in.jpeg)
+	done, err = decode(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in.jpeg)
 	if done {
 		C.hr_transpose(pointer(to.part(at, false).rows), C.ptrdiff_t(to.stride), pointer(upright), C.ptrdiff_t(at.Height*3), C.int(at.Height), C.int(at.Width))
 	}
@@ -63,8 +98,9 @@ func untwisted(stage *media.Stage, in *picture) media.Stage {
 	return s
 }
 
-// eighths is the smallest of the sizes 1, 2, 4 and 8 eighths at which the crop is as large as what it is resized to: for those libjpeg-turbo has fast
-// code. It is 8 where the crop is smaller.
+// eighths is the smallest of the sizes 1, 2, 4 and 8 eighths at which the crop is as
+// large as what it is resized to: for those libjpeg-turbo has fast code. It is 8 where
+// the crop is smaller.
 func eighths(s *media.Stage) C.int {
 	n := 1
 	part := s.Part.Of(s.Crop)
@@ -97,12 +133,10 @@ func (h *handle) planeTables(s *media.Stage, shape *C.hr_shape) {
 	}
 }
 
-// decodePlanes goes on with the picture that was opened last. It reports false where planes cannot be had from this libjpeg.
+// decodePlanes goes on with the picture that was opened last. It reports false where
+// planes cannot be had from this libjpeg.
 func (h *handle) decodePlanes(to target, jpeg []byte) (done bool, err error) {
-	cx, cy := &h.chromaX, &h.chromaY
-	if len(cx.Spans) == 0 || len(cy.Spans) == 0 {
-		cx, cy = &h.x, &h.y // there is one plane, and never were three
-	}
+	cx, cy := h.chroma()
 	status := C.hr_decode_planes(h.c, level(), &h.job, pointer(jpeg), C.size_t(len(jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y), spans(cx), weights(cx), spans(cy), weights(cy))
 	if status == C.HR_OTHERWISE {
@@ -111,7 +145,16 @@ func (h *handle) decodePlanes(to target, jpeg []byte) (done bool, err error) {
 	return true, h.failure(status)
 }
 
-// convert is the conversion of colours alone: planes have room behind their pixels for the kernels.
+// chroma is the pair of tables of the second and third planes.
+func (h *handle) chroma() (x, y *resample.Table) {
+	if len(h.chromaX.Spans) == 0 || len(h.chromaY.Spans) == 0 {
+		return &h.x, &h.y // there is one plane, and never were three
+	}
+	return &h.chromaX, &h.chromaY
+}
+
+// convert is the conversion of colours alone: planes have room behind their pixels for
+// the kernels.
 func convert(planes [3][]byte, rgb []byte) {
 	C.hr_convert(level(), pointer(planes[0]), pointer(planes[1]), pointer(planes[2]), pointer(rgb), C.int(len(rgb)/3))
 }

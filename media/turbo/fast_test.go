@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/media/internal/decodertest"
 	"headrace/media/internal/testjpeg"
@@ -31,7 +32,8 @@ func try(data []byte, mode media.Mode, steps []media.Step, orientation int) ([]b
 	return dst, Decoder{}.DecodeInto(dst, plan.Form().RowBytes(), data, &info, &plan)
 }
 
-// photo is a picture of slopes, a little noise, and edges mostly of lightness, as photographs have them.
+// photo is a picture of slopes, a little noise, and edges mostly of lightness, as
+// photographs have them.
 func photo(c, x, y int) float64 {
 	wave := func(v, period int) float64 { return math.Abs(float64(v%period)/float64(period) - 0.5) }
 	v := 60 + 20*float64(c) + 120*wave(x*(2+c)+y, 300) + 100*wave(y*(4-c)+x, 410) + float64((x*7+y*13+x*y)%9)
@@ -53,7 +55,8 @@ func distances(a, b []byte) (mean float64, sorted []int) {
 	return mean, sorted
 }
 
-// Without a reduction in the transform, fast pixels are near the exact ones; with one, not far from them.
+// Without a reduction in the transform, fast pixels are near the exact ones; with one,
+// not far from them.
 func TestFastIsNearExact(t *testing.T) {
 	layouts := map[string]testjpeg.Layout{
 		"grey": {}, "4:4:4": {Sampling: testjpeg.S444}, "4:2:2": {Sampling: testjpeg.S422}, "4:2:0": {Sampling: testjpeg.S420},
@@ -65,7 +68,7 @@ func TestFastIsNearExact(t *testing.T) {
 		for _, size := range [][2]int{{330, 251}, {251, 330}, {900, 700}, {140, 131}} {
 			data := testjpeg.Encode(size[0], size[1], l, photo)
 			for _, steps := range [][]media.Step{valStepsOf(128, 112), crop, {{Op: media.ResizeExact{Height: 150, Width: 151, Filter: media.Lanczos}}}} {
-				for orientation := 1; orientation <= 8; orientation++ {
+				for orientation := 1; orientation <= 8; orientation += tier.Cases(3, 1) {
 					exact, err := try(data, media.Exact, steps, orientation)
 					if err != nil {
 						t.Fatal(err)
@@ -110,7 +113,8 @@ func valStepsOf(size, crop int) []media.Step {
 	return []media.Step{{Op: media.Resize{Size: size}}, {Op: media.CenterCrop{Height: crop, Width: crop}}}
 }
 
-// Every set of kernels gives the same bytes, and the same is the output through other stages, forms and turns.
+// Every set of kernels gives the same bytes, and the same is the output through other
+// stages, forms and turns.
 func TestFastIsTheSameEverywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"grey", "4:4:4", "4:2:2", "4:2:0", "4:4:0", "4:1:1", "4:2:0 progressive", "4:2:0 separate", "4:2:0 without last scans", "mixed chroma", "chroma finer", "grey 2x2"}
@@ -145,7 +149,7 @@ func TestFastIsTheSameEverywhere(t *testing.T) {
 func TestFastColours(t *testing.T) {
 	for _, name := range levels() {
 		undo := setLevel(name)
-		for y := 0; y < 256; y += 5 {
+		for y := 0; y < 256; y += tier.Cases(25, 5) {
 			for cb := range 256 {
 				data := make([]byte, 3*256)
 				planes := [3][]byte{bytes.Repeat([]byte{byte(y)}, 288), bytes.Repeat([]byte{byte(cb)}, 288), make([]byte, 288)}
@@ -176,7 +180,7 @@ func TestFastErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n < len(data); n += 7 {
+	for n := 1; n < len(data); n += tier.Cases(29, 7) {
 		got, err := try(data[:n], media.Fast, steps, 1)
 		if err == nil && !bytes.Equal(got, whole) || err != nil && !typed(err) {
 			t.Fatalf("%d of %d bytes: %v", n, len(data), err)

@@ -3,6 +3,7 @@
 package turbo
 
 // #include "decode.h"
+// #include "frame.h"
 // #include "memory.h"
 import "C"
 
@@ -13,16 +14,19 @@ import (
 	"headrace/media/internal/resample"
 )
 
-// handle is a decoder of the C side with what Go keeps for it. One goroutine at a time uses it.
+// handle is a decoder of the C side with what Go keeps for it. One goroutine at a time
+// uses it.
 type handle struct {
 	c                *C.hr_decoder
 	job              C.hr_job
 	x, y             resample.Table
 	chromaX, chromaY resample.Table
+	frames           frames
 	prepared         *prepared // on its own, as C is given its address
 }
 
-// idle are the handles that nobody uses, the one used last on top, since its memory is the warmest.
+// idle are the handles that nobody uses, the one used last on top, since its memory is
+// the warmest.
 var idle struct {
 	mu   sync.Mutex
 	list []*handle
@@ -56,11 +60,13 @@ func freeIdle() {
 	defer idle.mu.Unlock()
 	for _, h := range idle.list {
 		C.hr_free(h.c)
+		C.hr_frame_free(h.frames.c)
 	}
 	idle.list = nil
 }
 
-// memory says what C memory all decoders have taken: pieces so far, pieces and bytes not given back.
+// memory says what C memory all decoders have taken: pieces so far, pieces and bytes
+// not given back.
 func memory() (taken, live, bytes int) {
 	m := C.hr_memory_now()
 	return int(m.taken), int(m.live), int(m.bytes)

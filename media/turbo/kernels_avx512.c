@@ -1,7 +1,9 @@
-// Kernels for processors that permute bytes across a whole register and multiply bytes by fours (AVX-512 with VBMI and VNNI).
+// Kernels for processors that permute bytes across a whole register and multiply bytes
+// by fours (AVX-512 with VBMI and VNNI).
 //
-// vpdpbusd multiplies unsigned bytes by signed ones, so a weight is split into three signed digits:
-// weight = d₂·2¹⁶ + d₁·2⁸ + d₀, each from −128 to 127. Three sums are kept and put together at the end: the result is exact.
+// vpdpbusd multiplies unsigned bytes by signed ones, so a weight is split into three
+// signed digits: weight = d₂·2¹⁶ + d₁·2⁸ + d₀, each from −128 to 127. Three sums are
+// kept and put together at the end: the result is exact.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
@@ -117,7 +119,8 @@ TARGET static inline __m128i to_bytes(V sum) {
 	return _mm512_cvtusepi32_epi8(_mm512_max_epi32(_mm512_srai_epi32(sum, HR_BITS), _mm512_setzero_si512()));
 }
 
-// One group of pixels in four rows; most pictures need one step of four taps only, so that the loop over steps is known to be short.
+// One group of pixels in four rows; most pictures need one step of four taps only, so
+// that the loop over steps is known to be short.
 TARGET static inline __attribute__((always_inline)) void rows_quads(const hr_axis *x, const quad *q, const int quads,
                                                                     const int channels, const uint8_t *const *src,
                                                                     uint8_t *const *dst, int n) {
@@ -140,7 +143,8 @@ TARGET static inline __attribute__((always_inline)) void rows_quads(const hr_axi
 
 TARGET static void rows_sixteens(const hr_axis *x, const sixteen *q, int sixteens, const uint8_t *const *src, uint8_t *const *dst,
                               int n) {
-	// Lane c of 128 bits takes channel c of sixteen pixels; the fourth repeats the third and is not used.
+	// Lane c of 128 bits takes channel c of sixteen pixels; the fourth repeats the
+	// third and is not used.
 	uint8_t bytes[64];
 	for (int i = 0; i < 64; i++)
 		bytes[i] = i % 16 * 3 + (i / 16 < 2 ? i / 16 : 2);
@@ -194,7 +198,8 @@ static inline four four_of(const int32_t *weights, int n) {
 	return f;
 }
 
-// Adds as many taps to a block of 64 bytes as there are weights in f; beyond the last, any row will do, as its weight is 0.
+// Adds as many taps to a block of 64 bytes as there are weights in f; beyond the last,
+// any row will do, as its weight is 0.
 TARGET static inline __attribute__((always_inline)) void add_four(V a[4], V b[4], V c[4], const four *f, const uint8_t *const *rows,
                                                                   int n, ptrdiff_t at) {
 	V in[4];
@@ -244,7 +249,8 @@ static void pack1(const hr_axis *x, void *p) {
 		pack_quads(x, (quad *)(h + 1), h->quads, 1);
 }
 
-// Stronger reductions than fit are those of pictures that could not be decoded smaller: they are rare.
+// Stronger reductions than fit are those of pictures that could not be decoded smaller:
+// they are rare.
 TARGET static void rows1(const hr_axis *x, const void *p, const uint8_t *const *src, uint8_t *const *dst, int n) {
 	const header *h = p;
 	if (!h->fits)

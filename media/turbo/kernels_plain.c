@@ -36,7 +36,8 @@ static void rows(const hr_axis *x, const void *p, const uint8_t *const *src, uin
 	}
 }
 
-// In blocks, so that the sums stay in the first-level cache and the loops over them can be vectorised.
+// In blocks, so that the sums stay in the first-level cache and the loops over them can
+// be vectorised.
 static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, const int32_t *weights, int taps) {
 	enum { block = 256 };
 	int32_t sum[block];

@@ -15,7 +15,8 @@ import (
 	"headrace/media/internal/resample"
 )
 
-// Every set of kernels gives the bytes that the definition in Go gives, at every scale and in both orders of the passes.
+// Every set of kernels gives the bytes that the definition in Go gives, at every scale
+// and in both orders of the passes.
 func TestKernels(t *testing.T) {
 	for _, name := range levels() {
 		t.Run(name, func(t *testing.T) {

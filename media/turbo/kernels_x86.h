@@ -1,7 +1,9 @@
-// The kernels for SSE4.1 and AVX2 are one text, included twice. The includer defines LANES (the number of 128-bit lanes), the
-// type V, and the operations on it; lanes are independent of each other in all of them.
+// The kernels for SSE4.1 and AVX2 are one text, included twice. The includer defines
+// LANES (the number of 128-bit lanes), the type V, and the operations on it; lanes are
+// independent of each other in all of them.
 //
-// Products are exact in 16-bit multiplications because a weight is split in two: weight = high·2¹⁵ + low, with 0 ≤ low < 2¹⁵.
+// Products are exact in 16-bit multiplications because a weight is split in two: weight
+// = high·2¹⁵ + low, with 0 ≤ low < 2¹⁵.
 
 typedef struct {
 	V low01, high01, low23, high23; // weights of four taps, the pairs repeated for R, G and B; one output pixel per lane
@@ -84,8 +86,9 @@ TARGET static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, c
 	}
 }
 
-// For rows of one channel: four taps of four output pixels per lane, which stand side by side. pick01 and pick23 say which bytes of the lane's
-// input the first and the second pair of them are.
+// For rows of one channel: four taps of four output pixels per lane, which stand side
+// by side. pick01 and pick23 say which bytes of the lane's input the first and the
+// second pair of them are.
 typedef struct {
 	V pick01, pick23, low01, high01, low23, high23;
 } fours;
@@ -97,7 +100,8 @@ typedef struct {
 
 enum { bundle = 4 * LANES };
 
-// The input pixel with which the input of four output pixels begins: spans run one way, up or down.
+// The input pixel with which the input of four output pixels begins: spans run one way,
+// up or down.
 static inline int first4(const hr_axis *x, int i) {
 	int last = x->n - 1, a = x->spans[i < last ? i : last].start, b = x->spans[i + 3 < last ? i + 3 : last].start;
 	return a < b ? a : b;

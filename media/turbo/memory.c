@@ -5,7 +5,8 @@
 #include <jerror.h>
 #include "kernels.h"
 
-// Larger than any alignment and overrun of libjpeg's SIMD code: it rounds rows up to twice 32 bytes itself.
+// Larger than any alignment and overrun of libjpeg's SIMD code: it rounds rows up to
+// twice 32 bytes itself.
 enum { align = 64, row_align = 128, first_block = 256 << 10 };
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -80,7 +81,8 @@ struct hr_pools {
 	size_t total;
 };
 
-// libjpeg's two kinds of arrays that it may keep on disk elsewhere; here they are always in memory.
+// libjpeg's two kinds of arrays that it may keep on disk elsewhere; here they are
+// always in memory.
 struct jvirt_sarray_control {
 	JSAMPARRAY rows;
 	JDIMENSION width, height;
@@ -142,7 +144,8 @@ static size_t product(j_common_ptr c, size_t a, size_t b) {
 	return n;
 }
 
-// An array of rows of the same width in bytes, in one piece, with room behind it for kernels that read planes.
+// An array of rows of the same width in bytes, in one piece, with room behind it for
+// kernels that read planes.
 static void *array(j_common_ptr c, size_t width, size_t height) {
 	width = round_up(width, row_align);
 	uint8_t **rows = take(c, product(c, height, sizeof(*rows)));
@@ -211,7 +214,8 @@ static JBLOCKARRAY access_virt_barray(j_common_ptr c, jvirt_barray_ptr a, JDIMEN
 	return a->rows + start;
 }
 
-// libjpeg empties its pool of one picture when it aborts; here hr_pools_reset does, for both pools.
+// libjpeg empties its pool of one picture when it aborts; here hr_pools_reset does, for
+// both pools.
 static void free_pool(j_common_ptr c, int pool) {
 	(void)c;
 	(void)pool;

@@ -11,7 +11,8 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// Pillow brings a libjpeg-turbo of its own, of another version. Whole pictures come out the same all the same.
+// Pillow brings a libjpeg-turbo of its own, of another version. Whole pictures come out
+// the same all the same.
 func TestPillowDecodesTheSame(t *testing.T) {
 	for name := range layouts {
 		data := encode(name, 301, 203, 9)
@@ -21,7 +22,8 @@ func TestPillowDecodesTheSame(t *testing.T) {
 	}
 }
 
-// Files that Pillow writes: with tables of their own, and progressive by successive approximation.
+// Files that Pillow writes: with tables of their own, and progressive by successive
+// approximation.
 func TestPillowsFiles(t *testing.T) {
 	picture := oracle.Decode(t, testjpeg.Noise(203, 151, 2, testjpeg.Layout{Sampling: testjpeg.S444}), false)
 	for _, e := range []oracle.Encoding{
@@ -40,8 +42,9 @@ func TestPillowsFiles(t *testing.T) {
 	}
 }
 
-// Go's decoder has an inverse transform of its own: grey, and chroma that libjpeg repeats as well, differ by rounding only. Where
-// libjpeg interpolates chroma, smooth pictures agree.
+// Go's decoder has an inverse transform of its own: grey, and chroma that libjpeg
+// repeats as well, differ by rounding only. Where libjpeg interpolates chroma, smooth
+// pictures agree.
 func TestGoDecodesNearlyTheSame(t *testing.T) {
 	smooth := func(c, x, y int) float64 { return float64(60*c) + float64(x)/4 + float64(y)/5 }
 	for name, l := range map[string]testjpeg.Layout{

@@ -31,7 +31,8 @@ INLINE F number(V value, const channel *c, const int exact) {
 	return _mm256_fmadd_ps(x, c->inverse, _mm256_mul_ps(x, c->rest));
 }
 
-// The upper halves, rounded to the nearest, halves to even; in one step, upwards: hardly a number is in the middle.
+// The upper halves, rounded to the nearest, halves to even; in one step, upwards:
+// hardly a number is in the middle.
 INLINE V rounded(F x, const int exact) {
 	V b = _mm256_castps_si256(x), half = _mm256_set1_epi32(0x8000);
 	if (exact)
@@ -56,7 +57,8 @@ INLINE void store(uint8_t *dst, V v0, const channel *c0, V v1, const channel *c1
 	_mm256_storeu_si256((V *)dst, _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
 }
 
-// The last group of a row overlaps the one before. What is shorter than a group is written from and to memory that is long enough.
+// The last group of a row overlaps the one before. What is shorter than a group is
+// written from and to memory that is long enough.
 
 // Values in the order of memory: of three channels in turn, or of one.
 enum { in_turn = 48 };
@@ -66,7 +68,8 @@ INLINE V values(const uint8_t *at) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64
 INLINE void turns(const hr_output *o, const uint8_t *src, int n, uint8_t *dst, const int to, const int exact) {
 	const int size = to == HR_FLOAT32 ? 4 : 2, three = o->form.channels == 3;
 	channel c[3] = {channel_of(o, 0), channel_of(o, three), channel_of(o, 2 * three)};
-	// Value i of 24 is of channel i % 3: three vectors of eight, after which it begins anew.
+	// Value i of 24 is of channel i % 3: three vectors of eight, after which it begins
+	// anew.
 	channel mixed[3];
 	const V is1[3] = {_mm256_setr_epi32(0, -1, 0, 0, -1, 0, 0, -1), _mm256_setr_epi32(0, 0, -1, 0, 0, -1, 0, 0),
 	                  _mm256_setr_epi32(-1, 0, 0, -1, 0, 0, -1, 0)};
@@ -112,7 +115,8 @@ INLINE V halves(const uint8_t *low, const uint8_t *high) {
 INLINE void planes(const hr_output *o, const uint8_t *src, int pixels, uint8_t *dst, ptrdiff_t plane, const int to, const int exact) {
 	const int size = to == HR_FLOAT32 ? 4 : 2;
 	const channel c[3] = {channel_of(o, 0), channel_of(o, 1), channel_of(o, 2)};
-	// Of eight pixels, four lie at the beginning of one half and four at the end of the other.
+	// Of eight pixels, four lie at the beginning of one half and four at the end of the
+	// other.
 	const V first = _mm256_setr_epi32(0, 3, 6, 9, 4, 7, 10, 13), one = _mm256_set1_epi32(1), none = _mm256_set1_epi32(0x80808000);
 	const V r = _mm256_or_si256(first, none), g = _mm256_add_epi32(r, one), b = _mm256_add_epi32(g, one);
 	for (int x = 0; x < pixels; x += in_planes) {

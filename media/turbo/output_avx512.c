@@ -1,5 +1,5 @@
-// Numbers of 16 and 32 bits are looked up byte by byte: a register holds 64 entries of a table, an instruction looks 64 values up in two
-// of them.
+// Numbers of 16 and 32 bits are looked up byte by byte: a register holds 64 entries of
+// a table, an instruction looks 64 values up in two of them.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
@@ -98,7 +98,8 @@ KERNEL(planes32, 4, 3)
 KERNEL(gray16, 2, 1)
 KERNEL(gray32, 4, 1)
 
-// Which pixel comes to stand where, so that they are in order after the bytes of their numbers were interleaved in each fourth of a register.
+// Which pixel comes to stand where, so that they are in order after the bytes of their
+// numbers were interleaved in each fourth of a register.
 static int pixel_at(int i, int size) {
 	int fourth = i / 16, in = i % 16;
 	switch (size) {

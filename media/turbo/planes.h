@@ -1,13 +1,12 @@
-// Resampling of planes: Y, Cb and Cr, each in its own resolution, become rows of RGB pixels of one resolution. Colours are converted last, where
-// there is least of them.
+// Resampling of planes: Y, Cb and Cr, each in its own resolution, become rows of RGB
+// pixels of one resolution. Colours are converted last, where there is least of them.
 #ifndef HEADRACE_PLANES_H
 #define HEADRACE_PLANES_H
 
 #include "kernels.h"
 #include "memory.h"
+#include "shape.h"
 #include "stream.h"
-
-enum { HR_YCC, HR_RGB, HR_GRAY }; // what planes are
 
 typedef struct {
 	hr_axis x, y;
@@ -30,13 +29,14 @@ typedef struct {
 	hr_buffer packed[2], between, result, taps, line;
 } hr_planes;
 
-// Begins a picture of one plane, or of three, of which the second and the third are alike: x[1] and y[1] are theirs. Returns 0 if there is no
-// memory.
+// Begins a picture of one plane, or of three, of which the second and the third are
+// alike: x[1] and y[1] are theirs. Returns 0 if there is no memory.
 int hr_planes_begin(hr_planes *s, const hr_kernels *k, int count, int kind, const hr_axis x[2], const hr_axis y[2], hr_target to);
 // Whether a plane needs rows that have not come.
 int hr_planes_wants(const hr_planes *s);
-// Takes rows of plane i, of which the first is that row of the plane; those that are not needed are passed over. Rows begin with column from of the
-// plane and have HR_PAD readable bytes behind them.
+// Takes rows of plane i, of which the first is that row of the plane; those that are
+// not needed are passed over. Rows begin with column from of the plane and have HR_PAD
+// readable bytes behind them.
 void hr_planes_rows(hr_planes *s, int i, const uint8_t *const *rows, int row, int n, int from);
 // Writes all rows of the result for which everything has come.
 void hr_planes_flush(hr_planes *s);

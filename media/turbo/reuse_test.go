@@ -13,8 +13,9 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// A decoder is used again for the next picture. What one picture brought must not help the next one: without tables of its own it
-// fails, or is decoded with the tables that are standard for motion JPEG, but never with those of the one before.
+// A decoder is used again for the next picture. What one picture brought must not help
+// the next one: without tables of its own it fails, or is decoded with the tables that
+// are standard for motion JPEG, but never with those of the one before.
 func TestNothingIsRemembered(t *testing.T) {
 	good := testjpeg.Noise(64, 64, 7, testjpeg.Layout{Sampling: testjpeg.S420})
 	for name, marker := range map[string][]byte{"quantisation": {0xFF, 0xDB}, "Huffman": {0xFF, 0xC4}} {
@@ -32,7 +33,8 @@ func TestNothingIsRemembered(t *testing.T) {
 	}
 }
 
-// A warm decoder takes no memory from Go or from the system, and gives back what an unusually large picture took.
+// A warm decoder takes no memory from Go or from the system, and gives back what an
+// unusually large picture took.
 func TestMemory(t *testing.T) {
 	pictures := [][]byte{}
 	for i, l := range []testjpeg.Layout{

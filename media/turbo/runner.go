@@ -7,8 +7,9 @@ import (
 	"headrace/tensor"
 )
 
-// Runner carries out plans on pixels in memory with the kernels that the decoder uses. It implements media.Runner. Other forms than RGB of 8 bits
-// are left to media.GoRunner.
+// Runner carries out plans on pixels in memory with the kernels that the decoder uses.
+// It implements media.Runner. Other forms than RGB of 8 bits are left to
+// media.GoRunner.
 type Runner struct{}
 
 // Name returns "turbo".

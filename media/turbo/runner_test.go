@@ -15,7 +15,8 @@ import (
 	"headrace/tensor"
 )
 
-// The runner makes of any pixels what the one in Go makes of them, by any operations, with every set of kernels.
+// The runner makes of any pixels what the one in Go makes of them, by any operations,
+// with every set of kernels.
 func TestRunnerEqualsGos(t *testing.T) {
 	for _, name := range levels() {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +56,7 @@ func TestDecoderEqualsRunner(t *testing.T) {
 				p := media.Pixels{Width: info.Width, Height: info.Height, Color: o.Color, DType: o.DType}
 				p.Stride = p.Width * p.PixelBytes()
 				p.Data = make([]byte, p.Stride*p.Height)
-				if err := (pixels{}).DecodePixels(p, data, &info); err != nil {
+				if err := (pixels{Decoder{}}).DecodePixels(p, data, &info); err != nil {
 					t.Fatal(err)
 				}
 				plan := anyPlan(t, info, o)
@@ -93,7 +94,8 @@ func anyDType(t *rapid.T) tensor.DType {
 	return rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Uint8, tensor.Uint8, tensor.Uint16}).Draw(t, "dtype")
 }
 
-// anyPixels have gaps between their rows, and as much or as little behind the last as may be.
+// anyPixels have gaps between their rows, and as much or as little behind the last as
+// may be.
 func anyPixels(t *rapid.T) media.Pixels {
 	p := media.Pixels{Width: rapid.IntRange(1, 50).Draw(t, "width"), Height: rapid.IntRange(1, 50).Draw(t, "height"), Color: anyColor(t), DType: anyDType(t)}
 	p.Stride = p.Width*p.PixelBytes() + rapid.IntRange(0, 9).Draw(t, "gap")

@@ -15,7 +15,8 @@ var chosen atomic.Pointer[C.hr_kernels]
 
 func init() { chosen.Store(choose(os.Getenv("HEADRACE_SIMD"))) }
 
-// choose returns the best set that this processor can run, but none beyond the one that limit names.
+// choose returns the best set that this processor can run, but none beyond the one that
+// limit names.
 func choose(limit string) *C.hr_kernels {
 	best := C.hr_kernel_set(0)
 	for i := range C.hr_kernel_sets() {

@@ -18,6 +18,7 @@ import (
 // picture is what a stage works on: a JPEG that is still to be decoded, or pixels.
 type picture struct {
 	jpeg          []byte
+	front         Front        // that decodes it
 	pixels        media.Pixels // without jpeg
 	width, height int          // as stored
 	orientation   int          // how it is turned before the stage
@@ -27,12 +28,16 @@ func (p *picture) tooSmall() error {
 	return fmt.Errorf("%w: the plan is for a larger picture than %d×%d", media.ErrGeometry, p.width, p.height)
 }
 
-// target is where the rows of a result go, and the C code that writes them there; nil where they are RGB of 8 bits.
+// target is where the rows of a result go, and the C code that writes them there; nil
+// where they are RGB of 8 bits.
 type target struct {
 	rows   []byte // from the first row that is computed on, which may be the last in memory
 	stride int
 	out    *C.hr_output
 }
+
+// Usual reports whether a plan works on RGB of 8 bits, which the kernels are made for.
+func Usual(plan *media.Plan) bool { return usual(plan) }
 
 // usual reports whether a plan works on RGB of 8 bits, which the kernels are made for.
 func usual(plan *media.Plan) bool {
@@ -50,7 +55,8 @@ func (h *handle) run(dst []byte, stride int, in picture, plan *media.Plan) error
 	return err
 }
 
-// stages carries out the stages of the plan: the first on the picture, the others on the result of the one before.
+// stages carries out the stages of the plan: the first on the picture, the others on
+// the result of the one before.
 func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) error {
 	last := len(plan.Stages) - 1
 	for i := range plan.Stages {
@@ -130,7 +136,8 @@ func (h *handle) stage(to target, in *picture, stage *media.Stage, mode media.Mo
 	return nil
 }
 
-// part is the part of a target that is computed, the last row first if flipped. Rows that are not RGB of 8 bits are written as a whole.
+// part is the part of a target that is computed, the last row first if flipped. Rows
+// that are not RGB of 8 bits are written as a whole.
 func (t target) part(at media.Rect, flip bool) target {
 	first := at.Y
 	if flip {
@@ -143,7 +150,8 @@ func (t target) part(at media.Rect, flip bool) target {
 	return t
 }
 
-// tables computes the weights of a stage, and what of its crop they need. That rows come in reverse order is left to whoever writes them.
+// tables computes the weights of a stage, and what of its crop they need. That rows
+// come in reverse order is left to whoever writes them.
 func (h *handle) tables(stage *media.Stage) {
 	v, filter := stage.Visible(), resample.Filter(stage.Filter)
 	flipX, _, _ := orient.Parts(stage.Turn)

@@ -1,5 +1,6 @@
-// Resampling of rows as they come, while they are in the first-level cache: each is made narrow at once, and the rows of the
-// result are written as soon as all that they need has come. Where the vertical pass comes first, it is the other way about.
+// Resampling of rows as they come, while they are in the first-level cache: each is
+// made narrow at once, and the rows of the result are written as soon as all that they
+// need has come. Where the vertical pass comes first, it is the other way about.
 #ifndef HEADRACE_STREAM_H
 #define HEADRACE_STREAM_H
 
@@ -41,7 +42,8 @@ typedef struct {
 
 // Begins a picture. Returns 0 if there is no memory.
 int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, hr_target to);
-// Rows that must stay where they are after they have been handed over, including those of the last delivery.
+// Rows that must stay where they are after they have been handed over, including those
+// of the last delivery.
 int hr_stream_held(const hr_stream *s);
 // Takes the next n rows, with s->pad readable bytes behind each.
 void hr_stream_rows(hr_stream *s, const uint8_t *const *rows, int n);

@@ -37,15 +37,30 @@ func (Decoder) Name() string { return name }
 
 var name = fmt.Sprintf("libjpeg-turbo-%d.%d.%d", C.LIBJPEG_TURBO_VERSION_NUMBER/1000000, C.LIBJPEG_TURBO_VERSION_NUMBER/1000%1000, C.LIBJPEG_TURBO_VERSION_NUMBER%1000)
 
-// Kernels names the set of instructions that works on pixels on this machine, as in "avx2".
+// Kernels names the set of instructions that works on pixels on this machine, as in
+// "avx2".
 func (Decoder) Kernels() string { return levelName() }
 
-// DecodeInto implements media.Decoder. Pixels of other forms than RGB of 8 bits are decoded whole before anything else is done to them.
+// DecodeInto implements media.Decoder. Pixels of other forms than RGB of 8 bits are
+// decoded whole before anything else is done to them.
 func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
 	if !usual(plan) {
 		info := *info // moves to the heap, the caller's does not have to
 		return others.DecodeInto(dst, stride, src, &info, plan)
 	}
+	return DecodeBy(Front{}, dst, stride, src, info, plan)
+}
+
+// Front is a decoder of another make for the first half of the work, from a JPEG to rows
+// of pixels or planes. libjpeg-turbo decodes what it leaves.
+type Front struct {
+	Functions unsafe.Pointer // a struct hr_front, as front.h says; nil: there is none
+	Header    unsafe.Pointer // what they are told of the picture; there are no Go pointers in it
+}
+
+// DecodeBy does what [Decoder.DecodeInto] does, by a front, for plans on RGB of 8 bits,
+// which [Usual] tells. The rest is as if libjpeg-turbo had made the pixels.
+func DecodeBy(front Front, dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
 	if err := media.CheckTarget(dst, stride, plan); err != nil {
 		return err
 	}
@@ -60,7 +75,7 @@ func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, 
 		return err
 	}
 	defer h.giveBack()
-	return h.run(dst, stride, picture{jpeg: src, width: info.Width, height: info.Height, orientation: plan.Orientation}, plan)
+	return h.run(dst, stride, picture{jpeg: src, front: front, width: info.Width, height: info.Height, orientation: plan.Orientation}, plan)
 }
 
 // decode resamples a part of a JPEG, for which the tables are set.
@@ -73,11 +88,12 @@ func (h *handle) decode(to target, in *picture, crop media.Rect) error {
 	j.width, j.height = C.int32_t(in.width), C.int32_t(in.height)
 	j.left, j.top, j.cols, j.rows = C.int32_t(sx), C.int32_t(sy), C.int32_t(sw), C.int32_t(sh)
 	h.turning(in, left, top, cols, rows, func(x, y int) int { return ((y-sy)*sw + x - sx) * 3 })
-	return h.failure(C.hr_decode(h.c, level(), &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
+	return h.failure(C.hr_decode(h.c, level(), (*C.hr_front)(in.front.Functions), in.front.Header, &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
 }
 
-// turning tells how the pixels of a part of the upright picture are found. at gives the place of a stored pixel in memory.
+// turning tells how the pixels of a part of the upright picture are found. at gives the
+// place of a stored pixel in memory.
 func (h *handle) turning(in *picture, left, top, cols, rows int, at func(x, y int) int) {
 	j := &h.job
 	j.turned_cols, j.turned_rows = C.int32_t(cols), C.int32_t(rows)

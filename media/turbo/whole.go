@@ -9,29 +9,33 @@ import (
 	"headrace/tensor"
 )
 
-// others decodes pictures to other forms than RGB of 8 bits: whole, and a Runner does the rest.
-var others = media.Whole(pixels{})
+// others decodes pictures to other forms than RGB of 8 bits: whole, and a Runner does the
+// rest.
+var others = Whole(Decoder{})
+
+// Whole makes a decoder for plans on any form of one for plans on RGB of 8 bits.
+func Whole(d media.Decoder) media.Decoder { return media.Whole(pixels{d}) }
 
 // pixels decodes whole pictures. It implements media.PixelDecoder.
-type pixels struct{}
+type pixels struct{ d media.Decoder }
 
-// Name returns that of Decoder.
-func (pixels) Name() string { return Decoder{}.Name() }
+// Name returns that of the decoder.
+func (p pixels) Name() string { return p.d.Name() }
 
 // DecodePixels implements media.PixelDecoder.
-func (pixels) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
+func (p pixels) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
 	var stages [1]media.Stage
 	whole := media.Rect{Width: info.Width, Height: info.Height}
 	stages[0] = media.Stage{Crop: whole, Width: whole.Width, Height: whole.Height, Window: whole, Turn: 1}
 	plan := media.Plan{Orientation: 1, Stages: stages[:], Width: whole.Width, Height: whole.Height, Output: media.Output{DType: tensor.Uint8}}
 	if dst.Color == media.RGB && dst.DType == tensor.Uint8 {
-		return Decoder{}.DecodeInto(dst.Data, dst.Stride, src, info, &plan)
+		return p.d.DecodeInto(dst.Data, dst.Stride, src, info, &plan)
 	}
 	rgb, to := samples.Kind{Channels: 3}, samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
 	stride := whole.Width * rgb.PixelBytes()
 	buffer := buffers.Take(stride * whole.Height)
 	defer buffers.Give(buffer)
-	if err := (Decoder{}).DecodeInto(*buffer, stride, src, info, &plan); err != nil {
+	if err := p.d.DecodeInto(*buffer, stride, src, info, &plan); err != nil {
 		return err
 	}
 	for y := range whole.Height {

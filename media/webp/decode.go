@@ -32,7 +32,8 @@ var name = func() string {
 	return fmt.Sprintf("libwebp-%d.%d.%d", v>>16, v>>8&0xFF, v&0xFF)
 }()
 
-// DecodePixels implements media.PixelDecoder. 8 bits of RGB and RGBA go straight to their place.
+// DecodePixels implements media.PixelDecoder. 8 bits of RGB and RGBA go straight to
+// their place.
 func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
 	if err := dst.Check(); err != nil {
 		return err

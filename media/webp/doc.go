@@ -1,9 +1,11 @@
 // Package webp reads and writes WebP with libwebp.
 //
-// Importing it registers both. Built without cgo the package is empty, and package media/stills decodes in its stead, to the same pixels:
+// Importing it registers both. Built without cgo the package is empty, and package
+// media/stills decodes in its stead, to the same pixels:
 //
 //	import _ "headrace/media/webp"
 //
-// A picture is decoded in one call; RGB and RGBA of 8 bits go straight to their place. Of an animation it is the first frame, on a canvas that is
-// transparent and black where the frame is not. Colour profiles are ignored.
+// A picture is decoded in one call; RGB and RGBA of 8 bits go straight to their place.
+// Of an animation it is the first frame, on a canvas that is transparent and black
+// where the frame is not. Colour profiles are ignored.
 package webp

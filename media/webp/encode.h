@@ -17,8 +17,8 @@ typedef struct {
 	size_t size;
 } hr_webp_file;
 
-// Encodes rows of pixels that are stride bytes apart. Returns 0 and the file, or libwebp's code for what went wrong; -1 for options that
-// libwebp does not take.
+// Encodes rows of pixels that are stride bytes apart. Returns 0 and the file, or
+// libwebp's code for what went wrong; -1 for options that libwebp does not take.
 int hr_webp_encode(const hr_webp_picture *p, const uint8_t *pixels, int stride, hr_webp_file *file);
 void hr_webp_release(uint8_t *data);
 

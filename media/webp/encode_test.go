@@ -16,7 +16,8 @@ import (
 	"headrace/tensor"
 )
 
-// picture has slopes, noise, and bytes between its rows that belong to nobody; where it is transparent, it has colours too.
+// picture has slopes, noise, and bytes between its rows that belong to nobody; where it
+// is transparent, it has colours too.
 func picture(width, height int, color media.Color) media.Pixels {
 	r := rand.New(rand.NewPCG(uint64(width), uint64(height)))
 	p := media.Pixels{Width: width, Height: height, Color: color, DType: tensor.Uint8}

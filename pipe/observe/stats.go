@@ -122,9 +122,9 @@ func (t StageStats) Shares() Shares {
 	return Shares{rest(t.Starved + t.Over), busy + rest(t.Queued), rest(t.Blocked), rest(t.Gated)}
 }
 
-// Worked is the share of their time in which the stage's workers really worked. Where they
-// are elsewhere, [Shares] counts as busy, too, that items wait for one of them; but other
-// stages may have the same workers.
+// Worked is the share of their time in which the stage's workers really worked. Where
+// they are elsewhere, [Shares] counts as busy, too, that items wait for one of them;
+// but other stages may have the same workers.
 func (t StageStats) Worked() float64 {
 	share, _ := t.worked(t.Starved + t.Blocked + t.Gated + t.Queued + t.Over)
 	return share
@@ -145,97 +145,4 @@ func (t StageStats) MarshalJSON() ([]byte, error) {
 		fields
 		Shares Shares `json:"shares"`
 	}{fields(t), t.Shares()})
-}
-
-// Plus adds the numbers of another run of the same definition: stages and queues are
-// matched by name, those that only the other has are appended. What is a state and not a
-// sum (a queue's length and capacity, a stage's workers) is the other's.
-func (s Stats) Plus(other Stats) Stats {
-	sum := Stats{
-		Elapsed: s.Elapsed + other.Elapsed, Start: s.Start + other.Start, Loop: s.Loop + other.Loop, Waited: s.Waited + other.Waited,
-		Yielded: s.Yielded + other.Yielded,
-		Stages:  append([]StageStats(nil), s.Stages...),
-		Queues:  append([]QueueStats(nil), s.Queues...),
-	}
-
-	for _, t := range other.Stages {
-		i := 0
-		for i < len(sum.Stages) && sum.Stages[i].Name != t.Name {
-			i++
-		}
-		if i == len(sum.Stages) {
-			sum.Stages = append(sum.Stages, t)
-			continue
-		}
-		sum.Stages[i] = sum.Stages[i].plus(t)
-	}
-
-	for _, q := range other.Queues {
-		i := 0
-		for i < len(sum.Queues) && (sum.Queues[i].From != q.From || sum.Queues[i].To != q.To) {
-			i++
-		}
-		if i == len(sum.Queues) {
-			sum.Queues = append(sum.Queues, q)
-			continue
-		}
-		sum.Queues[i] = sum.Queues[i].plus(q)
-	}
-
-	return sum
-}
-
-func (t StageStats) plus(u StageStats) StageStats {
-	u.In += t.In
-	u.Out += t.Out
-	u.Lost += t.Lost
-	u.Skipped += t.Skipped
-	u.Bytes += t.Bytes
-	u.Moved += t.Moved
-	u.Retried += t.Retried
-	u.Replaced += t.Replaced
-	u.Abandoned += t.Abandoned
-	u.Starved += t.Starved
-	u.Busy += t.Busy
-	u.Blocked += t.Blocked
-	u.Gated += t.Gated
-	u.Queued += t.Queued
-	u.Turn += t.Turn
-	u.Over += t.Over
-	u.Sampled = t.Sampled || u.Sampled
-	u.Times = mergeBuckets(t.Times, u.Times)
-	u.percentiles()
-	return u
-}
-
-func (q QueueStats) plus(r QueueStats) QueueStats {
-	weight := float64(q.Observed + r.Observed)
-	if weight > 0 {
-		r.Mean = (q.Mean*float64(q.Observed) + r.Mean*float64(r.Observed)) / weight
-	}
-	r.Puts += q.Puts
-	r.Gets += q.Gets
-	r.Empty += q.Empty
-	r.Full += q.Full
-	r.Observed += q.Observed
-	r.PutWait += q.PutWait
-	r.GetWait += q.GetWait
-	return r
-}
-
-// mergeBuckets adds two lists that are in order of UpTo.
-func mergeBuckets(a, b []Bucket) []Bucket {
-	var all []Bucket
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].UpTo < b[0].UpTo:
-			all, a = append(all, a[0]), a[1:]
-		case len(a) == 0 || b[0].UpTo < a[0].UpTo:
-			all, b = append(all, b[0]), b[1:]
-		default:
-			all = append(all, Bucket{UpTo: a[0].UpTo, Count: a[0].Count + b[0].Count})
-			a, b = a[1:], b[1:]
-		}
-	}
-	return all
 }

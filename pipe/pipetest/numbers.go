@@ -52,7 +52,8 @@ func (n Numbers) item(epoch int, pos int64) (int, error) {
 // Sleep waits, or returns why it stopped waiting.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
-		// No timer: in a bubble of synctest, one that is over at once is run by whoever asks, and two who do so at a time crash the race detector (Go 1.26).
+		// No timer: in a bubble of synctest, one that is over at once is run by whoever
+		// asks, and two who do so at a time crash the race detector (Go 1.26).
 		runtime.Gosched()
 		return ctx.Err()
 	}

@@ -13,11 +13,14 @@ import (
 	"headrace/pipe"
 )
 
-// Resume runs a flow, then cuts it at every item: it restores the state that the run had there, and compares what still comes
-// with what came in the uninterrupted run. parts says what an item consists of, as text; it may also dispose of it.
+// Resume runs a flow, then cuts it at every item: it restores the state that the run
+// had there, and compares what still comes with what came in the uninterrupted run.
+// parts says what an item consists of, as text; it may also dispose of it.
 //
-// The flow is ordered if its items come in the same order each time. Then what is lost has to be the same too, and to be told at the same place. Of other
-// flows, the parts that still come have to be those that had not come, each once, however they are composed.
+// The flow is ordered if its items come in the same order each time. Then what is lost
+// has to be the same too, and to be told at the same place. Of other flows, the parts
+// that still come have to be those that had not come, each once, however they are
+// composed.
 func Resume[T any](t testing.TB, f pipe.Flow[T], c pipe.Config, ordered bool, parts func(T) []string) {
 	t.Helper()
 	whole, err := record(f, c, parts)
@@ -43,7 +46,8 @@ func Resume[T any](t testing.TB, f pipe.Flow[T], c pipe.Config, ordered bool, pa
 	}
 }
 
-// A step is what a consumer saw last, and the state then. The first step is the beginning, where it saw nothing.
+// A step is what a consumer saw last, and the state then. The first step is the
+// beginning, where it saw nothing.
 type step struct {
 	parts string
 	epoch int // whose end this is, or -1

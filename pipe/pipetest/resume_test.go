@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A refusal is a testing.TB that keeps the first fatal message instead of ending the test.
+// A refusal is a testing.TB that keeps the first fatal message instead of ending the
+// test.
 type refusal struct {
 	testing.TB
 	message string
@@ -51,7 +52,8 @@ func TestResumeAcceptsAnExactPipeline(t *testing.T) {
 	}
 }
 
-// A source that does not depend on its position alone is found out, by what comes another time and by what does not come.
+// A source that does not depend on its position alone is found out, by what comes
+// another time and by what does not come.
 func TestResumeRefusesWhatIsNotExact(t *testing.T) {
 	var made atomic.Int64
 	stateful := pipe.From("numbers", Numbers{N: 5, Value: func(int, int64) int { return int(made.Add(1)) }})

@@ -1,9 +1,11 @@
-"""What the tests share: real photographs on disk, the real engine, and a look at what is left behind."""
+"""What the tests share: images on disk, the real engine, and a look at what is left behind."""
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,12 +24,26 @@ from PIL import Image
 
 import headrace as hr
 
-# Who starts the tests in the background, as a shell does with `&`, has them ignore SIGINT, and their children with them.
+# Who starts the tests in the background, as a shell does with `&`, has them ignore
+# SIGINT, and their children with them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "python" / "src"
 DEBUG_ENGINE = ROOT / "bin" / "headrace-debug"
+
+WHOLE = os.environ.get("HEADRACE_TESTS") == "whole"
+
+
+def cases(few: int, all: int) -> int:
+    """How many of many like cases to try, or which of them: all in `make test-all`, a few in `make test`."""
+    return all if WHOLE else few
+
+
+def some(like: list[Any], few: int) -> list[Any]:
+    """So many of cases that are much like each other, and all of them in `make test-all`."""
+    return like[: cases(few, len(like))]
+
 
 PHOTOS = 46  # 12 batches of 4, the last one not full
 CLASSES = ["ant", "bee", "cat"]
@@ -43,21 +59,21 @@ BY_REFERENCE = {"test_functions_builder", "test_objects"}  # they are about how 
 
 
 def pytest_collection_finish() -> None:
-    # Workers that import the module of a test import pytest with it, which takes them longer than all else. What they import
-    # by name is in functions.py.
+    # Workers that import the module of a test import pytest with it, which takes them
+    # longer than all else. What they import by name is in functions.py.
     for name, module in sys.modules.items():
         if name.startswith("test_") and name not in BY_REFERENCE:
             cloudpickle.register_pickle_by_value(module)
-    gc.collect()
-    gc.freeze()  # PyTorch's modules need not be searched before and after each test
+    gc.collect()  # once whole, before tests freeze what they find
 
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+@functools.cache
 def photo(seed: int, width: int, height: int) -> Image.Image:
-    """A picture with edges, gradients and noise, so that wrong resampling and wrong offsets show."""
+    """An image with edges, gradients and noise, so that wrong resampling and wrong offsets show."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
     planes = [np.sin(x / rng.uniform(5, 60)) * 60 + np.cos(y / rng.uniform(5, 60)) * 60 + 128 for _ in range(3)]
@@ -88,10 +104,15 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_pictures(tmp_path_factory.mktemp("pictures"))
 
 
+@pytest.fixture(scope="session")
+def sixteen_photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_photos(tmp_path_factory.mktemp("sixteen"), 16)
+
+
 @pytest.fixture
-def own_photos(tmp_path: Path) -> Path:
+def own_photos(sixteen_photos: Path, tmp_path: Path) -> Path:
     """A tree that the test may damage."""
-    return make_photos(tmp_path / "photos", 16)
+    return Path(shutil.copytree(sixteen_photos, tmp_path / "photos"))
 
 
 @pytest.fixture(scope="module")
@@ -237,11 +258,13 @@ def within(seconds: float, condition: Callable[[], bool]) -> bool:
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """Fails a test that leaves a process, a descriptor or a mapping behind."""
+    # What was there before is not searched again: PyTorch alone has a million objects.
     gc.collect()
+    gc.freeze()
     before, before_fds = children(), descriptors()
     yield
     gc.collect()
-    within(2, lambda: not reaped() - before)
+    within(20, lambda: not reaped() - before)
     left = children() - before
     for pid in left:
         os.kill(pid, signal.SIGKILL)

@@ -76,31 +76,6 @@ class Pairs:
         return self.first and {"n": self.first["n"]}
 
 
-class Runs:
-    """Runs of numbers whose sum is below a limit: what goes beyond it is kept for the next."""
-
-    def __init__(self):
-        self.run = []
-
-    def accumulate(self, sample):
-        if sample["n"] == 11:
-            raise ValueError("eleven")
-        if sum(int(s["x"][0]) for s in self.run) + sample["n"] > 40:
-            yield from self.flush()
-            self.run = []
-        self.run.append(sample)
-
-    def flush(self):
-        for number in (0, 1):
-            yield {"n": np.int64(number), "run": np.array([s["n"] for s in self.run], np.int64)}
-
-    def state_dict(self):
-        return {"run": self.run}
-
-    def load_state_dict(self, state):
-        self.run = state["run"]
-
-
 def counted():
     return [{"n": n, "x": np.array([n, n])} for n in range(40)]
 
@@ -115,6 +90,14 @@ def numbers():
 
 def labels(samples):
     return {"labels": " ".join(map(str, samples))}
+
+
+class Numbers:
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        return {"n": i}
 
 
 class Sequences:

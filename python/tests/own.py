@@ -41,6 +41,11 @@ def rows(pipeline, epochs=1, size=4, **options):
     return got
 
 
+def taken(batch):
+    """A batch, or a sample, as something that compares and outlives the loader."""
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in batch.items()}
+
+
 def assert_alike(got, want):
     assert len(got) == len(want)
     for one, other in zip(got, want, strict=True):

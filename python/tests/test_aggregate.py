@@ -1,54 +1,12 @@
-"""aggregate, from end to end: what an object makes of several samples, exactly where a run goes on, and what cannot be."""
+"""aggregate, from end to end: what an object makes of several samples, and what cannot be. Where runs go on is in test_cuts.py."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 
 import functions
 import headrace as hr
-
-GIVES = {"n": int, "run": (np.int64, (None,))}
-
-
-def runs(samples, size=3):
-    return hr.source(samples).aggregate(functions.Runs, gives=GIVES).bucket_batch(64, size=size)
-
-
-def expected(samples):
-    """What the object makes when there is no engine."""
-    made, runs = [], functions.Runs()
-    for sample in samples:
-        try:
-            made += list(runs.accumulate(sample))
-        except ValueError:
-            continue
-    return [(int(one["n"]), one["run"].tolist()) for one in (*made, *runs.flush())]
-
-
-def rows(batch):
-    return [(int(n), run[:length].tolist()) for n, run, length in zip(batch["n"], batch["run"], batch["run_length"])]
-
-
-def test_exact_resume_behind_every_batch():
-    samples = functions.counted()
-    with runs(samples).loader(epochs=2, on_error="skip") as loader:
-        got, states = [], []
-        for _ in range(2):
-            for batch in loader:
-                got.append(rows(batch))
-                states.append(json.loads(json.dumps(loader.state_dict())))
-        epoch = len(got) // 2
-        for half in (got[:epoch], got[epoch:]):
-            assert [row for batch in half for row in batch] == expected(samples)
-        assert any(state["aggregates"]["aggregate"]["groups"] > 0 for state in states[:epoch])
-    for at in (0, epoch // 2):
-        with runs(samples).loader(epochs=2, on_error="skip") as loader:
-            loader.load_state_dict(states[at])
-            rest = [rows(batch) for _ in range(2) for batch in loader]
-        assert rest == got[at + 1 :]
 
 
 def test_what_the_first_samples_make_is_found_out():
@@ -142,7 +100,7 @@ def test_what_cannot_be_is_refused(make, why):
 
 
 def test_places_that_cannot_be():
-    with runs(functions.counted()).loader(epochs=1, on_error="skip") as loader:
+    with hr.source(functions.counted()).aggregate(functions.Pairs, gives={"n": int}).batch(4).loader(epochs=1) as loader:
         state = loader.state_dict()
         for wrong, why in (
             ([], "its aggregates are"),

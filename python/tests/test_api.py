@@ -104,7 +104,7 @@ def test_formats_can_change(photos):
         assert isinstance(next(loop)["image"], torch.Tensor)
         loader.to("numpy")
         assert isinstance(next(loop)["image"], np.ndarray)
-        with pytest.raises(hr.RecipeError, match="takes 'numpy', 'torch' or 'jax'"):
+        with pytest.raises(hr.RecipeError, match="must be 'numpy', 'torch' or 'jax'"):
             loader.to("mxnet")
 
 

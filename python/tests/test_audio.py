@@ -173,7 +173,7 @@ def put(at, value):
     ("make", "message"),
     [
         (lambda: b"", "is empty"),
-        (lambda: b"ID3 no recording", "of no format that is known: it begins with"),
+        (lambda: b"no recording", "of no format that is known: it begins with"),
         (lambda: damaged(lambda b: b.__delitem__(slice(5000, None))), r"it ends after 1239 of 4000 samples"),
         (lambda: damaged(lambda b: b.__delitem__(slice(20, None))), "chunk fmt"),
         (lambda: damaged(put(22, b"\0\0")), "it has 0 channels"),

@@ -66,11 +66,30 @@ def test_the_wheel(checkout):
         assert "Root-Is-Purelib: false" in archive.read(tags).decode()
 
 
+def test_what_opens_ffmpeg_is_inside(checkout):
+    for name in ("scripts/ffmpeg.sh", "scripts/common.sh", "media/ffmpeg/hrav.h"):
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, checkout / name)
+    shutil.copytree(ROOT / "media" / "ffmpeg" / "shim", checkout / "media" / "ffmpeg" / "shim")
+    if not shutil.which("pkg-config") or subprocess.run(["pkg-config", "--exists", "libavformat"], check=False).returncode != 0:
+        pytest.skip("FFmpeg's headers are not installed")
+    done = build(checkout)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (checkout / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (shim,) = (n for n in archive.namelist() if n.startswith("headrace/_av/"))
+        assert shim.startswith("headrace/_av/system/libhrav.")
+        assert b"hr_av_1" in archive.read(shim)
+
+
 def test_a_wheel_for_other_machines(checkout, tmp_path):
     (tmp_path / "extras" / "licenses").mkdir(parents=True)
     (tmp_path / "extras" / "licenses" / "libjpeg-turbo.txt").write_text("as is")
     (tmp_path / "extras" / "share" / "man" / "man1").mkdir(parents=True)
     (tmp_path / "extras" / "share" / "man" / "man1" / "headrace.1").write_text(".TH")
+    (tmp_path / "extras" / "av" / "system").mkdir(parents=True)
+    for library in ("libavcodec.so.61", "system/libhrav.59.so"):
+        (tmp_path / "extras" / "av" / library).write_text("a library")
     done = build(
         checkout, HEADRACE_PLATFORM="manylinux_2_17_aarch64", HEADRACE_EXTRAS=str(tmp_path / "extras"), HEADRACE_CGO="0", GOARCH="arm64"
     )
@@ -80,6 +99,7 @@ def test_a_wheel_for_other_machines(checkout, tmp_path):
         assert archive.read("headrace/_bin/headrace")[18:20] == b"\xb7\x00", "ELF's number of arm64"
         assert archive.read("headrace/licenses/libjpeg-turbo.txt") == b"as is"
         assert archive.read(f"headrace-{hr.__version__}.data/data/share/man/man1/headrace.1") == b".TH"
+        assert {n for n in archive.namelist() if "/_av/" in n} == {"headrace/_av/libavcodec.so.61", "headrace/_av/system/libhrav.59.so"}
 
 
 def test_the_same_sources_make_the_same_wheel(checkout):

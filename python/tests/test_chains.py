@@ -1,6 +1,7 @@
 """Functions of adjacent steps are one stage: they are called one after the other, with what the one before has returned."""
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -323,3 +324,66 @@ def test_what_a_function_returns_twice_is_not_shared(fuse):
         (batch,) = loader
     assert batch["a"].tolist() == [[-1] * 3, [-2] * 3]
     assert batch["b"].tolist() == [[1] * 3, [2] * 3]
+
+
+def drawn_and_told(s, rng):
+    return {"n": s["n"], "x": float(rng.random())}
+
+
+def not_every_fifth(n):
+    if n % 5 == 4:
+        raise ValueError(f"{n} is bad")
+    return n
+
+
+def moved(x, rng):
+    return x + 10 * rng.integers(1, 100)
+
+
+def drawing(fails=False):
+    """Three functions, the outer ones of which draw."""
+    steps = numbers(40).shuffle().map(drawn_and_told)
+    if fails:
+        steps = steps.map(not_every_fifth, fields="n")
+    return steps.map(moved, fields="x", to="y").batch(4)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_batch_of_a_chain_is_made_again_with_what_was_drawn(fuse):
+    """The ledger has the key of each function of the chain, which draws the same numbers here."""
+    with drawing().loader(epochs=1, fuse=fuse) as loader:
+        loop = iter(loader)
+        next(loop)
+        state, want = loader.state_dict(), [next(loop) for _ in range(3)]
+    for i, batch in enumerate(want):
+        again = hr.replay(drawing(), state, i)
+        for name in ("n", "x", "y"):
+            assert again.batch[name].tolist() == batch[name].tolist()
+        for row, n, x, y in zip(again.rows, batch["n"], batch["x"], batch["y"]):
+            assert row["key"] == str(n)
+            keys = {draw["step"]: np.array(draw["values"]["key"], np.uint64) for draw in row["draws"]}
+            assert list(keys) == ["source", "map", "map_2"]
+            first, last = (np.random.Generator(np.random.Philox(key=keys[step])) for step in ("map", "map_2"))
+            assert x == first.random()
+            assert y == x + 10 * last.integers(1, 100)
+
+
+@pytest.mark.parametrize("where", ["process", "here"])
+@pytest.mark.parametrize("on_error", ["skip", "replace"])
+def test_dead_letters_of_a_chain_name_the_sample_and_the_step(tmp_path, where, on_error):
+    def last(n):
+        return 2 * n
+
+    pipeline = numbers(20).map(not_every_fifth, fields="n", where=where).map(last, fields="n", to="m", where=where).batch(4)
+    letters = tmp_path / "bad.jsonl"
+    with pipeline.loader(epochs=1, on_error=on_error, max_errors=10, dead_letters=letters) as loader:
+        assert "map+map_2" in "".join(stages(loader))
+        kept = [row["n"] for row in rows(loader)]
+        lost = sorted(loader.errors, key=lambda one: one.index)
+    assert len(kept) == (16 if on_error == "skip" else 20)
+    told = sorted((json.loads(line) for line in letters.read_text().splitlines()), key=lambda line: line["index"])
+    assert [line["key"] for line in told] == [one.key for one in lost] == ["4", "9", "14", "19"]
+    line_of = f"test_chains.py:{not_every_fifth.__code__.co_firstlineno + 2}"
+    for n, line in zip((4, 9, 14, 19), told):
+        assert line["stage"] == "map+map_2+batch"
+        assert line["error"].startswith(f"map: not_every_fifth ({line_of}): ValueError: {n} is bad")

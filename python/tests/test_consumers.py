@@ -69,7 +69,8 @@ def test_past_the_hold_limit(photos):
             held = []
             with pytest.raises(hr.HeldBatches) as caught:
                 held.extend(loop)
-            # `extend` gives what it took only at the end, so nothing is held by now. Once more, one by one:
+            # `extend` gives what it took only at the end, so nothing is held by now.
+            # Once more, one by one:
             del caught, held
             loader.set_epoch(3)
             loop = iter(loader)

@@ -152,7 +152,8 @@ def test_closing_a_loader_whose_engine_is_dead(photos):
     assert not children()
 
 
-# Crashes in C. The engine of debug builds dereferences null where HEADRACE_TEST_CRASH is in the sample's key.
+# Crashes in C. The engine of debug builds dereferences null where HEADRACE_TEST_CRASH
+# is in the sample's key.
 
 
 @pytest.fixture

@@ -184,6 +184,27 @@ def test_losses_name_the_output(kind, tmp_path):
     assert len(batch["n"]) == (18 if kind == "replace" else 16)
 
 
+def refuses(batch):
+    if ((batch["n"] == 3) & (batch["view"] == 1)).any():
+        raise ValueError("not this batch")
+    return batch
+
+
+def test_a_batch_that_is_lost_is_each_output_in_it(tmp_path):
+    letters = tmp_path / "letters"
+    steps = hr.source(NUMBERS).flat_map(views, gives=VIEW, workers=1).batch(4).map(refuses)
+    with steps.loader(epochs=1, on_error="skip", dead_letters=letters) as loader:
+        came = [(int(n), int(view)) for batch in loader for n, view in zip(batch["n"], batch["view"])]
+        lost = [(error.index, *error.output) for error in loader.errors]
+        assert loader.errors.total == 4
+    everything = [(n, view) for n in range(12) for view in range(n % 4)]
+    at = everything.index((3, 1)) // 4 * 4
+    assert lost == everything[at : at + 4]
+    assert len({n for n, _ in lost}) < 4  # several of one sample
+    assert came == everything[:at] + everything[at + 4 :]
+    assert [(letter["index"], *letter["output"]) for letter in map(json.loads, letters.read_text().splitlines())] == lost
+
+
 def test_a_state_from_before_outputs_drew_their_own_is_gone_on_with():
     steps = flat().map(drawing, gives=DRAWN, workers=1).batch(3)
     with steps.loader(epochs=1) as loader:

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.smoke
 
 PACKAGE = SOURCES / "headrace"
 
-# In workers, what is raised becomes a SampleError or RecipeError of the program, with its own type in `remote_type`.
+# In workers, what is raised becomes a SampleError or RecipeError of the program, with
+# its own type in `remote_type`.
 IN_WORKERS = {PACKAGE / "worker.py", *(PACKAGE / "_worker").iterdir()}
 
 # What is no HeadraceError, and why.
@@ -26,6 +27,7 @@ ALLOWED = {
     ("__init__.py", "AttributeError"): "Python asks a module for names in this way",
     ("pool.py", "AssertionError"): "cannot be reached",
     ("channel.py", "Gone"): "caught within: the engine has died",
+    ("lazy_numpy.py", "ModuleNotFoundError"): "as importing NumPy would raise, in a worker",
     ("batches.py", "StopIteration"): "ends a loop",
     ("bytes_of.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
     ("routing.py", "TypeError"): "raised by what calls the user's function, in a worker",
@@ -33,7 +35,8 @@ ALLOWED = {
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }
 
-# What is raised and is no call of a class: a name that holds an error which was made, or caught, before.
+# What is raised and is no call of a class: a name that holds an error which was made,
+# or caught, before.
 AGAIN = re.compile(
     r"^(self\.refused\(.*\)|error|wrong|told|failed|brief\(error\)|Gone|StopIteration|failures\.again\(.*\)|failures\.parse\(.*\)\[1\]|(session\.)?death(\(\))?\.error\(.*\)"
     r"|kinds\.get\(.*, EngineFailed\)\(.*\))$",
@@ -99,6 +102,12 @@ def test_errors_are_the_builtin_kind_too(photos, tmp_path):
         (lambda: hr.io.save_image(tmp_path / "no" / "folder.png", np.zeros((2, 2), np.uint8)), FileNotFoundError),
         (lambda: hr.io.load_image(3), TypeError),
         (lambda: hr.io.load_npy(3), TypeError),
+        (lambda: hr.io.load_npz(tmp_path / "none.npz"), FileNotFoundError),
+        (lambda: hr.io.load_npz(tmp_path), IsADirectoryError),
+        (lambda: hr.io.load_npy("/proc/self/mem"), OSError),  # whose first page cannot be read
+        (lambda: hr.io.load_npz("/dev/zero"), ValueError),
+        (lambda: hr.io.load_npy("a\0b"), OSError),
+        (lambda: hr.io.load_npz("a\0b"), OSError),
     ]
     with pipeline.loader(epochs=1) as loader:
         batch = next(iter(loader))
@@ -115,3 +124,95 @@ def test_errors_are_the_builtin_kind_too(photos, tmp_path):
             assert isinstance(caught.value, kind), caught.value
             assert isinstance(pickle.loads(pickle.dumps(caught.value)), kind)  # as processes of a DataLoader hand it on
     hr.io.close()
+
+
+ODD = [
+    -1,
+    1 << 64,
+    10**400,
+    float("nan"),
+    1e300,
+    "7",
+    b"7",
+    [1],
+    (1, 2, 3),
+    {},
+    1 + 2j,
+    int,
+    object(),
+    np.zeros(2),
+    np.float32("nan"),
+    np.uint64(2**64 - 1),
+]
+
+
+def numbers():
+    return hr.source([{"x": i} for i in range(4)])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[type(odd).__name__ + str(i) for i, odd in enumerate(ODD)])
+def test_arguments_of_any_kind_are_taken_or_refused(odd, photos, tmp_path):
+    """Whatever is given: it works, or there is an error of ours, before an engine has to judge what JSON cannot hold."""
+    photo = next(photos.glob("*/*.jpg"))
+    image = np.zeros((8, 8, 3), np.uint8)
+    options = (
+        "width",
+        "height",
+        "background",
+        "fit",
+        "filter",
+        "color",
+        "dtype",
+        "mode",
+        "orient",
+        "max_pixels",
+        "max_bytes",
+        "time_limit",
+    )
+    acts = [
+        *(lambda name=name: hr.io.load_image(photo, **{name: odd}) for name in options),
+        *(lambda name=name: hr.io.load_image_batch([photo], **{"width": 8, "height": 8, name: odd}) for name in options),
+        *(lambda name=name: hr.io.decode_jpeg(photo.read_bytes(), **{name: odd}) for name in ("width", "mode", "max_bytes", "time_limit")),
+        *(
+            lambda name=name: hr.io.save_image(None, image, **{"format": "jpeg", name: odd})
+            for name in ("format", "quality", "subsampling", "progressive", "effort")
+        ),
+        *(lambda name=name: hr.files([photo]).decode_image(**{name: odd}) for name in ("dtype", "orient", "mode", "color", "background")),
+        *(lambda name=name: numbers().map(str, **{name: odd}) for name in ("seed", "workers", "where", "fields", "to", "copy")),
+        *(lambda name=name: numbers().batch(2, **{name: odd}) for name in ("drop_last", "workers", "where", "seed", "copy", "global_size")),
+        *(lambda name=name: numbers().weighted([1.0] * 4, **{name: odd}) for name in ("draws", "replacement", "seed")),
+        *(lambda name=name: hr.source([1], **{name: odd}) for name in ("fields", "generators", "seed")),
+        lambda: numbers().batch(odd),
+        lambda: numbers().select(odd),
+        lambda: hr.files([(photo, odd)]),
+        lambda: hr.files([photo], label=None if callable(odd) else odd),  # a function raises what it likes
+    ]
+    for act in acts:
+        try:
+            act()
+        except hr.HeadraceError:
+            pass
+    with numbers().batch(2).loader(epochs=2) as loader:
+        for act in (
+            lambda: loader.set_epoch(odd),
+            lambda: loader.set_workers(odd),
+            lambda: loader.get(timeout=odd),
+            lambda: loader.preview(odd),
+        ):
+            try:
+                act()
+            except hr.HeadraceError:
+                pass
+    for name in ("order", "on_error", "fuse", "uneven", "epochs", "prefetch"):
+        try:
+            numbers().batch(2).loader(**{name: odd}).close()
+        except hr.HeadraceError:
+            pass
+    hr.io.close()
+
+
+def test_numbers_of_numpy_are_numbers():
+    with numbers().batch(np.int64(2), drop_last=np.bool_(True)).loader(epochs=np.int32(3), fuse=np.bool_(False)) as loader:
+        loader.set_epoch(np.int64(2))
+        assert [batch["x"].tolist() for batch in loader] == [[0, 1], [2, 3]]
+        assert loader.state_dict()["epoch"] == 3

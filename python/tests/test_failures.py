@@ -42,7 +42,8 @@ def test_no_files():
 
 
 def test_an_unreadable_folder(own_photos):
-    # Root reads everything, so another user runs the engine: nobody, by a program of its own.
+    # Root reads everything, so another user runs the engine: nobody, by a program of
+    # its own.
     closed = own_photos / "bee"
     closed.chmod(0)
     try:

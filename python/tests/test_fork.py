@@ -231,7 +231,8 @@ def test_forks_in_one_thread_while_another_waits_for_batches(photos):
 
 
 def test_spawned_processes_take_the_pipeline(photos):
-    # In a program of its own, because multiprocessing leaves its resource tracker running.
+    # In a program of its own, because multiprocessing leaves its resource tracker
+    # running.
     done = run_python(
         """
         import multiprocessing, sys

@@ -146,6 +146,27 @@ def test_files_that_the_client_writes(photos, full):
         assert "free some space, or write elsewhere" in str(caught.value)
 
 
+def test_half_a_file_is_not_left(tmp_path):
+    """Of one that was there before, what was written stays: its old content is gone in any case."""
+    done = run_python(
+        """
+        import os, resource, sys
+        import headrace as hr
+        from headrace.errors import write_file  # of images and contact sheets
+        os.chdir(sys.argv[1])
+        open("old.png", "wb").close()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+        for name in ("new.png", "old.png"):
+            try:
+                write_file(name, bytes(5000))
+            except hr.FileError:
+                print(name, os.path.exists(name))
+        """,
+        tmp_path,
+    )
+    assert done.stdout == "new.png False\nold.png True\n", done.stderr
+
+
 def test_dead_letters_are_said_and_cost_no_batch(photos, full, tmp_path):
     for name in ("a.jpg", "b.jpg"):
         (tmp_path / name).write_bytes(b"no image")

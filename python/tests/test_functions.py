@@ -297,7 +297,8 @@ def test_each_worker_has_an_object_of_a_class(pictures, tmp_path):
     assert set(by_worker) <= made
     assert 1 <= len(made) <= 3
     assert os.getpid() not in made
-    # One that had just been made when nothing was left to do may have been ended with its process.
+    # One that had just been made when nothing was left to do may have been ended with
+    # its process.
     assert set(by_worker) <= {int(path.name[7:]) for path in tmp_path.glob("closed-*")} <= made
 
 

@@ -326,11 +326,11 @@ def described(pipeline):
 
 def test_pickles_are_references_where_that_is_enough():
     by_name = interpreter.pickled(described(IMAGES.map(functions.brighter)))
-    assert len(by_name["functions:brighter"]) < 100
+    assert len(by_name["functions:brighter"].data) < 100
     amount = 7
-    ((name, data),) = interpreter.pickled(described(IMAGES.map(lambda image: image + amount, fields="image"))).items()
+    ((name, pickled),) = interpreter.pickled(described(IMAGES.map(lambda image: image + amount, fields="image"))).items()
     assert "<lambda>" in name
-    assert pickle.loads(data)(3) == 10
+    assert pickle.loads(pickled.data)(3) == 10
 
 
 def test_modules_of_classes_of_their_own_go_by_name(monkeypatch):
@@ -347,8 +347,8 @@ def test_modules_of_classes_of_their_own_go_by_name(monkeypatch):
     def uses(sample):
         return lazy
 
-    ((_, data),) = interpreter.pickled(described(IMAGES.map(uses))).items()
-    assert pickle.loads(data)(None) is lazy
+    ((_, pickled),) = interpreter.pickled(described(IMAGES.map(uses))).items()
+    assert pickle.loads(pickled.data)(None) is lazy
 
     torch = pytest.importorskip("torch")
 
@@ -358,8 +358,8 @@ def test_modules_of_classes_of_their_own_go_by_name(monkeypatch):
         def __call__(self, sample):
             return torch.zeros(len(self.classes)).numpy()
 
-    ((_, data),) = interpreter.pickled(described(IMAGES.map(Named()))).items()
-    assert pickle.loads(data)(None).tolist() == [0, 0]
+    ((_, pickled),) = interpreter.pickled(described(IMAGES.map(Named()))).items()
+    assert pickle.loads(pickled.data)(None).tolist() == [0, 0]
 
 
 def test_what_cannot_be_pickled_is_named():

@@ -179,6 +179,7 @@ def test_a_time_limit_shows_the_stack(pictures):
     with p.loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
         list(loader)
     assert "forever_here" in f"{caught.value}{caught.value.remote_traceback}"
+    assert "/_worker/" not in f"{caught.value}{caught.value.remote_traceback}"
 
 
 # Signals.
@@ -504,3 +505,25 @@ def test_children_of_functions_end_with_the_trainer(pictures, tmp_path):
             program.kill()
     for pid in map(int, (tmp_path / "pids").read_text().split()):
         assert within(10, lambda pid=pid: not running(pid))
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_children_of_functions_end_with_the_engine(new):
+    """The kernel ends the workers of an engine that is killed; the program ends what these have started."""
+
+    class Starts:
+        def __init__(self):
+            self.child = subprocess.Popen(["sleep", "1000"], start_new_session=new)
+
+        def __call__(self, sample):
+            return {"pid": self.child.pid}
+
+    with hr.source(list(range(100_000)), fields="n").map(Starts, gives={"pid": int}, workers=2).batch(1).loader() as loader:
+        loop = iter(loader)
+        pids = {int(next(loop)["pid"][0]) for _ in range(20)}
+        os.kill(engine_pid(), signal.SIGKILL)
+        with pytest.raises(hr.EngineDied):
+            for batch in loop:
+                pids.add(int(batch["pid"][0]))
+    for pid in pids:
+        assert within(20, lambda pid=pid: not running(pid))

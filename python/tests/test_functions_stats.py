@@ -105,6 +105,37 @@ def test_coroutines_have_their_own_time():
     assert stage["p50_ns"] >= EACH * 0.9e9
 
 
+LONG = 0.3  # seconds; much more than a busy machine is late by
+
+
+def dozing(sample):
+    time.sleep(LONG)
+    return sample
+
+
+async def awaiting(sample):
+    await asyncio.sleep(LONG)
+    return sample
+
+
+@pytest.mark.parametrize("where", ["process", "thread"])
+def test_a_coroutine_that_waits_is_told_of_as_a_function_that_does(where):
+    """The same waits, as many at once: the same verdict, and p50 within 10 %."""
+    told = {}
+    for function in (dozing, awaiting):
+        with hr.source(SOURCE[:16]).map(function, workers=4, where=where).batch(4).loader(epochs=1) as loader:
+            loop = iter(loader)
+            next(loop)
+            started = loader.stats()
+            for _ in loop:
+                pass
+            told[function] = loader.stats(since=started)["limits"], stage_of(loader.stats(), "map+batch")["p50_ns"]
+    (verdict, plain), (verdict_of_async, of_async) = told.values()
+    assert verdict == verdict_of_async == "map+batch"
+    assert of_async == pytest.approx(plain, rel=0.1)
+    assert plain >= LONG * 0.9e9
+
+
 def test_what_fails_takes_time_too():
     failing_all = hr.source(SOURCE[:20]).map(failing, workers=1, gives={"x": ("int64", (4,))}).batch(4)
     with failing_all.loader(epochs=1, on_error="skip", max_errors=20) as loader:

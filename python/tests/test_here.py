@@ -12,12 +12,13 @@ import textwrap
 import threading
 import time
 import warnings
+import weakref
 
 import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import SOURCES
+from conftest import SOURCES, some
 
 LONG = 60  # seconds: what takes so long hangs
 
@@ -352,7 +353,7 @@ def test_a_time_limit_cancels_a_coroutine():
 # Ends.
 
 
-@pytest.mark.parametrize("how", ["close", "break", "next epoch"])
+@pytest.mark.parametrize("how", some(["break", "next epoch", "close"], 2))
 def test_a_function_that_hangs(how):
     """Nobody waits for it for ever, and its thread ends with it."""
     begun, released = threading.Event(), threading.Event()
@@ -508,3 +509,89 @@ def test_the_program_forks():
         "idle",
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "['MainThread']\n", "")
+
+
+class Bad(Exception):
+    pass
+
+
+def refuses(n):
+    found = {"n": n}
+    if n % 4 == 3:
+        raise Bad(f"bad {n}", found)
+    return n
+
+
+async def refuses_later(n):
+    await asyncio.sleep(0)
+    return refuses(n)
+
+
+@pytest.mark.parametrize("function", [refuses, refuses_later])
+@pytest.mark.parametrize("gives", [None, int])
+@pytest.mark.parametrize("chain", [False, True])
+def test_an_error_has_the_exception_itself_as_its_cause(function, gives, chain):
+    pipeline = numbers().map(function, fields="n", where="here", gives=gives)
+    if chain:
+        pipeline = pipeline.map(lambda n: n, fields="n", where="here", gives=gives)
+    with pipeline.batch(2).loader() as loader:
+        for _ in range(2):
+            with pytest.raises(hr.SampleError) as caught:
+                list(loader)
+            cause = caught.value.__cause__
+            assert type(cause) is Bad
+            assert cause.args == ("bad 3", {"n": 3})
+            assert cause.__traceback__.tb_frame.f_code.co_filename == __file__
+            innermost = cause.__traceback__
+            while innermost.tb_next is not None:
+                innermost = innermost.tb_next
+            assert innermost.tb_frame.f_locals["found"] == {"n": 3}, "as a debugger shows it"
+
+
+def test_the_first_sample_may_be_the_one_that_fails():
+    def first(n):
+        raise Bad(n)
+
+    with pytest.raises(hr.SampleError) as caught:
+        all_of(numbers().map(first, fields="n", where="here").batch(2))
+    assert type(caught.value.__cause__) is Bad
+
+
+def test_exceptions_of_samples_that_are_skipped_hold_no_memory():
+    """A few are kept, of which the loop may have to be told, and next to none with what their functions had."""
+    arrays = []
+
+    class Large(np.ndarray):
+        pass
+
+    def hold(n):
+        large = np.zeros(1000).view(Large)
+        arrays.append(weakref.ref(large))
+        raise Bad(n)
+
+    with numbers(100).map(hold, fields="n", where="here", gives=int).batch(2).loader(epochs=1, on_error="skip", max_errors=100) as loader:
+        assert list(loader) == []
+        assert len(arrays) == 100
+        assert sum(array() is not None for array in arrays) <= 3
+    gc.collect()
+
+
+@pytest.mark.parametrize("where", ["process", "here"])
+@pytest.mark.parametrize("how", ["stop", "close"])
+def test_a_function_that_stops_or_closes_the_event_loop(where, how):
+    """It is not the function's: stopped, it goes on; and asyncio refuses to close it, which is that sample's failure."""
+
+    async def ends_the_loop(sample):
+        if sample["n"] == 5:
+            getattr(asyncio.get_running_loop(), how)()
+        await asyncio.sleep(0.01)
+        return sample
+
+    pipeline = hr.source([{"n": i} for i in range(20)]).map(ends_the_loop, workers=2, where=where).batch(1)
+    with pipeline.loader(epochs=1, on_error="skip") as loader:
+        got = [int(batch["n"][0]) for batch in loader]
+        errors = [(lost.key, lost.error) for lost in loader.errors]
+    lost = [] if how == "stop" else [5]
+    assert got == [n for n in range(20) if n not in lost]
+    assert [key for key, _ in errors] == [str(n) for n in lost]
+    assert all("Cannot close a running event loop" in error for _, error in errors)

@@ -178,6 +178,36 @@ def test_an_engine_that_cannot_start(photos, request, kind, value, words, policy
     assert "fatal error" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    [
+        ("RLIMIT_FSIZE", 100_000, "ulimit -f"),
+        ("RLIMIT_AS", 1900 << 20, "ulimit -v"),  # Go's program may start here, and has no room for the memory
+        ("RLIMIT_AS", 2300 << 20, "ulimit -v"),
+    ],
+)
+def test_memory_that_workers_share(kind, value, words):
+    done = run_python(
+        """
+        import resource, sys
+        import numpy, headrace._loader.loader
+        import headrace as hr
+        kind, value = getattr(resource, sys.argv[1]), int(sys.argv[2])
+        resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))
+        try:
+            with hr.source(range(8)).map(abs, workers=1).batch(2).loader(epochs=1, on_error="skip") as loader:
+                list(loader)
+        except (hr.MemoryRefused, hr.EngineDied) as error:
+            print(error)
+        """,
+        kind,
+        value,
+        OPENBLAS_NUM_THREADS="1",
+    )
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout, (done.stdout, done.stderr)
+
+
 def test_crashes_with_limits_are_still_crashes():
     """A limit explains only what Go says of it; a crash under a generous one keeps its samples."""
     sample = InFlight("a.jpg", 3, 0, 3, 1)

@@ -186,3 +186,160 @@ def test_samples_without_a_key_get_one():
         assert keys == sorted([str(i) for i in range(6)] * (3 if pipelines[1] is halves else 2))
     with hr.merge([bare, bare]).batch(4).loader(epochs=1, workers=1) as loader:
         assert set(loader.schema) == {"n", "text"}
+
+
+def stop_after(animals, samples: int, **options) -> hr.Pipeline:
+    streams = [source(animals["ant"]).random_flip(), source(animals["cat"]), hr.files(animals["bee"] * 3).shuffle().decode_image()]
+    return hr.merge(streams, until=samples, **options).center_crop(8)
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": [1, 3, 2]}], ids=["turns", "weights"])
+def test_an_epoch_of_so_many_samples(animals, options, tmp_path):
+    """It is the beginning of what would come without an end: 7, 1 and 12 samples."""
+    whole = epochs_of(stop_after(animals, 10**6, **options), 3)
+    assert [len(epoch) for epoch in whole] == [20] * 3
+    for samples in (1, 7, 19, 20, 21):
+        pipeline = stop_after(animals, samples, **options)
+        assert epochs_of(pipeline, 3) == [epoch[:samples] for epoch in whole]
+        with pipeline.batch(3).loader() as loader:
+            assert len(loader) == math.ceil(min(samples, 20) / 3)
+            (tmp_path / "recipe.yaml").write_text(loader.recipe())
+        with hr.load(tmp_path / "recipe.yaml").loader() as loader:
+            assert len(keys(loader)) == min(samples, 20)
+
+
+@pytest.mark.parametrize("order", ["input", "completion"])
+def test_an_epoch_of_so_many_samples_goes_on_at_every_cut(animals, order):
+    def made():
+        return stop_after(animals, 16, weights=[1, 3, 2]).batch(3)
+
+    with made().loader(epochs=2, order=order) as loader:
+        sizes = [len(batch["key"]) for _ in range(2) for batch in loader]
+    for cut in range(1, len(sizes) + 1):
+        with made().loader(epochs=2, order=order) as loader:
+            got = [[], []]
+            taken = itertools.islice(((epoch, batch) for epoch in range(2) for batch in loader), cut)
+            for epoch, batch in taken:
+                got[epoch] += batch["key"]
+            del taken
+            state = json.loads(json.dumps(loader.state_dict()))
+        with made().loader(epochs=2, order=order, workers=1) as again:
+            again.load_state_dict(state)
+            for epoch in range(state["epoch"], 2):
+                got[epoch] += keys(again)
+        assert [len(epoch) for epoch in got] == [16, 16]
+        if order == "input":
+            assert got == epochs_of(stop_after(animals, 16, weights=[1, 3, 2]), 2)
+
+
+@pytest.mark.parametrize("samples", [8, 13, 40])
+def test_ranks_share_so_many_samples(animals, samples):
+    """Each has as many, and together they are the samples of the epoch, rounded up; uneven: exactly."""
+    pipeline = stop_after(animals, samples, weights=[2, 1, 4]).batch(2)
+    for uneven in (False, True):
+        counts = []
+        for rank in range(2):
+            with pipeline.loader(epochs=1, rank=rank, world_size=2, uneven=uneven) as loader:
+                counts.append(len(keys(loader)))
+        assert sum(counts) == min(samples, 20) if uneven else set(counts) == {math.ceil(min(samples, 22) / 2)}
+
+
+@pytest.mark.parametrize("worlds", [(1, 2), (2, 1), (2, 3)])
+def test_so_many_samples_are_left_for_other_ranks(animals, worlds):
+    before, after = worlds
+    pipeline = stop_after(animals, 18, weights=[2, 1, 4]).batch(2, drop_last=False)
+    states, seen = [], []
+    for rank in range(before):
+        with pipeline.loader(epochs=1, rank=rank, world_size=before) as loader:
+            seen += [key for batch in itertools.islice(loader, 2) for key in batch["key"]]
+            states.append(json.loads(json.dumps(loader.state_dict())))
+    counts = []
+    for rank in range(after):
+        with pipeline.loader(epochs=1, rank=rank, world_size=after) as loader:
+            loader.load_state_dict(states)
+            counts.append(len(keys(loader)))
+    assert set(counts) == {math.ceil((18 - len(seen)) / after)}
+
+
+def test_what_cannot_end_so_is_refused(animals):
+    two = [source(animals["ant"]), source(animals["bee"])]
+    for until, order, why in [
+        (0, None, "until is 0: takes a number of samples from 1 on, longest or shortest"),
+        ("long", None, 'until is "long": takes "longest" or "shortest"'),
+        (5, "arrival", 'until is 5, but order is "arrival"'),
+        (2.5, None, "until is 2.5: takes a whole number"),
+    ]:
+        with pytest.raises(hr.RecipeError, match=why):
+            hr.merge(two, until=until, order=order).center_crop(8).batch(3).loader()
+
+
+def labelled(count: int, **fields) -> hr.Pipeline:
+    return hr.source([{"n": i} | {name: value(i) for name, value in fields.items()} for i in range(count)])
+
+
+def filled_rows(pipeline, **options):
+    with pipeline.batch(4).loader(epochs=1, **options) as loader:
+        fields = {name: field.dtype for name, field in loader.schema.items()}
+        return fields, [
+            {name: value.item() if hasattr(value, "item") else value for name, value in zip(batch, row, strict=True)}
+            for batch in loader
+            for row in zip(*batch.values(), strict=True)
+        ]
+
+
+def test_fields_that_some_lack_are_filled():
+    one = labelled(4, label=lambda i: np.int16(i), score=lambda i: i / 2)
+    two = labelled(3, text=lambda i: f"t{i}", label=lambda i: np.int16(-i))
+    three = labelled(2)
+    merged = hr.merge([one, two, three], fill={"label": -100, "score": 0.5})
+    want = []
+    for i in range(4):
+        want.append({"n": i, "label": i, "score": i / 2, "text": "", "key": str(i)})
+        want += [{"n": i, "label": -i, "score": 0.5, "text": f"t{i}", "key": str(i)}] * (i < 3)
+        want += [{"n": i, "label": -100, "score": 0.5, "text": "", "key": str(i)}] * (i < 2)
+    fields, rows = filled_rows(merged)
+    assert rows == want
+    assert fields == {"n": "int64", "label": "int16", "score": "float64", "text": None, "key": None}
+    assert filled_rows(hr.merge([two, one, three], fill=7))[1][2]["label"] == 7
+    assert filled_rows(hr.merge([labelled(2), labelled(2)], fill=7)) == filled_rows(hr.merge([labelled(2), labelled(2)]))
+
+    parts = [filled_rows(merged, rank=rank, world_size=2)[1] for rank in range(2)]
+    assert {frozenset(row.items()) for part in parts for row in part} == {frozenset(row.items()) for row in want}
+
+
+def test_filled_fields_go_on_at_every_cut():
+    def made():
+        pictures = labelled(7).map(lambda s, rng: {**s, "x": rng.random()})
+        named = labelled(5, label=lambda i: i).flat_map(lambda s: [s, s]).map(lambda s: {**s, "x": 1.0})
+        return hr.merge([pictures, named], weights=[1, 2], fill=-1).filter(lambda n: n != 3, fields="n").batch(3)
+
+    def all_of(loader, most=None):
+        return [(list(b["n"]), list(b["label"]), list(b["x"])) for b in itertools.islice(loader, most)]
+
+    with made().loader(epochs=1) as loader:
+        want = all_of(loader)
+    assert {label for _, labels, _ in want for label in labels} == {-1, 0, 1, 2, 4}
+    for cut in range(1, len(want)):
+        with made().loader(epochs=1) as loader:
+            head, state = all_of(loader, cut), json.loads(json.dumps(loader.state_dict()))
+        with made().loader(epochs=1) as again:
+            again.load_state_dict(state)
+            assert head + all_of(again) == want
+
+
+def test_what_cannot_be_filled_is_refused():
+    one = labelled(2, label=lambda i: np.uint8(i))
+    arrays = labelled(2, box=lambda i: np.zeros(4))
+    for pipelines, fill, why in [
+        ([one, labelled(2)], -1, 'fill is -1 for the field "label": no uint8 has this value'),
+        ([one, labelled(2)], {"label": 0.5}, 'fill is 0.5 for the field "label": no uint8'),
+        ([one, labelled(2)], {"lable": 1}, 'fill names "lable": the fields that some lack are label'),
+        ([one, one], {"label": 1}, 'fill names "label": no field is lacking'),
+        ([arrays, labelled(2)], 0, 'fill is for numbers and text, and the field "box", which some lack, is float64'),
+        ([one, labelled(2, label=float)], 0, 'gives the field "label" as float64, but of.0. gives it as uint8'),
+        ([one, labelled(2)], None, 'without the field "label"'),
+        ([one, labelled(2)], "no", "fill is 'no': takes a number"),
+        ([one, labelled(2)], math.nan, "fill is nan: takes a number"),
+    ]:
+        with pytest.raises(hr.RecipeError, match=why):
+            hr.merge(pipelines, fill=fill).batch(2).loader()

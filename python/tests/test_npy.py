@@ -16,6 +16,8 @@ import pytest
 
 import headrace as hr
 from conftest import descriptors
+from headrace._io.bytes_of import Bytes
+from headrace._io.zip_directory import Member, plain_directory
 
 DTYPES = [
     np.dtype(order + kind)
@@ -247,7 +249,7 @@ def test_archives_are_those_that_numpy_reads(compress, tmp_path):
                 got["other"]
             assert dict(got.items()).keys() == arrays.keys()
         if source is path:
-            with pytest.raises(ValueError, match="closed"):
+            with pytest.raises(hr.errors.WrongValue, match="closed"):
                 got["a0"]
     expected.close()
 
@@ -295,6 +297,35 @@ def test_comments_and_what_stands_before(comment, prefix):
         z.comment = random.Random(comment).randbytes(comment)
     got = hr.io.load_npz(bytes(prefix) + file.getvalue())
     assert (got["a"] == np.arange(5)).all()
+
+
+def test_the_directory_is_what_zipfile_reads():
+    """Of what NumPy writes; of anything else it is the same, or left to zipfile."""
+    data = archive(True, a=np.arange(50), b=np.zeros(3))
+
+    def plain(data):
+        found = plain_directory(Bytes(memoryview(data)), len(data))
+        return found and [tuple(member) for member in found]
+
+    def reference(data):
+        with zipfile.ZipFile(io.BytesIO(data)) as z:
+            return [tuple(getattr(info, name) for name in Member._fields) for info in z.infolist()]
+
+    assert plain(data) == reference(data)
+    assert plain(archive()) == reference(archive()) == []
+    found = 0
+    for at in range(data.index(b"PK\x01\x02"), len(data)):
+        for value in (0, 1, 0x2D, 0xFF):
+            changed = bytearray(data)
+            changed[at] = value
+            if (got := plain(changed)) is not None:
+                try:
+                    expected = reference(changed)
+                except zipfile.BadZipFile:
+                    continue
+                assert got == expected, (at, value)
+                found += 1
+    assert found > 100
 
 
 def test_zip64():
@@ -402,6 +433,17 @@ def test_a_bomb_is_refused_before_it_takes_memory():
         z.writestr("a.npy", header(text))
     with pytest.raises(hr.MediaError, match="it has 79 bytes"):
         hr.io.load_npz(file.getvalue())["a"]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("read", [hr.io.load_npy, hr.io.load_npz])
+def test_what_would_have_to_be_waited_for_is_no_file(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # nobody writes into it, so that `open` would not return
+    for path, kind in ((tmp_path / "pipe", "pipe"), ("/dev/zero", "device"), ("/dev/null", "device")):
+        with pytest.raises(hr.MediaError, match=f"is no regular file but a {kind}"):
+            read(path)
+    with open("/dev/zero", "rb") as file, pytest.raises(hr.MediaError, match="does not begin as one"):
+        hr.io.load_npy(file)
 
 
 def test_what_is_no_archive_of_arrays(tmp_path):

@@ -16,10 +16,12 @@ from conftest import engines, photo
 MIB = 1 << 20
 BUDGET = 32
 SIZE = (2820, 2000)  # decoded, more than the 16 MiB of which pieces are kept from one image to the next
-# Else the engine has its code, the runtime and its tables, and for each core kept pieces of up to 16 MiB.
+# Else the engine has its code, the runtime and its tables, and for each core kept
+# pieces of up to 16 MiB.
 BESIDE = 24 + 16 * len(os.sched_getaffinity(0))
 
-# How many bytes a pixel the engine may take to decode and resize one, besides the file, and how they are written.
+# How many bytes a pixel the engine may take to decode and resize one, besides the file,
+# and how they are written.
 FORMATS = {
     "jpg": (1, {"quality": 90}),
     "progressive.jpg": (4.5, {"quality": 90, "progressive": True}),

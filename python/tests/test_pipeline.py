@@ -186,7 +186,7 @@ def test_amounts_that_are_none(amount):
 
 
 def test_formats():
-    with pytest.raises(hr.RecipeError, match="takes 'numpy', 'torch' or 'jax'"):
+    with pytest.raises(hr.RecipeError, match="must be 'numpy', 'torch' or 'jax'"):
         hr.files("x").to("tensorflow")
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from torchvision.transforms import v2 as transforms
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, ROOT, augmented, children, digests, engine_pid, files_of, photo, pipeline, reaped, within
+from conftest import DEBUG_ENGINE, ROOT, augmented, children, digests, engine_pid, files_of, photo, pipeline, reaped, some, within
 
 ENGINE = ROOT / "python/src/headrace/_bin/headrace"
 MARGIN, GAP = 16, 12
@@ -163,16 +163,19 @@ def test_a_preview_of_two_ranks_and_several_sources(pictures):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"n": 0}, r"preview\(n=0\): takes 1 to 10,000"),
-        ({"n": 10_001}, "takes 1 to 10,000"),
-        ({"n": "4"}, "n is '4': takes a whole number"),
-        ({"epoch": -1}, "epochs count from 0"),
-        ({"epoch": 1 << 60}, "a preview of 16 samples"),
-        ({"columns": 0}, "takes 1 to 10,000"),
-        ({"tile": 5000}, "takes 1 to 4,096"),
-        ({"n": 10_000, "tile": 4096, "columns": 1}, None),
-    ],
+    some(
+        [
+            ({"n": 0}, r"preview\(n=0\): takes 1 to 10,000"),
+            ({"n": 10_001}, "takes 1 to 10,000"),
+            ({"n": "4"}, "n is '4': takes a whole number"),
+            ({"epoch": -1}, "epochs count from 0"),
+            ({"epoch": 1 << 60}, "a preview of 16 samples"),
+            ({"columns": 0}, "takes 1 to 10,000"),
+            ({"tile": 5000}, "takes 1 to 4,096"),
+            ({"n": 10_000, "tile": 4096, "columns": 1}, None),  # sheets this large take their time
+        ],
+        7,
+    ),
 )
 def test_previews_that_cannot_be(pictures, arguments, message):
     with hr.files(pictures).decode_image().center_crop(48).batch(1).loader(epochs=1) as loader:

@@ -39,7 +39,8 @@ steps:
 loader: {epochs: 2, on_error: skip, max_errors: 0.25, memory: 512MiB, prefetch: 3, workers: null}
 """
 
-# How to call each method with arguments drawn at random. A new method of Pipeline has to come here.
+# How to call each method with arguments drawn at random. A new method of Pipeline has
+# to come here.
 RANDOM = {
     "select": lambda r: r.sample(["image", "key"], r.choice([1, 2])),
     "drop": lambda r: ["key"],
@@ -128,6 +129,24 @@ RANDOM = {
         "layout": r.choice([None, "T", "TC", "CT"]),
         "field": None,
         "to": r.choice([None, "sound"]),
+    },
+    "log_mel": lambda r: r.choice(
+        [{}, {"preset": "kaldi"}, {"preset": "librosa", "n_mels": 40}, {"n_fft": 512, "hop_length": 128, "layout": "MT"}]
+    ),
+    "decode_video": lambda r: {
+        **r.choice(
+            [{"frames": 8, "stride": 2}, {"frames": np.int32(8), "fps": 12.5}, {"segments": 4}, {"fps": 2, "max_frames": 8}, {"frames": 3}]
+        ),
+        "clips": r.choice([None, 1, 3]),
+        "start": r.choice([None, "begin", "center", "random"]),
+        "short": r.choice([None, "repeat", "loop", "black", "error"]),
+        "times": r.choice([None, "at"]),
+        "stream": r.choice([None, 1]),
+        "orient": r.choice([None, False]),
+        "dtype": r.choice([None, "uint8", np.uint16]),
+        "max_pixels": r.choice([None, 99]),
+        "field": None,
+        "to": r.choice([None, "clip"]),
     },
     "decode_npy": lambda r: {
         "dtype": r.choice(["int32", "float16", "bool"]),
@@ -243,8 +262,11 @@ def drawn(r, name):
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
     if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
-    if name == "decode_audio":
-        return p.decode_audio(**RANDOM[name](r))
+    if name in ("decode_audio", "decode_video"):
+        return getattr(p, name)(**RANDOM[name](r))
+    if name == "log_mel":
+        args = RANDOM[name](r)
+        return p.decode_audio(22050 if args.get("preset") == "librosa" else 16000, "mono").log_mel(**args)
     if name in SEQUENCES:
         args = RANDOM["decode_npy"](r)
         if name != "decode_npy":  # of a type that has every pad, and of one axis, as packs need
@@ -254,7 +276,7 @@ def drawn(r, name):
     decoded = RANDOM["decode_image"](r)
     p = p.decode_image(**decoded | ({"to": None} if name in (*FUNCTIONS, *FIELDS) else {}))
     for middle in r.sample(sorted(RANDOM), 3):
-        if middle not in (*LAST, *SEQUENCES, *FIELDS, "shuffle", "decode_audio", "decode_image", "grayscale"):
+        if middle not in (*LAST, *SEQUENCES, *FIELDS, "shuffle", "decode_audio", "log_mel", "decode_video", "decode_image", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
     if name in ("batch", "unbatch", *FUNCTIONS):
         p = p.center_crop(8)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import descriptors, engine_pid, engines, files_of, in_child, mappings, run_python, running, start_python, stop, within
+from conftest import descriptors, engine_pid, engines, files_of, in_child, mappings, run_python, running, some, start_python, stop, within
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -76,7 +76,7 @@ def test_workers_of_a_dataloader_have_engines_of_their_own(photos, context, begu
     assert engine_pid() not in engines
 
 
-@pytest.mark.parametrize(("context", "begun"), [("fork", False), ("fork", True), ("spawn", True)])
+@pytest.mark.parametrize(("context", "begun"), some([("fork", False), ("fork", True), ("spawn", True)], 2))
 def test_workers_of_a_dataloader_share_an_engine(photos, context, begun):
     paths = files_of(photos)[:16]
     if begun:

@@ -104,6 +104,7 @@ def test_tuples_dicts_and_tables_are_the_same(photos, tmp_path):
         ([("a", 1), ("b", 1, 2)], {}, "item 1"),
         ([("a", 1 << 63)], {}, "int64 cannot hold"),
         ([("a", [1, 2])], {}, "type list"),
+        ([("a", np.array([1, 2]))], {}, "type ndarray"),
         ([{"file": "a"}], {}, "say path="),
         ([{"path": "a", "n": 1}, {"path": "b"}], {}, "item 1 has no 'n'"),
         (["a"], {"fields": ["n"]}, "paths alone"),
@@ -112,6 +113,46 @@ def test_tuples_dicts_and_tables_are_the_same(photos, tmp_path):
 def test_tables_that_cannot_be(rows, options, match):
     with pytest.raises(hr.RecipeError, match=match):
         hr.files(rows, **options)
+
+
+class Column(list):
+    """A column as polars has them: what is compared, is so value by value."""
+
+    def __eq__(self, other):
+        return Column(value == other for value in self)
+
+    def __ne__(self, other):
+        return Column(value != other for value in self)
+
+    def __bool__(self):
+        raise TypeError("the truth value of a Series is ambiguous")
+
+    __hash__ = None
+
+
+class Table:
+    def __init__(self, **columns):
+        self.columns = list(columns)
+        self.values = columns
+
+    def __getitem__(self, name):
+        return Column(self.values[name])
+
+
+class LazyTable(Table):
+    columns = ()
+
+    def collect(self):
+        return Table(**self.values)
+
+
+def test_tables_of_other_libraries():
+    """Polars has lists in columns, and tables that are no more than a plan. Found with polars 2.1."""
+    assert hr.files(Table(path=["a", "b"], y=[1, 2], z=["u", "v"])) == hr.files([("a", 1, "u"), ("b", 2, "v")], fields=["y", "z"])
+    with pytest.raises(hr.RecipeError, match=r"item 0 has y = .*type Column"):
+        hr.files(Table(path=["a"], y=[Column([1])]))
+    with pytest.raises(hr.RecipeError, match="LazyTable has no rows yet"):
+        hr.files(LazyTable(path=["a"]))
 
 
 def test_columns_that_files_have_already(photos):

@@ -171,9 +171,10 @@ LIGHTNING = """
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), 1e-6)
 
-    def fit(data, steps, checkpoint=None):
-        model, off = Model(), {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
-        trainer = lightning.Trainer(max_steps=steps, max_epochs=-1, accelerator="cpu", **off)
+    def fit(data, steps, checkpoint=None, epochs=-1, **more):
+        saves = "callbacks" in more
+        model, off = Model(), {"logger": False, "enable_checkpointing": saves, "enable_progress_bar": False, "enable_model_summary": False}
+        trainer = lightning.Trainer(max_steps=steps, max_epochs=epochs, accelerator="cpu", **off, **more)
         trainer.fit(model, data, ckpt_path=checkpoint)
         return trainer, model.seen
 
@@ -183,10 +184,29 @@ LIGHTNING = """
         wraps.append(lambda: StatefulDataLoader(hr.torch.IterableDataset(pipeline(photos)), batch_size=None))
     for wrap in wraps:
         _, whole = fit(wrap(), 30)
-        trainer, first = fit(wrap(), 17)
+        # In the middle of an epoch, and after its last batch: what Lightning does then is no end of an epoch to it.
+        for stop in (17, 12):
+            trainer, first = fit(wrap(), stop)
+            trainer.save_checkpoint(f"{folder}/model.ckpt")
+            _, rest = fit(wrap(), 30, f"{folder}/model.ckpt")
+            assert len(whole) == 30 and first + rest == whole, (stop, len(first), len(rest))
+        # After an epoch that Lightning has finished it loads no loader's state.
+        trainer, first = fit(wrap(), -1, epochs=1)
         trainer.save_checkpoint(f"{folder}/model.ckpt")
-        _, rest = fit(wrap(), 30, f"{folder}/model.ckpt")
-        assert len(whole) == 30 and first + rest == whole, (len(first), len(rest))
+        _, rest = fit(wrap(), -1, f"{folder}/model.ckpt", epochs=2)
+        assert first + rest == whole[:24], (len(first), len(rest))
+        # Epochs that Lightning cuts short: the loader is in the middle of its own. The callback saves before Lightning counts the batch.
+        always = {"every_n_train_steps": 1, "save_top_k": -1, "enable_version_counter": False}
+        every = lightning.pytorch.callbacks.ModelCheckpoint(folder, "{step}", **always)
+        _, short = fit(wrap(), 5, callbacks=[every], limit_train_batches=2)
+        for stop in (1, 2, 3):
+            assert fit(wrap(), 5, f"{folder}/step={stop}.ckpt", limit_train_batches=2)[1] == short[stop:], stop
+        # Saved after a fit that has stopped exactly where an epoch was cut short.
+        trainer, first = fit(wrap(), 4, limit_train_batches=2)
+        trainer.save_checkpoint(f"{folder}/model.ckpt")
+        _, rest = fit(wrap(), 8, f"{folder}/model.ckpt", limit_train_batches=2)
+        _, short = fit(wrap(), 8, limit_train_batches=2)
+        assert len(short) == 8 and first + rest == short, (len(first), len(rest))
 
     # A plain DataLoader has no state: the run begins its epoch again, and is told so, once.
     def told(loader, *fitting):

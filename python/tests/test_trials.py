@@ -55,10 +55,8 @@ def values(loader, name):
 def test_each_function_is_called_once_for_each_sample(calls, fuse):
     pipeline = numbers(40).map(step(calls, "a")).map(step(calls, "b")).map(step(calls, "c")).batch(8)
     with pipeline.loader(epochs=1, workers=2, fuse=fuse) as loader:
-        tried = calls.counts()
         assert values(loader, "n") == list(range(40))
         functions = loader.stats()["functions"]
-    assert tried == {(name, 0): 1 for name in "abc"}
     assert calls.counts() == {(name, n): 1 for name in "abc" for n in range(40)}
     assert all(f["calls"] == 40 for f in functions)
     assert calls.pids() <= set(functions[-1]["pids"])
@@ -102,12 +100,12 @@ def test_the_workers_are_those_of_the_run(calls):
         numbers(60).map(step(calls, "a"), workers=1).map(step(calls, "b"), where="thread").map(step(calls, "c"), where="thread", workers=2)
     )
     with pipeline.batch(4).loader(epochs=1, workers=2) as loader:
-        tried = {name: pid for name, _, pid in calls.all()}
         values(loader, "n")
         of = {f["stage"]: f["pids"] for f in loader.stats()["functions"]}
-    assert {name: {pid for step, _, pid in calls.all() if step == name} for name in "abc"} == {name: {tried[name]} for name in "abc"}
-    assert int(tried["a"]) in of["map"]
-    assert of["map_2"] == of["map_3"] == [int(tried["b"])] == [int(tried["c"])]
+    called = {name: {int(pid) for step, _, pid in calls.all() if step == name} for name in "abc"}  # in the trial or later
+    assert len(called["a"]) == 1  # its one worker, of those of the pool
+    assert called["a"] <= set(of["map"])
+    assert of["map_2"] == of["map_3"] == list(called["b"]) == list(called["c"])
     assert calls.counts() == {(name, n): 1 for name in "abc" for n in range(60)}
 
 

@@ -29,9 +29,23 @@ def test_the_engine_and_the_package_are_of_one_release():
     assert info["features"]["cgo"] is True
     assert info["features"]["debug"] is bool("debug" in info["program"])
     assert set(info["features"]["decoders"]) == {"avif", "bmp", "gif", "jpeg", "png", "tiff", "webp"}
-    assert re.fullmatch(r"libjpeg-turbo-\d+\.\d+\.\d+", info["features"]["decoders"]["jpeg"])
+    assert re.fullmatch(r"libjpeg-turbo-\d+\.\d+\.\d+\+headrace-\d+", info["features"]["decoders"]["jpeg"])
     assert set(info["features"]["encoders"]) == {"jpeg", "png", "webp"}
     assert info["features"]["kernels"]
+
+
+def test_ffmpeg_is_named_or_why_there_is_none(monkeypatch):
+    info = hr.version_info()
+    assert set(info["ffmpeg"]) == {"version", "license", "path", "decoders"}
+    assert "GPL" in info["ffmpeg"]["license"]
+    assert "libavcodec" in info["ffmpeg"]["path"]
+    assert {"h264", "hevc", "vp9", "av1", "aac", "opus"} <= set(info["ffmpeg"]["decoders"])
+    assert f"\nffmpeg: {info['ffmpeg']['version']}, " in str(info)
+    monkeypatch.setenv("HEADRACE_FFMPEG", "/nowhere")
+    info = hr.version_info()
+    assert info["ffmpeg"] is None
+    assert "HEADRACE_FFMPEG=/nowhere has no libavcodec.so" in info["ffmpeg_error"]
+    assert "\nffmpeg: none: decoding video and audio needs FFmpeg" in str(info)
 
 
 def test_the_commit_is_one_of_this_repository():

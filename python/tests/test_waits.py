@@ -87,9 +87,25 @@ def test_a_stopwatch_agrees(each, body, batches):
         share = re.search(r"waits for data (?:only )?[<>]?(\d+) %", told["verdict"])
         assert abs(int(share[1]) - 100 * waits / loop) < 10
         assert told["verdict"].startswith("Your training loop is the bottleneck") == (waits < 0.1 * loop)
+        assert 0 <= told["handed_ns"] <= told["waited_ns"]
         if each:
             assert told["limits"] == "read"
             assert "The bottleneck is read" in told["verdict"]
+
+
+@tried
+def test_a_batch_that_is_ready_is_no_wait_for_data():
+    """However short the loop's own step is next to the calls of `next()`."""
+    with loader_of(0.0, 300, prefetch=64) as loader:
+        for i, _ in enumerate(loader):
+            sleep(0.5 if i == 100 else 0.002)
+            if i == 100:
+                before = loader.stats()
+            elif i == 160:  # of these 60, all had been sent before
+                since = loader.stats(since=before)
+    assert since["handed_ns"] > 0.9 * since["waited_ns"] > 0
+    assert since["limits"] == ""
+    assert since["verdict"].startswith(("Your training loop is the bottleneck", "Handing over is the bottleneck"))
 
 
 @tried

@@ -58,9 +58,9 @@ def run(folder: Path, program: list[str], flags: list[str], *arguments: object, 
     )
 
 
-def recipe(folder: Path, pictures: Path, function: str) -> None:
+def recipe(folder: Path, pictures: Path, function: str, said: object = "text") -> None:
     files = {"root": str(pictures), "pattern": "**/*.png"}
-    steps = [{"files": files}, {"map": {"function": function, "gives": {"said": "text"}}}, {"batch": {"size": 2}}]
+    steps = [{"files": files}, {"map": {"function": function, "gives": {"said": said}}}, {"batch": {"size": 2}}]
     (folder / "r.yaml").write_text(json.dumps({"headrace": 1, "steps": steps}))
 
 
@@ -155,12 +155,12 @@ def test_empty_entries_of_the_path_are_no_folder(tmp_path, trapped, pictures, co
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("missing", ["headrace", "numpy"])
-def test_what_workers_lack_does_not_come_from_the_current_folder(tmp_path, trapped, pictures, missing):
+@pytest.mark.parametrize(("missing", "said"), [("headrace", "text"), ("numpy", "text"), ("numpy", {"dtype": "int8", "shape": [2]})])
+def test_what_workers_lack_does_not_come_from_the_current_folder(tmp_path, trapped, pictures, missing, said):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without site-packages
     python.chmod(0o755)
-    recipe(trapped, pictures, "operator:truth")
+    recipe(trapped, pictures, "operator:truth", said)
     python_path = "" if missing == "headrace" else environment_of()["PYTHONPATH"]
     done = command_line(trapped, ["run", "r.yaml"], HEADRACE_PYTHON=str(python), PYTHONPATH=python_path)
     assert done.returncode != 0

@@ -88,9 +88,25 @@ def _() -> None:
     images().resize("big")  # type: ignore[arg-type]
 
 
-@trouble("A method or an argument that does not exist")
+@trouble("An argument that does not exist")
 def _() -> None:
     images().resize(256, antialias=True)  # type: ignore[call-arg]
+
+
+@trouble("A method that does not exist")
+def _() -> None:
+    images().RandomHorizontalFlip()
+
+
+@trouble("A field that is not in the batch")
+def _() -> None:
+    next(iter(train().loader()))["images"]
+
+
+@trouble("A framework that is not installed", apart=True)
+def _() -> None:
+    sys.modules["jax"] = None  # type: ignore[assignment]
+    train().to("jax").loader()
 
 
 @trouble("There is no image to work on")
@@ -329,6 +345,15 @@ def _() -> None:
         threading.Event().wait()
 
     list(squares().map(slow, gives={"key": str}).failures(time_limit=1).batch(4).loader())
+
+
+@trouble("A hook that fails")
+def _() -> None:
+    class Metrics:
+        def call(self, call: Any) -> None:
+            raise OSError("no server for metrics")
+
+    list(squares().map(lambda sample: sample, gives={"key": str}).batch(4).loader(hooks=[Metrics()]))
 
 
 # Memory.

@@ -112,6 +112,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		o := args.Options()
 		c.begin(Part{Images: &Images{Field: args.Field, To: args.To, Decode: o, Form: o.Form()}}, s)
 		c.modes[args.To] = o.Mode
+	case *recipe.DecodeVideo:
+		o := args.Options()
+		c.begin(Part{Images: &Images{Field: args.FieldIn(c.schema), To: args.To, Video: args, Decode: o, Form: args.Form()}}, s)
 	case recipe.Transform:
 		if err := f.goOn(c, s); err != nil {
 			return err
@@ -164,8 +167,15 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 		}
 		m.Of = append(m.Of, of.flow)
 		m.Keys = m.Keys || of.schema.Find("key") >= 0
+		m.Fields = append(m.Fields, of.schema)
 		c.unite(i, of)
 	}
+	if args.Fill == nil {
+		m.Fields = nil
+		return nil
+	}
+	m.Fill = *args.Fill
+	m.Fields, _ = recipe.Filled(recipe.WithKeys(m.Fields), m.Fill)
 	return nil
 }
 
@@ -221,6 +231,9 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	switch {
 	case f.plan.Batch.Collate != nil, f.plan.Own != nil: // which looks at what was made
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
+	case !f.separate && readsInto(&c.flow, s):
+		source := c.flow.Source
+		f.plan.Last = Part{Names: []string{source.Name, s.Name}, Reads: true, Failures: source.Failures}
 	case p == nil || !fills(p, s) || f.separate && !c.unstorable(p):
 		f.plan.Last = Part{Names: []string{s.Name}}
 	default:
@@ -248,6 +261,37 @@ func fills(p *Part, batch recipe.Step) bool {
 		}
 	}
 	return stacks
+}
+
+// largeSample is from how many bytes on a sample is read straight into its batch. The
+// reading of smaller ones stays a stage of its own, so that its time is told apart: they
+// are copied in no time.
+const largeSample = 64 << 10
+
+// readsInto tells whether samples of an object are read into the batch that is behind
+// them: of one for which nothing else is known of a sample, such as its name, before it
+// is there.
+func readsInto(f *Flow, batch recipe.Step) bool {
+	if f.Source == nil || f.Source.Object == nil || len(f.Nodes) > 0 {
+		return false
+	}
+	object := f.Source.Object
+	gives := object.Gives.Schema
+	if _, stacks := batch.Args.(*recipe.Batch); !stacks || object.Iterated() || object.Keys != "" || gives.Find("key") >= 0 {
+		return false
+	}
+	size := int64(0)
+	for _, field := range gives {
+		if field.Type.Kind != sample.Tensor {
+			continue
+		}
+		n, err := field.Type.Shape.Bytes(field.Type.DType)
+		if err != nil || !field.Type.Fixed() {
+			return false
+		}
+		size += n
+	}
+	return size >= largeSample
 }
 
 // goOn joins a step on the image to the part before, or begins another one with the
@@ -299,8 +343,8 @@ func (c *chain) refuse(s recipe.Step, form media.Form, follows bool) error {
 	}
 }
 
-// storable tells whether steps can go on with a picture that was stored: with whole
-// numbers, a pixel's side by side.
+// storable tells whether steps can go on with a picture or clip that was stored: with
+// whole numbers, a pixel's side by side.
 func storable(f media.Form) bool {
 	return f.Layout == media.HWC && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16)
 }

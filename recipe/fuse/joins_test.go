@@ -11,7 +11,8 @@ import (
 	"headrace/tensor"
 )
 
-// Maps and filters that say the same about their workers are one part, with batch if they are all maps.
+// Maps and filters that say the same about their workers are one part, with batch if
+// they are all maps.
 func TestFunctionsThatFollowEachOtherAreOnePart(t *testing.T) {
 	gives := recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 4, 4, 3)}}}
 	mapped := func(p recipe.Python) recipe.Step {

@@ -74,8 +74,11 @@ type Merge struct {
 	Order   string
 	Weights []float64
 	Seed    uint64 // its own, or that of the recipe
-	Until   string
+	Until   recipe.Until
 	Keys    bool // samples that come without a key get one
+
+	Fields []sample.Schema // of each of Of, with those that are filled; nil: nothing is
+	Fill   recipe.PadValue // with this
 }
 
 // Route gives each sample to one of several branches.
@@ -99,6 +102,7 @@ type Part struct {
 	Images   *Images
 	Step     *recipe.Step
 	Then     []recipe.Step    // behind Step, that is a function of Python: those that the same workers call next, one after the other
+	Reads    bool             // the last part alone: the object that is the source is read here, into the batch
 	Failures *recipe.Failures // of its first step; all others have the same, or none of their own
 }
 
@@ -113,12 +117,13 @@ func (p *Part) Chain() []recipe.Step {
 	return append([]recipe.Step{*p.Step}, p.Then...)
 }
 
-// Images is what happens to the image of a sample.
+// Images is what happens to the image or clip of a sample.
 type Images struct {
-	Field  string        // with the compressed image; "": To holds pixels already
-	To     string        // with the pixels
-	Decode media.Options // of the compressed image; of pixels, their mode and what they are
-	Form   media.Form    // what the first of Steps is given
+	Field  string              // with the compressed image; "": To holds pixels already
+	To     string              // with the pixels
+	Video  *recipe.DecodeVideo // Field is a video, of which these frames are taken; nil: it is an image
+	Decode media.Options       // of the compressed image; of pixels, their mode and what they are
+	Form   media.Form          // what the first of Steps is given
 	Steps  []media.Step
 }
 
@@ -152,8 +157,8 @@ func (f Flow) Merges() (all []*Merge) {
 	return all
 }
 
-// Gathers tells whether samples come into batches by what they are.
-func (p *Plan) Gathers() bool { return p.Buckets != nil || p.Pack != nil || p.Own != nil }
+// ByPolicy tells whether something else than batch makes the batches.
+func (p *Plan) ByPolicy() bool { return p.Buckets != nil || p.Pack != nil || p.Own != nil }
 
 // DropsLast tells whether batches that are not full when an epoch ends are left out.
 func (p *Plan) DropsLast() bool {

@@ -15,8 +15,3 @@ def wrap(sample):
 
 def told(meta):
     return f"{type(meta).__name__} {len(meta['array'])} {meta['array'].sum()} {meta['nothing']}"
-
-
-def several(n):
-    for i in range(n % 3):
-        yield n + i

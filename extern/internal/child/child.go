@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +20,11 @@ type Child struct {
 	PID   int
 	Lanes []*wire.Conn // this end of each of its connections
 
-	cmd      *exec.Cmd
+	cmd      *exec.Cmd                 // that it was started with; nil: it was forked
+	forked   <-chan syscall.WaitStatus // how it has exited, of one that a server has forked
+	pidfd    int                       // of one that was forked
+	reap     func()                    // lets the server forget it
+	process  *os.Process
 	together *wire.Conn // of threads of the program, which are no process; nil: it is one
 	refusal  error      // why the program has begun none; after exited
 	stack    *os.File   // where Python writes the stacks of its threads
@@ -30,6 +35,7 @@ type Child struct {
 	kills    int64 // processes that the kernel had ended for lack of memory before this one started
 
 	killing sync.Once
+	killed  chan struct{}      // closed when it was killed here
 	exited  chan struct{}      // closed when the process is gone, and all it has said was read
 	status  syscall.WaitStatus // after exited
 	dump    string             // after exited
@@ -38,72 +44,65 @@ type Child struct {
 // Options say what is started.
 type Options struct {
 	Python *Interpreter
+	Server *Server  // that forks it; nil, or one that cannot: the interpreter is started
 	Heap   *os.File // shared memory
 	Lanes  int
-	Tell   func(Line) // of what it prints and logs
+	Tell   func(Line)      // of what it prints and logs
+	stop   <-chan struct{} // closed when it is not wanted any more
 }
 
-// Start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4
-// where it writes its stacks, 5 its log, and from 6 on its lanes.
+// Start starts a process. It has these descriptors beside the standard ones: 3 the heap,
+// 4 where it writes its stacks, 5 its log, and from 6 on its lanes.
 func (s *Starter) Start(o Options) (*Child, error) {
 	if o.Python.program != nil {
 		return o.Python.program.start(o)
 	}
+	if o.Server != nil {
+		if c, err := o.Server.fork(o); !errors.Is(err, errCannotFork) {
+			return c, err
+		}
+	}
+	return s.spawn(o)
+}
 
-	c := &Child{tell: o.Tell, exited: make(chan struct{})}
+// spawn starts the interpreter.
+func (s *Starter) spawn(o Options, more ...string) (*Child, error) {
+	return newChild(o, func(c *Child, theirs []*os.File) error {
+		c.cmd = exec.Command(o.Python.Executable, o.Python.command(o.Lanes, more...)...)
+		c.cmd.Dir = o.Python.Directory
+		c.cmd.Env = o.Python.environment()
+		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+		c.cmd.Stdout, c.cmd.Stderr, c.cmd.ExtraFiles = theirs[0], theirs[1], theirs[2:]
+		if err := s.do(c.cmd.Start); err != nil {
+			return fmt.Errorf("extern: %s: %w", o.Python.Executable, err)
+		}
+		c.process = c.cmd.Process
+		return nil
+	})
+}
+
+// newChild makes what a process is to have, and has begin make the process. That is given
+// the process's standard output and error, and then its descriptors from 3 on.
+func newChild(o Options, begin func(c *Child, theirs []*os.File) error) (*Child, error) {
+	c := &Child{tell: o.Tell, exited: make(chan struct{}), killed: make(chan struct{})}
 	c.kills, _ = machine.MemoryKills()
 
-	var theirs []*os.File // ends that only the child keeps
+	var ends []*os.File // that only the process keeps
 	defer func() {
-		for _, f := range theirs {
+		for _, f := range ends {
 			f.Close()
 		}
 	}()
 
-	fail := func(err error) (*Child, error) {
+	theirs, err := c.open(o, &ends)
+	if err == nil {
+		err = begin(c, theirs)
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
-
-	var err error
-	if c.stack, err = stackFile(); err != nil {
-		return fail(err)
-	}
-
-	c.cmd = exec.Command(o.Python.Executable, o.Python.command(o.Lanes)...)
-	c.cmd.Dir = o.Python.Directory
-	c.cmd.Env = o.Python.environment()
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-
-	for range 3 {
-		r, end, err := os.Pipe()
-		if err != nil {
-			return fail(fmt.Errorf("extern: pipe: %w", err))
-		}
-		c.pipes, theirs = append(c.pipes, r), append(theirs, end)
-	}
-	c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1]
-	c.cmd.ExtraFiles = []*os.File{o.Heap, c.stack, theirs[2]}
-
-	for range o.Lanes {
-		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return fail(fmt.Errorf("extern: socketpair: %w", err))
-		}
-		end := os.NewFile(uintptr(fds[1]), "lane")
-		theirs = append(theirs, end)
-		conn, err := wire.FromDescriptor(fds[0])
-		if err != nil {
-			return fail(err)
-		}
-		c.cmd.ExtraFiles = append(c.cmd.ExtraFiles, end)
-		c.Lanes = append(c.Lanes, conn)
-	}
-
-	if err := s.do(c.cmd.Start); err != nil {
-		return fail(fmt.Errorf("extern: %s: %w", o.Python.Executable, err))
-	}
-	c.PID = c.cmd.Process.Pid
+	c.PID = c.process.Pid
 	born(c.PID)
 
 	c.readers.Add(len(c.pipes))
@@ -114,14 +113,53 @@ func (s *Starter) Start(o Options) (*Child, error) {
 	return c, nil
 }
 
+// open opens all that the process has, and returns its descriptors. ends are those of
+// them that are nobody else's.
+func (c *Child) open(o Options, ends *[]*os.File) (theirs []*os.File, err error) {
+	if c.stack, err = stackFile(); err != nil {
+		return nil, err
+	}
+	for range 3 {
+		r, end, err := os.Pipe()
+		if err != nil {
+			return nil, fmt.Errorf("extern: pipe: %w", err)
+		}
+		c.pipes, *ends = append(c.pipes, r), append(*ends, end)
+	}
+	theirs = append(theirs, (*ends)[0], (*ends)[1], o.Heap, c.stack, (*ends)[2])
+
+	for range o.Lanes {
+		conn, end, err := pair()
+		if err != nil {
+			return nil, err
+		}
+		c.Lanes, *ends, theirs = append(c.Lanes, conn), append(*ends, end), append(theirs, end)
+	}
+	return theirs, nil
+}
+
 // wait notices the end of the process, and of what it has started.
 func (c *Child) wait() {
-	var info unix.Siginfo
-	for unix.Waitid(unix.P_PID, c.PID, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	// Its number is taken until it is waited for, so it is nobody else's meanwhile.
+	if c.cmd != nil {
+		var info unix.Siginfo
+		for unix.Waitid(unix.P_PID, c.PID, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
+		buried(c.PID)
+		c.cmd.Wait()
+		c.status, _ = c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	} else {
+		told := c.awaitStatus()
+		c.process.Kill() // where it was the server that has ended, the kernel is about to
+		awaitExit(c.pidfd)
+		buried(c.PID)
+		c.process.Release()
+		if told {
+			c.reap()
+		} else {
+			go func() { <-c.forked; c.reap() }() // the server must have seen it first
+		}
 	}
-	buried(c.PID) // the number is still taken, so it is nobody else's
-	c.cmd.Wait()
-	c.status, _ = c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 
 	for _, r := range c.pipes {
 		r.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // a process that has left the group may hold the other end
@@ -134,6 +172,24 @@ func (c *Child) wait() {
 	close(c.exited)
 }
 
+// awaitStatus waits for the server to tell how the process has exited. One that was
+// killed here is not waited for long: the server may be at an import that does not end,
+// and closing must not wait for that.
+func (c *Child) awaitStatus() (told bool) {
+	select {
+	case c.status = <-c.forked:
+		return true
+	case <-c.killed:
+	}
+	select {
+	case c.status = <-c.forked:
+		return true
+	case <-time.After(patience):
+		c.status = syscall.WaitStatus(syscall.SIGKILL)
+		return false
+	}
+}
+
 // Kill ends the process. Of threads of the program it ends the connections, and does not
 // wait for what they do. It may be called again, and by many.
 func (c *Child) Kill() {
@@ -142,15 +198,16 @@ func (c *Child) Kill() {
 			c.let()
 			return
 		}
-		c.cmd.Process.Kill()
+		close(c.killed)
+		c.process.Kill()
 	})
 }
 
 // Exited is closed when the process is gone, and all it has said was read.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
-// Refusal is why a program has not begun the threads that it was asked for; nil: it has, or
-// this is a process.
+// Refusal is why a program has not begun the threads that it was asked for; nil: it has,
+// or this is a process.
 func (c *Child) Refusal() error { return c.refusal }
 
 // Words are the last lines that it has written to standard error so far.
@@ -167,8 +224,8 @@ func (c *Child) Ending() string {
 	return fmt.Sprintf("ended with status %d", c.status.ExitStatus())
 }
 
-// OutOfMemory says what is known of the kernel's hand in the end of a process that SIGKILL
-// has ended; empty: it had none.
+// OutOfMemory says what is known of the kernel's hand in the end of a process that
+// SIGKILL has ended; empty: it had none.
 func (c *Child) OutOfMemory() string {
 	switch kills, file := machine.MemoryKills(); {
 	case file == "":

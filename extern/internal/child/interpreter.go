@@ -10,12 +10,13 @@ import (
 
 // Interpreter says which Python workers are, and what they find there.
 type Interpreter struct {
-	Executable  string            // a path, or a name on PATH
-	Arguments   []string          // options of the interpreter, before -c
-	Directory   string            // where workers run; empty: where the engine does
-	Path        []string          // sys.path; nil: as the interpreter makes it
-	Environment []string          // "NAME=value"; nil: that of the engine
-	Functions   map[string][]byte // pickles of callables by their names; others are imported
+	Executable  string              // a path, or a name on PATH
+	Arguments   []string            // options of the interpreter, before -c
+	Directory   string              // where workers run; empty: where the engine does
+	Path        []string            // sys.path; nil: as the interpreter makes it
+	Environment []string            // "NAME=value"; nil: that of the engine
+	Functions   map[string][]byte   // pickles of callables by their names; others are imported
+	Imports     map[string][]string // modules that these pickles need, by the names of the callables
 
 	Initializer string         // a function that each process calls before it loads others; empty: none
 	Sets        map[string]Set // of workers, by the names that steps call them
@@ -58,6 +59,17 @@ func (i *Interpreter) Of(s Set) *Interpreter {
 // Own is the program whose threads the workers are; nil: they are in other processes.
 func (i *Interpreter) Own() *Program { return i.program }
 
+// ImportsOf are the modules that a worker imports to load a function.
+func (i *Interpreter) ImportsOf(function string) []string {
+	if _, pickled := i.Functions[function]; pickled {
+		return i.Imports[function]
+	}
+	if module, _, ok := strings.Cut(function, ":"); ok {
+		return []string{module}
+	}
+	return nil
+}
+
 // Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
 func Default() *Interpreter {
 	name := os.Getenv("HEADRACE_PYTHON")
@@ -67,9 +79,11 @@ func Default() *Interpreter {
 	return &Interpreter{Executable: name}
 }
 
-// beginning is the program of a worker. Python puts the current folder first when it runs -c or -m, unless it was told not to (-P, -I, PYTHONSAFEPATH). A data folder must not decide what
-// workers import, so before anything is imported, sys.path becomes what Path says. Without Path the folder moves to the end, where a recipe's own functions are found and it hides nothing; and only
-// once the worker has all that it is made of itself.
+// beginning is the program of a worker. Python puts the current folder first when it runs
+// -c or -m, unless it was told not to (-P, -I, PYTHONSAFEPATH). A data folder must not
+// decide what workers import, so before anything is imported, sys.path becomes what Path
+// says. Without Path the folder moves to the end, where a recipe's own functions are
+// found and it hides nothing; and only once the worker has all that it is made of itself.
 const beginning = `import sys
 own = []
 if "--path" in sys.argv:
@@ -80,16 +94,17 @@ elif "" in sys.path:
 __import__("headrace.worker").worker.main(own)`
 
 // command is what a worker is started with, after the name of its program.
-func (i *Interpreter) command(lanes int) []string {
+func (i *Interpreter) command(lanes int, more ...string) []string {
 	arguments := append([]string{}, i.Arguments...)
-	arguments = append(arguments, "-c", beginning, "--lanes", strconv.Itoa(lanes))
+	arguments = append(append(arguments, "-c", beginning, "--lanes", strconv.Itoa(lanes)), more...)
 	if i.Path != nil {
 		arguments = append(append(arguments, "--path"), i.Path...)
 	}
 	return arguments
 }
 
-// environment is what the worker is given. Libraries of mathematics start a thread for each core in every process, unless somebody has said how many: one is right where the
+// environment is what the worker is given. Libraries of mathematics start a thread for
+// each core in every process, unless somebody has said how many: one is right where the
 // processes are as many as the cores.
 func (i *Interpreter) environment() (all []string) {
 	environment := i.Environment
@@ -102,6 +117,7 @@ func (i *Interpreter) environment() (all []string) {
 		said[name] = true
 		switch name {
 		case "PYTHONINSPECT": // a worker is never asked at a prompt, for which Python would import readline from the current folder
+		case "HEADRACE_WORKER_OF": // another engine's, if the program is itself below a worker
 		case "PYTHONPATH":
 			if path := i.pythonPath(value); path != "" {
 				all = append(all, name+"="+path)
@@ -109,6 +125,9 @@ func (i *Interpreter) environment() (all []string) {
 		default:
 			all = append(all, entry)
 		}
+	}
+	if mark := os.Getenv("HEADRACE_WORKER_OF"); mark != "" { // by which the program finds what is left of workers if this process dies
+		all = append(all, "HEADRACE_WORKER_OF="+mark)
 	}
 	for _, name := range []string{"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"} {
 		if !said[name] {
@@ -118,9 +137,12 @@ func (i *Interpreter) environment() (all []string) {
 	return all
 }
 
-// pythonPath is PYTHONPATH without the entries that would let a data folder decide what Python imports while it starts (encodings, sitecustomize), which is before beginning can do anything
-// about it. Without Path these are the empty ones, which mean the current folder and are mostly left behind by PYTHONPATH=$PYTHONPATH:/x. With Path, the program may have gone to another folder
-// since it started: relative entries are only kept where they still mean a folder that it imports from.
+// pythonPath is PYTHONPATH without the entries that would let a data folder decide what
+// Python imports while it starts (encodings, sitecustomize), which is before beginning
+// can do anything about it. Without Path these are the empty ones, which mean the current
+// folder and are mostly left behind by PYTHONPATH=$PYTHONPATH:/x. With Path, the program
+// may have gone to another folder since it started: relative entries are only kept where
+// they still mean a folder that it imports from.
 func (i *Interpreter) pythonPath(value string) string {
 	var kept []string
 	for _, entry := range strings.Split(value, string(filepath.ListSeparator)) {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// living are the workers of this process that have not been reaped, so that their numbers are nobody else's.
+// living are the workers of this process that have not been reaped, so that their numbers
+// are nobody else's.
 var living = struct {
 	mu   sync.Mutex
 	pids map[int]bool
@@ -21,7 +22,8 @@ func born(pid int) {
 	living.pids[pid] = true
 }
 
-// buried ends what is left of a worker's group. The worker itself has ended and was not reaped.
+// buried ends what is left of a worker's group. The worker itself has ended and was not
+// reaped.
 func buried(pid int) {
 	living.mu.Lock()
 	defer living.mu.Unlock()
@@ -29,7 +31,9 @@ func buried(pid int) {
 	delete(living.pids, pid)
 }
 
-// EndAll ends all workers and what they have started, for a process that is about to exit. The kernel ends workers then, but not their children: it is asked first who these are, since some leave the group.
+// EndAll ends all workers and what they have started, for a process that is about to
+// exit. The kernel ends workers then, but not their children: it is asked first who these
+// are, since some leave the group.
 func EndAll() {
 	living.mu.Lock()
 	defer living.mu.Unlock()
@@ -57,7 +61,8 @@ func descendants(of map[int]bool) (all []int) {
 		}
 
 		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
-		// The name, in brackets, may have anything in it; the state and the parent's number follow.
+		// The name, in brackets, may have anything in it; the state and the parent's
+		// number follow.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) < 2 {
 			continue // it has ended

@@ -11,12 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stackSignal is what Python answers by writing its stacks: one of the real-time signals that nobody else is likely to use.
+// stackSignal is what Python answers by writing its stacks: one of the real-time signals
+// that nobody else is likely to use.
 const stackSignal = syscall.Signal(50)
 
-// AskStack has Python write where its threads are, and waits until it has, for a second at most.
+// AskStack has Python write where its threads are, and waits until it has, for a second
+// at most.
 func (c *Child) AskStack() {
-	c.cmd.Process.Signal(stackSignal)
+	c.process.Signal(stackSignal)
 	size, same := int64(0), 0
 	for range 100 {
 		info, err := c.stack.Stat()
@@ -38,7 +40,8 @@ func (c *Child) AskStack() {
 	}
 }
 
-// Stack is where Python's threads were, if they were asked or have crashed, once the process has exited.
+// Stack is where Python's threads were, if they were asked or have crashed, once the
+// process has exited.
 func (c *Child) Stack() string { return c.dump }
 
 // readStack is what Python has written of its stacks, without what is the worker's own.

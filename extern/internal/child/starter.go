@@ -7,8 +7,8 @@ import (
 	"headrace/internal/machine"
 )
 
-// Starter starts processes from one thread that lives as long as it does: the kernel ends a
-// child when the thread that has started it ends (PR_SET_PDEATHSIG).
+// Starter starts processes from one thread that lives as long as it does: the kernel ends
+// a child when the thread that has started it ends (PR_SET_PDEATHSIG).
 type Starter struct{ work chan func() }
 
 // Open begins the thread.
@@ -29,6 +29,7 @@ func (s *Starter) Close() { close(s.work) }
 // StartPatiently is Start, which waits a while where the machine lacks what that takes,
 // until stop is closed.
 func (s *Starter) StartPatiently(stop <-chan struct{}, o Options) (c *Child, err error) {
+	o.stop = stop
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {

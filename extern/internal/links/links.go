@@ -1,4 +1,5 @@
-// Package links is chains of functions: what workers are told of them, and what these say of their calls.
+// Package links is chains of functions: what workers are told of them, and what these say
+// of their calls.
 package links
 
 import (
@@ -51,7 +52,8 @@ func New(all []Link, pickled func(function string) []byte) (c Chain) {
 	return c
 }
 
-// Step is the name of the i-th function's step, or another one where there is none of that number.
+// Step is the name of the i-th function's step, or another one where there is none of
+// that number.
 func (c Chain) Step(i uint64, other string) string {
 	if i < uint64(len(c)) {
 		return c[i].Link.Step

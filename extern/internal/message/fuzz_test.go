@@ -82,7 +82,8 @@ func TestParseResultsRefuses(t *testing.T) {
 	for name, change := range map[string]func([]int64) []int64{
 		"a negative number of samples":         func(w []int64) []int64 { w[1] = -1; return w },
 		"more samples than there are":          func(w []int64) []int64 { w[1] = 4; return w },
-		"unknown flags":                        func(w []int64) []int64 { w[2] = 4; return w },
+		"unknown flags":                        func(w []int64) []int64 { w[2] = 8; return w },
+		"samples returned after the last":      func(w []int64) []int64 { w[2] = 5; return w },
 		"a tail beyond the end":                func(w []int64) []int64 { w[3] = 9; return w },
 		"data beyond the end":                  func(w []int64) []int64 { w[4] = 1 << 40; return w },
 		"data that begins too early":           func(w []int64) []int64 { w[4] = 8; return w },

@@ -27,6 +27,7 @@ const (
 const (
 	lastResults = 1 << iota
 	withFields
+	returned
 )
 
 // packCalls is how many calls a pack has at most.
@@ -54,7 +55,8 @@ const (
 	InWhole        // at that offset of the memory for all arrays
 )
 
-// The states of a sample in RESULTS. Above their bits is how long the worker worked for it, in nanoseconds.
+// The states of a sample in RESULTS. Above their bits is how long the worker worked for
+// it, in nanoseconds.
 const (
 	itemDone = iota
 	ItemFailed
@@ -114,10 +116,12 @@ type Field struct {
 	Shape []int  `json:"shape,omitempty"`
 }
 
-// results is a RESULTS message that was looked through: every place in it is within the message.
+// results is a RESULTS message that was looked through: every place in it is within the
+// message.
 type Results struct {
 	First, N int
 	Last     bool
+	Returned bool // those after the one in work are not begun: they go back
 	words    []byte
 	Data     []byte
 	Schema   sample.Schema
@@ -172,7 +176,8 @@ func (r *Results) Took(i int) time.Duration {
 	return time.Duration(r.word(resultsHead+i) >> tookShift)
 }
 
-// Link is how often the i-th function of a chain was called since the RESULTS before, and how long that took.
+// Link is how often the i-th function of a chain was called since the RESULTS before, and
+// how long that took.
 func (r *Results) Link(i int) (calls int64, took time.Duration) {
 	return r.word(r.links + 2*i), time.Duration(r.word(r.links + 2*i + 1))
 }
@@ -234,7 +239,7 @@ func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, err
 	first, n, flags, tailBytes, dataAt := r.word(0), r.word(1), r.word(2), r.word(3), r.word(4)
 	r.Rest = time.Duration(r.word(5))
 
-	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*MostCalls || flags < 0 || flags > lastResults|withFields {
+	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*MostCalls || flags < 0 || flags > lastResults|withFields|returned || flags&lastResults != 0 && flags&returned != 0 {
 		return bad("with %d samples from %d on, flags %#x", n, first, flags)
 	}
 	if r.Rest < 0 || r.Rest > mostTook {
@@ -244,7 +249,7 @@ func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, err
 		return bad("whose parts do not lie in it")
 	}
 
-	r.First, r.N, r.Last = int(first), int(n), flags&lastResults != 0
+	r.First, r.N, r.Last, r.Returned = int(first), int(n), flags&lastResults != 0, flags&returned != 0
 	r.words, r.Data = payload[:dataAt], payload[dataAt:int64(len(payload))-tailBytes]
 
 	if text := payload[int64(len(payload))-tailBytes:]; len(text) > 0 {

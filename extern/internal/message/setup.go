@@ -22,7 +22,6 @@ type Setup struct {
 	Rank              int         `json:"rank"`
 	World             int         `json:"world"`
 	InlineMost        int         `json:"inline_most"` // bytes of a result that travels with the message
-	PackCalls         int         `json:"pack_calls"`
 	Chain             []SetupLink `json:"chain"`       // functions that are called one after the other
 	Initializer       string      `json:"initializer"` // called once in a process, before its first function is loaded; empty: none
 	InitializerPickle *[2]int     `json:"initializer_pickle"`

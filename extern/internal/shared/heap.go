@@ -22,10 +22,12 @@ const (
 	classes   = 148
 )
 
-// Heap is memory that the engine shares with its worker processes: one file without a name, sparse, sealed, mapped once here and once in each worker.
+// Heap is memory that the engine shares with its worker processes: one file without a
+// name, sparse, sealed, mapped once here and once in each worker.
 //
-// Pieces begin at multiples of 64 bytes and hold anything. A piece that was given back is used again for another of about its size; of large
-// pieces only about as many stay resident as are in use. All methods may be called by several goroutines.
+// Pieces begin at multiples of 64 bytes and hold anything. A piece that was given back is
+// used again for another of about its size; of large pieces only about as many stay
+// resident as are in use. All methods may be called by several goroutines.
 type Heap struct {
 	File   *os.File
 	Memory []byte
@@ -41,13 +43,15 @@ type Heap struct {
 	gone   bool // and the memory is the system's again
 }
 
-// shelf is where the free pieces of a class lie, by their offsets; the last that came is the first to go, for it may still be in a cache.
+// shelf is where the free pieces of a class lie, by their offsets; the last that came is
+// the first to go, for it may still be in a cache.
 type shelf struct {
 	warm, cold []int64 // cold ones have no memory behind them
 	fresh, end int64   // where the next piece is cut that was never used
 }
 
-// NewHeap makes a heap without a piece in use. Address space is taken for many times the machine's memory, since it costs nothing, and then nothing needs to be moved.
+// NewHeap makes a heap without a piece in use. Address space is taken for many times the
+// machine's memory, since it costs nothing, and then nothing needs to be moved.
 func NewHeap() (*Heap, error) {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
@@ -96,7 +100,8 @@ func newHeap(size int64) (*Heap, error) {
 	return &Heap{File: file, Memory: memory, class: make([]uint8, size/chunkSize)}, nil
 }
 
-// createMemfd makes a file without a name that programs which are executed do not inherit.
+// createMemfd makes a file without a name that programs which are executed do not
+// inherit.
 func createMemfd(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) { // kernels before 6.3
@@ -108,7 +113,8 @@ func createMemfd(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// Take returns n bytes that hold anything, whose capacity is that of the piece. It has always memory: should the heap have no more room, then such as workers cannot see,
+// Take returns n bytes that hold anything, whose capacity is that of the piece. It has
+// always memory: should the heap have no more room, then such as workers cannot see,
 // which is copied on its way to them.
 func (h *Heap) Take(n int) []byte {
 	class, size := classOf(n)
@@ -165,7 +171,8 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 	return at, true, true
 }
 
-// Give takes back the piece that b lies in; what is no memory of the heap is left alone. Nobody may use the piece any more.
+// Give takes back the piece that b lies in; what is no memory of the heap is left alone.
+// Nobody may use the piece any more.
 func (h *Heap) Give(b []byte) {
 	at, ok := h.Offset(b)
 	if !ok {
@@ -240,8 +247,9 @@ func (h *Heap) Has(b []byte) bool {
 // Held is the number of bytes in use. Pieces are somewhat larger than was asked for.
 func (h *Heap) Held() int64 { return h.held.Load() }
 
-// Close gives the memory back to the system: now, or when the last piece has come back that is in use. No pool may run on it any more. What Take returns from
-// now on is Go's memory.
+// Close gives the memory back to the system: now, or when the last piece has come back
+// that is in use. No pool may run on it any more. What Take returns from now on is Go's
+// memory.
 func (h *Heap) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -267,8 +275,9 @@ func (h *Heap) Offset(b []byte) (int64, bool) {
 	return int64(at), at < uintptr(len(h.Memory))
 }
 
-// classOf is the smallest class whose pieces have n bytes: four classes for each power of two, so that at most a fifth of a piece is not used, and of
-// small ones a multiple of 64. It is -1 where a piece is too large.
+// classOf is the smallest class whose pieces have n bytes: four classes for each power of
+// two, so that at most a fifth of a piece is not used, and of small ones a multiple of
+// 64. It is -1 where a piece is too large.
 func classOf(n int) (class int, size int64) {
 	units := uint64(max(1, (n+Align-1)/Align))
 	if n < 0 || units > 1<<38 {

@@ -161,7 +161,8 @@ func TestHeapUnderALimitOfFiles(t *testing.T) {
 	}
 }
 
-// A heap that is closed while pieces of it are in use, by operations that nobody waits for any more, stays until the last has come back.
+// A heap that is closed while pieces of it are in use, by operations that nobody waits
+// for any more, stays until the last has come back.
 func TestHeapClosesWithItsLastPiece(t *testing.T) {
 	for _, size := range []int{100, 1 << 20} {
 		h, err := newHeap(1 << 30)

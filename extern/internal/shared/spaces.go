@@ -18,7 +18,8 @@ type Space struct {
 	Memory []byte
 }
 
-// Spaces are all that a pool was told of. They are looked at for every pack, and seldom change.
+// Spaces are all that a pool was told of. They are looked at for every pack, and seldom
+// change.
 type Spaces struct {
 	mu   sync.Mutex
 	last uint64
@@ -36,7 +37,8 @@ func (s *Spaces) Init(h *Heap) {
 	s.all.Store(&[]Space{{Number: HeapSpace, FD: -1, Memory: h.Memory}})
 }
 
-// Add adds a segment. Its descriptor is duplicated. An id that came before stands for this memory now.
+// Add adds a segment. Its descriptor is duplicated. An id that came before stands for
+// this memory now.
 func (s *Spaces) Add(fd int, id uint32, memory []byte) error {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -30,7 +30,8 @@ func Random(n int, seed uint64) []byte {
 	return b
 }
 
-// AnySteps is a random chain of all operations, for pixels of 8 or 16 bits: colours change anywhere between, numbers and planes come last.
+// AnySteps is a random chain of all operations, for pixels of 8 or 16 bits: colours
+// change anywhere between, numbers and planes come last.
 func AnySteps(t *rapid.T, dtype tensor.DType) (steps []media.Step) {
 	for i := range rapid.IntRange(0, 7).Draw(t, "steps") {
 		steps = append(steps, media.Step{Op: AnyOp(t, dtype), ID: uint64(i)})

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"headrace/internal/tier"
 	"headrace/media"
 
 	_ "headrace/media/avif"
+	_ "headrace/media/jpeg"
 	_ "headrace/media/spng"
 	_ "headrace/media/stills"
 	_ "headrace/media/turbo"
@@ -28,7 +30,8 @@ type job struct {
 	fails   bool
 }
 
-// jobs are intact pictures of all formats that have a decoder here, and as many that are cut.
+// jobs are intact pictures of all formats that have a decoder here, and as many that
+// are cut.
 func jobs(t *testing.T) []job {
 	t.Helper()
 	var all []job
@@ -66,7 +69,8 @@ func (j job) run() error {
 	return nil
 }
 
-// Goroutines that decode at once, pictures of all formats, good ones and bad ones, each get what one alone gets.
+// Goroutines that decode at once, pictures of all formats, good ones and bad ones, each
+// get what one alone gets.
 func TestConcurrently(t *testing.T) {
 	all := jobs(t)
 	var group sync.WaitGroup
@@ -82,7 +86,8 @@ func TestConcurrently(t *testing.T) {
 	group.Wait()
 }
 
-// Ten thousand decodes, half of which fail, leave no memory, no descriptor and no goroutine behind.
+// Thousands of decodes, half of which fail, leave no memory, no descriptor and no
+// goroutine behind.
 func TestNothingLeaks(t *testing.T) {
 	all := jobs(t)
 	decode := func(n int) {
@@ -92,9 +97,9 @@ func TestNothingLeaks(t *testing.T) {
 			}
 		}
 	}
-	decode(2000) // until everything that is kept for the next picture is there
+	decode(tier.Cases(500, 2000)) // until everything that is kept for the next picture is there
 	memory, files, routines := settled(t), openFiles(t), runtime.NumGoroutine()
-	decode(10_000)
+	decode(tier.Cases(2000, 10_000))
 	if more := settled(t) - memory; more > 3<<20 && !instrumented {
 		t.Errorf("%d KiB more are resident", more>>10)
 	}

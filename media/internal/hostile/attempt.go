@@ -43,7 +43,8 @@ type draws struct{}
 
 func (draws) Float64(step uint64, n uint32) float64 { return float64((step+uint64(n))%7) / 7 }
 
-// attempt probes, plans and decodes. A decoder that is lied to gets what the header of another file said.
+// attempt probes, plans and decodes. A decoder that is lied to gets what the header of
+// another file said.
 func attempt(d media.Decoder, data []byte, header *media.Info, u use) (media.Pixels, error) {
 	var info media.Info
 	if header != nil {
@@ -104,7 +105,8 @@ func kindsOf(err error) (n int) {
 	return n
 }
 
-// misbehaviour is how a decoder deals with a file, if not as it should: twice the same, in time.
+// misbehaviour is how a decoder deals with a file, if not as it should: twice the same,
+// in time.
 func misbehaviour(d media.Decoder, data []byte, header *media.Info, u use) (p media.Pixels, bad string, err error) {
 	took := threadTime(func() { p, err = attempt(d, data, header, u) })
 	if n := kindsOf(err); err != nil && n != 1 {
@@ -120,7 +122,8 @@ func misbehaviour(d media.Decoder, data []byte, header *media.Info, u use) (p me
 	return p, "", err
 }
 
-// patience is ten times what decoding may take by its size, of a processor that is a slow one.
+// patience is ten times what decoding may take by its size, of a processor that is a
+// slow one.
 func patience(data []byte, header *media.Info) time.Duration {
 	info, err := media.Probe(data)
 	if header != nil {
@@ -133,7 +136,8 @@ func patience(data []byte, header *media.Info) time.Duration {
 	return 10 * slowness * limit
 }
 
-// threadTime is the processor time that f takes of its thread: it does not grow while others have the processor.
+// threadTime is the processor time that f takes of its thread: it does not grow while
+// others have the processor.
 func threadTime(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -60,7 +60,8 @@ func rot(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// extreme is the file with each number of its header at its limits, wherever a number may stand and however long it may be.
+// extreme is the file with each number of its header at its limits, wherever a number
+// may stand and however long it may be.
 func extreme(data []byte) iter.Seq[File] {
 	const header = 400 // beyond it, pixels
 	values := []uint32{0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF}
@@ -88,7 +89,8 @@ func extreme(data []byte) iter.Seq[File] {
 	}
 }
 
-// contradictory is the file with sizes that its pixels do not have, neither so large that they are refused nor so small that all is there.
+// contradictory is the file with sizes that its pixels do not have, neither so large
+// that they are refused nor so small that all is there.
 func contradictory(data []byte, format string) (files []File) {
 	for _, size := range [][2]uint32{{0, 0}, {0, seedHeight}, {seedWidth, 0}, {1, 1}, {seedWidth + 1, seedHeight}, {seedWidth, seedHeight + 1},
 		{seedHeight, seedWidth}, {300, 200}, {seedWidth, 60_000}, {16_000, seedHeight}, {16_383, 1000}} {
@@ -99,7 +101,8 @@ func contradictory(data []byte, format string) (files []File) {
 	return files
 }
 
-// both yields each file as it is, and a PNG with right check sums too: what they protect must hold without them.
+// both yields each file as it is, and a PNG with right check sums too: what they
+// protect must hold without them.
 func both(format string, files iter.Seq[File]) iter.Seq[File] {
 	if format != media.PNG {
 		return files

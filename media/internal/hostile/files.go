@@ -5,21 +5,16 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"hash/crc32"
+
+	"headrace/media/internal/pixeltest"
 )
 
 const pngMagic = "\x89PNG\r\n\x1a\n"
 
-// chunk is one of a PNG.
-func chunk(kind string, body []byte) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
-	b = append(append(b, kind...), body...)
-	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
-}
-
 func ihdr(width, height uint32, depth, colorType, interlace byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, width)
 	b = binary.BigEndian.AppendUint32(b, height)
-	return chunk("IHDR", append(b, depth, colorType, 0, 0, interlace))
+	return pixeltest.Chunk("IHDR", append(b, depth, colorType, 0, 0, interlace))
 }
 
 func deflated(b []byte) []byte {
@@ -31,25 +26,20 @@ func deflated(b []byte) []byte {
 }
 
 func png(chunks ...[]byte) []byte {
-	return append([]byte(pngMagic), bytes.Join(append(chunks, chunk("IEND", nil)), nil)...)
+	return append([]byte(pngMagic), bytes.Join(append(chunks, pixeltest.Chunk("IEND", nil)), nil)...)
 }
 
 // interlaced is a grey PNG in the seven passes of Adam7, which Pillow does not write.
 func interlaced() []byte {
-	pix := content(seedWidth*seedHeight, 0)
-	var rows []byte
-	for _, pass := range [7][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}} {
-		for y := pass[1]; y < seedHeight; y += pass[3] {
-			rows = append(rows, 0)
-			for x := pass[0]; x < seedWidth; x += pass[2] {
-				rows = append(rows, pix[y*seedWidth+x])
-			}
-		}
+	p := pixeltest.RawPNG{Width: seedWidth, Height: seedHeight, Depth: 8, Interlaced: true}
+	for _, v := range content(seedWidth*seedHeight, 0) {
+		p.Samples = append(p.Samples, uint16(v))
 	}
-	return png(ihdr(seedWidth, seedHeight, 8, 0, 1), chunk("IDAT", deflated(rows)))
+	return p.Bytes()
 }
 
-// recrc makes the check sums of a damaged PNG right again, as far as its chunks can be told apart.
+// recrc makes the check sums of a damaged PNG right again, as far as its chunks can be
+// told apart.
 func recrc(data []byte) []byte {
 	b := bytes.Clone(data)
 	for at := len(pngMagic); at+12 <= len(b); {

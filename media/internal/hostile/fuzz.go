@@ -6,7 +6,8 @@ import (
 	"headrace/media"
 )
 
-// Fuzz feeds anything to the decoder of a format, for any use, beginning with intact pictures and bombs.
+// Fuzz feeds anything to the decoder of a format, for any use, beginning with intact
+// pictures and bombs.
 func Fuzz(f *testing.F, d media.Decoder, format string) {
 	for i, s := range Seeds(f, format) {
 		f.Add(s.Data, uint8(i))
@@ -38,7 +39,8 @@ func recrcOf(data []byte) []byte {
 	return recrc(data)
 }
 
-// FuzzProbe feeds anything to [media.Probe], beginning with intact pictures of all formats.
+// FuzzProbe feeds anything to [media.Probe], beginning with intact pictures of all
+// formats.
 func FuzzProbe(f *testing.F) {
 	for format := range seeds {
 		for _, s := range Seeds(f, format) {

@@ -12,7 +12,8 @@ import (
 	"headrace/media"
 )
 
-// frugal checks that a decoder does not take more memory than the header gave reason to expect.
+// frugal checks that a decoder does not take more memory than the header gave reason to
+// expect.
 func frugal(t *testing.T, d media.Decoder, files []File) {
 	for _, f := range files {
 		info, err := media.Probe(f.Data)

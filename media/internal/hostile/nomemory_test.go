@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -16,10 +17,10 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// A decoder that gets no memory from the system says that, and blames no picture. It is tried
-// in a process of its own, in which nothing can be mapped any more, with a picture whose
-// coefficients need more than C has left over; but for sanitizers, which need addresses of
-// their own.
+// A decoder that gets no memory from the system says that, and blames no picture. It is
+// tried in a process of its own, in which nothing can be mapped any more, with a
+// picture whose coefficients need more than C has left over; but for sanitizers, which
+// need addresses of their own.
 func TestDecodersWithoutMemory(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run=^TestDecoderWithoutMemory$")
 	child.Env = append(os.Environ(), "HEADRACE_TEST_NO_MEMORY=1")
@@ -52,6 +53,14 @@ func TestDecoderWithoutMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	pixels := make([]byte, 6000*5000*3)
+
+	// What Go itself will need it has already: it dies where it gets none.
+	room := make([][]byte, 4000)
+	for i := range room {
+		room[i] = make([]byte, 8<<10)
+	}
+	clear(room)
+	runtime.GC()
 	debug.SetGCPercent(-1)
 	limit := syscall.Rlimit{Cur: uint64(status(t, "VmSize")), Max: ^uint64(0)}
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {

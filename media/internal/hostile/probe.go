@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"headrace/internal/tier"
 	"headrace/media"
 )
 
@@ -15,10 +16,10 @@ func Probe(t *testing.T) {
 			for f := range both(format, truncated(s.Data)) {
 				probed(t, s, f)
 			}
-			for f := range both(format, rotten(s.Data, uint64(i), 500/slowness)) {
+			for f := range both(format, rotten(s.Data, uint64(i), tier.Cases(100, 500)/slowness)) {
 				probed(t, s, f)
 			}
-			for f := range both(format, every(extreme(s.Data), 3*slowness)) {
+			for f := range both(format, every(extreme(s.Data), tier.Cases(13, 3)*slowness)) {
 				probed(t, s, f)
 			}
 		}

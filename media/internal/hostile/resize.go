@@ -7,7 +7,8 @@ import (
 	"headrace/media"
 )
 
-// Resized is an intact file whose header states another size, wherever the format does so; nil where that size cannot be stated.
+// Resized is an intact file whose header states another size, wherever the format does
+// so; nil where that size cannot be stated.
 func Resized(data []byte, format string, width, height uint32) []byte {
 	b := bytes.Clone(data)
 	switch format {

@@ -9,7 +9,8 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// Each scan costs a pass over all blocks: hundreds of a large image are refused, those of a small one are decoded.
+// Each scan costs a pass over all blocks: hundreds of a large image are refused, those
+// of a small one are decoded.
 func TestImagesOfHundredsOfScans(t *testing.T) {
 	decoders := []media.Decoder{media.GoJPEG{}}
 	if d, err := media.DecoderFor(media.JPEG); err == nil && d.Name() != decoders[0].Name() {

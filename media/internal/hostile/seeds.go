@@ -5,6 +5,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/pixeltest"
 	"headrace/media/internal/testjpeg"
 	"headrace/tensor"
 )
@@ -39,18 +40,10 @@ func made(t testing.TB, format string, kinds []kind) []File {
 	t.Helper()
 	var files []File
 	for _, k := range kinds {
-		img := oracle.Image{Mode: k.mode, Width: seedWidth, Height: seedHeight}
-		for f := range max(k.frames, 1) {
-			img.Pix = append(img.Pix, content(rowBytes[k.mode]*seedHeight, byte(50*f))...)
-		}
+		img := pixeltest.Smooth(k.mode, seedWidth, seedHeight, max(k.frames, 1))
 		files = append(files, File{k.name, oracle.WriteImage(t, img, format, k.options)})
 	}
 	return files
-}
-
-var rowBytes = map[string]int{
-	"1": (seedWidth + 7) / 8, "L": seedWidth, "P": seedWidth, "LA": 2 * seedWidth, "I;16": 2 * seedWidth, "RGB": 3 * seedWidth, "RGBA": 4 * seedWidth,
-	"CMYK": 4 * seedWidth,
 }
 
 // content is slopes with some noise.
@@ -60,17 +53,6 @@ func content(n int, shift byte) []byte {
 		b[i] = byte(i*2) + byte(i*i*31)&15 + shift
 	}
 	return b
-}
-
-func palette() (p []int) {
-	for i := range 256 {
-		p = append(p, i, 255-i, i*7%256)
-	}
-	return p
-}
-
-func exif(orientation byte) oracle.Bytes {
-	return oracle.Bytes("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string([]byte{orientation}) + "\x00\x00\x00\x00\x00\x00")
 }
 
 const xmp = `<x:xmpmeta><rdf:Description tiff:Orientation="6"/></x:xmpmeta>`
@@ -92,7 +74,7 @@ func jpegSeeds(t testing.TB) []File {
 		files = append(files, File{l.name, testjpeg.Noise(seedWidth, seedHeight, 5, l.Layout)})
 	}
 	return append(files, made(t, "JPEG", []kind{
-		{"Pillow, EXIF", "RGB", 1, map[string]any{"exif": exif(6)}},
+		{"Pillow, EXIF", "RGB", 1, map[string]any{"exif": pixeltest.EXIF(6)}},
 		{"Pillow, progressive, XMP", "RGB", 1, map[string]any{"progressive": true, "xmp": oracle.Bytes(xmp)}},
 		{"CMYK", "CMYK", 1, nil},
 	})...)
@@ -104,11 +86,11 @@ func pngSeeds(t testing.TB) []File {
 		{"grey", "L", 1, nil},
 		{"grey, alpha", "LA", 1, nil},
 		{"grey, 16 bits", "I;16", 1, nil},
-		{"palette", "P", 1, map[string]any{"palette": palette()}},
-		{"palette, transparent", "P", 1, map[string]any{"palette": palette(), "transparency": 3}},
-		{"palette of 2 bits", "P", 1, map[string]any{"palette": palette()[:12], "bits": 2}},
+		{"palette", "P", 1, map[string]any{"palette": pixeltest.Palette()}},
+		{"palette, transparent", "P", 1, map[string]any{"palette": pixeltest.Palette(), "transparency": 3}},
+		{"palette of 2 bits", "P", 1, map[string]any{"palette": pixeltest.Palette()[:12], "bits": 2}},
 		{"RGB", "RGB", 1, nil},
-		{"RGBA, EXIF", "RGBA", 1, map[string]any{"exif": exif(8)}},
+		{"RGBA, EXIF", "RGBA", 1, map[string]any{"exif": pixeltest.EXIF(8)}},
 	})
 	for _, color := range []media.Color{media.RGB, media.RGBA} {
 		p := media.Pixels{Width: seedWidth, Height: seedHeight, Color: color, DType: tensor.Uint16}
@@ -126,7 +108,7 @@ func pngSeeds(t testing.TB) []File {
 func webpSeeds(t testing.TB) []File {
 	return made(t, "WEBP", []kind{
 		{"lossy", "RGB", 1, nil},
-		{"lossy, alpha, EXIF", "RGBA", 1, map[string]any{"exif": exif(3)}},
+		{"lossy, alpha, EXIF", "RGBA", 1, map[string]any{"exif": pixeltest.EXIF(3)}},
 		{"lossless", "RGB", 1, map[string]any{"lossless": true}},
 		{"lossless, alpha", "RGBA", 1, map[string]any{"lossless": true, "exact": true}},
 		{"animated", "RGBA", 3, map[string]any{"lossless": true}},
@@ -144,10 +126,10 @@ func avifSeeds(t testing.TB) []File {
 
 func gifSeeds(t testing.TB) []File {
 	return made(t, "GIF", []kind{
-		{"plain", "P", 1, map[string]any{"palette": palette(), "interlace": 0}},
-		{"interlaced", "P", 1, map[string]any{"palette": palette(), "interlace": 1}},
-		{"transparent", "P", 1, map[string]any{"palette": palette(), "transparency": 7}},
-		{"animated", "P", 3, map[string]any{"palette": palette()}},
+		{"plain", "P", 1, map[string]any{"palette": pixeltest.Palette(), "interlace": 0}},
+		{"interlaced", "P", 1, map[string]any{"palette": pixeltest.Palette(), "interlace": 1}},
+		{"transparent", "P", 1, map[string]any{"palette": pixeltest.Palette(), "transparency": 7}},
+		{"animated", "P", 3, map[string]any{"palette": pixeltest.Palette()}},
 	})
 }
 
@@ -155,7 +137,7 @@ func bmpSeeds(t testing.TB) []File {
 	return append(made(t, "BMP", []kind{
 		{"1 bit", "1", 1, nil},
 		{"grey", "L", 1, nil},
-		{"palette", "P", 1, map[string]any{"palette": palette()}},
+		{"palette", "P", 1, map[string]any{"palette": pixeltest.Palette()}},
 		{"RGB", "RGB", 1, nil},
 		{"RGBA", "RGBA", 1, nil},
 	}), File{"run lengths", runLengths()})
@@ -170,7 +152,7 @@ func tiffSeeds(t testing.TB) []File {
 		{"RGB, PackBits", "RGB", 1, map[string]any{"compression": "packbits"}},
 		{"RGB, JPEG", "RGB", 1, map[string]any{"compression": "jpeg"}},
 		{"1 bit, fax", "1", 1, map[string]any{"compression": "group4"}},
-		{"palette", "P", 1, map[string]any{"palette": palette()}},
+		{"palette", "P", 1, map[string]any{"palette": pixeltest.Palette()}},
 		{"grey, 16 bits", "I;16", 1, nil},
 		{"CMYK", "CMYK", 1, nil},
 		{"two pages", "L", 2, nil},

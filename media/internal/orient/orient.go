@@ -1,15 +1,17 @@
-// Package orient is the arithmetic of EXIF's eight orientations: which stored pixel stands where when the picture is upright, and what several of
-// them come to.
+// Package orient is the arithmetic of EXIF's eight orientations: which stored pixel
+// stands where when the picture is upright, and what several of them come to.
 package orient
 
-// Every orientation is an exchange of the axes, or none, and a reversal of either axis of what is stored: see At.
+// Every orientation is an exchange of the axes, or none, and a reversal of either axis
+// of what is stored: see At.
 var (
 	reversesX = [9]bool{2: true, 3: true, 7: true, 8: true}
 	reversesY = [9]bool{3: true, 4: true, 6: true, 7: true}
 )
 
-// Parts takes an orientation apart: the upright picture is the stored one with its rows reversed (flipX: left and right are exchanged), with the order of
-// its rows reversed (flipY), and then, if swap, mirrored at the diagonal from the upper left.
+// Parts takes an orientation apart: the upright picture is the stored one with its rows
+// reversed (flipX: left and right are exchanged), with the order of its rows reversed
+// (flipY), and then, if swap, mirrored at the diagonal from the upper left.
 func Parts(orientation int) (flipX, flipY, swap bool) {
 	return reversesX[orientation], reversesY[orientation], orientation > 4
 }
@@ -23,7 +25,8 @@ func whole(flipX, flipY, swap bool) int {
 	panic("orient: not reached")
 }
 
-// At returns where the pixel (x, y) of the upright picture is in the stored one, whose size is width × height.
+// At returns where the pixel (x, y) of the upright picture is in the stored one, whose
+// size is width × height.
 func At(orientation, width, height, x, y int) (sx, sy int) {
 	right, bottom := width-1, height-1
 	switch orientation {
@@ -45,8 +48,9 @@ func At(orientation, width, height, x, y int) (sx, sy int) {
 	return x, y
 }
 
-// Stored returns the part of the stored picture, whose size is width × height, that holds the part (x, y, w, h) of the upright one. The part may reach
-// beyond the picture.
+// Stored returns the part of the stored picture, whose size is width × height, that
+// holds the part (x, y, w, h) of the upright one. The part may reach beyond the
+// picture.
 func Stored(orientation, width, height, x, y, w, h int) (sx, sy, sw, sh int) {
 	ax, ay := At(orientation, width, height, x, y)
 	bx, by := At(orientation, width, height, x+w-1, y+h-1)
@@ -54,7 +58,8 @@ func Stored(orientation, width, height, x, y, w, h int) (sx, sy, sw, sh int) {
 	return sx, sy, max(ax, bx) - sx + 1, max(ay, by) - sy + 1
 }
 
-// Upright returns the part of the upright picture that holds the part (x, y, w, h) of the stored one, whose size is width × height.
+// Upright returns the part of the upright picture that holds the part (x, y, w, h) of
+// the stored one, whose size is width × height.
 func Upright(orientation, width, height, x, y, w, h int) (ux, uy, uw, uh int) {
 	width, height = Size(orientation, width, height)
 	return Stored(Inverse(orientation), width, height, x, y, w, h)

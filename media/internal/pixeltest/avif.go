@@ -2,36 +2,23 @@ package pixeltest
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"testing"
 
 	"headrace/internal/oracle"
 	"headrace/media"
-	"headrace/tensor"
 )
 
-// AVIF tests a decoder of AVIF. Its pixels may be so many levels from those of Pillow, which brings a libavif of its own.
+// AVIF tests a decoder of AVIF. Its pixels may be so many levels from those of Pillow,
+// which brings a libavif of its own.
 func AVIF(t *testing.T, d media.PixelDecoder, levels int) {
-	for i, c := range []struct {
-		img oracle.Image
-		o   Options
-	}{
+	byPillow(t, d, "AVIF", levels, []made{
 		{Smooth("RGB", 61, 45, 1), nil}, {Smooth("RGB", 60, 44, 1), Options{"quality": 95, "subsampling": "4:4:4"}},
 		{Smooth("RGB", 61, 45, 1), Options{"subsampling": "4:2:2", "range": "limited"}}, {Noise("RGB", 31, 33, 1), Options{"quality": 100, "subsampling": "4:4:4"}},
 		{Smooth("L", 61, 45, 1), nil}, {Smooth("RGBA", 61, 45, 1), nil}, {Noise("RGBA", 40, 30, 1), Options{"subsampling": "4:4:4", "quality": 100}},
 		{Noise("RGB", 1, 1, 1), nil}, {Smooth("RGB", 3, 50, 1), nil}, {Smooth("RGB", 300, 201, 1), Options{"tile_rows": 1, "tile_cols": 1}},
 		{Smooth("RGB", 61, 45, 1), Options{"exif": EXIF(6)}}, {Smooth("RGB", 61, 45, 1), Options{"exif": EXIF(5)}},
 		{Smooth("RGB", 64, 48, 3), nil}, {Smooth("RGBA", 64, 48, 3), nil},
-	} {
-		data := oracle.WriteImage(t, c.img, "AVIF", c.o)
-		name := fmt.Sprintf("%d, %s %d×%d, %v", i, c.img.Mode, c.img.Width, c.img.Height, c.o)
-		EqualsPillow(t, name, d, data, levels)
-		if i%5 == 0 {
-			Cuts(t, name, d, data)
-			Rot(t, name, d, data)
-		}
-	}
+	})
 
 	good := oracle.WriteImage(t, Smooth("RGB", 61, 45, 1), "AVIF", nil)
 	Contract(t, d, good)
@@ -41,15 +28,8 @@ func AVIF(t *testing.T, d media.PixelDecoder, levels int) {
 		damaged[len(damaged)-1-i] = 0xFF
 	}
 
-	for name, c := range map[string]struct {
-		data []byte
-		kind error
-	}{
+	refusing(t, d, map[string]refused{
 		"cut in pixels":  {good[:len(good)-20], media.ErrTruncated},
 		"damaged pixels": {damaged, media.ErrCorrupt},
-	} {
-		if _, err := Try(t, d, c.data, media.RGB, tensor.Uint8); !errors.Is(err, c.kind) {
-			t.Errorf("%s: %v, want %v", name, err, c.kind)
-		}
-	}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -24,10 +23,7 @@ func PNG(t *testing.T, d media.PixelDecoder) {
 }
 
 func pngByPillow(t *testing.T, d media.PixelDecoder) {
-	for i, c := range []struct {
-		img oracle.Image
-		o   Options
-	}{
+	byPillow(t, d, "PNG", 0, []made{
 		{Noise("1", 61, 45, 1), nil}, {Noise("L", 61, 45, 1), nil}, {Noise("LA", 61, 45, 1), nil}, {Noise("RGB", 61, 45, 1), nil},
 		{Noise("RGBA", 61, 45, 1), nil}, {Smooth("RGB", 300, 200, 1), nil}, {Smooth("RGBA", 301, 199, 1), Options{"compress_level": 9}},
 		{Noise("RGB", 1, 1, 1), nil}, {Noise("RGBA", 1, 7, 1), nil}, {Noise("L", 9, 1, 1), Options{"compress_level": 0}},
@@ -35,18 +31,11 @@ func pngByPillow(t *testing.T, d media.PixelDecoder) {
 		{Noise("P", 61, 45, 1), Options{"palette": Palette(), "transparency": 7}},
 		{Noise("P", 61, 45, 1), Options{"palette": Palette(), "transparency": oracle.Bytes("\x00\x10\x20\xFF\x80")}},
 		{Noise("RGB", 61, 45, 3), nil}, // animated
-	} {
-		data := oracle.WriteImage(t, c.img, "PNG", c.o)
-		name := fmt.Sprintf("%d, %s %d×%d, %v", i, c.img.Mode, c.img.Width, c.img.Height, c.o)
-		EqualsPillow(t, name, d, data, 0)
-		if i%3 == 0 {
-			Cuts(t, name, d, data)
-			Rot(t, name, d, data)
-		}
-	}
+	})
 }
 
-// pngKinds has every depth of every colour, straight and interlaced, with and without a transparent colour, and every filter.
+// pngKinds has every depth of every colour, straight and interlaced, with and without a
+// transparent colour, and every filter.
 func pngKinds(t *testing.T, d media.PixelDecoder) {
 	for _, color := range []int{0, 2, 3, 4, 6} {
 		for _, depth := range []int{1, 2, 4, 8, 16} {
@@ -102,7 +91,8 @@ func (p *RawPNG) fill(transparent bool) {
 	}
 }
 
-// want is the picture as RGBA of 16 bits, by the rules of the format: what has fewer is scaled to the full range.
+// want is the picture as RGBA of 16 bits, by the rules of the format: what has fewer is
+// scaled to the full range.
 func (p *RawPNG) want() []uint16 {
 	var out []uint16
 	full := 65535 / (1<<p.Depth - 1)
@@ -170,7 +160,8 @@ func (p *RawPNG) check(t *testing.T, d media.PixelDecoder) {
 	}
 }
 
-// convert is the definition of package samples, written down once more: the upper byte, luma at the smaller depth, times 257.
+// convert is the definition of package samples, written down once more: the upper byte,
+// luma at the smaller depth, times 257.
 func convert(rgba []uint16, color media.Color, dtype tensor.DType, wide bool) []byte {
 	var out []byte
 	put := func(v uint32, of16 bool) {
@@ -211,21 +202,20 @@ func convert(rgba []uint16, color media.Color, dtype tensor.DType, wide bool) []
 
 // Bytes is the file.
 func (p *RawPNG) Bytes() []byte {
-	var b bytes.Buffer
-	b.WriteString("\x89PNG\r\n\x1a\n")
+	b := []byte("\x89PNG\r\n\x1a\n")
 
 	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(p.Width)), uint32(p.Height))
 	interlace := byte(0)
 	if p.Interlaced {
 		interlace = 1
 	}
-	Chunk(&b, "IHDR", append(header, byte(p.Depth), byte(p.Color), 0, 0, interlace))
+	b = append(b, Chunk("IHDR", append(header, byte(p.Depth), byte(p.Color), 0, 0, interlace))...)
 
 	if p.Palette != nil {
-		Chunk(&b, "PLTE", p.Palette)
+		b = append(b, Chunk("PLTE", p.Palette)...)
 	}
 	if p.Transparent != nil {
-		Chunk(&b, "tRNS", p.Transparent)
+		b = append(b, Chunk("tRNS", p.Transparent)...)
 	}
 
 	var z bytes.Buffer
@@ -241,14 +231,14 @@ func (p *RawPNG) Bytes() []byte {
 
 	for data := z.Bytes(); len(data) > 0; { // in several chunks, one of them empty
 		n := min(len(data), 100)
-		Chunk(&b, "IDAT", data[:n])
+		b = append(b, Chunk("IDAT", data[:n])...)
 		if data = data[n:]; len(data) > 0 && len(data) < 100 {
-			Chunk(&b, "IDAT", nil)
+			b = append(b, Chunk("IDAT", nil)...)
 		}
 	}
 
-	Chunk(&b, "IEND", nil)
-	return b.Bytes()
+	b = append(b, Chunk("IEND", nil)...)
+	return b
 }
 
 // pass is every so-many-th pixel, in rows with filters by turns.
@@ -317,40 +307,36 @@ func predicted(filter int, a, b, c byte) byte {
 	return 0
 }
 
-// Chunk writes a chunk of a PNG.
-func Chunk(w *bytes.Buffer, kind string, body []byte) {
+// Chunk is one of a PNG.
+func Chunk(kind string, body []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
 	b = append(append(b, kind...), body...)
-	w.Write(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
 }
 
-// pngOddities are pictures with something wrong that does not touch pixels; people have them.
+// pngOddities are pictures with something wrong that does not touch pixels; people have
+// them.
 func pngOddities(t *testing.T, d media.PixelDecoder) {
 	p := RawPNG{Width: 33, Height: 17, Depth: 8, Color: 2}
 	p.fill(false)
 	good := p.Bytes()
 	want := convert(p.want(), media.RGB, tensor.Uint8, false)
 
-	chunk := func(kind string, body []byte) []byte {
-		var b bytes.Buffer
-		Chunk(&b, kind, body)
-		return b.Bytes()
-	}
-	broken := chunk("tEXt", []byte("Title\x00of nothing"))
+	broken := Chunk("tEXt", []byte("Title\x00of nothing"))
 	broken[len(broken)-1]++
 
 	for name, odd := range map[string][]byte{
-		"gamma of zero":         chunk("gAMA", []byte{0, 0, 0, 0}),
-		"gamma twice":           append(chunk("gAMA", []byte{0, 0, 177, 143}), chunk("gAMA", []byte{0, 0, 177, 143})...),
-		"gamma too long":        chunk("gAMA", []byte{0, 0, 177, 143, 0}),
-		"a profile that is bad": chunk("iCCP", []byte("name\x00\x00no deflate")),
-		"an intent of 9":        chunk("sRGB", []byte{9}),
-		"EXIF that is bad":      chunk("eXIf", []byte("nothing")),
-		"a text without a key":  chunk("tEXt", []byte("\x00text")),
-		"a background too long": chunk("bKGD", make([]byte, 9)),
-		"an unknown chunk":      chunk("veRy", []byte("private")),
-		"a time of no calendar": chunk("tIME", make([]byte, 7)),
-		"resolution cut":        chunk("pHYs", make([]byte, 3)),
+		"gamma of zero":         Chunk("gAMA", []byte{0, 0, 0, 0}),
+		"gamma twice":           append(Chunk("gAMA", []byte{0, 0, 177, 143}), Chunk("gAMA", []byte{0, 0, 177, 143})...),
+		"gamma too long":        Chunk("gAMA", []byte{0, 0, 177, 143, 0}),
+		"a profile that is bad": Chunk("iCCP", []byte("name\x00\x00no deflate")),
+		"an intent of 9":        Chunk("sRGB", []byte{9}),
+		"EXIF that is bad":      Chunk("eXIf", []byte("nothing")),
+		"a text without a key":  Chunk("tEXt", []byte("\x00text")),
+		"a background too long": Chunk("bKGD", make([]byte, 9)),
+		"an unknown chunk":      Chunk("veRy", []byte("private")),
+		"a time of no calendar": Chunk("tIME", make([]byte, 7)),
+		"resolution cut":        Chunk("pHYs", make([]byte, 3)),
 	} {
 		data := append(append(bytes.Clone(good[:33]), odd...), good[33:]...)
 		if got, err := Try(t, d, data, media.RGB, tensor.Uint8); err != nil {
@@ -395,18 +381,11 @@ func pngErrors(t *testing.T, d media.PixelDecoder) {
 	short := taller.Bytes()
 	copy(short[16:33], good[16:33]) // a row less than the header says
 
-	for name, c := range map[string]struct {
-		data []byte
-		kind error
-	}{
+	refusing(t, d, map[string]refused{
 		"pixels damaged":  {at(idat+40, 0xFF, 0xFF, 0xFF, 0xFF), media.ErrCorrupt},
 		"no deflate":      {at(idat+4, 0xFF, 0xFF), media.ErrCorrupt},
 		"no palette":      {palette.Bytes(), media.ErrCorrupt},
 		"cut in pixels":   {good[:len(good)/2], media.ErrTruncated},
 		"a row too short": {short, media.ErrTruncated},
-	} {
-		if _, err := Try(t, d, c.data, media.RGB, tensor.Uint8); !errors.Is(err, c.kind) {
-			t.Errorf("%s: %v, want %v", name, err, c.kind)
-		}
-	}
+	})
 }

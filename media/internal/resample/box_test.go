@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A box with whole edges is a crop; one with fractions lies between two, and looks at no pixel outside it.
+// A box with whole edges is a crop; one with fractions lies between two, and looks at
+// no pixel outside it.
 func TestBox(t *testing.T) {
 	for _, f := range filters {
 		for _, out := range []int{7, 25, 60} {

@@ -17,10 +17,12 @@ const (
 // supports are the distances from the centre beyond which filters are 0.
 var supports = [...]float64{Bilinear: 1, Box: 0.5, Hamming: 1, Bicubic: 2, Lanczos: 3}
 
-// sample appends the filter's values at n pixels from lo on, for an output pixel whose centre is there. Scale is that of distances.
+// sample appends the filter's values at n pixels from lo on, for an output pixel whose
+// centre is there. Scale is that of distances.
 //
-// Every product that is added to is converted to float64, here and below, although it is one: that forbids the compiler to round both
-// operations at once, as some processors can.
+// Every product that is added to is converted to float64, here and below, although it
+// is one: that forbids the compiler to round both operations at once, as some
+// processors can.
 func (f Filter) sample(values []float64, lo, n int, centre, scale float64) []float64 {
 	if f == Bilinear { // which nearly everybody takes
 		for k := range n {
@@ -68,7 +70,8 @@ func bicubic(x float64) float64 {
 	return 0
 }
 
-// hamming is a sinc of one lobe under a Hamming window, whose numbers are those of single precision, as Pillow writes them.
+// hamming is a sinc of one lobe under a Hamming window, whose numbers are those of
+// single precision, as Pillow writes them.
 func hamming(x float64) float64 {
 	const base, swing = float64(float32(0.54)), float64(float32(0.46))
 	switch {
@@ -83,8 +86,9 @@ func hamming(x float64) float64 {
 	return sine(x) / x * (base + float64(swing*cosine))
 }
 
-// lanczos is a sinc under the middle lobe of a three times wider one: sin πx · sin(πx/3) · 3 / (πx)². The first sine comes from the second, by
-// sin 3y = 3 sin y - 4 sin³ y.
+// lanczos is a sinc under the middle lobe of a three times wider one: sin πx ·
+// sin(πx/3) · 3 / (πx)². The first sine comes from the second, by sin 3y = 3 sin y - 4
+// sin³ y.
 func lanczos(x float64) float64 {
 	switch {
 	case x == 0:
@@ -98,9 +102,10 @@ func lanczos(x float64) float64 {
 	return 3 * triple * s / (x * x)
 }
 
-// sine is sin x for x from 0 to π, to the last bit or two, and the same on every machine, which math.Sin is not: where it is written in assembly, or
-// where multiplications and additions are fused, its last bits are others. Weights then differ where they lie that near to the middle between
-// two integers.
+// sine is sin x for x from 0 to π, to the last bit or two, and the same on every
+// machine, which math.Sin is not: where it is written in assembly, or where
+// multiplications and additions are fused, its last bits are others. Weights then
+// differ where they lie that near to the middle between two integers.
 func sine(x float64) float64 {
 	const lowPi = 1.2246467991473532e-16 // π = math.Pi + lowPi
 	if x > math.Pi/2 {
@@ -114,7 +119,8 @@ func sine(x float64) float64 {
 	return x + float64(float64(x*square)*sum)
 }
 
-// taylor are the coefficients of x³, x⁵, … of the sine: enough of them that the next is below the last bit up to π/2.
+// taylor are the coefficients of x³, x⁵, … of the sine: enough of them that the next is
+// below the last bit up to π/2.
 var taylor = [...]float64{
 	-1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800, 1. / 6227020800, -1. / 1307674368000, 1. / 355687428096000,
 	-1. / 121645100408832000, 1. / 51090942171709440000,

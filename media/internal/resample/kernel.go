@@ -8,8 +8,8 @@ const (
 	wideHalf = 1 << (WideBits - 1)
 )
 
-// Row computes one row of pixels of 8 bits with so many channels: dst has a pixel for every span of t, src begins with pixel lo of the row that t is
-// for.
+// Row computes one row of pixels of 8 bits with so many channels: dst has a pixel for
+// every span of t, src begins with pixel lo of the row that t is for.
 func Row(dst, src []byte, channels, lo int, t *Table) {
 	if channels == 3 {
 		rowRGB(dst, src, lo, t)
@@ -41,11 +41,13 @@ func rowRGB(dst, src []byte, lo int, t *Table) {
 	}
 }
 
-// lane is how many sums a column works on at a time. Its input is read row by row, as it lies in memory: a tall picture has thousands of
-// rows for one of the result, and going down them for each byte would miss the cache at every step.
+// lane is how many sums a column works on at a time. Its input is read row by row, as
+// it lies in memory: a tall picture has thousands of rows for one of the result, and
+// going down them for each byte would miss the cache at every step.
 const lane = 256
 
-// Column computes one row of bytes out of the rows below each other in src, of which the first is row lo of the picture.
+// Column computes one row of bytes out of the rows below each other in src, of which
+// the first is row lo of the picture.
 func Column(dst, src []byte, stride, lo int, s Span, weights []int32) {
 	weights = weights[s.At : s.At+s.Len]
 	src = src[(int(s.Start)-lo)*stride:]
@@ -83,7 +85,8 @@ func WideRow(dst, src []byte, channels, lo int, t *Table) {
 	}
 }
 
-// WideColumn is Column for rows of 16 bits in the machine's byte order, whose table must be wide.
+// WideColumn is Column for rows of 16 bits in the machine's byte order, whose table
+// must be wide.
 func WideColumn(dst, src []byte, stride, lo int, s Span, weights []int32) {
 	weights = weights[s.At : s.At+s.Len]
 	src = src[(int(s.Start)-lo)*stride:]

@@ -5,18 +5,22 @@ import "math"
 // Bits is the number of bits behind the point of a weight for pixels of 8 bits.
 const Bits = 22
 
-// WideBits is the same for pixels of 16 bits: with 22, the roundings of the weights of a strong reduction would add up to more than a level.
+// WideBits is the same for pixels of 16 bits: with 22, the roundings of the weights of
+// a strong reduction would add up to more than a level.
 const WideBits = 30
 
-// Axis is what a table is for: how a row of In pixels becomes Out pixels, of which only N from First on are computed.
+// Axis is what a table is for: how a row of In pixels becomes Out pixels, of which only
+// N from First on are computed.
 type Axis struct {
 	In, Out, First, N int
 	Filter            Filter
 	Flip              bool // spans stand in reverse order: the last pixel of the window comes first
 	Wide              bool // weights have WideBits instead of Bits
 
-	// From and Size, where Size is not 0, are the part of the row that is taken for the whole: with fractions, for rows whose pixels do not lie where
-	// those of the picture do. No pixel is looked at that lies outside it altogether, unless Beside says so: then the filter reaches beyond it.
+	// From and Size, where Size is not 0, are the part of the row that is taken for the
+	// whole: with fractions, for rows whose pixels do not lie where those of the
+	// picture do. No pixel is looked at that lies outside it altogether, unless Beside
+	// says so: then the filter reaches beyond it.
 	From, Size float64
 	Beside     bool
 }
@@ -28,16 +32,19 @@ type Table struct {
 	Weights []int32
 	Taps    int // length of the longest span
 
-	// Version counts how often the table was filled: the same number means the same table.
+	// Version counts how often the table was filled: the same number means the same
+	// table.
 	Version uint64
 
 	raw []float64
 }
 
-// Span is the run of input pixels that make one output pixel, and where its weights begin.
+// Span is the run of input pixels that make one output pixel, and where its weights
+// begin.
 type Span struct{ Start, Len, At int32 }
 
-// Set fills the table. If it holds what is asked for already, that takes no time: neighbours in a data set are often of one size.
+// Set fills the table. If it holds what is asked for already, that takes no time:
+// neighbours in a data set are often of one size.
 func (t *Table) Set(a Axis) {
 	if t.Version > 0 && t.Axis == a {
 		return
@@ -53,8 +60,9 @@ func (t *Table) Set(a Axis) {
 	}
 }
 
-// VerticalFirst tells the order of the passes, which matters because there is rounding in between: the vertical one comes first
-// where it shortens the picture by more than twice what the horizontal one takes from its width.
+// VerticalFirst tells the order of the passes, which matters because there is rounding
+// in between: the vertical one comes first where it shortens the picture by more than
+// twice what the horizontal one takes from its width.
 func VerticalFirst(x, y *Table) bool {
 	if x.Identity() || y.Identity() {
 		return false
@@ -67,7 +75,8 @@ func (f Filter) Reach(in, out int) int64 {
 	return min(int64(in), int64(2*supports[f]*max(float64(in)/float64(out), 1))+2)
 }
 
-// TableBytes is at most what a table takes for n of the pixels, and what kernels make of it.
+// TableBytes is at most what a table takes for n of the pixels, and what kernels make
+// of it.
 func TableBytes(in, out, n int, f Filter) int64 { return int64(n) * (f.Reach(in, out)*16 + 64) }
 
 // Identity reports whether the table copies its window unchanged.

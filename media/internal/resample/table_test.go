@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"headrace/internal/oracle"
+	"headrace/internal/tier"
 )
 
 var filters = []Filter{Bilinear, Box, Hamming, Bicubic, Lanczos}
@@ -61,8 +62,8 @@ func TestWeightsEqualPillows(t *testing.T) {
 	}
 }
 
-// Weights are the same on every machine. Where this fails and the tests against Pillow do not, the compiler rounds a multiplication and an addition
-// at once.
+// Weights are the same on every machine. Where this fails and the tests against Pillow
+// do not, the compiler rounds a multiplication and an addition at once.
 func TestWeightsAreTheSameEverywhere(t *testing.T) {
 	for f, want := range map[Filter][2]uint64{
 		Bilinear: {0x4ddbe6e3a22d154d, 0xc6042c82c29af5b1},
@@ -89,12 +90,13 @@ func TestWeightsAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// The definition equals Pillow's resize, of noise and of extremes, at scales from 1:40 to 40:1.
+// The definition equals Pillow's resize, of noise and of extremes, at scales from 1:40
+// to 40:1.
 func TestResizeEqualsPillows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	side := func() int { return 1 + r.IntN([]int{8, 40, 400}[r.IntN(3)]) }
 	modes := map[int]string{1: "L", 3: "RGB", 4: "CMYK"}
-	for i := range 1500 {
+	for i := range tier.Cases(300, 1500) {
 		in, out := [2]int{side(), side()}, [2]int{side(), side()}
 		channels := []int{1, 3, 4}[i%3]
 		f := filters[r.IntN(len(filters))]
@@ -114,11 +116,12 @@ func TestResizeEqualsPillows(t *testing.T) {
 	}
 }
 
-// Pixels of 16 bits are within one level of Pillow's, where Pillow has the filter right: its sums that are negative or too large come out wrong.
+// Pixels of 16 bits are within one level of Pillow's, where Pillow has the filter
+// right: its sums that are negative or too large come out wrong.
 func TestWideResizeIsNearPillows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	side := func() int { return 1 + r.IntN([]int{8, 40, 400}[r.IntN(3)]) }
-	for range 600 {
+	for range tier.Cases(120, 600) {
 		in, out := [2]int{side(), side()}, [2]int{side(), side()}
 		f := filters[r.IntN(len(filters))]
 		pixels := make([]byte, in[0]*in[1]*2)
@@ -201,7 +204,8 @@ func describe(t *Table, i int) string {
 	return fmt.Sprint(s.Start, t.Weights[s.At:s.At+s.Len])
 }
 
-// A table that holds what is asked for is left as it is, and a change of anything is noticed.
+// A table that holds what is asked for is left as it is, and a change of anything is
+// noticed.
 func TestSetAgain(t *testing.T) {
 	var table Table
 	axis := Axis{In: 500, Out: 224, First: 3, N: 20}

@@ -16,7 +16,8 @@ func (k Kind) PixelBytes() int {
 	return k.Channels
 }
 
-// Convert writes n pixels of src into dst. Where to has alpha and from has none, pixels are opaque.
+// Convert writes n pixels of src into dst. Where to has alpha and from has none, pixels
+// are opaque.
 func Convert(dst []byte, to Kind, src []byte, from Kind, n int) {
 	dst, src = dst[:n*to.PixelBytes()], src[:n*from.PixelBytes()]
 	switch {
@@ -31,7 +32,8 @@ func Convert(dst []byte, to Kind, src []byte, from Kind, n int) {
 	}
 }
 
-// narrow is for 8 bits, which most pictures have: each pair of kinds has a loop of its own.
+// narrow is for 8 bits, which most pictures have: each pair of kinds has a loop of its
+// own.
 func narrow(dst []byte, to int, src []byte, from int) {
 	switch {
 	case from <= 2 && to == 1:
@@ -67,7 +69,8 @@ func narrow(dst []byte, to int, src []byte, from int) {
 	}
 }
 
-// mixed goes from one depth to the other, a few pixels at a time. What is done to colours is done at 8 bits.
+// mixed goes from one depth to the other, a few pixels at a time. What is done to
+// colours is done at 8 bits.
 func mixed(dst []byte, to Kind, src []byte, from Kind) {
 	const some = 64 // pixels
 	var had, has [some * 4]byte
@@ -130,5 +133,6 @@ func recolour(c [4]uint32, from, to int, opaque uint32) [4]uint32 {
 	return c
 }
 
-// luma is the lightness of a colour: 0.299 red, 0.587 green, 0.114 blue, in 65536ths. It fits into 32 bits for 16 bits too.
+// luma is the lightness of a colour: 0.299 red, 0.587 green, 0.114 blue, in 65536ths.
+// It fits into 32 bits for 16 bits too.
 func luma(r, g, b uint32) uint32 { return (r*19595 + g*38470 + b*7471 + 0x8000) >> 16 }

@@ -50,8 +50,9 @@ func triangle(x float64) float64 {
 	return 4*max(x, 1-x) - 3
 }
 
-// Encode writes a picture. sample gives the value, 0 to 255, of a component at a pixel of the whole picture; it is averaged where a
-// component has fewer samples. It may be asked for pixels beyond the edges.
+// Encode writes a picture. sample gives the value, 0 to 255, of a component at a pixel
+// of the whole picture; it is averaged where a component has fewer samples. It may be
+// asked for pixels beyond the edges.
 func Encode(width, height int, l Layout, sample func(component, x, y int) float64) []byte {
 	if len(l.Sampling) == 0 {
 		l.Sampling = [][2]int{{1, 1}}
@@ -81,7 +82,8 @@ type encoder struct {
 	components    []component
 }
 
-// component holds the quantised coefficients, in zigzag order, of blocks that fill whole MCUs.
+// component holds the quantised coefficients, in zigzag order, of blocks that fill
+// whole MCUs.
 type component struct {
 	h, v         int
 	across, down int // blocks, whole MCUs

@@ -2,7 +2,8 @@ package testjpeg
 
 import "math/bits"
 
-// ManyScans writes a gray image of one color in so many progressive scans, up to 505: each refines a single coefficient of all blocks, by nothing, in a few bytes.
+// ManyScans writes a gray image of one color in so many progressive scans, up to 505:
+// each refines a single coefficient of all blocks, by nothing, in a few bytes.
 func ManyScans(width, height, scans int) []byte {
 	blocks := divideUp(width, 8) * divideUp(height, 8)
 	b := []byte{0xFF, 0xD8, 0xFF, 0xDB, 0, 67, 0}
@@ -35,27 +36,15 @@ func ManyScans(width, height, scans int) []byte {
 }
 
 // ends says that so many blocks have nothing more.
-func ends(blocks int) (b []byte) {
-	var have uint64
-	n := 0
-	put := func(v uint64, size int) {
-		have, n = have<<size|v, n+size
-		for ; n >= 8; n -= 8 {
-			v := byte(have >> (n - 8))
-			if b = append(b, v); v == 0xFF {
-				b = append(b, 0)
-			}
-		}
-	}
+func ends(blocks int) []byte {
+	var w bitWriter
 	for blocks > 0 {
 		size := min(bits.Len(uint(blocks))-1, 14)
 		run := min(blocks, 1<<(size+1)-1)
-		put(uint64(size), 4)
-		put(uint64(run-1<<size), size)
+		w.put(uint64(size), 4)
+		w.put(uint64(run-1<<size), size)
 		blocks -= run
 	}
-	if n > 0 {
-		put(1<<(8-n)-1, 8-n)
-	}
-	return b
+	w.flush()
+	return w.out
 }

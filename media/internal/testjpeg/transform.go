@@ -2,7 +2,8 @@ package testjpeg
 
 import "math"
 
-// quantised is the cosine transform of 8 × 8 samples, divided by step and rounded, in zigzag order.
+// quantised is the cosine transform of 8 × 8 samples, divided by step and rounded, in
+// zigzag order.
 func quantised(px *[64]float64, step int) [64]int {
 	var rows [64]float64
 	for y := range 8 {

@@ -3,8 +3,8 @@ package testwebp
 
 import "encoding/binary"
 
-// ManyGroups is a black lossless image of side × side pixels, at most 1,024, each of whose blocks of 4 × 4 has prefix
-// codes of its own.
+// ManyGroups is a black lossless image of side × side pixels, at most 1,024, each of
+// whose blocks of 4 × 4 has prefix codes of its own.
 func ManyGroups(side int) []byte {
 	w := writer{}
 	w.bits(uint(side-1), 14)

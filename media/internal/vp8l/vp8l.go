@@ -1,4 +1,5 @@
-// Package vp8l reads as much of a lossless WebP image as tells how much memory decoding it takes.
+// Package vp8l reads as much of a lossless WebP image as tells how much memory decoding
+// it takes.
 package vp8l
 
 // Needs is what a lossless image asks of its decoder.
@@ -13,12 +14,13 @@ const longest = 15
 // The smallest group has five codes of 4 bits: one symbol, which is 0.
 const groupBits = 5 * 4
 
-// Read returns the needs of an image of that size, whose data begin with its transforms. Data that end before its codes
-// need nothing: a decoder stops there, too.
+// Read returns the needs of an image of that size, whose data begin with its
+// transforms. Data that end before its codes need nothing: a decoder stops there, too.
 //
-// The image is cut into blocks, and another image says which group of codes is the block's. A file of some 100 KB can
-// ask for 65,536 of them, which are 1 GiB for an image of 1,024 × 1,024. Where copies of pixels come from is of no
-// interest for that: no group is the largest that was not the largest before.
+// The image is cut into blocks, and another image says which group of codes is the
+// block's. A file of some 100 KB can ask for 65,536 of them, which are 1 GiB for an
+// image of 1,024 × 1,024. Where copies of pixels come from is of no interest for that:
+// no group is the largest that was not the largest before.
 func Read(data []byte, width, height int) Needs {
 	r := reader{data: data}
 	for seen := 0; r.bits(1) != 0; {
@@ -86,7 +88,8 @@ func (r *reader) cache() int {
 	return 1 << r.bits(4)
 }
 
-// image skips an image that belongs to another one, and returns the largest number that red and green of a pixel make.
+// image skips an image that belongs to another one, and returns the largest number that
+// red and green of a pixel make.
 func (r *reader) image(width, height int) (largest int) {
 	cache := r.cache()
 	var codes [5]code // green, lengths of copies, and places in the cache; red, blue, alpha; distances of copies
@@ -125,7 +128,8 @@ func (r *reader) number(symbol int) int {
 	return (2+symbol&1)<<extra + int(r.bits(extra)) + 1
 }
 
-// code is a canonical prefix code: how many symbols have each length, and which, in the order of their codes.
+// code is a canonical prefix code: how many symbols have each length, and which, in the
+// order of their codes.
 type code struct {
 	count   [longest + 1]int
 	symbols []uint16

@@ -14,7 +14,8 @@ type Frame struct {
 	Chunks                   []byte
 }
 
-// First returns the first frame of an animation. It lies within the canvas whose size info says.
+// First returns the first frame of an animation. It lies within the canvas whose size
+// info says.
 func First(src []byte, info *media.Info) (f Frame, err error) {
 	if err := canvas(src, info); err != nil {
 		return f, err
@@ -55,7 +56,8 @@ func canvas(src []byte, info *media.Info) error {
 	return nil
 }
 
-// Whole checks that the file has not ended before its end: what a library has no use for, an orientation, may be missing else.
+// Whole checks that the file has not ended before its end: what a library has no use
+// for, an orientation, may be missing else.
 func Whole(src []byte) error {
 	if len(src) >= 8 {
 		if n := uint64(binary.LittleEndian.Uint32(src[4:])) + 8; n > uint64(len(src)) {

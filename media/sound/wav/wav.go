@@ -14,7 +14,16 @@ import (
 )
 
 // Format is WAV, for [sound.Register].
-var Format = sound.Format{Name: "wav", Is: Is, Open: func(file []byte) (sound.Stream, error) { return Open(file) }}
+var Format = sound.Format{
+	Name: "wav", Suffixes: []string{".wav", ".w64", ".rf64", ".bwf"},
+	Is: Is,
+	Open: func(file []byte, track int) (sound.Stream, error) {
+		if track > 0 {
+			return nil, fmt.Errorf("wav: audio track %d is wanted, and there is one, counted from 0", track)
+		}
+		return Open(file)
+	},
+}
 
 // Is tells whether a file begins as a WAV file does.
 func Is(file []byte) bool {
@@ -41,6 +50,9 @@ type File struct {
 
 // Info implements sound.Stream.
 func (f *File) Info() sound.Info { return f.info }
+
+// Close does nothing: a file is memory of somebody else's.
+func (f *File) Close() {}
 
 // mostChannels is more than any recording has.
 const mostChannels = 256

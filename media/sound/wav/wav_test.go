@@ -20,7 +20,7 @@ func file(samples ...int16) []byte {
 }
 
 func TestReading(t *testing.T) {
-	s, err := sound.Open(file(0, 1<<14, -1<<15, 1<<13))
+	s, err := sound.Open(file(0, 1<<14, -1<<15, 1<<13), -1)
 	if !errors.Is(err, sound.ErrUnknown) || s != nil {
 		t.Fatal("nobody has registered the format", err)
 	}

@@ -3,6 +3,7 @@ package failure
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,6 +17,7 @@ type StageError struct {
 	Source string // whose position it is
 	Epoch  int    // -1: of no epoch
 	Pos    int64  // -1: of no item
+	Output []int64
 	Err    error
 }
 
@@ -26,6 +28,9 @@ func (e *StageError) Error() string {
 	}
 	if e.Epoch >= 0 && e.Pos >= 0 {
 		where += fmt.Sprintf(", item %d", e.Pos)
+	}
+	for i, n := range e.Output {
+		where += []string{", output ", "."}[min(i, 1)] + strconv.FormatInt(n, 10)
 	}
 	if where != "" {
 		where += ": "

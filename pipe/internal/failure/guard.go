@@ -7,12 +7,18 @@ import (
 
 // Call runs an operation on an item. A panic is its error.
 func Call[In, Out any](ctx context.Context, f func(context.Context, In) (Out, error), in In) (out Out, err error) {
+	returned := false // most do: they are not to pay for recover
 	defer func() {
+		if returned {
+			return
+		}
 		if p := recovered(recover()); p != nil {
 			err = p
 		}
 	}()
-	return f(ctx, in)
+	out, err = f(ctx, in)
+	returned = true
+	return out, err
 }
 
 // guard is call for the functions that a stage calls besides its operation.

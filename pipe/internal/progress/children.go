@@ -55,9 +55,10 @@ func (f *Children) child(number int64, closes bool) Lineage {
 	return Lineage{extra: &extra{children: []childRange{{of: f, Range: Range{number, number + 1}, closes: closes}}}}
 }
 
-// path names an item in a way that lasts: the first source item that it was made of, and
-// the numbers of the children on the way. What is the same by its composition has the same
-// name: it is that of the first member, not of what came first to where they were joined.
+// path names an item in a way that lasts: the first source item that it was made of,
+// and the numbers of the children on the way. What is the same by its composition has
+// the same name: it is that of the first member, not of what came first to where they
+// were joined.
 func (t *Lineage) path() (source int, numbers []int64) {
 	if t.extra != nil && len(t.extra.members) > 0 {
 		return t.extra.members[0].path()
@@ -85,6 +86,9 @@ func (f *Children) before(g *Children) int {
 func NewTurns(merge string, saved Progress) *Children {
 	return &Children{stage: merge, done: saved.positionSet(), turns: true}
 }
+
+// CountOf is the name under which the items of a merge are counted, beside its turns.
+func CountOf(merge string) string { return merge + ".items" }
 
 // An OutputOrder has the outputs of an aggregator end in their order. Only the tracker
 // changes it.

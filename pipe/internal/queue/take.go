@@ -165,7 +165,8 @@ func (r *Ring[T]) takeReady(buf []Message[T], now time.Duration) (h Run[T], brok
 		}
 
 		m := &buf[n]
-		*m, cell.Message = cell.Message, Message[T]{}
+		*m = cell.Message
+		cell.Message = Message[T]{}
 		n++
 		r.head++
 		if m.Kind == Item && r.Budget == nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/gate"
@@ -155,7 +154,7 @@ func (s *Set) Begin(w *Worker, work func(*Worker)) {
 			if !returned && !w.exited {
 				s.Run.Crash(&s.Origin, failure.ErrGoexit)
 			}
-			w.Settle()
+			w.Leave()
 			w.TellSpans()
 			s.ended(w)
 			s.Run.Gone()
@@ -189,12 +188,12 @@ func (s *Set) AddTo(t *observe.StageStats) {
 		t.Retried += w.Retried.Load()
 		t.Replaced += w.Replaced.Load()
 		t.Abandoned += w.Abandoned.Load()
-		t.Starved += w.Clock(&w.Starved)
+		t.Starved += w.Starved.Of(s.Run)
 		t.Busy += w.BusyTime()
-		t.Blocked += w.Clock(&w.Blocked)
-		t.Gated += w.Clock(&w.Gated)
-		t.Queued += time.Duration(w.queued.Load())
-		t.Turn += w.Clock(&w.InTurn)
+		t.Blocked += w.Blocked.Of(s.Run)
+		t.Gated += w.Gated.Of(s.Run)
+		t.Queued += w.queued.Settled()
+		t.Turn += w.InTurn.Of(s.Run)
 	}
 
 	if s.Elsewhere {

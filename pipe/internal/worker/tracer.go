@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"sync/atomic"
 	"time"
 
 	"headrace/pipe/internal/failure"
@@ -59,10 +58,10 @@ func (t *tracer) About(kind observe.SpanKind, v any, of *progress.Lineage, epoch
 }
 
 // end makes a span of the time that the clock has measured.
-func (t *tracer) end(account *atomic.Int64, from, took time.Duration) {
+func (t *tracer) end(c *Clock, from, took time.Duration) {
 	w := t.worker
 	var s observe.Span
-	switch account {
+	switch c {
 	case &w.Starved:
 		s.Kind = observe.Starved
 	case &w.Blocked:

@@ -22,21 +22,20 @@ type Worker struct {
 	Sampler   Sampler
 	Tracer    *tracer       // nil: nobody asks for spans
 	Heartbeat *heartbeat    // nil: nobody watches for stalls
-	Wait      wait          // that goes on
+	waiting   *Clock        // of the wait that goes on
 	region    *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	Counts
 
 	exited    bool  // a function has ended the goroutine, and that is told in its item's place
 	ExitError error // it was a hook; nil: something else
 
-	Starved, Busy, Blocked, Gated, queued, InTurn atomic.Int64 // nanoseconds; they add up to the worker's life
+	Starved, Busy, Blocked, Gated, queued, InTurn Clock // they add up to the worker's life
 
 	accounted time.Duration // of the operation at hand, up to where it was interrupted last
 
-	// Where workers are elsewhere:
-	Reported atomic.Bool  // the operation at hand has said how long one worked for it
-	Worked   atomic.Int64 // which is this long, in nanoseconds
-	ahead    atomic.Int64 // nanoseconds that they worked while the operation waited for something else
+	// Where workers are elsewhere, in nanoseconds:
+	Worked atomic.Int64 // one has worked so long for the operation at hand; the rest of its time is queued
+	ahead  atomic.Int64 // they worked while the operation waited for something else
 }
 
 // Counts are what a worker has done.
@@ -44,40 +43,44 @@ type Counts struct {
 	In, Out, Skipped, Bytes, Moved, Retried, Replaced, Abandoned atomic.Int64
 }
 
-// Tick reads the clock, and adds the time since it was read last to one account. Unless
-// that is busy, it ends a wait.
-func (w *Worker) Tick(account *atomic.Int64) time.Duration {
-	if account != &w.Busy {
-		w.Wait.ends()
-	}
+// Tick reads the time, and adds what has passed since it was read last to one clock. It
+// ends a wait that this clock counts.
+func (w *Worker) Tick(c *Clock) time.Duration {
 	now := w.Set.Run.Now()
 	since := now - w.Last
+	if c == w.waiting {
+		c.ends(now)
+		w.waiting = nil
+		w.passes(c, since)
+		return since
+	}
+
 	rest := since
-	if account == &w.Busy && w.Reported.Load() {
-		w.Reported.Store(false)
+	if c == &w.Busy && w.Set.Elsewhere {
 		worked := time.Duration(w.Worked.Swap(0))
 		rest = min(worked, since)
 		w.ahead.Add(int64(worked - rest))
-		w.accountFor(&w.queued, since-rest)
+		w.add(&w.queued, since-rest)
 	}
-	w.accountFor(account, rest)
-	if account != &w.Busy {
-		w.Wait.over()
-	}
+	w.add(c, rest)
 	return since
 }
 
-// BusyTime is how long the worker was busy, or those elsewhere for it.
-func (w *Worker) BusyTime() time.Duration { return time.Duration(w.Busy.Load() + w.ahead.Load()) }
+func (w *Worker) add(c *Clock, d time.Duration) {
+	c.add(d)
+	w.passes(c, d)
+}
 
-// accountFor adds a time that begins when the clock was read last.
-func (w *Worker) accountFor(account *atomic.Int64, d time.Duration) {
-	account.Add(int64(d))
+// passes goes on by a time that a clock has counted.
+func (w *Worker) passes(c *Clock, d time.Duration) {
 	if w.Tracer != nil {
-		w.Tracer.end(account, w.Last, d)
+		w.Tracer.end(c, w.Last, d)
 	}
 	w.Last += d
 }
+
+// BusyTime is how long the worker was busy, or those elsewhere for it.
+func (w *Worker) BusyTime() time.Duration { return w.Busy.Settled() + time.Duration(w.ahead.Load()) }
 
 // TimeItem ends one item of a stage whose items are not timed: the source, and the
 // consumer.
@@ -139,37 +142,52 @@ func (w *Worker) TellSpans() {
 	}
 }
 
-// BeforeWait accounts for the items since the clock was read last, so that their time is
-// not taken for waiting. A tick of the account ends the wait.
-func (w *Worker) BeforeWait(account *atomic.Int64) {
+// BeforeWait begins a wait, which a tick of the clock ends.
+func (w *Worker) BeforeWait(c *Clock) {
+	w.endRun()
+	w.WaitsFor(c)
+}
+
+// WaitWithin is BeforeWait within an operation.
+func (w *Worker) WaitWithin(c *Clock) {
+	w.endRun()
+	w.Interrupt()
+	w.WaitsFor(c)
+}
+
+// endRun accounts for the items since the time was read last, so that their time is not
+// taken for waiting.
+func (w *Worker) endRun() {
 	if w.Sampler.Unread > 0 {
 		w.Settle()
 	}
-	w.Sampler.timing = true // the clock is read after the wait
-	w.WaitsFor(account)
+	w.Sampler.timing = true // the time is read after the wait
 }
 
-// WaitsFor tells snapshots, and those who watch for stalls, of a wait that begins. The
-// clock was read, or is taken to have been.
-func (w *Worker) WaitsFor(account *atomic.Int64) { w.Wait.begins(account, w.Last) }
+// WaitsFor begins a wait when the time was read last.
+func (w *Worker) WaitsFor(c *Clock) {
+	w.waiting = c
+	c.begins(w.Last)
+}
 
-// Clock returns what an account says, with the wait that goes on.
-func (w *Worker) Clock(account *atomic.Int64) time.Duration {
-	for {
-		of, since := w.Wait.now()
-		sum, now := time.Duration(account.Load()), w.Set.Run.Elapsed()
-		if again, same := w.Wait.now(); again != of || same != since {
-			continue
+// Waiting is the clock of what the worker waits for; nil: it works.
+func (w *Worker) Waiting() *Clock {
+	for _, c := range []*Clock{&w.Starved, &w.Blocked, &w.Gated, &w.InTurn} {
+		if c.waits() {
+			return c
 		}
-		if of == account {
-			sum += max(0, now-since)
-		}
-		return sum
 	}
+	return nil
 }
 
 // BeginItem notes what the worker works on from now on.
 func (w *Worker) BeginItem(t *progress.Lineage, epoch int) {
+	if w.Heartbeat != nil || trace.IsEnabled() {
+		w.noteItem(t, epoch)
+	}
+}
+
+func (w *Worker) noteItem(t *progress.Lineage, epoch int) {
 	if w.Heartbeat != nil {
 		w.Heartbeat.take(t, epoch)
 	}
@@ -181,15 +199,29 @@ func (w *Worker) BeginItem(t *progress.Lineage, epoch int) {
 // EndItem ends what takes began.
 func (w *Worker) EndItem() {
 	if w.region != nil {
-		w.region.End()
-		w.region = nil
+		w.endRegion()
 	}
+}
+
+//go:noinline
+func (w *Worker) endRegion() {
+	w.region.End()
+	w.region = nil
 }
 
 // Settle accounts for all work up to now.
 func (w *Worker) Settle() {
 	w.Sampler.Unread = 0
 	w.Tick(&w.Busy)
+}
+
+// Leave accounts for all up to now, the wait included that a function may have ended the
+// goroutine in.
+func (w *Worker) Leave() {
+	if w.waiting != nil {
+		w.Tick(w.waiting)
+	}
+	w.Settle()
 }
 
 type workerKey struct{}
@@ -222,7 +254,11 @@ func (s *Set) NewWorker() *Worker {
 // EnterGate gets a permit from the stage's gate, if it has one and the worker does not
 // hold one already. It returns false when the stage was stopped meanwhile.
 func (w *Worker) EnterGate() bool {
-	if w.Gate == nil || w.Permit.Permit >= 0 || w.Permit.Enter(w.Gate) {
+	return w.Gate == nil || w.Permit.Permit >= 0 || w.awaitGate()
+}
+
+func (w *Worker) awaitGate() bool {
+	if w.Permit.Enter(w.Gate) {
 		return true
 	}
 	w.WaitsFor(&w.Gated)

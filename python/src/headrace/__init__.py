@@ -12,35 +12,10 @@ Importing this package imports no NumPy and starts nothing.
 
 from __future__ import annotations
 
-from .errors import (
-    EngineDied,
-    EngineFailed,
-    EngineNotFound,
-    EpochsExhausted,
-    EpochTooShort,
-    FileError,
-    ForkedLoader,
-    FunctionFailed,
-    HeadraceError,
-    HeadraceWarning,
-    HeldBatches,
-    LoaderClosed,
-    LoopEnded,
-    MediaError,
-    MemoryRefused,
-    NoSuchArray,
-    NoSuchRow,
-    NotReady,
-    ProtocolError,
-    RecipeError,
-    SampleError,
-    SourceError,
-    StateMismatch,
-    TooManyErrors,
-    WrongType,
-    WrongValue,
-)
-from .pipeline import Pipeline, files, load, merge, source
+from . import errors
+from .errors import *  # noqa: F403
+from .errors import NoSuchName
+from .pipeline import Pipeline, defaults, files, load, merge, source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +23,7 @@ if TYPE_CHECKING:
 
     from . import io as io
     from . import torch as torch
+    from ._batch.batch import Batch
     from ._batch.text import Texts
     from ._client.crash import InFlight
     from ._client.version import VersionInfo, version_info
@@ -59,57 +35,36 @@ if TYPE_CHECKING:
     from ._loader.replay import Replayed, replay
     from ._loader.stats import Stats
     from ._loader.trace import Trace
+    from ._recipe.hooks import Call, Hook
     from ._recipe.workers import Workers
 
     __version__: str
 
 __all__ = [
-    "EngineDied",
-    "EngineFailed",
-    "EngineNotFound",
-    "EpochTooShort",
-    "EpochsExhausted",
+    "Batch",
+    "Call",
     "Errors",
     "Field",
-    "FileError",
-    "ForkedLoader",
-    "FunctionFailed",
-    "HeadraceError",
-    "HeadraceWarning",
     "Headspace",
-    "HeldBatches",
+    "Hook",
     "InFlight",
     "Loader",
-    "LoaderClosed",
-    "LoopEnded",
     "LostSample",
-    "MediaError",
-    "MemoryRefused",
-    "NoSuchArray",
-    "NoSuchRow",
-    "NotReady",
     "Pipeline",
     "Preview",
     "PreviewSample",
     "Profile",
-    "ProtocolError",
-    "RecipeError",
     "Replayed",
-    "SampleError",
-    "SourceError",
     "StageProfile",
-    "StateMismatch",
     "Stats",
     "Texts",
-    "TooManyErrors",
     "Trace",
     "Trial",
     "VersionInfo",
     "Workers",
-    "WrongType",
-    "WrongValue",
     "__version__",
     "counter",
+    "defaults",
     "files",
     "headspace",
     "load",
@@ -119,12 +74,16 @@ __all__ = [
     "span",
     "version_info",
 ]
+__all__ += errors.__all__
 
 # What is only needed once a loader runs is imported then.
 _LATER = {
+    "Batch": "_batch.batch",
+    "Call": "_recipe.hooks",
     "Errors": "_loader.lost",
     "Field": "_loader.loader",
     "Headspace": "_loader.profile",
+    "Hook": "_recipe.hooks",
     "InFlight": "_client.crash",
     "Loader": "_loader.loader",
     "LostSample": "_loader.lost",
@@ -158,12 +117,20 @@ def __getattr__(name: str) -> Any:
 
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _unknown(name)
     import importlib
 
     value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _unknown(name: str) -> NoSuchName:
+    if name.startswith("_"):  # asked for by inspect, doctest and others, who go on without
+        return NoSuchName(f"module {__name__!r} has no attribute {name!r}")
+    from ._report.hints import no_member
+
+    return NoSuchName(no_member(name, __dir__()))
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,11 @@ sample, why, and what to do; the same facts stand in attributes, for programs.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
+import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +30,16 @@ __all__ = [
     "HeadraceError",
     "HeadraceWarning",
     "HeldBatches",
+    "HookFailed",
     "LoaderClosed",
     "LoopEnded",
     "MediaError",
     "MemoryRefused",
     "NoSuchArray",
+    "NoSuchField",
+    "NoSuchName",
     "NoSuchRow",
+    "NotInstalled",
     "NotReady",
     "ProtocolError",
     "RecipeError",
@@ -63,6 +71,22 @@ class WrongValue(HeadraceError, ValueError):
 class NoSuchArray(HeadraceError, KeyError):
     """An archive has no array of this name."""
 
+    __str__ = Exception.__str__  # that of KeyError puts the message in quotes
+
+
+class NoSuchField(HeadraceError, KeyError):
+    """A batch has no field of this name."""
+
+    __str__ = Exception.__str__
+
+
+class NoSuchName(HeadraceError, AttributeError):
+    """Pipelines, batches or the package have no attribute of this name; the message says what to write instead."""
+
+
+class NotInstalled(HeadraceError, ModuleNotFoundError):
+    """The package of a framework that batches are to be for is not installed."""
+
 
 class NoSuchRow(HeadraceError, IndexError):
     """A batch has no row of this number."""
@@ -70,6 +94,23 @@ class NoSuchRow(HeadraceError, IndexError):
 
 class FunctionFailed(HeadraceError, RuntimeError):
     """A function of the program, called on a batch, raised what would have ended the loop without a word."""
+
+
+HOOK_FAILED = "headrace.HookFailed"  # how workers tell of one
+
+
+class HookFailed(HeadraceError, RuntimeError):
+    """A hook raised an exception, which ended the run.
+
+    Attributes:
+        remote_traceback (str | None): where that was in a worker, its traceback, as the worker had it.
+    """
+
+    def __init__(self, message: str, *, remote_traceback: str | None = None) -> None:
+        super().__init__(message)
+        self.remote_traceback = remote_traceback
+        if remote_traceback:
+            self.__cause__ = RemoteTraceback(remote_traceback)
 
 
 class FileError(HeadraceError, OSError):
@@ -111,12 +152,40 @@ def file_error(number: int, text: str, path: object) -> FileError:
     return _KINDS_OF_FILE_ERROR.get(type(OSError(number, text)), FileError)(number, text, path)
 
 
-def opened(path: Any, mode: str, buffering: int = -1) -> Any:
-    """A file, as `open` opens it."""
+def opened(path: Any) -> tuple[io.FileIO, str]:
+    """A file to read, without a buffer; and what it is where it is no regular one: a pipe, a device.
+
+    Opening does not wait: for a pipe, `open` would do so until somebody writes into it.
+    """
+
+    def opener(name: Any, flags: int) -> int:
+        return os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
     try:
-        return open(path, mode, buffering)
-    except OSError as error:
-        raise file_error(error.errno or 0, error.strerror or str(error), path) from None
+        with reading(path):
+            file = open(path, "rb", 0, opener=opener)  # noqa: SIM115
+    except ValueError:  # of a path with a zero byte
+        raise file_error(errno.EINVAL, os.strerror(errno.EINVAL), path) from None
+    mode = os.fstat(file.fileno()).st_mode
+    return file, "" if stat.S_ISREG(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
+
+
+class reading:
+    """A context in which what goes wrong with a file is an error of this package."""
+
+    def __init__(self, path: Any) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, HeadraceError):
+            return
+        if isinstance(error, OSError):
+            raise file_error(error.errno or 0, error.strerror or str(error), self._path) from None
+        if isinstance(error, MemoryError):
+            raise MemoryRefused(f"headrace: {os.fsdecode(self._path)!r}: no memory for it: {error or 'the system refuses more'}") from None
 
 
 _REMEDIES = {  # as internal/machine/unwritten.go has them
@@ -129,11 +198,15 @@ _REMEDIES = {  # as internal/machine/unwritten.go has them
 
 
 def write_file(path: Any, content: bytes) -> None:
-    """Make a file of its content."""
+    """Make a file of its content. Half a file is not left, unless there was one before."""
+    made = not os.path.lexists(path)
     try:
         with open(path, "wb") as file:
             file.write(content)
     except OSError as error:
+        if made:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
         reason = error.strerror or str(error)
         remedy = _REMEDIES.get(error.errno or 0)
         if remedy is not None:
@@ -165,6 +238,8 @@ class SampleError(HeadraceError):
         remote_type (str | None): of what a function of the program raised in a worker, its type, such as `"ValueError"`.
         remote_message (str | None): likewise, its text.
         remote_traceback (str | None): likewise, the traceback, as the worker had it.
+
+    Of a step with `where="here"` the exception itself is the `__cause__`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -28,11 +28,17 @@ import numpy
 
 from ._client import share as sharing
 from ._client.share import Share
+from ._io.audio import AudioInfo
+from ._io.audio import asked as _audio_asked
 from ._io.npy import load_npy
 from ._io.npz import Npz, load_npz
 from ._io.out import check_out, into
 from ._io.pool import pool
 from ._io.session import Input
+from ._io.video import VideoInfo
+from ._io.video import asked as _video_asked
+from ._io.video import told as _video_told
+from ._recipe.arguments import as_float, is_number, truth
 from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, write_file
 
 if TYPE_CHECKING:
@@ -53,16 +59,22 @@ if TYPE_CHECKING:
     Failed = dict[int, MediaError | OSError | MemoryRefused]
 
 __all__ = [
+    "AudioInfo",
     "Npz",
     "Share",
+    "VideoInfo",
+    "audio_info",
     "close",
     "decode_jpeg",
+    "load_audio",
     "load_image",
     "load_image_batch",
     "load_npy",
     "load_npz",
+    "load_video",
     "save_image",
     "share",
+    "video_info",
 ]
 
 _CHANNELS = {"rgb": 3, "rgba": 4, "gray": 1}
@@ -118,7 +130,7 @@ def load_image(
         MediaError: if `src` is no image that can be decoded, or `out` does not fit.
         OSError: if the file cannot be read.
     """
-    what = _decode(
+    what = _asked(
         False, True, width, height, fit, filter, color, _triple(background), dtype, mode, orient, None, max_pixels, max_bytes, time_limit
     )
     return _one("load_image", what, _source("load_image", src, max_bytes), color, dtype, width, height, out)
@@ -163,7 +175,7 @@ def decode_jpeg(
     """
     if isinstance(data, (str, os.PathLike)):
         raise WrongType(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
-    what = _decode(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg", max_pixels, max_bytes, time_limit)
+    what = _asked(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg", max_pixels, max_bytes, time_limit)
     return _one("decode_jpeg", what, _source("decode_jpeg", data, max_bytes), color, "uint8", width, height, out)
 
 
@@ -258,9 +270,9 @@ def load_image_batch(
     name = "load_image_batch"
     if isinstance(srcs, (str, bytes, bytearray, memoryview, os.PathLike)):
         raise WrongType(f"headrace: {name}: takes several sources, a list for example; load_image takes one")
-    what = _decode(
+    what = _asked(
         True,
-        bool(strict),
+        truth("strict", strict),
         width,
         height,
         fit,
@@ -307,6 +319,185 @@ def load_image_batch(
     return array if strict else (array, dict(sorted(failed.items())))
 
 
+def load_audio(
+    src: Source,
+    rate: int | None = None,
+    channels: int | Literal["mono"] | None = None,
+    *,
+    start: float | Literal["begin", "center"] = 0.0,
+    duration: float | None = None,
+    short: Literal["keep", "silence", "repeat", "error"] = "keep",
+    dtype: Literal["float32", "int16"] = "float32",
+    layout: Literal["T", "TC", "CT"] | None = None,
+    stream: int | None = None,
+    max_bytes: int | None = None,
+) -> tuple[Array, int]:
+    """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
+
+        samples, rate = hr.io.load_audio("talk.mp3", 16000, "mono", start=90.0, duration=10.0)
+
+    A window is that slice of the whole recording, also at another rate, so windows that touch fit together. Its own packets are decoded,
+    and a few before them; the file is read whole.
+
+    Args:
+        src: a path, bytes, or an object with `read()`.
+        rate: samples a second; by default as many as the file has.
+        channels: 1 or `"mono"`: the mean of all channels. 2: left and right. By default the file's.
+        start: the second at which the window begins, or `"center"`.
+        duration: the seconds of the window; by default all that follows.
+        short: what becomes of a recording that ends before the window does: `"keep"`, the default: the result is shorter; `"silence"`
+            behind it; `"repeat"`: it begins anew; `"error"`.
+        dtype: `"float32"`, from -1 to 1, or `"int16"`.
+        layout: `"T"`, [time], the default where `channels` is 1; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
+        stream: which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first.
+        max_bytes: the largest file that is read; by default 1 GiB.
+
+    Returns:
+        The samples, and how many of each channel there are in a second. The array is the caller's alone, and can be kept and written to.
+
+    Raises:
+        MediaError: if the file has no audio that can be decoded, or is damaged.
+        OSError: if the file cannot be read.
+    """
+    name = "load_audio"
+    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes)
+    source = _source(name, src, max_bytes)
+    if rate is None:
+        rate = _audio_info(name, source, stream, max_bytes).sample_rate
+    array, failures = pool.do(what, (source,))
+    if failures:
+        raise _error(name, failures[0], None, source)
+    return array.view(numpy.int16) if dtype == "int16" else array, rate
+
+
+def audio_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> AudioInfo:
+    """Tell what the audio of a file is: sample rate, channels, and how many samples there are, as `load_audio` gives them.
+
+    Args:
+        src: a path, bytes, or an object with `read()`.
+        stream: as for `load_audio`.
+        max_bytes: likewise.
+
+    Raises:
+        MediaError: if the file has no audio that can be decoded, or is damaged.
+        OSError: if the file cannot be read.
+    """
+    return _audio_info("audio_info", _source("audio_info", src, max_bytes), stream, max_bytes)
+
+
+def _audio_info(name: str, source: Input, stream: int | None, max_bytes: int | None) -> AudioInfo:
+    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes)
+    array, failures = pool.do(what, (source,))
+    if failures:
+        raise _error(name, failures[0], None, source)
+    return AudioInfo(**json.loads(array.tobytes()))
+
+
+def load_video(
+    src: Source,
+    frames: int | Sequence[int] | None = None,
+    *,
+    times: Sequence[float] | None = None,
+    stride: int | None = None,
+    fps: float | None = None,
+    start: float | Literal["begin", "center"] | None = None,
+    duration: float | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    short: Literal["repeat", "loop", "black", "error"] | None = None,
+    mode: Literal["exact", "fast"] | None = None,
+    orient: bool | None = None,
+    dtype: Literal["uint8", "uint16"] | None = None,
+    stream: int | None = None,
+    max_pixels: int | None = None,
+    max_bytes: int | None = None,
+) -> Array:
+    """Decode frames of a video, [frames, height, width, 3].
+
+        clip = hr.io.load_video("a.mp4", 16, width=224, height=224)  # spread evenly
+        some = hr.io.load_video("a.mp4", [0, 40, 40, -1])  # by number
+        part = hr.io.load_video("a.mp4", start=3.5, duration=2.0)  # every frame of two seconds
+
+    Frame i is the i-th frame of the video, to the byte, wherever decoding begins. Of a path, no more is read than the index and the packets
+    that the frames need, where the file is MP4 or MOV.
+
+    Args:
+        src: a path, bytes, or an object with `read()`.
+        frames: how many, spread evenly unless stride or fps says otherwise; or a list of their numbers, in any order and with repeats,
+            of which negative ones count from the end. By default all.
+        times: seconds instead: the frames on screen then.
+        stride: from one frame to the next, in frames.
+        fps: frames a second: those on screen at these times.
+        start: the second at which the clip begins, or `"center"`; by default the first frame.
+        duration: the seconds from which frames are taken.
+        width: what frames are resized to, with height; by default their own size.
+        height: likewise.
+        short: what a video gives that is shorter than the clip, as for `decode_video`.
+        mode: `"exact"`, the default, or `"fast"`: planes are resized before their colours are converted.
+        orient: whether to turn frames as the file says; by default True.
+        dtype: `"uint8"`, the default, or `"uint16"`, of full scale.
+        stream: which of several streams of video; by default the one that players show.
+        max_pixels: the largest frame that is decoded, in pixels.
+        max_bytes: the largest file that is read; by default 1 GiB of what is no path.
+
+    Returns:
+        The frames. The array is the caller's alone, and can be kept and written to.
+
+    Raises:
+        MediaError: if the file has no video that can be decoded, if a frame is damaged, or if there is no such frame.
+        OSError: if the file cannot be read.
+    """
+    many = frames is None or isinstance(frames, int)
+    if times is not None and (frames is not None or stride is not None or fps is not None or start is not None or duration is not None):
+        raise MediaError("headrace: io: has times and another choice of frames: takes one of them")
+    if not many and (stride is not None or fps is not None or start is not None or duration is not None):
+        raise MediaError("headrace: io: has a list of frames and another choice of them: takes one of them")
+    what = _video_asked(
+        "video",
+        indices=None if many else frames,
+        frames=frames if many else None,
+        times=times,
+        stride=stride,
+        fps=fps,
+        start=start,
+        duration=duration,
+        width=width,
+        height=height,
+        short=short,
+        mode=mode,
+        orient=None if orient is None else truth("orient", orient),
+        dtype=dtype,
+        stream=stream,
+        max_pixels=max_pixels,
+        max_bytes=max_bytes,
+    )
+    return _video("load_video", src, what, max_bytes)
+
+
+def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> VideoInfo:
+    """Tell what a video is: size, frames and when each is displayed, duration, codec. Nothing is decoded.
+
+    Args:
+        src: a path, bytes, or an object with `read()`.
+        stream: as for `load_video`.
+        max_bytes: likewise.
+
+    Raises:
+        MediaError: if the file has no video.
+        OSError: if the file cannot be read.
+    """
+    return _video_told(_video("video_info", src, _video_asked("video_info", stream=stream, max_bytes=max_bytes), max_bytes).tobytes())
+
+
+def _video(name: str, src: Source, what: bytes, max_bytes: int | None) -> Array:
+    source = _source(name, src, max_bytes)
+    array: Array
+    array, failures = pool.do(what, (source,))
+    if failures:
+        raise _error(name, failures[0], None, source)
+    return array
+
+
 def save_image(
     path: Path | Writable | None,
     image: Any,
@@ -339,6 +530,9 @@ def save_image(
         OSError: if the file cannot be written.
     """
     name = "save_image"
+    for key, text in (("format", format), ("subsampling", subsampling)):
+        if not isinstance(text, (str, type(None))):
+            raise WrongType(f"headrace: {name}: {key} is {text!r}: takes text")
     array = numpy.asarray(image)
     if array.dtype.kind != "u" or array.dtype.itemsize > 2:
         raise MediaError(f"headrace: {name}: the image has dtype {array.dtype}: takes uint8, or uint16 for PNG")
@@ -348,14 +542,15 @@ def save_image(
         raise MediaError(f"headrace: {name}: the image has shape {array.shape}: takes [height, width], and 1, 3 or 4 channels behind them")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     what: dict[str, Any] = {"do": "encode", "format": format or _format_of(path), "dtype": array.dtype.name, "shape": array.shape}
-    for key, number in (("quality", quality), ("effort", effort)):
+    for key, given in (("quality", quality), ("effort", effort)):
+        number = _whole(key, given)
         if number is not None:
-            if index(number) < 1:  # 0 stands for none to the engine
-                raise MediaError(f"headrace: {name}: {key} is {number!r}: takes a number from 1 on")
-            what[key] = index(number)
+            if number < 1:  # 0 stands for none to the engine
+                raise MediaError(f"headrace: {name}: {key} is {given!r}: takes a number from 1 on")
+            what[key] = number
     if subsampling is not None:
         what["subsampling"] = subsampling
-    what["progressive"], what["lossless"] = bool(progressive), bool(lossless)
+    what["progressive"], what["lossless"] = truth("progressive", progressive), truth("lossless", lossless)
     pixels: Any = array.reshape(-1).view(numpy.uint8)
     data = memoryview(pixels)
     file, failures = pool.do(json.dumps(what).encode(), [Input(data, None, None)])
@@ -399,6 +594,19 @@ def close() -> None:
     pool.close()
 
 
+def _asked(*options: Any) -> bytes:
+    """What to ask the engine for: `_decode` of these, which is cached by them."""
+    try:
+        return _decode(*options)
+    except TypeError as error:
+        if isinstance(error, WrongType):
+            raise
+    for name, value in zip(_decode.__wrapped__.__code__.co_varnames, options):
+        if not isinstance(value, Hashable):
+            raise WrongType(f"headrace: io: {name} is {value!r}: takes {'True or False' if name == 'orient' else 'text or a number'}")
+    raise WrongType(f"headrace: io: arguments of a wrong type: {options!r}")
+
+
 @functools.lru_cache(256)
 def _decode(
     batch: bool,
@@ -427,41 +635,58 @@ def _decode(
     ):
         if value not in known:
             raise MediaError(f"headrace: io: {name} is {value!r}: takes {', '.join(map(repr, known))}")
+    size = {"width": _whole("width", width), "height": _whole("height", height)}
+    most = {"max_pixels": _whole("max_pixels", max_pixels), "max_bytes": _whole("max_bytes", max_bytes)}
     if (width is None) != (height is None):
         raise MediaError("headrace: io: width and height go together: give both, or none")
-    for name, length in (("width", width), ("height", height)):
-        if length is not None and index(length) < 1:
+    for name, length in size.items():
+        if length is not None and length < 1:
             raise MediaError(f"headrace: io: {name} is {length!r}: takes a number of pixels")
-    for name, number in (("max_pixels", max_pixels), ("max_bytes", max_bytes)):
-        if number is not None and index(number) < 1:
+    for name, number in most.items():
+        if number is not None and number < 1:
             raise MediaError(f"headrace: io: {name} must be at least 1, got {number!r}")
-    if max_pixels is not None and index(max_pixels) > _MOST_PIXELS:
+    if (most["max_pixels"] or 0) > _MOST_PIXELS:
         raise MediaError(f"headrace: io: max_pixels must be at most {_MOST_PIXELS}, got {max_pixels!r}")
-    if time_limit is not None and not 0 < time_limit <= _LONGEST:
+    seconds = _number("time_limit", time_limit)
+    if seconds is not None and not 0 < seconds <= _LONGEST:
         raise MediaError(f"headrace: io: time_limit must be a positive number of seconds, got {time_limit!r}")
     what: dict[str, Any] = {
-        "do": "decode", "batch": batch, "strict": strict, "color": color, "dtype": dtype, "mode": mode, "orient": bool(orient),
+        "do": "decode", "batch": batch, "strict": strict, "color": color, "dtype": dtype, "mode": mode, "orient": truth("orient", orient),
         "fit": fit, "filter": filter,
     }  # fmt: skip
     if background is not None:
         what["background"] = background
-    if width is not None and height is not None:
-        what["width"], what["height"] = index(width), index(height)
+    what.update((name, min(number, _MOST_BYTES)) for name, number in {**size, **most}.items() if number is not None)
     if format is not None:
         what["format"] = format
-    if max_pixels is not None:
-        what["max_pixels"] = index(max_pixels)
-    if max_bytes is not None:
-        what["max_bytes"] = min(index(max_bytes), _MOST_BYTES)
-    if time_limit is not None:
-        what["time_limit"] = float(time_limit)
+    if seconds is not None:
+        what["time_limit"] = seconds
     return json.dumps(what).encode()
+
+
+def _whole(name: str, value: Any) -> int | None:
+    """A number of pixels or bytes, or None."""
+    try:
+        return None if value is None else index(value)
+    except TypeError:
+        raise WrongType(f"headrace: io: {name} is {value!r}: takes a whole number") from None
+
+
+def _number(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not is_number(value):
+        raise WrongType(f"headrace: io: {name} is {value!r}: takes a number")
+    return as_float(value)
 
 
 def _triple(background: Sequence[int] | None) -> tuple[int, ...] | None:
     if background is None:
         return None
-    values = tuple(map(index, background))
+    try:
+        values = tuple(map(index, background))
+    except TypeError:
+        raise WrongType(f"headrace: io: background is {background!r}: takes (red, green, blue), each from 0 to 255") from None
     if len(values) != 3 or not all(0 <= v <= 255 for v in values):
         raise MediaError(f"headrace: io: background is {background!r}: takes (red, green, blue), each from 0 to 255")
     return values
@@ -487,7 +712,7 @@ def _source(name: str, src: Any, max_bytes: int | None) -> Input:
     file = None
     if read is not None and not isinstance(src, (bytes, bytearray, memoryview)) and not hasattr(src, "find"):  # mmap has both
         file = getattr(src, "name", None)
-        src = _read(name, read, _MAX_BYTES if max_bytes is None else index(max_bytes), file)
+        src = _read(name, read, _whole("max_bytes", max_bytes) or _MAX_BYTES, file)
     try:
         view = memoryview(src)
     except TypeError:
@@ -542,7 +767,7 @@ def _error(name: str, failure: dict[str, Any], at: int | None, source: Input | N
     about = "" if at is None else f"input {at}: "
     if key is not None and source is not None and source.path is not None:
         about += f"{key!r}: "
-    for prefix in ("serve: ", "media: ", "headrace: "):
+    for prefix in ("serve: ", "media: ", "headrace: ", "sound: "):
         message = message.removeprefix(prefix)
     text = f"headrace: {name}: {about}{message}"
     if code == "memory":

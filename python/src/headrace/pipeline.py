@@ -7,6 +7,7 @@ import os
 from ._batch import format as formats
 from ._recipe.arguments import (
     absolute,
+    by_name,
     byte_count,
     count_or_share,
     dtype_name,
@@ -15,22 +16,24 @@ from ._recipe.arguments import (
     integers,
     names_of,
     number_of,
+    numbers_for,
     numbers_of,
     optional,
-    padding_of,
     range_of,
     seconds_of,
     size_of,
+    truth,
     when_of,
 )
-from ._recipe.functions import Function, Names, batched, has_functions, importable, is_main, places, spelled
+from ._recipe.functions import Function, Names, batched, has_functions, importable, is_main, places, plain, spelled
+from ._recipe.step import Step, located
 from ._report.tracebacks import all_briefly, briefly
-from .errors import RecipeError
+from .errors import NoSuchName, RecipeError, WrongType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, NoReturn
 
     from ._batch.format import Format
     from ._loader.loader import Loader
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers
 
-__all__ = ["Pipeline", "files", "load", "merge", "source"]
+__all__ = ["Pipeline", "defaults", "files", "load", "merge", "source"]
 
 
 class _Default:
@@ -67,6 +70,7 @@ def files(
     label: str | Callable[[str], Any] | None = None,
     fields: Some | None = None,
     path: str = "path",
+    content: bool = True,
     seed: int = 0,
 ) -> Pipeline:
     """Read files: the first step of a pipeline.
@@ -80,6 +84,7 @@ def files(
         fields: the names of the values behind the path in tuples, by default `"label"` for pairs; of dicts and a DataFrame, which
             columns become fields, by default all.
         path: the column of dicts or a DataFrame that has the paths.
+        content: False: files are not read. Samples have their paths in the field `path`, and `decode_video` reads what it needs of them.
         seed: of all random operations. The same seed gives the same pixels, whatever the number of workers.
 
     Returns:
@@ -89,8 +94,10 @@ def files(
     from ._recipe.table import files_arguments
 
     args = files_arguments(source, label, fields, path)
+    if not content:
+        args["content"] = False
     args["root"] = os.fsdecode(os.getcwdb())
-    return Pipeline(integer("seed", seed), ({"files": args},), formats.NUMPY)
+    return Pipeline(integer("seed", seed), (Step({"files": args}),), formats.NUMPY)
 
 
 @briefly
@@ -103,6 +110,7 @@ def source(
     seed: int = 0,
     generators: Seeds = (),
     sampler: Any = None,
+    where: Where = "process",
 ) -> Pipeline:
     """Take samples from an object of this program: the first step of a pipeline.
 
@@ -133,6 +141,8 @@ def source(
             iterated over, epoch after epoch, for numbers of samples, or lists of them. It has a length, or is gone through once here to
             count. A worker has a copy, which gives in every epoch what the sampler itself would give; where it draws from global
             generators, `seed` seeds these. Lists come one behind the other: `.batch(sampler.batch_size)` makes the same batches.
+        where: where the object is read, as for `Pipeline.map`: `"process"`, `"thread"`, or `"here"`, in threads of this program, which read
+            the object itself and no copy. Of what is read by number, an `hr.Workers`, too.
 
     Returns:
         A pipeline with the field `key`, and those of the samples.
@@ -141,8 +151,8 @@ def source(
 
     if isinstance(seed, (str, list, tuple)):
         raise RecipeError(f"headrace: source: seed is {seed!r}: takes a whole number; generators={seed!r} seeds these before each sample")
-    given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys).items() if value is not None}
-    pipeline = Pipeline(integer("seed", seed), ({"source": given},), formats.NUMPY)
+    given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys, where).items() if value is not None}
+    pipeline = Pipeline(integer("seed", seed), (Step({"source": given}),), formats.NUMPY)
     if sampler is None:
         return pipeline
     from ._recipe.sampler import sampler_arguments
@@ -156,7 +166,8 @@ def merge(
     *_more: Pipeline,
     order: Literal["round_robin", "weights", "arrival"] | None = None,
     weights: Iterable[float] | None = None,
-    until: Literal["longest", "shortest"] | None = None,
+    until: Literal["longest", "shortest"] | int | None = None,
+    fill: float | Mapping[str, float] | None = None,
     seed: int | None = None,
 ) -> Pipeline:
     """Put the samples of several pipelines together: the first step of a pipeline.
@@ -166,7 +177,7 @@ def merge(
         loader = hr.merge([cats, dogs], weights=[3, 1]).random_resized_crop(224).batch(32).loader()
 
     Each brings steps of its own, but none makes batches. They have to give samples of the same fields and dtypes; heights and widths may
-    differ. `select`, `drop` and `rename` make them alike; a field `key` that some lack is filled in, with what samples are called.
+    differ. `select`, `drop`, `rename` and `fill` make them alike; a field `key` that some lack is filled in, with what samples are called.
     Labels of `label="parent"` are numbered over the folders of all of them.
 
     Args:
@@ -175,7 +186,10 @@ def merge(
             them, the same in each run; `"arrival"`: who has a sample first, which differs between runs.
         weights: how often each is next: numbers above 0, of which a share of the sum counts.
         until: `"longest"`, the default: an epoch ends when all have ended, and the turns of those that end before are left out;
-            `"shortest"`: an epoch ends when the first has ended.
+            `"shortest"`: an epoch ends when the first has ended. A number: when so many samples have come of all together, on all ranks,
+            or all have ended.
+        fill: what samples get in fields that those of others have and they lack: a number, or numbers for fields, such as
+            {"label": -1}, and 0 in others. Text is empty there. None, the default: all have to have the same fields.
         seed: of what is drawn by weights; by default that of the pipelines.
 
     Returns:
@@ -204,7 +218,8 @@ def merge(
         "order": order,
         "weights": None if weights is None else [number_of("weights", w) for w in weights],
         "seed": optional("seed", seed),
-        "until": until,
+        "until": until if until is None or isinstance(until, str) else integer("until", until),
+        "fill": None if fill is None else numbers_for("fill", fill),
     }
     return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("merge", args)
 
@@ -237,6 +252,33 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
     return Pipeline(recipe["seed"], tuple(recipe["steps"]), formats.NUMPY, said)
 
 
+@briefly
+def defaults(**arguments: Any) -> dict[str, Any]:
+    """Say what `Pipeline.loader` takes in this process where neither it nor a recipe says anything.
+
+        hr.defaults(hooks=[Metrics()], every=30, on_error="skip")  # before the program runs, such as in sitecustomize.py
+
+    It is for who runs programs that others have written. Hooks are different from the others: those of a loader come besides.
+
+    Args:
+        arguments: any of `Pipeline.loader`, but for `rank` and `world_size`. None: what Headrace takes by itself.
+
+    Returns:
+        What was said before of the same arguments: `hr.defaults(**before)` says that again.
+
+    Raises:
+        RecipeError: if there is no such argument. Values are looked at by `loader()`.
+    """
+    from inspect import signature
+
+    from ._recipe import defaults as process
+    from ._recipe.hooks import hooks_of
+
+    if "hooks" in arguments:
+        arguments["hooks"] = hooks_of(arguments["hooks"]) or None
+    return process.change(arguments, [name for name in signature(Pipeline.loader).parameters if name not in _OF_THE_PROCESS])
+
+
 @all_briefly
 class Pipeline:
     """The steps from files to batches. It never changes: each method returns a new pipeline with one more step."""
@@ -250,7 +292,7 @@ class Pipeline:
         self._defaults = defaults or {}  # of loader()
 
     def _with(self, op: str, args: dict[str, Any]) -> Pipeline:
-        given = {name: value for name, value in args.items() if value is not None}
+        given = {name: plain(f"{op}: {name}", value) for name, value in args.items() if value is not None}
         before: dict[str, Any] = self._steps[-1] if self._steps else {}
         if given.get("where") == "main":
             if not batched(self._steps):
@@ -260,7 +302,7 @@ class Pipeline:
                 raise RecipeError(f'{text}; a function of samples has where="process", "thread" or "here"')
         elif is_main(before):
             raise RecipeError(f'headrace: {op}: comes behind map with where="main", which is done when the engine is done with a batch')
-        return Pipeline(self._seed, (*self._steps, {op: given}), self._format, self._defaults)
+        return Pipeline(self._seed, (*self._steps, Step({op: given})), self._format, self._defaults)
 
     def shuffle(self, seed: int | None = None) -> Pipeline:
         """Visit the samples of each epoch in a random order of its own.
@@ -292,7 +334,12 @@ class Pipeline:
         numbers = [number_of("weights", w) for w in (weights.tolist() if hasattr(weights, "tolist") else weights)]
         if draws is not None and integer("draws", draws) < 1:
             raise RecipeError(f"headrace: draws is {draws}: takes a number from 1 on")
-        args = {"weights": numbers, "draws": optional("draws", draws), "replacement": bool(replacement), "seed": optional("seed", seed)}
+        args = {
+            "weights": numbers,
+            "draws": optional("draws", draws),
+            "replacement": truth("replacement", replacement),
+            "seed": optional("seed", seed),
+        }
         return self._with("weighted", args)
 
     def route(
@@ -414,13 +461,7 @@ class Pipeline:
         """
         if not self._steps:
             raise RecipeError("headrace: failures: there is no step before it")
-        given = {
-            "on_error": on_error,
-            "max_errors": count_or_share("max_errors", max_errors),
-            "retries": optional("retries", retries),
-            "wait": None if wait is None else number_of("wait", wait),
-            "time_limit": None if time_limit is None else number_of("time_limit", time_limit),
-        }
+        given = by_name(on_error=on_error, max_errors=max_errors, retries=retries, wait=wait, time_limit=time_limit)
         (*before, last) = self._steps
         if is_main(last):
             raise RecipeError('headrace: failures: is not about map with where="main": its errors are raised by the loop as they are')
@@ -428,7 +469,9 @@ class Pipeline:
             text = 'headrace: failures: on_error is "replace": collate fails for a whole batch, in whose place no other can come'
             raise RecipeError(f'{text}: takes "raise" or "skip"')
         failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
-        return Pipeline(self._seed, (*before, last | {"failures": failures}), self._format, self._defaults)
+        return Pipeline(
+            self._seed, (*before, Step(last | {"failures": failures}, line=getattr(last, "line", None))), self._format, self._defaults
+        )
 
     def decode_image(
         self,
@@ -461,20 +504,8 @@ class Pipeline:
             max_pixels: the largest image that is decoded, in pixels; by default 178,956,970, which is also the most. A larger one is a
                 bad sample: it fails before memory is taken for its pixels.
         """
-        return self._with(
-            "decode_image",
-            {
-                "field": field,
-                "to": to,
-                "mode": mode,
-                "orient": orient,
-                "color": color,
-                "background": None if background is None else integers("background", background),
-                "dtype": dtype,
-                "frame": optional("frame", frame),
-                "max_pixels": optional("max_pixels", max_pixels),
-            },
-        )
+        given = by_name(field=field, to=to, mode=mode, orient=orient, color=color, background=background, dtype=dtype)
+        return self._with("decode_image", given | by_name(frame=frame, max_pixels=max_pixels))
 
     def decode_audio(
         self,
@@ -486,15 +517,17 @@ class Pipeline:
         short: Literal["silence", "repeat", "error", "keep"] | None = None,
         dtype: Any = None,
         layout: Literal["T", "TC", "CT"] | None = None,
+        stream: int | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
-        """Decode a recording, or a window of it: WAV files, also RF64, BW64 and W64.
+        """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
 
             hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
 
-        A window is that slice of the whole: the same numbers wherever it begins. The resampler's stop band is 110 dB down from half of the
-        lower rate on, its pass band ends at 0.913 of that.
+        A window is that slice of the whole recording: the same numbers wherever it begins. It is decoded at its own cost, whatever the
+        length of the file. Samples that the encoder added are cut off as the file says. The resampler's stop band is 110 dB down from half
+        of the lower rate on, its pass band ends at 0.913 of that.
 
         Args:
             rate: samples a second; by default as many as the file has.
@@ -505,25 +538,121 @@ class Pipeline:
                 `"error"`: it is a bad sample; `"keep"`: it stays short, for `bucket_batch` and `pack`.
             dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
             layout: `"T"`, [time], the default of one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
+            stream: which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first.
             field: where the file is; by default where `files` put it.
             to: the field to write, by default `"audio"`.
         """
         named = start is None or isinstance(start, str)
-        return self._with(
-            "decode_audio",
-            {
-                "field": field,
-                "to": to,
-                "rate": optional("rate", rate),
-                "channels": 1 if channels == "mono" else optional("channels", channels),
-                "duration": seconds_of("duration", duration),
-                "start": start if named else None,
-                "offset": None if named else seconds_of("start", start),
-                "short": short,
-                "dtype": None if dtype is None else dtype_name(dtype),
-                "layout": layout,
-            },
-        )
+        given = by_name(field=field, to=to, stream=stream, rate=rate)
+        given |= by_name(channels=1 if channels == "mono" else optional("channels", channels), duration=duration)
+        given |= {"start": start if named else None, "offset": None if named else seconds_of("start", start), "short": short}
+        given |= {"dtype": None if dtype is None else dtype_name(dtype), "layout": layout}
+        return self._with("decode_audio", given)
+
+    def log_mel(
+        self,
+        preset: Literal["whisper", "kaldi", "librosa", "torchaudio"] | None = None,
+        *,
+        rate: int | None = None,
+        n_fft: int | None = None,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        n_mels: int | None = None,
+        f_min: float | None = None,
+        f_max: float | None = None,
+        layout: Literal["TM", "MT"] | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Make a log-mel spectrogram of a recording of one channel, as float32.
+
+            hr.files("words").decode_audio(16000, "mono", 1.0).log_mel("whisper").batch(32)
+
+        The recording is not resampled: decode it at the preset's rate. A sample that is too short for one frame is a bad sample.
+
+        Args:
+            preset: whose spectrogram it is. `"whisper"`, the default: 80 bands at 16 kHz, of a recording that is not filled up to 30 s.
+                `"kaldi"`: 80 bands as torchaudio's `compliance.kaldi.fbank` makes without dither, of samples as 16 bits have them, from
+                -32768 to 32767. `"librosa"`: `feature.melspectrogram` and `power_to_db`, 128 bands at 22,050 Hz. `"torchaudio"`:
+                `MelSpectrogram` and `AmplitudeToDB("power")`, 128 bands at 16 kHz.
+            rate: samples a second of the recording; like all that follow, by default the preset's.
+            n_fft: the length of a transform, in samples.
+            win_length: the length of a frame, in samples; by default the preset's, or `n_fft` where that is given.
+            hop_length: samples from one frame to the next.
+            n_mels: how many bands.
+            f_min: Hz at which the first band begins.
+            f_max: Hz at which the last band ends; by default half of the rate.
+            layout: `"TM"`, [frames, bands], the default, which `bucket_batch` and `pack` take; or `"MT"`, [bands, frames].
+            field: the samples, float32 or int16 [time]; by default `"audio"`. The spectrogram takes their place.
+            to: the field to write, by default `"mel"`.
+        """
+        given = by_name(field=field, to=to, preset=preset, rate=rate, n_fft=n_fft, win_length=win_length, hop_length=hop_length)
+        given |= by_name(n_mels=n_mels, f_min=None if f_min is None else float(f_min), f_max=None if f_max is None else float(f_max))
+        return self._with("log_mel", given | {"layout": layout})
+
+    def decode_video(
+        self,
+        frames: int | None = None,
+        *,
+        stride: int | None = None,
+        fps: float | None = None,
+        segments: int | None = None,
+        clips: int | None = None,
+        start: float | str | None = None,
+        duration: float | None = None,
+        min_frames: int | None = None,
+        max_frames: int | None = None,
+        multiple: int | None = None,
+        short: Literal["repeat", "loop", "black", "error"] | None = None,
+        times: str | None = None,
+        stream: int | None = None,
+        orient: bool | None = None,
+        mode: Literal["exact", "fast"] | None = None,
+        dtype: Any = None,
+        max_pixels: int | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Decode frames of a video to a clip, uint8 [frames, height, width, 3].
+
+            hr.files("kinetics/*/*.mp4", label="parent", content=False).decode_video(16, stride=4).random_resized_crop(224).batch(8)
+
+        Frame i is the i-th frame of the video, to the byte, wherever decoding begins; packets that no wanted frame needs are neither
+        read nor decoded. Operations on images follow, and treat all frames of a sample alike: a random one draws once. A damaged frame is
+        a bad sample, which is named with frame and time.
+
+        Args:
+            frames: how many a clip has. Without stride, fps and segments they are spread evenly from the first to the last.
+            stride: from one frame to the next, in frames.
+            fps: frames a second: those on screen at these times, also where a video's rate varies.
+            segments: as many equal parts of the video, and one frame of each.
+            clips: that many clips of each video, in an axis of their own: [clips, frames, height, width, 3].
+            start: where a clip begins: `"random"`, the default, `"center"`, `"begin"`, at which second, or the name of a field with the
+                second. With segments: which frame of each.
+            duration: the seconds of the video from which frames are taken.
+            min_frames: with fps and without frames: no fewer.
+            max_frames: likewise, no more.
+            multiple: likewise, a multiple of this number.
+            short: what a video gives that is shorter than the clip: `"repeat"`, the default: its last frame again; `"loop"`: it begins
+                anew; `"black"` frames; `"error"`: it is a bad sample.
+            times: a field to write with the second at which each frame is displayed, counted from the first: float64 [frames].
+            stream: which of several streams of video; by default the one that players show.
+            orient: whether to turn frames as the file says; by default True.
+            mode: `"exact"`, the default: frames become RGB, and then what follows works on them. `"fast"`: their planes may be resized
+                before colours are converted, which is several times faster and differs by a few levels.
+            dtype: `"uint8"`, the default, or `"uint16"`, of full scale, which keeps the 10 bits of videos that have them.
+            max_pixels: the largest frame that is decoded, in pixels.
+            field: the path of the video as text, or its content; by default where `files` put it.
+            to: the field to write, by default `"video"`.
+        """
+        named = start in ("begin", "center", "random")
+        given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, segments=segments, clips=clips)
+        given["start"] = start if named else None
+        given["offset"] = None if start is None or isinstance(start, str) else seconds_of("start", start)
+        given["at"] = start if isinstance(start, str) and not named else None
+        given |= by_name(duration=duration, min_frames=min_frames, max_frames=max_frames, multiple=multiple, short=short, times=times)
+        given |= {"orient": orient, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
+        return self._with("decode_video", given | by_name(max_pixels=max_pixels))
 
     def decode_npy(
         self,
@@ -574,15 +703,7 @@ class Pipeline:
                 `"top_right"`, `"left"`, `"right"`, `"bottom_left"`, `"bottom"` or `"bottom_right"`.
             fill: with `"pad"`, the colour of the rest: one number for all channels, or one for each; by default 0.
         """
-        args = {
-            "size": size_of(size),
-            "max_size": optional("max_size", max_size),
-            "filter": filter,
-            "fit": fit,
-            "anchor": anchor,
-            "fill": None if fill is None else integers("fill", fill),
-        }
-        return self._with("resize", args)
+        return self._with("resize", by_name(size=size_of(size), max_size=max_size, filter=filter, fit=fit, anchor=anchor, fill=fill))
 
     def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
@@ -738,11 +859,12 @@ class Pipeline:
         """
         return self._with("normalize", {"mean": numbers_of("mean", mean), "std": numbers_of("std", std), "dtype": dtype})
 
-    def layout(self, layout: Literal["NHWC", "NCHW"]) -> Pipeline:
+    def layout(self, layout: Literal["NHWC", "NCHW", "THWC", "TCHW", "CTHW"]) -> Pipeline:
         """Order the axes.
 
         Args:
-            layout: `"NHWC"`: a pixel's channels side by side, as decoded; `"NCHW"`: a plane for each channel.
+            layout: of images `"NHWC"`: a pixel's channels side by side, as decoded; or `"NCHW"`: a plane for each channel. Of clips
+                `"THWC"`, as decoded, `"TCHW"` or `"CTHW"`.
         """
         return self._with("layout", {"layout": layout})
 
@@ -1002,17 +1124,9 @@ class Pipeline:
             drop_last: whether to leave out what each bucket has at the end of an epoch, where that fills no batch.
         """
         bounds = integers("lengths", lengths)
-        args = {
-            "lengths": bounds if isinstance(bounds, list) else [bounds],
-            "size": optional("size", size),
-            "tokens": optional("tokens", tokens),
-            "bytes": optional("bytes", bytes),
-            "pad": padding_of(pad),
-            "pad_to": pad_to,
-            "overlong": overlong,
-            "drop_last": drop_last,
-        }
-        return self._with("bucket_batch", args)
+        args = {"lengths": bounds if isinstance(bounds, list) else [bounds], "size": optional("size", size)}
+        args |= by_name(tokens=tokens, bytes=bytes, pad=numbers_for("pad", pad))
+        return self._with("bucket_batch", args | {"pad_to": pad_to, "overlong": overlong, "drop_last": drop_last})
 
     def pack(
         self,
@@ -1049,16 +1163,8 @@ class Pipeline:
                 cut off. `"drop"`: they are left out.
             drop_last: whether to leave out an epoch's last batch where it has fewer rows.
         """
-        args = {
-            "length": integer("length", length),
-            "size": integer("size", size),
-            "fit": fit,
-            "open": optional("open", open),
-            "pad": padding_of(pad),
-            "overlong": overlong,
-            "drop_last": drop_last,
-        }
-        return self._with("pack", args)
+        args = by_name(length=integer("length", length), size=integer("size", size), fit=fit, open=open, pad=numbers_for("pad", pad))
+        return self._with("pack", args | {"overlong": overlong, "drop_last": drop_last})
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches consist of: arrays of NumPy, tensors of PyTorch, or arrays of JAX.
@@ -1125,13 +1231,16 @@ class Pipeline:
         fuse: bool = DEFAULT,
         prefetch: int | None = DEFAULT,
         uneven: bool = DEFAULT,
+        hooks: Iterable[Any] = (),
+        every: float | None = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
         Without `batch` at the end of the pipeline the loop gets samples, one by one: dicts of arrays, numbers, `str` and `bytes`, or,
         where a source or function gives no dicts, what it gives. Everything here that is said of batches is true of samples then.
 
-        Of a pipeline that `load` read, the defaults are what its recipe says in the section `loader`; otherwise they are these.
+        Of a pipeline that `load` read, the defaults are what its recipe says in the section `loader`; then what `headrace.defaults` says of
+        this process; otherwise they are these.
 
         Args:
             epochs: how many times to go through the source; None, the default: without end. Epochs count from 0, so a loader that
@@ -1163,15 +1272,19 @@ class Pipeline:
             uneven: True for evaluation: each sample comes exactly once, so that ranks may yield different numbers of batches. **Collective
                 operations in the loop, as of DistributedDataParallel, then wait for ever** for a rank that has ended. Gather results when
                 the loop is over. By default samples of the epoch's beginning come twice where ranks would differ.
+            hooks: objects with methods that are called around your functions, or with statistics: `headrace.Hook` says which. They come
+                within those of `headrace.defaults`.
+            every: seconds between two calls of the hooks' `stats`; None, the default: 10.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
+        from ._recipe import defaults as process
 
         def said(name: str, value: Any, usual: Any = None) -> Any:
-            return self._defaults.get(name, usual) if value is DEFAULT else value
+            return self._defaults.get(name, process.said(name, usual)) if value is DEFAULT else value
 
-        if on_error == "raise" and max_errors is DEFAULT:
+        if isinstance(on_error, str) and on_error == "raise" and max_errors is DEFAULT:
             max_errors = None  # what the recipe says of skip
         environment = os.environ
         config = {
@@ -1180,18 +1293,18 @@ class Pipeline:
             "world_size": from_environment("world_size", world_size, environment.get("WORLD_SIZE"), 1, least=1),
             "local_world_size": from_environment("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1, least=1),
             "workers": optional("workers", said("workers", workers)),
-            "order": said("order", order, "input"),
+            "order": plain("order", said("order", order, "input")),
             "memory": byte_count("memory", said("memory", memory)),
             "hold_limit": byte_count("hold_limit", said("hold_limit", hold_limit)),
-            "on_error": said("on_error", on_error, "raise"),
+            "on_error": plain("on_error", said("on_error", on_error, "raise")),
             "max_errors": count_or_share("max_errors", said("max_errors", max_errors)),
             "steps_per_epoch": optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
             "stall_after": seconds_of("stall_after", said("stall_after", stall_after)),
             "dead_letters": absolute("dead_letters", said("dead_letters", dead_letters)),
             "dead_letters_own": dead_letters is DEFAULT,
-            "fuse": bool(said("fuse", fuse, True)),
+            "fuse": truth("fuse", said("fuse", fuse, True)),
         }
-        if said("uneven", uneven):
+        if truth("uneven", said("uneven", uneven)):
             config["uneven"] = True
         ahead = optional("prefetch", said("prefetch", prefetch))
         if ahead == 0:  # which would be the engine's own default
@@ -1203,10 +1316,21 @@ class Pipeline:
             raise RecipeError(f"{text} that does not, such as RandomSampler")
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
-        return self._start(config)
+        interval = seconds_of("every", said("every", every, None))
+        if interval is not None and interval <= 0:
+            raise RecipeError(f"headrace: every is {interval:g}: takes seconds above 0")
+        return self._start(config, None, None, _hooks(process.said("hooks", ()), hooks), interval)
 
-    def _start(self, config: dict[str, Any], state: dict[str, Any] | None = None, replay: int | None = None) -> Loader:
-        # The order matters: the engine starts, and then lists the source, while what takes long here is imported.
+    def _start(
+        self,
+        config: dict[str, Any],
+        state: dict[str, Any] | None = None,
+        replay: int | None = None,
+        hooks: tuple[Any, ...] = (),
+        every: float | None = None,
+    ) -> Loader:
+        # The order matters: the engine starts, and then lists the source, while what
+        # takes long here is imported.
         from ._client.engine import manager
 
         connection = manager.connect()
@@ -1216,23 +1340,50 @@ class Pipeline:
         recipe = self._described(names)
         python = here = None
         if has_functions(recipe["steps"]):
+            from ._recipe.hooks import of_functions
             from ._recipe.interpreter import interpreter
 
+            around = of_functions(hooks)
             called = list(places(recipe["steps"]))
             sent = {name for name, where in called if where != "here"} | {one["initializer"] for one in names.sets.values()}
             try:
-                python = interpreter({name: function for name, function in names.functions.items() if name in sent}, names.sets)
+                functions = {name: function for name, function in names.functions.items() if name in sent}
+                python = interpreter(functions, names.sets, sent, around)
                 if any(where == "here" for _, where in called):
                     from ._worker.here import Here
 
-                    here = Here({name: function.value for name, function in names.functions.items()})
+                    here = Here({name: function.value for name, function in names.functions.items()}, around)
             except BaseException:
                 connection.close()
                 raise
         session = Session(connection, recipe, config, state, None, replay, python, here=here.connect() if here is not None else None)
         from ._loader.loader import Loader
 
-        return Loader(session, self, recipe, config, python, here)
+        try:
+            return Loader(session, self, recipe, config, python, here, hooks, every)
+        except RecipeError as error:
+            from ._recipe.notation import steps
+
+            raise located(error, steps(self._steps)) from error.__cause__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # asked for by copy, pickle, IPython and others, who go on without
+            raise NoSuchName(name)
+        from ._report.hints import no_method
+
+        raise NoSuchName(no_method(name, [one for one in dir(Pipeline) if not one.startswith("_")]))
+
+    def __iter__(self) -> NoReturn:
+        raise WrongType("a pipeline is only a description, and cannot be iterated over: write for batch in pipeline.loader():")
+
+    def __len__(self) -> NoReturn:
+        raise WrongType("a pipeline is only a description, and has no length: write len(pipeline.loader())")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise WrongType("a pipeline is only a description, and has no items: write for batch in pipeline.loader():")
 
     def __repr__(self) -> str:
         from ._report import draw
@@ -1254,6 +1405,18 @@ class Pipeline:
         return (self._seed, self._steps, self._format, self._defaults) == (other._seed, other._steps, other._format, other._defaults)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+_OF_THE_PROCESS = ("self", "rank", "world_size")
+
+
+def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:
+    """The hooks of the process and of a loader, if there are any."""
+    if not any(given):
+        return ()
+    from ._recipe.hooks import hooks_of
+
+    return tuple(hook for some in given for hook in hooks_of(some))
 
 
 def _divides(steps: Iterable[dict[str, Any]]) -> bool:

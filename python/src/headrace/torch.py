@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.utils.data
 
+from ._loader.lightning import align
 from ._loader.loader import Loader
 from ._report.tracebacks import outside
 from .errors import HeadraceWarning, RecipeError, WrongType
@@ -80,6 +81,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
                 " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python, which uses all cores"
             )
         self._warn_of_what_forgets()
+        align(self.loader)
         return _Epoch(self.loader)
 
     def _warn_of_what_forgets(self) -> None:

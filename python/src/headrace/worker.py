@@ -12,6 +12,11 @@ def main(own: list[str]) -> None:
     """Serve the engine until it has had enough. What is `own` is imported from last, and only by the user's functions."""
     _leave_signals_to_the_trainer()
     lanes = int(sys.argv[sys.argv.index("--lanes") + 1])
+    if "--server" in sys.argv:
+        from ._worker.server import serve
+
+        lanes, own = serve(own), []  # in each worker, which goes on here
+    _have_signals_for_forks()
     from ._worker.process import Process
 
     process = Process(lanes)
@@ -30,24 +35,29 @@ def _leave_signals_to_the_trainer() -> None:
     """Ctrl-C and the like are for the trainer, which ends the engine, which ends this.
 
     They are not ignored, which processes that functions start would inherit: those could not be ended then. A handler is no program's but
-    this one's, and what is forked gets the usual ones.
+    this one's.
     """
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _nothing)
+
+
+def _have_signals_for_forks() -> None:
+    """What functions fork gets the usual handlers."""
     import os
     import signal
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
     def as_usual() -> None:
-        for number in numbers:
-            if signal.getsignal(number) is nothing:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is _nothing:
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
-    def nothing(*_: object) -> None:
-        pass
-
-    for number in numbers:
-        signal.signal(number, nothing)
     os.register_at_fork(after_in_child=as_usual)
+
+
+def _nothing(*_: object) -> None:
+    pass
 
 
 def _leave(code: int) -> None:

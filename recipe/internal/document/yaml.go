@@ -50,7 +50,8 @@ func parseYAML(text []byte) (Document, error) {
 			return Document{}, err
 		}
 
-		// Keys that are given twice are found where they are read, with the words for JSON.
+		// Keys that are given twice are found where they are read, with the words for
+		// JSON.
 		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 		if err != nil {
 			return Document{}, syntaxError(err)

@@ -63,7 +63,8 @@ func FuzzValue(f *testing.F) {
 			}
 			return
 		}
-		// A number may be too large for encoding/json; surrogates and bytes that are not UTF-8 it replaces.
+		// A number may be too large for encoding/json; surrogates and bytes that are
+		// not UTF-8 it replaces.
 		if wrong != nil || !utf8.ValidString(doc) || strings.Contains(strings.ToLower(doc), `\ud`) {
 			return
 		}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..errors import HeadraceError, RecipeError
+from ..errors import HeadraceError, NotInstalled, RecipeError
 from . import rows as in_rows
 from . import text as texts
 
@@ -52,7 +53,8 @@ class Layout:
         self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
         self._beside: list[str] = []  # text and objects, which do not lie in the slot
         self._objects: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "object")
-        # Of text and objects of a batch that later stages have changed: how many axes they have.
+        # Of text and objects of a batch that later stages have changed: how many axes
+        # they have.
         self._axes = {field["name"]: len(field.get("shape") or ()) for field in fields if field["kind"] != "tensor"}
         self._bytes: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "bytes")
         self.dtypes = {field.get("dtype") for field in fields}
@@ -168,8 +170,15 @@ def _bfloat16() -> Any:
 
 def load(format: Format) -> None:
     """Import what a format needs: while the engine lists the source, not after it."""
-    if format.name != "numpy":
+    if format.name == "numpy":
+        return
+    try:
         importlib.import_module(format.name)
+    except ModuleNotFoundError as error:
+        if error.name != format.name:
+            raise  # of something that the framework needs
+        text = f"headrace: .to({format.name!r}): {format.name} is not installed for {sys.executable}: pip install {format.name}"
+        raise NotInstalled(text, name=format.name) from None
 
 
 def pins(format: Format) -> Pins | None:
@@ -217,7 +226,8 @@ def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
         raise RecipeError(f"headrace: to({format!r}): PyTorch has no such device: {why}") from None
 
     def to_device(batch: Batch) -> Batch:
-        # A GPU reads pinned memory after this has returned; _cuda sees to it that it is not filled anew before.
+        # A GPU reads pinned memory after this has returned; _cuda sees to it that it is
+        # not filled anew before.
         goes_on = device.type == "cuda"
         tensors = to_torch(batch).items()
         return {name: value.to(device, non_blocking=goes_on) if isinstance(value, torch.Tensor) else value for name, value in tensors}

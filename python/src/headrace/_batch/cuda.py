@@ -48,7 +48,8 @@ class Pins:
         """
         if segment.pinned:
             return
-        # Noted first: what is noted and was not registered does no harm, the reverse would.
+        # Noted first: what is noted and was not registered does no harm, the reverse
+        # would.
         segment.pinned.append(partial(self._unpin, segment.address))
         code = int(self._runtime.cudaHostRegister(segment.address, segment.size, _PORTABLE))
         if code:

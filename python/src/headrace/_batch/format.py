@@ -9,6 +9,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAMES = ("numpy", "torch", "jax")
+_ALSO = {
+    "pytorch": "torch",
+    "pt": "torch",
+    "tensor": "torch",
+    "np": "numpy",
+    "ndarray": "numpy",
+    "tf": "numpy",
+    "tensorflow": "numpy",
+    "flax": "jax",
+}
 
 
 class Format:
@@ -45,7 +55,13 @@ NUMPY = Format("numpy")
 def check(name: str, pin_memory: bool, device: Any) -> Format:
     """The format, if there is one of that name that can be had so."""
     if name not in _NAMES:
-        raise RecipeError(f"headrace: to({name!r}): takes {', '.join(map(repr, _NAMES[:-1]))} or {_NAMES[-1]!r}")
+        text = f"headrace: to({name!r}): the framework must be {', '.join(map(repr, _NAMES[:-1]))} or {_NAMES[-1]!r}"
+        plain = str(name).lower()
+        if plain.startswith(("cuda", "gpu", "cpu", "mps")):
+            text += f': write .to("torch", device={"cuda" if plain == "gpu" else name!r})'
+        elif plain in _ALSO:
+            text += f": write .to({_ALSO[plain]!r})"
+        raise RecipeError(text)
     for option, value in (("pin_memory", pin_memory or None), ("device", device)):
         if value is not None and name != "torch":
             raise RecipeError(f"headrace: to({name!r}, {option}={value!r}): only tensors of 'torch' take {option}")

@@ -12,7 +12,7 @@ import sys
 from copyreg import dispatch_table
 from struct import Struct
 
-import numpy as np
+from .lazy_numpy import copy, np
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Pickled:
             start = _aligned(at)
             memory[at:start] = bytes(start - at)
             at = start + len(buffer)
-            if at > start:
-                np.frombuffer(memory[start:at], np.uint8)[...] = np.frombuffer(buffer, np.uint8)  # without the GIL
+            copy(buffer, memory[start:at])
 
 
 def _aligned(at: int) -> int:
@@ -97,7 +96,9 @@ def _by_value(file: Any, buffer_callback: Any) -> Any:
 def _reducers() -> dict[type, Any]:
     """How types are taken apart that would be copied on the way."""
     table = dict(dispatch_table)
-    table[np.ndarray] = _reduce_array
+    numpy = sys.modules.get("numpy")
+    if hasattr(numpy, "ndarray"):  # another thread may be importing it
+        table[np.ndarray] = _reduce_array
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "Tensor"):
         table[torch.Tensor] = _reduce_tensor
@@ -157,7 +158,7 @@ def _pickler_by_value() -> type:
                 reduced = super().reducer_override(obj)
                 if reduced is NotImplemented or len(reduced) <= 2:  # by its name
                     return reduced
-                known = sent[obj] = dumps(obj)
+                known = sent[obj] = dumps(obj).data
             return _class, (obj.__module__, obj.__qualname__, known)
 
     return Pickler

@@ -14,6 +14,7 @@ from _thread import RLock
 from ..errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
 from . import crash, fork, frames, oom
 from .channel import Channel, Gone, socket_pair
+from .orphans import end_marked
 from .program import find_program
 from .version import __version__
 
@@ -53,16 +54,19 @@ class Engine:
         fork.share(self)
 
     def _spawn(self, program: str, control: int) -> None:
-        # In the child a descriptor is inherited once it is duplicated, be it onto itself. SIGINT and SIGHUP stay blocked until the
-        # engine has said that it ignores them; SIGPIPE and SIGXFSZ, which Python ignores, it shall see in their default state.
+        # In the child a descriptor is inherited once it is duplicated, be it onto
+        # itself. SIGINT and SIGHUP stay blocked until the engine has said that it
+        # ignores them; SIGPIPE and SIGXFSZ, which Python ignores, it shall see in their
+        # default state.
         keep = [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in (control, self._page)]
+        self._mark = os.urandom(8).hex()  # in the environment of all that workers start
         null = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
         arguments = [program, "serve", "--fd", str(control), "--page", str(self._page), "--parent", str(os.getpid())]
         try:
             self.pid = os.posix_spawn(
                 program,
                 arguments,
-                os.environ,
+                {**os.environ, "HEADRACE_WORKER_OF": self._mark},
                 file_actions=[*null, *keep, (os.POSIX_SPAWN_DUP2, self._words, 2)],
                 setsigmask=[signal.SIGINT, signal.SIGHUP],
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
@@ -149,11 +153,14 @@ class Engine:
             result = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG)
         except ChildProcessError:  # somebody waits for all children of this process
             self._reaped = True
+            end_marked(self._mark)
             return True
         if result is None:
             return False
         self.code = result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
         self._reaped = True
+        if self.code:  # else it has done this itself
+            end_marked(self._mark)
         return True
 
     def dismiss(self) -> None:

@@ -27,6 +27,8 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
     """The code of an ERROR frame, and the exception to raise."""
     told: dict[str, Any] = json.loads(payload)
     code, message = told["code"], told["message"]
+    if told.get("remote_type") == errors.HOOK_FAILED:
+        return code, errors.HookFailed(message, remote_traceback=told.get("remote_traceback"))
     if code in _OF_SAMPLES:
         where = {name: told.get(name) for name in _WHERE} | {"output": told.get("output", [])}
         return code, _OF_SAMPLES[code](message, **where)

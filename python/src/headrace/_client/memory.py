@@ -72,7 +72,8 @@ class Segment:
         end = _End(self, _ended.append)
         end.left = (self._mapped, size, self.fds, self.pinned)
         _watched.add(end)
-        # From within C into the list: no exception of a signal handler can come between the mapping and its being noted.
+        # From within C into the list: no exception of a signal handler can come between
+        # the mapping and its being noted.
         self._mapped.extend(map(_mmap, (None,), (size,), (_PROT_READ | _PROT_WRITE,), (_MAP_SHARED,), (fd,), (0,)))
         if self._mapped[0] == _FAILED:
             number = ctypes.get_errno()

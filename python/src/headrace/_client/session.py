@@ -195,23 +195,15 @@ class Session:
 
     def gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
         """Ask for the record with which to go on from those of a run of another world size; or `{"error": why there is none}`."""
-        self._send_json(frames.GATHER, {"states": states})
-        answer = self._answer(frames.GATHERED, None)
-        assert answer is not None
-        return answer
+        return self._ask(frames.GATHER, {"states": states}, frames.GATHERED)
 
     def set_workers(self, stage: str, workers: int) -> dict[str, Any]:
         """Give a stage another number of workers: the stages as they are now, or `{"error": why nothing has changed}`."""
-        self._send_json(frames.WORKERS, {"stage": stage, "workers": workers})
-        answer = self._answer(frames.STAGES, None)
-        assert answer is not None
-        return answer
+        return self._ask(frames.WORKERS, {"stage": stage, "workers": workers}, frames.STAGES)
 
     def trace(self, path: str) -> dict[str, Any]:
         """Have what every worker does written to a file. The answer may be why it cannot be."""
-        self._send_json(frames.TRACE, {"path": path})
-        answer = self._answer(frames.TRACED, None)
-        assert answer is not None
+        answer = self._ask(frames.TRACE, {"path": path}, frames.TRACED)
         if "error" not in answer:
             self.events = deque(maxlen=_MOST_EVENTS)
             observers.add(self)
@@ -260,6 +252,12 @@ class Session:
                 log.show_waiting(self.channel)
         except Gone:
             log.show_waiting(self.channel)
+
+    def _ask(self, kind: int, content: dict[str, Any], answers: int) -> dict[str, Any]:
+        self._send_json(kind, content)
+        answer = self._answer(answers, None)
+        assert answer is not None
+        return answer
 
     def _answer(self, kind: int, seconds: float | None) -> dict[str, Any] | None:
         while True:

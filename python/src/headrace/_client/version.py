@@ -35,16 +35,20 @@ class VersionInfo(dict[str, "Any"]):
 
     `info["version"]` and `info["commit"]` are those it was built from. `info["features"]` says what decodes and writes each format
     (`"decoders"`, `"encoders"`), which instructions work on pixels on this machine (`"kernels"`), and whether it has C in it (`"cgo"`)
-    and the memory checks of debug builds (`"debug"`). `info["program"]` is the engine's path, `info["package"]` the version of this
-    package: `headrace.__version__`.
+    and the memory checks of debug builds (`"debug"`). `info["ffmpeg"]` is the library that decodes video and audio: a dict of its
+    `"version"`, `"license"`, `"path"` and the codecs that it decodes (`"decoders"`); or None, and `info["ffmpeg_error"]` says why.
+    An FFmpeg whose version ends in `-headrace-full` is the wheel's own. `info["program"]` is the engine's path, `info["package"]` the
+    version of this package: `headrace.__version__`.
     """
 
     def __str__(self) -> str:
         features = self["features"]
         decoders = " ".join(f"{format}={name}" for format, name in sorted(features["decoders"].items()))
+        ffmpeg = self.get("ffmpeg")
+        video = f"{ffmpeg['version']}, {ffmpeg['license']}, {ffmpeg['path']}" if ffmpeg else f"none: {self.get('ffmpeg_error')}"
         return (
             f"headrace {self['package']}, engine {self['version']} (commit {self['commit']}, {self['platform']}, {self['go']})"
-            f" at {self['program']}\npixels: {features['kernels'] or 'plain Go'}; decoders: {decoders}"
+            f" at {self['program']}\npixels: {features['kernels'] or 'plain Go'}; decoders: {decoders}\nffmpeg: {video}"
         )
 
 

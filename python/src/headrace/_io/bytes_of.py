@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 PIECE = 1 << 20
+_INFLATED = 4 << 20  # bytes that are inflated at a time, at most
 
 
 def view_of(src: Any) -> memoryview | None:
@@ -51,6 +52,9 @@ class Bytes:
     def at(self, begin: int, n: int) -> memoryview:
         return self._view[begin : begin + n]
 
+    def size(self) -> int:
+        return len(self._view)
+
 
 class File:
     """A file on disk, for any number of threads."""
@@ -58,9 +62,11 @@ class File:
     def __init__(self, file: io.FileIO) -> None:
         self._file = file
 
+    def size(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
     def at(self, begin: int, n: int) -> memoryview:
-        size = os.fstat(self._file.fileno()).st_size
-        buffer = bytearray(max(0, min(n, size - begin)))
+        buffer = bytearray(max(0, min(n, self.size() - begin)))
         view = memoryview(buffer)
         got = 0
         while got < len(buffer):
@@ -93,27 +99,44 @@ class Stream:
 
 
 class Inflated:
-    """What comes out of deflated bytes."""
+    """What comes out of deflated bytes.
 
-    def __init__(self, packed: memoryview) -> None:
+    It is inflated in large pieces, of which those who ask are given parts: each call of zlib's copies what it has not come to.
+    """
+
+    def __init__(self, packed: memoryview, announced: int) -> None:
         self._inflater = zlib.decompressobj(-15)
-        self._left: Any = packed
+        self._packed = packed
+        self._at = 0  # what zlib was given
+        self._tail = b""  # of that, what it has not come to
+        self._piece = memoryview(b"")
+        self._most = min(announced + 1, _INFLATED)
         self.given = 0
         self.sum = 0
 
-    def some(self, most: int) -> bytes:
+    def some(self, most: int) -> memoryview:
         """At most so many bytes; none at the end."""
-        while not self._inflater.eof:
-            before = len(self._left)
-            piece = self._inflater.decompress(self._left, min(most, PIECE))
-            self._left = self._inflater.unconsumed_tail
+        if not self._piece:
+            self._piece = self._next()
+        given, self._piece = self._piece[:most], self._piece[most:]
+        self.given += len(given)
+        return given
+
+    def _next(self) -> memoryview:
+        inflater = self._inflater
+        while not inflater.eof:
+            packed: Any = self._tail
+            if not packed:
+                packed = self._packed[self._at : self._at + _INFLATED]
+                self._at += len(packed)
+            piece = inflater.decompress(packed, self._most)
+            self._tail = inflater.unconsumed_tail
             if piece:
-                self.given += len(piece)
                 self.sum = zlib.crc32(piece, self.sum)
-                return piece
-            if not before:
+                return memoryview(piece)
+            if not packed:
                 break
-        return b""
+        return memoryview(b"")
 
     def take(self, n: int) -> bytes:
         pieces = []

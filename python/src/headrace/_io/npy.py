@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..errors import opened
+from ..errors import opened, reading
 from .bytes_of import Bytes, Stream, view_of
 from .npy_header import bad, header
 
@@ -50,10 +49,11 @@ def load_npy(
     """
     if isinstance(src, (str, os.PathLike)):
         about = repr(os.fsdecode(src))
-        with opened(src, "rb", buffering=0) as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _from_disk(file, out, about)
-            return _from_stream(file, out, about)
+        file, kind = opened(src)
+        with file, reading(src):
+            if kind:
+                raise bad("load_npy", about, f"it is no regular file but a {kind}: give an open file, or bytes")
+            return _from_disk(file, out, about)
     view = view_of(src)
     if view is None:
         return _from_stream(src, out, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,8 @@ class Form:
             if not self.nbytes:
                 array: Array = numpy.empty(self.shape, self.dtype, order)
             else:
-                # Through frombuffer, which keeps the buffer as long as the array lives: a bytearray must not get another size meanwhile.
+                # Through frombuffer, which keeps the buffer as long as the array lives:
+                # a bytearray must not get another size meanwhile.
                 flat: Any = None if view is None else numpy.frombuffer(view, numpy.uint8, self.nbytes, at)
                 array = numpy.ndarray(self.shape, self.dtype, flat, 0, order=order)
             return array
@@ -98,12 +100,26 @@ def header(name: str, source: Any, about: str) -> Form:
     if len(text) < size or len(size_text) < length.size:
         raise bad(name, about, "it ends in its header")
     at = 8 + length.size + size
-    usual = _USUAL.fullmatch(text)
+    usual = _usual(text)
     if usual is not None:
-        descr, fortran, shape = usual.groups()
-        extents = tuple(map(int, filter(None, shape.replace(b" ", b"").split(b","))))
-        return Form(_dtype(name, descr.decode(), about), fortran == b"True", extents, at)
+        return Form(*usual, at)
     return _unusual(name, text.decode("utf-8" if version == (3, 0) else "latin-1", "replace"), at, about)
+
+
+@lru_cache(maxsize=256)  # arrays of a data set are alike
+def _usual(text: bytes) -> tuple[numpy.dtype[Any], bool, tuple[int, ...]] | None:
+    """What a header says as NumPy writes it; None: it is another, or no good."""
+    usual = _USUAL.fullmatch(text)
+    if usual is None:
+        return None
+    descr, fortran, shape = usual.groups()
+    try:
+        dtype = numpy.dtype(descr.decode())
+    except TypeError:
+        return None
+    if dtype.hasobject:
+        return None
+    return dtype, fortran == b"True", tuple(map(int, filter(None, shape.replace(b" ", b"").split(b","))))
 
 
 def _unusual(name: str, text: str, at: int, about: str) -> Form:

@@ -7,16 +7,16 @@ import io
 import os
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MediaError, NoSuchArray
+from ..errors import MediaError, NoSuchArray, WrongValue, opened, reading
 from .bytes_of import PIECE, Bytes, File, Inflated, Seekable, all_of, view_of
 from .npy_header import bad, header
+from .zip_directory import Member, plain_directory
 
 if TYPE_CHECKING:
-    import zipfile
-
     from ..io import Array, Readable
 
     Path = str | os.PathLike[str] | os.PathLike[bytes]
@@ -57,14 +57,17 @@ class Npz(Mapping[str, "Array"]):
     """
 
     def __init__(self, src: Any, limit: int) -> None:
-        import zipfile
-
         self._file: io.FileIO | None = None
         self._limit = limit
         self._about = ""
         if isinstance(src, (str, os.PathLike)):
             self._about = repr(os.fsdecode(src))
-            self._file = io.FileIO(os.fspath(src), "rb")
+            self._file, kind = opened(src)
+            if kind:  # zipfile would read an endless one to its end
+                self._file.close()
+                raise MediaError(
+                    f"headrace: load_npz: {self._about} is no regular file but a {kind}: give the bytes of an archive", key=self._key
+                )
             self._bytes: Bytes | File = File(self._file)
             directory: Any = self._file
         else:
@@ -74,12 +77,20 @@ class Npz(Mapping[str, "Array"]):
             self._bytes = Bytes(view)
             directory = Seekable(view)
         try:
-            with zipfile.ZipFile(directory) as archive:
-                self._members = {info.filename: info for info in archive.infolist()}
+            members = plain_directory(self._bytes, self._bytes.size())
+            if members is None:
+                import zipfile
+
+                with zipfile.ZipFile(directory) as archive:
+                    members = archive.infolist()  # type: ignore[assignment]
+            self._members: dict[str, Member] = {member.filename: member for member in members or ()}
         except BaseException as error:
             self.close()
-            if not isinstance(error, Exception) or (isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)):
-                raise  # it could not be read; places that cannot be are another matter
+            if not isinstance(error, Exception):
+                raise
+            if self._about and isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+                with reading(src):
+                    raise  # it could not be read; places that cannot be are another matter
             raise MediaError(f"headrace: load_npz: {self._about or 'it'} is no archive of arrays: {error}", key=self._key) from error
         self._names: dict[str, str] = {}
         for name in self._members:
@@ -98,7 +109,10 @@ class Npz(Mapping[str, "Array"]):
             info = self._members[self._names[name]]
         except KeyError:
             raise NoSuchArray(f"{name!r} is none of the arrays: {', '.join(map(repr, self._shown[:20]))}") from None
-        return self._read(info)
+        if self._file is not None and self._file.closed:
+            raise WrongValue(f"headrace: load_npz: {self._about} is closed")
+        with reading(self._about[1:-1]) if self._about else nullcontext():
+            return self._read(info)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._shown)
@@ -123,7 +137,7 @@ class Npz(Mapping[str, "Array"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read(self, info: zipfile.ZipInfo) -> Array:
+    def _read(self, info: Member) -> Array:
         about = f"{info.filename!r} in {self._about}" if self._about else repr(info.filename)
         if info.flag_bits & _ENCRYPTED:
             raise bad("load_npz", about, "it is encrypted")
@@ -147,9 +161,9 @@ class Npz(Mapping[str, "Array"]):
         self._check(zlib.crc32(packed), info, about)
         return header("load_npz", Bytes(packed), about).array(packed, "load_npz", about)
 
-    def _inflate(self, info: zipfile.ZipInfo, packed: memoryview, about: str) -> Array:
+    def _inflate(self, info: Member, packed: memoryview, about: str) -> Array:
         """Inflate a member straight into its array. Memory follows what has come out, and not what the directory says."""
-        stream = Inflated(packed)
+        stream = Inflated(packed, info.file_size)
         try:
             form = header("load_npz", stream, about)
             if form.at + form.nbytes > info.file_size:
@@ -173,7 +187,7 @@ class Npz(Mapping[str, "Array"]):
         return array
 
     @staticmethod
-    def _check(found: int, info: zipfile.ZipInfo, about: str) -> None:
+    def _check(found: int, info: Member, about: str) -> None:
         if found != info.CRC:
             raise bad("load_npz", about, f"it is damaged: its checksum is {found:08x}, and {info.CRC:08x} is announced")
 

@@ -43,6 +43,8 @@ class Input:
 
 Failures = list[dict[str, Any]]
 
+_TYPES = {8: "|u1", 16: "<u2", 32: "<f4"}  # of elements, by their bits
+
 
 class TaskSession:
     """One connection that IO has begun. A call has it to itself."""
@@ -138,7 +140,7 @@ class TaskSession:
         token = bytes(buffer[start : start + 8])
         shape = Struct(f"<{extents}Q").unpack_from(buffer, start + frames.DONE_FRAME.size)
         segment, lease, way_back = self._slots.lease(number)
-        typestr = "|u1" if bits == 8 else "<u2"
+        typestr = _TYPES[bits]
         lease.__array_interface__ = {
             "version": 3,
             "typestr": typestr,

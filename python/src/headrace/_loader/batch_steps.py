@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._recipe.function_arguments import takes_rng
 from .._recipe.functions import Function
+from .._report.profiler import Recorder
+from .._worker.event_loop import OwnLoop
+from .._worker.hooked import Hooks
 from ..errors import FunctionFailed, HeadraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SHOWN = 3  # keys of a batch that an error names
 
 
 class _Step(NamedTuple):
+    step: str  # its own name
     name: str  # of the function
     function: Any
     fields: list[str] | None
@@ -24,12 +31,16 @@ class _Step(NamedTuple):
 class MainSteps:
     """What is done with a batch before the loop gets it."""
 
-    def __init__(self, steps: list[dict[str, Any]], seed: int, rank: int) -> None:
+    def __init__(self, steps: list[dict[str, Any]], seed: int, rank: int, hooks: Iterable[Any] = ()) -> None:
         self._seed, self._rank = seed, rank
         self._steps: list[_Step] = []
+        self._own = OwnLoop()
+        self._hooks = Hooks(hooks, self._own.run, Recorder())
         try:
             for i, step in enumerate(steps, 1):
-                self._steps.append(_step(step["map"], "main" if i == 1 else f"main_{i}"))
+                made = _step(step["map"], "main" if i == 1 else f"main_{i}")
+                self._steps.append(made._replace(function=self._hooks.around(made.step, made.function, False, False)))
+                self._hooks.begin(made.step)
         except BaseException:
             self.close()
             raise
@@ -77,19 +88,23 @@ class MainSteps:
     def close(self) -> None:
         """Let objects that were made of classes end. May be called again."""
         steps, self._steps = self._steps, []
-        for step in steps:
-            if step.close is not None:
-                step.close()
+        try:
+            for step in steps:
+                if step.close is not None:
+                    step.close()
+        finally:
+            self._hooks.end()
+            self._own.close()
 
 
-def _step(args: dict[str, Any], draws: str) -> _Step:
+def _step(args: dict[str, Any], name: str) -> _Step:
     function: Function = args["function"]
     call, close = function.value, None
     random = takes_rng(call)
     if isinstance(call, type):
         call = call()
         close = getattr(call, "close", None)
-    return _Step(repr(function), call, args.get("fields"), args.get("to"), draws if random else None, close)
+    return _Step(name, repr(function), call, args.get("fields"), args.get("to"), name if random else None, close)
 
 
 def _keys(batch: Any) -> str:

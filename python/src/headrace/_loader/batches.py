@@ -9,9 +9,11 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._batch import arrays
+from .._batch.batch import Batch
 from .._client import failures, frames, log
 from .._client.channel import Gone
 from .._client.session import warn
+from .._report.profiler import recording
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning, LoaderClosed, LoopEnded
 from .frontier import Frontier
@@ -53,13 +55,20 @@ class Batches:
 
     def take(self, loop: Loop, deadline: Deadline | None) -> Hand:
         """The next batch of a loop, as the loop gets it."""
+        record = recording()
+        if record is None:
+            return self._take(loop, deadline)
+        with record("headrace: next"):
+            return self._take(loop, deadline)
+
+    def _take(self, loop: Loop, deadline: Deadline | None) -> Hand:
         run = self.run
         hand = self._receive(loop, deadline)
         if self.main is None or hand.done:
             return hand
         began = monotonic_ns()
-        hand = hand._replace(batch=self.main(hand.batch, hand.epoch, hand.number), thread=get_ident(), done=True)
-        run.clock.main(monotonic_ns() - began)
+        batch = self.main(hand.batch, hand.epoch, hand.number)
+        hand = hand._replace(batch=batch, thread=get_ident(), done=True, own=monotonic_ns() - began)
         run.hand = hand
         return hand
 
@@ -68,7 +77,8 @@ class Batches:
         run = self.run
         hand = run.hand
         if hand is not None:
-            # An exception came between this batch and its being counted, be it of a step that was to do its part with it.
+            # An exception came between this batch and its being counted, be it of a
+            # step that was to do its part with it.
             if not hand.done:
                 self._stream(loop)
                 return hand
@@ -150,7 +160,9 @@ class Batches:
             batch = self.convert(batch)
         if layout.bare is not None:
             batch = batch[layout.bare]
-        hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step)
+        elif self.format.name != "jax":
+            batch = Batch(batch)
+        hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step, not told)
         channel = session.channel
         # Nothing is called between these lines: see channel.
         channel.start = end
@@ -165,7 +177,8 @@ class Batches:
             del session.slots.segments[number]  # the lease is all that needs it
         if flags & frames.UNPOOLED:
             self._warn_of_held_batches()
-        # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
+        # An engine that is ahead of us hears now that it may go on; one that we wait
+        # for hears it with the next call.
         if not told:
             session.next(0, run.clock.untold())
         return hand
@@ -235,6 +248,8 @@ class Batches:
         """Raise what an ERROR frame says. Every code but "held" has ended the stream, and some the session."""
         run = self.run
         code, error = failures.parse(payload)
+        if run.here is not None:
+            run.here.chain(error)
         channel = session.channel
         # Nothing is called between these lines: see channel.
         channel.start = end

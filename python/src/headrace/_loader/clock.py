@@ -12,7 +12,21 @@ class Clock:
     just begun. Where several threads wait at once, that is one wait.
     """
 
-    __slots__ = ("_began", "_fresh", "_loop", "_main", "_since", "_start", "_told", "_waited", "batches", "left")
+    __slots__ = (
+        "_began",
+        "_fresh",
+        "_handed",
+        "_loop",
+        "_main",
+        "_own",
+        "_ready",
+        "_since",
+        "_start",
+        "_told",
+        "_waited",
+        "batches",
+        "left",
+    )
 
     def __init__(self) -> None:
         self.left = 0  # when the last call returned
@@ -20,10 +34,12 @@ class Clock:
 
     def reset(self) -> None:
         """Begin anew, with a new engine. A wait may be under way."""
-        self._start = self._loop = self._waited = self._main = 0
+        self._start = self._loop = self._waited = self._handed = self._main = 0
         self._told = 0  # of all waits, what the engine knows
         self._since: int | None = None  # when the loop was entered; None: no loop is under way
         self._began: int | None = None  # a call that gave a batch, and ended at `left`; None: it is counted
+        self._ready = False  # that batch was there when it was asked for
+        self._own = 0  # so much of that call was work of steps with `where="main"`
         self._fresh = True
         self.batches = 0
 
@@ -33,14 +49,14 @@ class Clock:
         if self._since is None and not self._fresh:
             self._since = max(asked, self.left)
 
-    def gives(self, asked: int) -> None:
-        """The call that began at that time is about to return a batch.
+    def gives(self, asked: int, ready: bool, own: int) -> None:
+        """The call that began at that time is about to return a batch, of which `own` was work of steps with `where="main"`.
 
         It sets `left` once more as the last thing it does: what comes after the clock is read is not timed, and where
         batches are ready, that is a part of the wait that matters. So the wait is counted by who comes next.
         """
         self._count()
-        self._began = max(asked, self.left)
+        self._began, self._ready, self._own = max(asked, self.left), ready, own
         self.left = monotonic_ns()  # so that another thread that comes before the call has ended counts nearly all of it
 
     def _count(self) -> None:
@@ -52,8 +68,11 @@ class Clock:
         if self._fresh:
             self._start += took
             self._fresh, self._since = False, self.left
-        else:
-            self._waited += took
+            return
+        self._waited += took
+        self._main += self._own
+        if self._ready:
+            self._handed += max(0, took - self._own)
 
     def fails(self, asked: int) -> None:
         """The call ends without a batch. The loop may go on."""
@@ -70,11 +89,6 @@ class Clock:
         """The call ends the loop."""
         self.fails(asked)
         self.pause()
-
-    def main(self, took: int) -> None:
-        """So much of the call was work of steps with `where="main"`."""
-        if not self._fresh:
-            self._main += took
 
     def pause(self) -> None:
         """The program has left the loop."""
@@ -100,4 +114,11 @@ class Clock:
         loop = self._loop
         if self._since is not None:
             loop += max(0, monotonic_ns() - self._since)
-        return {"batches": self.batches, "start_ns": self._start, "loop_ns": loop, "waited_ns": self._waited, "main_ns": self._main}
+        return {
+            "batches": self.batches,
+            "start_ns": self._start,
+            "loop_ns": loop,
+            "waited_ns": self._waited,
+            "handed_ns": self._handed,
+            "main_ns": self._main,
+        }

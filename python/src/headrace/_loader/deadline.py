@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from .._recipe.arguments import is_number
+from .._recipe.arguments import as_float, is_number
 from ..errors import NotReady, WrongType, WrongValue
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Deadline:
             raise WrongType(f"headrace: timeout is {timeout!r}: takes a number of seconds, or None")
         if not timeout >= 0:
             raise WrongValue(f"headrace: timeout is {timeout!r}: takes seconds from 0 on, or None")
-        self._seconds = min(float(timeout), _LONGEST)
+        self._seconds = min(as_float(timeout), _LONGEST)
         self._end = monotonic() + self._seconds
         self._lock = lock
         self._looked = False
@@ -45,7 +45,8 @@ class Deadline:
         raise NotReady(f"headrace: no batch was ready within {self._seconds:g} s; none is lost: the next call gets it")
 
     def __enter__(self) -> None:
-        # The result goes into the list from within C, so that an interrupt between two lines leaves no lock behind.
+        # The result goes into the list from within C, so that an interrupt between two
+        # lines leaves no lock behind.
         got: list[bool] = []
         try:
             got.extend(map(self._lock.acquire, (True,), (self.left(),)))

@@ -9,12 +9,14 @@ from weakref import ref
 
 from .._batch import arrays
 from .._batch import format as formats
+from .._recipe.arguments import integer
 from .._recipe.functions import is_main
 from .._report.tracebacks import all_briefly, briefly
 from ..errors import EpochsExhausted, LoaderClosed, RecipeError, WrongType
 from .batches import Batches
 from .deadline import Deadline
 from .frontier import Frontier
+from .lightning import align
 from .loop import Loop
 from .resume import load
 from .run import Run
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
     from .._worker.here import Here
     from ..pipeline import Pipeline
     from .batch_steps import MainSteps
+    from .interval import Interval
     from .preview import Preview
     from .profile import Profile
     from .trace import Trace
 
 _MOST_WORKERS = 256
+_EVERY = 10.0  # seconds between two calls of hooks with statistics
 
 
 class Field(NamedTuple):
@@ -70,12 +74,15 @@ class Loader:
         config: dict[str, Any],
         python: dict[str, Any] | None,
         here: Here | None,
+        hooks: tuple[Any, ...] = (),
+        every: float | None = None,
     ) -> None:
         self._pipeline, format, main = pipeline, pipeline._format, [step for step in pipeline._steps if is_main(step)]
         arrays.load(format)
         self._run = Run(session, recipe, config, python, here)
         try:
-            self._batches = Batches(self._run, format, _main_steps(main, pipeline._seed, config["rank"]))
+            self._batches = Batches(self._run, format, _main_steps(main, pipeline._seed, config["rank"], hooks))
+            self._interval = _interval(self._run, hooks, every)
         except BaseException:
             session.drop()
             if here is not None:
@@ -89,25 +96,32 @@ class Loader:
 
     @briefly
     def __iter__(self) -> Loop:
-        """Begin the next epoch. An epoch of which no batch was taken yet is begun again."""
+        """Begin the next epoch. An epoch of which no batch was taken yet is begun again.
+
+        In a fit of Lightning that was resumed, it is the epoch with which that fit goes on.
+        """
         run = self._run
         run.check()
         with run.lock:
+            align(self)
             frontier = run.frontier
-            if frontier.inside:  # the loop before was left in the middle
+            if run.spent:
+                pass  # nothing is taken of it
+            elif frontier.inside:  # the loop before was left in the middle
                 run.go_to(Frontier(frontier.epoch + 1))
             elif run.adrift or run.failure is not None or run.session is None:
                 run.go_to(frontier)
             elif run.config.get("steps_per_epoch") is not None:
                 run.clock.restart()  # an epoch that was cut off has the engine begin anew
             epochs = run.config["epochs"]
-            if epochs is not None and run.frontier.epoch >= epochs:
+            if epochs is not None and run.frontier.epoch >= epochs and not run.spent:
                 raise EpochsExhausted(
                     f"headrace: all {epochs} epochs were run; make the loader with a greater epochs=, or epochs=None for no end,"
                     " or go back by set_epoch(0)"
                 )
             run.number += 1
             loop = Loop(self._batches, run.number, run.frontier.epoch)
+            loop.done, run.spent = run.spent, False
             self._newest = ref(loop)
             return loop
 
@@ -162,6 +176,12 @@ class Loader:
                 run.frontier = Frontier(frontier.epoch, frontier.place)
         return self
 
+    def __getitem__(self, index: object) -> NoReturn:
+        raise WrongType(
+            "a loader gives its batches in order, and none by number: write for batch in loader:, or loader.preview() to look at some."
+            " It replaces torch.utils.data.DataLoader; don't wrap it in one"
+        )
+
     def __len__(self) -> int:
         """The number of batches in an epoch of this rank."""
         run = self._run
@@ -189,6 +209,7 @@ class Loader:
         """
         run = self._run
         run.check()
+        epoch = integer("set_epoch: the epoch", epoch)
         if epoch < 0:
             raise RecipeError(f"headrace: set_epoch({epoch}): epochs count from 0")
         with run.lock:
@@ -277,6 +298,8 @@ class Loader:
             finally:
                 if self._batches.main is not None:
                     self._batches.main.close()
+        if self._interval is not None:
+            self._interval.close()
 
     def __enter__(self) -> Loader:
         self._run.check()
@@ -446,12 +469,20 @@ class Loader:
 Loader.__module__ = "headrace"
 
 
-def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps | None:
+def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int, hooks: tuple[Any, ...]) -> MainSteps | None:
     if not steps:
         return None
     from .batch_steps import MainSteps
 
-    return MainSteps(steps, seed, rank)
+    return MainSteps(steps, seed, rank, hooks)
+
+
+def _interval(run: Run, hooks: tuple[Any, ...], every: float | None) -> Interval | None:
+    if not hooks:
+        return None
+    from .interval import Interval
+
+    return Interval(run, hooks, _EVERY if every is None else every)
 
 
 _OF_THE_PROCESS = ("rank", "world_size", "local_world_size", "dead_letters_own")

@@ -51,17 +51,19 @@ class Loop:
         except HeadraceError as error:
             raise brief(error) from error.__cause__
         frontier, batch = hand.frontier, hand.batch
-        clock.gives(asked)
+        clock.gives(asked, hand.ready, hand.own)
         clock.left = monotonic_ns()
-        # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
-        # thread was quicker, it has counted this batch already.
+        # Nothing is called from here on, so that no signal handler comes between a
+        # batch and its being counted. Where another thread was quicker, it has counted
+        # this batch already.
         if run.hand is hand:
             run.frontier = frontier
             run.hand = None
         return batch
 
     def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        # After a `break` nobody has the iterator any more: what the program does from here on is not its loop.
+        # After a `break` nobody has the iterator any more: what the program does from
+        # here on is not its loop.
         if not ends() and not self.done and self._batches.run.number == self.number:
             self._batches.run.clock.pause()
 
@@ -75,3 +77,5 @@ class Hand(NamedTuple):
     done: bool  # steps with where="main" have done their part
     epoch: int
     number: int  # in its epoch
+    ready: bool  # it was there when it was asked for
+    own: int = 0  # nanoseconds that steps with where="main" took

@@ -53,6 +53,7 @@ class Run:
         self.errors = Errors()
         self.hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
         self.number = 0  # of the loop that may take batches
+        self.spent = False  # the next loop is what is left of an epoch of which all was taken: nothing
         self.failure: HeadraceError | None = None  # why the stream has ended
         self.stats: dict[str, Any] = {}  # the last ones
         self.adrift = False  # an exception came before the engine was told where to go on
@@ -136,6 +137,11 @@ class Run:
             death = session.death()
             session.drop()
             raise death.error(session.connection.number) from None
+        except HeadraceError as error:
+            session.drop()
+            if self.here is not None:
+                self.here.chain(error)
+            raise
         except BaseException:
             session.drop()
             raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from operator import index
 
 from ..errors import RecipeError
 
@@ -28,14 +30,14 @@ def absolute(name: str, path: Any) -> str | None:
 
 def integer(name: str, value: Any) -> int:
     try:
-        return int(value.__index__())
-    except AttributeError:
+        return index(value)
+    except TypeError:
         raise RecipeError(f"headrace: {name} is {value!r}: takes a whole number") from None
 
 
 def is_number(value: Any) -> bool:
     """Whether it is a number, of Python or NumPy. Truth values are none."""
-    return hasattr(value, "__float__") and not isinstance(value, bool) and getattr(value, "shape", ()) == ()
+    return hasattr(value, "__float__") and not isinstance(value, (bool, type)) and getattr(value, "shape", ()) == ()
 
 
 def names_of(step: str, given: tuple[Any, ...]) -> list[str]:
@@ -45,6 +47,21 @@ def names_of(step: str, given: tuple[Any, ...]) -> list[str]:
         if not isinstance(name, str):
             raise RecipeError(f"headrace: {step}: {name!r} is no name of a field: takes text")
     return names
+
+
+def as_float(value: Any) -> float:
+    """A number as float has it; one that is too large is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def truth(name: str, value: Any) -> bool:
+    try:
+        return bool(value)
+    except (TypeError, ValueError):  # as an array has it
+        raise RecipeError(f"headrace: {name} is {value!r}: takes True or False") from None
 
 
 def optional(name: str, value: Any) -> int | None:
@@ -81,7 +98,7 @@ def integers(name: str, value: Any) -> int | list[int]:
 
 def number_of(name: str, value: Any) -> float:
     try:
-        number = float(value)
+        number = as_float(value)
     except (TypeError, ValueError):
         raise RecipeError(f"headrace: {name} is {value!r}: takes a number") from None
     if number - number != 0:  # infinite, or no number at all
@@ -112,10 +129,11 @@ def numbers_of(name: str, value: Any) -> float | list[float]:
     return [number_of(name, n) for n in value] if is_several(value) else number_of(name, value)
 
 
-def padding_of(value: Any) -> float | dict[str, float]:
+def numbers_for(name: str, value: Any) -> float | dict[str, float]:
+    """A number, or numbers by fields."""
     if hasattr(value, "items"):
-        return {name: number_of("pad", number) for name, number in value.items()}
-    return number_of("pad", value)
+        return {field: number_of(name, number) for field, number in value.items()}
+    return number_of(name, value)
 
 
 def is_several(value: Any) -> bool:
@@ -143,7 +161,9 @@ def byte_count(name: str, amount: int | str | None) -> int | None:
     try:
         return int(float(digits) * _UNITS[unit])
     except (ValueError, KeyError):
-        raise RecipeError(f"headrace: {name} is {amount!r}: takes a number of bytes, or text like '512MiB' or '2GB'") from None
+        meant = f"{digits}{unit[0]}iB" if digits and unit and unit[0] in "KMGT" else "512MiB"
+        text = f"headrace: {name} is {amount!r}: it must be a number of bytes, or text with a unit: write '{meant}' (powers of 1024)"
+        raise RecipeError(f"{text} or '{meant.replace('i', '')}' (powers of 1000)") from None
 
 
 def when_of(i: int, value: Any) -> str | int:
@@ -159,3 +179,24 @@ def count_or_share(name: str, value: Any) -> int | float | None:
     if value is None:
         return None
     return integer(name, value) if hasattr(value, "__index__") else number_of(name, value)
+
+
+# Arguments that are the same whichever step has them. None is what the engine takes by itself.
+_WHOLE = (
+    "bytes clips frame frames hop_length max_frames max_pixels max_size min_frames multiple n_fft n_mels open rate retries segments stream"
+    " stride tokens win_length"
+)
+_AS = dict.fromkeys(_WHOLE.split(), integer) | {
+    "background": integers,
+    "duration": seconds_of,
+    "fill": integers,
+    "fps": number_of,
+    "max_errors": count_or_share,
+    "time_limit": number_of,
+    "wait": number_of,
+}
+
+
+def by_name(**given: Any) -> dict[str, Any]:
+    """Arguments as a recipe has them: of those with names that say what they are, the values are looked at."""
+    return {name: _AS[name](name, value) if value is not None and name in _AS else value for name, value in given.items()}

@@ -6,7 +6,7 @@ import functools
 import inspect
 
 from ..errors import RecipeError
-from .arguments import dtype_name, integer, is_several, optional
+from .arguments import dtype_name, integer, is_several, optional, truth
 from .functions import BARE, Function, takes_out
 from .workers import Workers
 
@@ -63,7 +63,7 @@ def function_arguments(
         "workers": optional("workers", workers),
         "where": None if where == "process" else where,
         "seed": _seeds(op, "seed", seed),
-        "copy": bool(copy) or None,
+        "copy": truth("copy", copy) or None,
     }
 
 
@@ -110,7 +110,7 @@ def _takes_self(made: type, method: str) -> bool:
 
 def _check_main(op: str, function: Any, **given: Any) -> None:
     for name, value in given.items():
-        if value is not None and value != ():
+        if value is not None and not (isinstance(value, tuple) and not value):
             raise RecipeError(f'headrace: {op}: where="main" takes no {name}=: the function is called by the loop of this program')
     if inspect.iscoroutinefunction(_called(function)):
         text = f'headrace: {op}: {_repr(function)} is async: where="main" takes functions that return what they make'
@@ -121,7 +121,7 @@ def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
     """The arguments of a function that makes batches, as their recipe has them. `given` is what goes with it."""
     if collate is None:
         for name, value in given.items():
-            if value not in (None, (), False, "process"):
+            if not (value is None or value is False or (isinstance(value, (str, tuple)) and value in ("process", ()))):
                 raise RecipeError(f"headrace: batch: {name}= is for a function that makes the batch: give collate= as well")
         return None
     if given["where"] == "main":
@@ -225,14 +225,14 @@ def _called(function: Any) -> Any:
 def _names(op: str, argument: str, value: str | Iterable[str] | None) -> list[str] | None:
     if value is None:
         return None
-    names = [value] if isinstance(value, str) else list(value)
+    names: list[Any] = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise RecipeError(f"headrace: {op}: {argument} is {value!r}: takes the name of a field, or several names")
     return names
 
 
 def _seeds(op: str, argument: str, seed: str | Iterable[str]) -> list[str] | None:
-    seeds = [seed] if isinstance(seed, str) else list(seed)
+    seeds: list[Any] = [seed] if isinstance(seed, str) or not hasattr(seed, "__iter__") else list(seed)
     for name in seeds:
         if name not in _SEEDED:
             raise RecipeError(f"headrace: {op}: {argument} is {seed!r}: takes names of {', '.join(map(repr, _SEEDED))}")
@@ -285,7 +285,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def source_arguments(
-    obj: Any, fields: str | Iterable[str] | None, gives: Any, generators: str | Iterable[str], keys: Any
+    obj: Any, fields: str | Iterable[str] | None, gives: Any, generators: str | Iterable[str], keys: Any, where: str | Workers
 ) -> dict[str, Any]:
     """The arguments of the step source."""
     if inspect.isgenerator(obj) or inspect.isasyncgen(obj) or inspect.iscoroutine(obj):
@@ -310,14 +310,31 @@ def source_arguments(
             " returns one"
         )
     _check_keys(obj, length, keys)
+    seeds = _seeds("source", "generators", generators)
+    _check_source_place(obj, where, length is None, seeds)
     return {
         "function": Function(obj),
         "fields": names,
         "length": length,
+        "where": None if where == "process" else where,
         "gives": types("source", gives, names),
-        "seed": _seeds("source", "generators", generators),
+        "seed": seeds,
         "keys": None if keys is None else Function(keys),
     }
+
+
+def _check_source_place(obj: Any, where: str | Workers, iterated: bool, seeds: list[str] | None) -> None:
+    if isinstance(where, Workers):
+        if iterated:
+            text = f"headrace: source: {_repr(obj)} is iterated over by one worker, which steps cannot share"
+            raise RecipeError(f'{text}: say where="process", "thread" or "here"')
+        if where.threads > 1 and seeds:
+            raise RecipeError("headrace: source: threads share the generators that generators= is for: take threads=1")
+    elif where not in _PLACES[:-1]:
+        raise RecipeError(f"headrace: source: where is {where!r}: takes {' or '.join(map(repr, _PLACES[:-1]))}")
+    if where == "here" and seeds:
+        text = f'headrace: source: generators={seeds!r} with where="here" would seed the generators that your program uses, too'
+        raise RecipeError(f"{text}: draw from a generator of the object's own")
 
 
 def _check_keys(obj: Any, length: int | None, keys: Any) -> None:

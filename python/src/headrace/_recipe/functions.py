@@ -115,6 +115,15 @@ class Names:
         return f"set:{known}"
 
 
+def plain(name: str, value: Any) -> Any:
+    """A value that a recipe can hold: NumPy's numbers become Python's, and what JSON lacks is refused."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    if value is None or isinstance(value, (str, int, float, list, tuple, dict, Function, Workers)):
+        return value
+    raise RecipeError(f"headrace: {name} is {value!r}: takes text, a number, or True and False")
+
+
 def importable(function: Function | Workers) -> str:
     """The name of a function that others can import. Raises RecipeError for what they cannot."""
     if isinstance(function, Workers):
@@ -188,7 +197,7 @@ def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
             if "function" in inside:
                 yield inside["function"], inside.get("where") or "process"
         if args.get("keys"):
-            yield args["keys"], "process"
+            yield args["keys"], args.get("where") or "process"
         for steps in (*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))):
             yield from places(steps)
 

@@ -13,13 +13,15 @@ import inspect
 import os
 import sys
 import threading
+from typing import NamedTuple
 
 from ..errors import RecipeError
 from .functions import SPAWNED
+from .hooks import Sent, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from .functions import Function
@@ -27,16 +29,27 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20  # of all pickles of a recipe
 
 
-def interpreter(functions: Mapping[str, Function], sets: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """What OPEN says of the Python that workers are, of the functions that they run, and of sets of them."""
+def interpreter(
+    functions: Mapping[str, Function], sets: Mapping[str, dict[str, Any]], imported: Iterable[str] = (), hooks: list[Any] | None = None
+) -> dict[str, Any]:
+    """What OPEN says of the Python that workers are, of the functions that they run, and of sets of them.
+
+    `imported` are the names of functions that workers find themselves. Each function comes with the hooks that are around its calls.
+    """
     directory = _directory()
+    sent = pickled(functions)
+    called = {*sent, *imported}
+    if hooks and called:
+        with_hooks = functools.partial(_with_hooks, _pickled_hooks(hooks))
+        sent = {name: with_hooks(sent.get(name), name) for name in called}
     return {
         "executable": _executable(),
         "arguments": _flags(),
         "directory": directory,
         "path": [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)],
         "environment": {os.fsdecode(name): os.fsdecode(value) for name, value in os.environb.items()},
-        "functions": {name: base64.b64encode(data).decode() for name, data in pickled(functions).items()},
+        "functions": {name: base64.b64encode(pickle.data).decode() for name, pickle in sent.items()},
+        "imports": {name: sorted(pickle.modules) for name, pickle in sent.items()},
         "sets": sets,
     }
 
@@ -75,7 +88,14 @@ def _directory() -> str:
         raise RecipeError("headrace: the current directory is gone, in which workers would run: change to another one") from None
 
 
-def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
+class Pickle(NamedTuple):
+    """A pickle, and the modules that are imported when it is loaded."""
+
+    data: bytes
+    modules: set[str]
+
+
+def pickled(functions: Mapping[str, Function]) -> dict[str, Pickle]:
     """Functions as bytes: by reference where workers can import them, by value otherwise."""
     if not functions:
         return {}
@@ -85,21 +105,49 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
             done[name] = dumps(function.value)
         except Exception as error:
             raise RecipeError(_refusal(function, error)) from error
-        size += len(done[name])
+        own = len(done[name].data)
+        size += own
         if size > MOST_BYTES:
-            raise RecipeError(_too_large(function, len(done[name]), size))
+            raise RecipeError(_too_large(function, own, size))
     return done
+
+
+def _with_hooks(hooks: Pickle, function: Pickle | None, name: str) -> Pickle:
+    """A function, None for one that is imported by its name, with hooks."""
+    import pickle
+
+    modules = {name.partition(":")[0]} if function is None else function.modules
+    return Pickle(pickle.dumps(Sent(function and function.data, hooks.data)), hooks.modules | modules)
+
+
+def _pickled_hooks(hooks: list[Any]) -> Pickle:
+    """Hooks together, since they may share something."""
+    try:
+        return dumps(hooks)
+    except Exception:
+        for hook in hooks:
+            try:
+                dumps(hook)
+            except Exception as error:
+                what, why = _unpicklable(hook, error)
+                text = (
+                    f"headrace: the hook {name_of(hook)} cannot be sent to workers: {what} cannot be pickled: {type(why).__name__}: {why}"
+                )
+                raise RecipeError(f"{text}; make such things where its methods are called, and leave them out in __getstate__") from error
+        raise
 
 
 @functools.cache
 def pickler() -> Any:
-    """Cloudpickle's Pickler, with modules of all kinds by name.
+    """Cloudpickle's Pickler, with modules of all kinds by name, and code with its file.
 
     cloudpickle knows plain modules only, and takes more along than a function needs: who says `self.classes` in a method that uses
     `torch` has `torch.classes` in the pickle, which is an object of a class of its own. Modules that load lazily are such, too.
+
+    cloudpickle 3.1.3 leaves the file of a function out, and errors would not say where it is.
     """
     import importlib
-    from types import ModuleType
+    from types import CodeType, ModuleType
 
     import cloudpickle
 
@@ -107,19 +155,46 @@ def pickler() -> Any:
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, ModuleType) and type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
                 return importlib.import_module, (obj.__name__,)
+            if type(obj) is CodeType:
+                make, parts = self.dispatch_table[CodeType](obj)
+                # A new string, so that the pickle does not depend on which others are the same.
+                return make, tuple(["".join(obj.co_filename) if part == "<dynamic-code>" else part for part in parts])
             return super().reducer_override(obj)
 
     return Pickler
 
 
-def dumps(value: Any) -> bytes:
+@functools.cache
+def _listing_pickler() -> Any:
+    """The same, which lists the modules that are imported when its pickle is loaded."""
+    from types import BuiltinFunctionType, FunctionType, ModuleType
+
+    class Pickler(pickler()):  # type: ignore[misc]
+        def __init__(self, file: Any) -> None:
+            super().__init__(file)
+            self.modules: set[str] = set()
+
+        def reducer_override(self, obj: Any) -> Any:
+            reduced = super().reducer_override(obj)
+            if isinstance(obj, ModuleType):
+                if sys.modules.get(obj.__name__) is obj:
+                    self.modules.add(obj.__name__)
+            elif reduced is NotImplemented and isinstance(obj, (type, FunctionType, BuiltinFunctionType)) and obj.__module__:
+                self.modules.add(obj.__module__)  # it goes by its name
+            return reduced
+
+    return Pickler
+
+
+def dumps(value: Any) -> Pickle:
     """A pickle of something, by value where it cannot be imported."""
     import io
 
     file = io.BytesIO()
     with _of_the_program():
-        pickler()(file).dump(value)
-    return file.getvalue()
+        one = _listing_pickler()(file)
+        one.dump(value)
+    return Pickle(file.getvalue(), one.modules)
 
 
 _registering = threading.RLock()
@@ -150,21 +225,25 @@ def _of_the_program() -> Iterator[None]:
 
 def _refusal(function: Function, error: Exception) -> str:
     """Why a function cannot be pickled, and what to do."""
-    what = "it"
-    for held, value in _held(function.value):
-        try:
-            dumps(value)
-        except Exception as inner:
-            what, error = held, inner
-            break
+    what, error = _unpicklable(function.value, error)
     return (
         f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}; make such things in"
         " the worker: inside the function, or in the __init__ of a class, of which each worker makes an object of its own"
     )
 
 
+def _unpicklable(value: Any, error: Exception) -> tuple[str, Exception]:
+    """What it is of something that cannot be pickled, and why."""
+    for held, part in _held(value):
+        try:
+            dumps(part)
+        except Exception as inner:
+            return held, inner
+    return "it", error
+
+
 def _too_large(function: Function, own: int, size: int) -> str:
-    parts = {held: len(dumps(value)) for held, value in _held(function.value)}
+    parts = {held: len(dumps(value).data) for held, value in _held(function.value)}
     largest = max(parts, key=parts.__getitem__, default=None)
     most = "" if largest is None else f", most of it {largest}"
     return (

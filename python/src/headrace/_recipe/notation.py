@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from .._client.program import find_program
-from ..errors import EngineFailed, RecipeError, opened
+from ..errors import EngineFailed, FileError, RecipeError, file_error, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,13 +23,33 @@ def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: M
     """A recipe from a file, complete, each step as an object, and its section `loader`."""
     name = os.fsdecode(path)
     if name != "-":
-        with opened(path, "rb"):
-            pass
+        try:
+            file, kind = opened(path)
+            file.close()
+        except FileNotFoundError as error:
+            raise _missing(name, error) from None
+        if kind:
+            raise RecipeError(f'headrace: {name}: is no regular file but a {kind}: takes a file, or "-" for what standard input has')
     given = [f"--set={variable}={_value(variable, value)}" for variable, value in variables.items()]
     text = _convert(["--to", "json", *given, "--", name], None)
     recipe: dict[str, Any] = _texts(json.loads(text), lambda text: text.replace("$$", "$"))
     recipe["steps"] = _objects(recipe["steps"])
     return recipe
+
+
+def _missing(name: str, error: FileNotFoundError) -> FileError:
+    """The same error, with the name of a file beside it that may have been meant."""
+    import difflib
+
+    folder, base = os.path.split(name)
+    try:
+        beside = os.listdir(folder or ".")
+    except OSError:
+        beside = []
+    text = str(error.strerror)
+    for near in difflib.get_close_matches(base, beside, 1, 0.7):
+        text += f" (did you mean {os.path.join(folder, near)!r}?)"
+    return file_error(error.errno or 0, text, name)
 
 
 def _objects(chain: list[Any]) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None,
             return {"pattern": path_text(source)} | ({} if label is None else {"label": label})
         paths = _list(path_text(source))
         columns: dict[str, Sequence[Any]] = {}
+    elif hasattr(type(source), "collect") and hasattr(type(source), "columns"):
+        raise RecipeError(f"headrace: files: a {type(source).__name__} has no rows yet: give what its collect() returns")
     elif hasattr(source, "columns"):
         paths, columns = _frame(source, names, path)
     else:
@@ -116,9 +118,7 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     for i, value in enumerate(values):
         kind = _kind(value)
         if kind is None or (kind == "float" and not math.isfinite(value)):
-            what = (
-                "a missing value, or no finite number" if kind or value is None or value != value else f"of the type {type(value).__name__}"
-            )
+            what = "a missing value, or no finite number" if kind or _is_missing(value) else f"of the type {type(value).__name__}"
             text = f"headrace: files: item {i} has {name} = {value!r}, which is {what}: takes numbers or text"
             raise RecipeError(f"{text}; what is more than that comes from hr.source, or from a map")
         kinds.add(kind)
@@ -138,11 +138,21 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     return {"float32" if narrow else "float64": [float(value) for value in values]}
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, or a NaT. Arrays and pandas' NA cannot be asked."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return False
+
+
 def _kind(value: Any) -> str | None:
     if isinstance(value, str):
         return "text"
     if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
         return "bool"
+    if isinstance(value, type) or getattr(value, "shape", ()) not in ((), None):
+        return None  # of several numbers, one that is alone says that it is a number
     if isinstance(value, Integral):
         return "int"
     if isinstance(value, Real):

@@ -7,7 +7,7 @@ import os
 import sys
 from types import FrameType, FunctionType, TracebackType
 
-from ..errors import HeadraceError
+from ..errors import HeadraceError, WrongType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ def outside() -> int:
     return level
 
 
+def caller() -> tuple[str, int] | None:
+    """The file and the line of the program that called the package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def _is_ours(frame: FrameType) -> bool:
     return os.path.abspath(frame.f_code.co_filename).startswith(_HERE)
 
@@ -56,8 +64,27 @@ def briefly(function: F) -> F:
             return function(*args, **options)
         except HeadraceError as error:
             raise brief(error) from error.__cause__
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise
+            raise _wrong_call(function, args, options, error) from None  # no line of the function has run
 
     return call  # type: ignore[return-value]
+
+
+def _wrong_call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], error: TypeError) -> WrongType:
+    """What is wrong with a call whose arguments do not fit the function, and what to write."""
+    import inspect
+
+    from .hints import no_argument
+
+    name, parameters = function.__name__, inspect.signature(function).parameters
+    unknown = [one for one in options if one not in parameters]
+    if unknown:
+        return WrongType(no_argument(name, unknown[0], [one for one in parameters if one != "self"]))
+    shown = ", ".join(str(one).partition(":")[0] for one in parameters.values() if one.name != "self" and one.default is one.empty)
+    what = str(error).partition("() ")[2] or str(error)
+    return WrongType(f"{name}() {what}: write {name}({shown or '…'}); help(headrace.{function.__qualname__}) says more")
 
 
 def all_briefly(cls: C) -> C:

@@ -30,11 +30,6 @@ class Streams(Connection):
         self.unsent: list[bytes] = []
         self.soon: Callable[[], Any]  # has flush() called
 
-    @property
-    def more(self) -> bool:
-        """Whether a frame, or its beginning, was read already."""
-        return self.have - self.used >= 16
-
     def send(self, kind: int, *parts: Any) -> None:
         """Send a frame soon: one call of the system for all that is done by then."""
         stream = 0 if kind == ERROR else self.stream  # which is the whole process's
@@ -73,7 +68,7 @@ class Beside:
         self.cells: dict[int, memoryview] = {}  # by streams
         self.first_cell = 0
         self.calls: set[Any] = set()
-        self._begun = False
+        self._begun = self._ended = False
 
     def begin(self) -> None:
         """Have the thread run from now on."""
@@ -90,7 +85,8 @@ class Beside:
         self.news = select.epoll()
         self.news.register(self.connection.socket.fileno(), select.EPOLLIN)
         self.loop.add_reader(self.news.fileno(), self._guarded, lambda: self._take_all(True))
-        self.loop.run_forever()
+        while not self._ended:
+            self.loop.run_forever()  # a function that stops it would leave the other calls without an answer
         self.news.close()
         self.process.loop_ends()
 
@@ -98,6 +94,7 @@ class Beside:
         connection = self.connection
         if not self.process.guarded(connection, work):
             self.loop.remove_reader(self.news.fileno())
+            self._ended = True
             self.loop.stop()
 
     def _take_all(self, come: bool) -> None:

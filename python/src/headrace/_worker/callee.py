@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import getitem
+
 from .._recipe.functions import takes_out
 from .event_loop import event_loop
 from .lookup import name_of
@@ -15,6 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from .hooked import Hooks
+
+STREAMS = ("flat_map", "iterate", "aggregate")  # what gives any number of samples
 
 
 class Callee:
@@ -62,6 +69,16 @@ class Callee:
         self.concurrent = self.is_async and self.kind in ("map", "filter") and not self.seeds
         if self.concurrent:
             setup["copy"] = True  # what several have changed in place cannot be done again
+        self.step: str = setup.get("step") or self.stage
+        self.awaits = self.is_async  # what a call returns is to be awaited
+        self.hooks: Hooks | None = None
+
+    def hook(self, hooks: Hooks, beside: bool) -> None:
+        """Have hooks around the calls. `beside` others, in an event loop, hooks of functions that are not async are awaited, too."""
+        self.hooks = hooks
+        if self.kind not in ("index", *STREAMS):
+            self.awaits = self.is_async or (beside and hooks.of_async)
+            self.target = hooks.around(self.step, self.target, self.is_async, self.awaits)
 
     def _takes_out(self) -> bool:
         """Whether the function is given memory for its results."""
@@ -135,6 +152,11 @@ class Callee:
         if self.objects:
             return lambda row, kwargs: function(sample_of(unpacked(row)), **kwargs)
         return lambda row, kwargs: function(sample_of(row), **kwargs)
+
+    def getter(self) -> Callable[[int], Any]:
+        """What gives a sample of a source by its number."""
+        get = partial(getitem, self.object)
+        return get if self.hooks is None else self.hooks.around(self.step, get, False, False)
 
     def wait(self, result: Any) -> Any:
         """The result of a coroutine."""

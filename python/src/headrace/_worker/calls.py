@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 def runner(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     """What does a pack's work in a lane."""
     lane.writer.function = callee.target
+    from .callee import STREAMS
+
     if callee.kind == "chain":
         from .chain import chain
 
         return chain(callee, lane)  # type: ignore[arg-type]
-    if callee.kind in ("flat_map", "iterate", "aggregate"):
+    if callee.kind in STREAMS:
         from .streams import Streams
 
         return Streams(callee, lane).run

@@ -7,14 +7,14 @@ from itertools import repeat
 from operator import itemgetter
 from time import monotonic_ns
 
-import numpy as np
-
+from .._batch.lazy_numpy import is_array, np
 from .._recipe.functions import BARE
 from . import log
 from .callee import Callee
 from .columns import checker
 from .errors import Misfit
 from .frames import OWN_SHARED
+from .long_calls import LongCalls
 from .reader import Packed
 from .results import is_bare, values_of_result
 from .types import infer, told
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .hooked import Hooks
     from .lane import Lane, Task
 
     Sample = dict[str, Any]
@@ -54,6 +55,12 @@ class Chain:
         self.concurrent = self.is_async and not seeded and alone
         if self.concurrent:
             setup["copy"] = True
+
+    def hook(self, hooks: Hooks, beside: bool) -> None:
+        """Have hooks around the calls of each function."""
+        for callee in self.callees:
+            callee.hook(hooks, beside)
+        self.target = self.callees[-1].target
 
 
 def _callee_setup(link: dict[str, Any]) -> dict[str, Any]:
@@ -89,6 +96,10 @@ class Link:
         self._checks = [(f["name"], checker(f, gives)) for f in gives] if gives is not None and setup["checks"] and not self.last else []
         self.to: list[str] = setup["to"] or self.fields or []
         self._values = values_of_result(setup, _Named(self.to if self.fields is not None else [f["name"] for f in gives or ()]))
+        self.call = self._caller()  # None: it takes more than values
+        self.accept = self._acceptor()
+
+    # How it is called.
 
     def _getter(self) -> Callable[[Sample], Any]:
         fields = self.fields
@@ -101,21 +112,28 @@ class Link:
             return lambda state: (state[name],)
         return itemgetter(*fields)
 
+    def _caller(self) -> Callable[[Sample], Any] | None:
+        """What calls the function with nothing but values of a sample; None: it takes its generator, or memory, too."""
+        function = self.function
+        if self.prepare is not None or self._lend is not None:
+            return None
+        if self._objects or self._copy:
+            arguments = self.arguments
+            return lambda state: function(*arguments(state))
+        if self.fields is not None and len(self.fields) == 1:
+            (name,) = self.fields
+            return lambda state: function(state[name])
+        get = self._get
+        return lambda state: function(*get(state))
+
     def arguments(self, state: Sample) -> Any:
         """What the function is given."""
         if self._objects:
             for name in self.fields or tuple(state):
                 if type(state.get(name)) is Packed:
                     state[name] = state[name].value()
-        try:
-            given = self._get(state)
-        except KeyError as e:
-            (missing,) = e.args
-            there = ", ".join(map(repr, state)) or "none"
-            raise Misfit(missing, f"takes the field {missing!r}; the sample has {there}", "KeyError") from None
-        if self._copy:
-            return tuple(map(_copied, given))
-        return given
+        given = self._get(state)
+        return tuple(map(_copied, given)) if self._copy else given
 
     def keywords(self, random: list[int] | None, at: int, item: int) -> dict[str, Any]:
         """Its generator and its memory, if it takes them."""
@@ -124,34 +142,75 @@ class Link:
             kwargs["out"] = self._lend(item)
         return kwargs
 
-    @property
-    def plain(self) -> bool:
-        """Whether it is called with nothing but values."""
-        return self.prepare is None and self._lend is None
+    def reason(self, e: BaseException, state: Sample | None) -> BaseException:
+        """Why it has failed: the exception, or that the sample has not what it takes."""
+        if isinstance(e, KeyError) and state is not None:
+            for name in self.fields or ():
+                if name not in state:
+                    there = ", ".join(map(repr, state)) or "none"
+                    return Misfit(name, f"takes the field {name!r}; the sample has {there}", "KeyError")
+        return e
 
-    def accept(self, state: Sample, result: Any) -> Sample | None:
-        """What it leaves of a sample; None: nothing."""
+    # What it leaves of a sample.
+
+    def _acceptor(self) -> Callable[[Sample, Any], Sample | None]:
+        """What takes a sample and a result, and gives what is left of the sample; None: nothing."""
         if self.keeps:
-            return state if result else None
-        if self.fields is None:
-            if self._is_bare(state, result):
-                result = values = {BARE: result}
-            else:
-                if not hasattr(result, "keys") or (self._names is not None and result.keys() != self._names):
-                    self._values(result)  # says what is wrong with it
-                result = values = dict(result)
-        else:
-            values = dict(zip(self.to, self._values(result)))
+            return lambda state, result: state if result else None
         if self.probing:
-            self.found = [_type_of(name, value) for name, value in values.items()]
+            return self._find
+        return self._whole if self.fields is None else self._named()
+
+    def _whole(self, state: Sample, result: Any) -> Sample:
+        """Take another sample."""
+        if self._is_bare(state, result):
+            sample = {BARE: result}
+        else:
+            if not hasattr(result, "keys") or (self._names is not None and result.keys() != self._names):
+                self._values(result)  # says what is wrong with it
+            sample = dict(result)
         for name, check in self._checks:
-            check(values[name])
-        if not self.last:
-            _set_apart(values, state if self.fields is not None else {})
-        if self.fields is None:
-            return result  # type: ignore[no-any-return]
-        state.update(values)
-        return state
+            check(sample[name])
+        if not self.last and len(sample) > 1:
+            _set_apart(sample, {})
+        return sample
+
+    def _named(self) -> Callable[[Sample, Any], Sample]:
+        """What takes values of a sample."""
+        to, values_of, checks, last = self.to, self._values, self._checks, self.last
+        if len(to) > 1:
+
+            def several(state: Sample, result: Any) -> Sample:
+                values = dict(zip(to, values_of(result)))
+                for name, check in checks:
+                    check(values[name])
+                if not last:
+                    _set_apart(values, state)
+                state.update(values)
+                return state
+
+            return several
+        (name,) = to
+        check = checks[0][1] if checks else None
+
+        def one(state: Sample, result: Any) -> Sample:
+            if check is not None:
+                check(result)
+            if not last and len(state) > (name in state) and is_array(result):
+                values = {name: result}
+                _set_apart(values, state)
+                result = values[name]
+            state[name] = result
+            return state
+
+        return one
+
+    def _find(self, state: Sample, result: Any) -> Sample:
+        """Take a result, and note what it is."""
+        sample = self._whole(state, result) if self.fields is None else self._named()(state, result)
+        made = sample if self.fields is None else self.to
+        self.found = [_type_of(name, sample[name]) for name in made]
+        return sample
 
     def _is_bare(self, state: Sample, result: Any) -> bool:
         """Whether the samples that it gives are no dicts."""
@@ -168,9 +227,9 @@ class Link:
 
 def _set_apart(values: Sample, others: Sample) -> None:
     """Give arrays memory of their own where other fields have the same: the next function may work in place."""
-    seen = [value for name, value in others.items() if isinstance(value, np.ndarray) and name not in values]
+    seen = [value for name, value in others.items() if is_array(value) and name not in values]
     for name, value in values.items():
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             if any(np.may_share_memory(value, other) for other in seen):
                 values[name] = value = value.copy()
             seen.append(value)
@@ -179,7 +238,7 @@ def _set_apart(values: Sample, others: Sample) -> None:
 def _copied(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _copied(one) for name, one in value.items()}
-    return value.copy() if isinstance(value, np.ndarray) else value
+    return value.copy() if is_array(value) else value
 
 
 def _type_of(name: Any, value: Any) -> dict[str, Any]:
@@ -265,10 +324,12 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     it = Run(callee, lane)
     names, width, counts = it.names, it.width, writer.counts
     links = [
-        (at, link, link.arguments, link.accept, link.function, link.plain, link.callee.wait if link.callee.is_async else None)
+        (at, 2 * at, 2 * at + 1, link, link.step, link.call, link.accept, link.callee.wait if link.callee.is_async else None)
         for at, link in enumerate(it.links)
     ]
     speak = log.speak
+    long_calls = LongCalls(writer)
+    enter, leave = long_calls.enter, long_calls.leave
 
     def run(task: Task) -> None:
         rows: Any = zip(*task.columns) if task.columns else repeat((), task.items)
@@ -276,7 +337,12 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
         random = task.random
         tag = lane.tag
         sent = now = monotonic_ns()
+        several = task.items > 1
+        if several:
+            long_calls.begin(task.items)
         for item, row in enumerate(rows):
+            if several and item == long_calls.end:
+                break
             if writer.status and (each or now - sent > SEND_AFTER or writer.end > FULL):
                 writer.send(False)
                 sent = now
@@ -287,30 +353,38 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
             began = now
             state: Any = dict(zip(names, row))
             link: Link | None = None
+            failed: BaseException | None = None
+            if several:
+                enter(item)
             try:
-                for at, link, arguments, accept, function, plain, wait in links:
+                for at, calls, times, link, step, call, accept, wait in links:
                     cell[2] = at
-                    speak(link.step)
-                    if plain:
-                        result = function(*arguments(state))
+                    speak(step)
+                    if call is not None:
+                        result = call(state)
                     else:
-                        given = arguments(state)
-                        result = function(*given, **link.keywords(random, width * item + 2 * at, item))
+                        result = link.function(*link.arguments(state), **link.keywords(random, width * item + 2 * at, item))
                     if wait is not None:
                         result = wait(result)
                     state = accept(state, result)
                     after = monotonic_ns()
-                    counts[2 * at] += 1
-                    counts[2 * at + 1] += after - began
+                    counts[calls] += 1
+                    counts[times] += after - began
                     began = after
                     if state is None:
                         break
                 link = None
+            except BaseException as e:
+                counts[calls] += 1
+                counts[times] += monotonic_ns() - began
+                failed = link.reason(e, state) if link is not None else e
+            if several:
+                leave()
+            try:
+                if failed is not None:
+                    raise failed
                 it.add(item, state, row)
             except BaseException as e:
-                if link is not None:
-                    counts[2 * at] += 1
-                    counts[2 * at + 1] += monotonic_ns() - began
                 it.fail(item, e, link)
             done = monotonic_ns()
             writer.took(done - now)
@@ -347,7 +421,7 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                     log.speak(link.step)
                     own.resume()
                     result = link.function(*link.arguments(state), **link.keywords(random, 2 * at, 0))
-                    if link.callee.is_async:
+                    if link.callee.awaits:
                         result = await result
                     state = link.accept(state, result)
                 finally:
@@ -360,7 +434,7 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
         try:
             await (within(limit, through()) if limit else through())
         except BaseException as e:
-            failed = e
+            failed = e if link is None else link.reason(e, state)
         took = monotonic_ns() - begun
         own.resume()
         writer.counts[:], counts[:] = counts, [0] * len(counts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from array import array
 
 from .._batch import rows
+from .._batch.lazy_numpy import copy, np
 from .._batch.objects import Objects
 from .errors import Misfit
 from .frames import ALL_SAME, GENERAL, IN_ROOM, IN_WHOLE, IS_SAME, OFFSET, ROWS
-from .types import as_array, dtype_of, if_none, is_rows, shape_of, told, type_of
+from .types import NUMBERS, as_array, dtype_of, if_none, is_rows, shape_of, told, type_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,16 +48,19 @@ class Scalars:
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         self.name = field["name"]
-        self.dtype = dtype_of(field["dtype"])
+        self.dtype: str = field["dtype"]
+        self.size = NUMBERS[self.dtype][1] if self.dtype in NUMBERS else 2  # bytes
         self.writer = writer
         self.values: list[Any] = []
         self.candidates: list[int] = []
-        kind = self.dtype.kind
-        if kind in "iu":
-            info = np.iinfo(self.dtype)
-            self.least, self.most = int(info.min), int(info.max)
+        bits = 8 * self.size
+        if self.dtype.startswith("uint"):
+            self.least, self.most = 0, (1 << bits) - 1
             self.exact: type = int
-        elif kind == "b":
+        elif self.dtype.startswith("int"):
+            self.least, self.most = -1 << bits - 1, (1 << bits - 1) - 1
+            self.exact = int
+        elif self.dtype == "bool":
             self.exact = bool
         else:
             self.exact = float
@@ -82,7 +86,7 @@ class Scalars:
     def add(self, item: int, value: Any, row: Any) -> None:
         value = self.check(value)
         if self.writer.whole is not None:
-            self.writer.whole.take(self.dtype.itemsize)  # where the engine puts it
+            self.writer.whole.take(self.size)  # where the engine puts it
         self.values.append(value)
 
     def _convert(self, value: Any) -> Any:
@@ -93,7 +97,7 @@ class Scalars:
             if array is None or array.shape != ():
                 raise self._misfit(given)
             value = array[()]
-        if self.dtype.kind == "V":  # bfloat16
+        if self.dtype == "bfloat16":
             if isinstance(value, (bool, int, float, np.generic)):
                 return float(value)
         elif isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and exact is not bool):
@@ -107,11 +111,18 @@ class Scalars:
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         words += (ROWS, size)
-        return _padded(memoryview(np.array(self.values, self.dtype).tobytes()), parts, size)
+        return _padded(self._packed(), parts, size)
+
+    def _packed(self) -> bytes:
+        if self.exact is bool:
+            return bytes(self.values)
+        if self.dtype in NUMBERS:
+            return array(NUMBERS[self.dtype][0], self.values).tobytes()
+        return np.array(self.values, dtype_of(self.dtype)).tobytes()  # type: ignore[no-any-return]
 
 
 class Arrays:
-    """Arrays: small ones of one shape lie one behind the other in a block, others go where they find room."""
+    """Arrays: small ones of one shape lie one behind the other, others go where they find room."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         self.index = index
@@ -123,8 +134,8 @@ class Arrays:
         self.bytes = self.dtype.itemsize
         for n in self.shape:
             self.bytes *= n
-        self.in_block = self.fixed and 0 < self.bytes <= 4096
-        self.block: Any = None
+        self.in_rows = self.fixed and 0 < self.bytes <= 4096
+        self.lent: Any = None  # memory for one small result
         self.candidates = [
             i
             for i, f in enumerate(writer.inputs)
@@ -136,7 +147,7 @@ class Arrays:
     def begin(self) -> None:
         self.places: list[int] = []
         self.shapes: list[tuple[int, ...]] = []
-        self.used = 0  # rows of the block
+        self.rows: list[bytes] = []  # those that lie one behind the other
         self.same = 0  # samples whose result is an input
 
     def cut(self, n: int) -> None:
@@ -152,15 +163,10 @@ class Arrays:
         room = writer.offered.get((item, self.index))
         if room is not None and self.bytes <= room[1]:
             return np.ndarray(self.shape, self.dtype, writer.spaces[room[0] >> 48], room[0] & OFFSET), IN_ROOM
-        if one and self.in_block:
-            if self.block is None:
-                self.block = np.empty((writer.pack_calls, *self.shape), self.dtype)
-            if self.used < len(self.block):
-                return self.block[self.used], ~self.used
-        elif one and 0 < self.bytes <= writer.inline_most:
-            at = writer.reserve(self.bytes)
-            if at >= 0:
-                return np.ndarray(self.shape, self.dtype, writer.scratch, at), at
+        if one and 0 < self.bytes <= writer.inline_most:
+            if self.lent is None:
+                self.lent = np.empty(self.shape, self.dtype)
+            return self.lent, None
         return np.empty(self.shape, self.dtype), None
 
     def _is_lent(self, value: Any, memory: Any) -> bool:
@@ -169,58 +175,49 @@ class Arrays:
         return bool(value.dtype == self.dtype and value.strides == memory.strides and value.ctypes.data == memory.ctypes.data)
 
     def add(self, item: int, value: Any, row: Any) -> None:
+        value = self.check(value)
+        self.places.append(self._place(item, value, row))
+        self.shapes.append(value.shape)
+
+    def _place(self, item: int, value: Any, row: Any) -> int:
+        """Where a value lies, after it was written there if it must."""
         writer = self.writer
         room = writer.offered.get((item, self.index)) if writer.offered else None
-        value = self.check(value)
-        shape = value.shape
         if writer.whole is not None:
             whole = writer.whole
             at = whole.take(value.nbytes)
             if at >= 0:
-                np.ndarray(shape, self.dtype, whole.memory, whole.base + at)[...] = value
-                self.places.append(IN_WHOLE + at)
-                self.shapes.append(shape)
-                return
+                np.ndarray(value.shape, self.dtype, whole.memory, whole.base + at)[...] = value
+                return IN_WHOLE + at
         if writer.own:
             memory, place = writer.own.get(self.index, (None, None))
             if place is not None and self._is_lent(value, memory):
-                self.places.append(place)
-                self.shapes.append(shape)
-                self.used += place < 0
-                return
-        must = room is not None and room[2]
-        if not must:
+                return place
+        if room is None or not room[2]:
             for k in self.same_as:
                 if value is row[k] and k not in writer.taken:
                     writer.taken.append(k)
-                    self.places.append(IS_SAME | k)
-                    self.shapes.append(shape)
                     self.same += 1
-                    return
-            if self.in_block:
-                if self.block is None:
-                    self.block = np.empty((writer.pack_calls, *self.shape), self.dtype)
-                if self.used < len(self.block):
-                    self.block[self.used] = value
-                    self.places.append(~self.used)
-                    self.shapes.append(shape)
-                    self.used += 1
-                    return
+                    return IS_SAME | k
+            if self.in_rows:
+                if value.dtype != self.dtype:  # in its order of bytes
+                    value = value.astype(self.dtype)
+                self.rows.append(value.tobytes())
+                return -len(self.rows)
             if value.nbytes <= writer.inline_most:
                 at = writer.reserve(value.nbytes)
                 if at >= 0:
                     if value.nbytes:
-                        np.ndarray(shape, self.dtype, writer.scratch, at)[...] = value
-                    self.places.append(at)
-                    self.shapes.append(shape)
-                    return
+                        np.ndarray(value.shape, self.dtype, writer.memory, at)[...] = value
+                    return at
         at = _room(writer, self.name, room, item, self.index, value.nbytes)
-        np.ndarray(shape, self.dtype, writer.spaces[at >> 48], at & OFFSET)[...] = value
-        self.places.append(IN_ROOM)
-        self.shapes.append(shape)
+        np.ndarray(value.shape, self.dtype, writer.spaces[at >> 48], at & OFFSET)[...] = value
+        return IN_ROOM
 
     def check(self, value: Any) -> Any:
         """The value as an array of NumPy's."""
+        if type(value) is np.ndarray and value.dtype is self.dtype and value.shape == self.shape:
+            return value
         if type(value) is not np.ndarray:
             value = self._convert(value)
         if value.dtype is not self.dtype and value.dtype.newbyteorder("=") != self.dtype:
@@ -264,7 +261,7 @@ class Arrays:
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         places = self.places
-        if self.used == len(places):
+        if len(self.rows) == len(places):
             words += (ROWS, size, *self.shape)
         elif self.same == len(places) and places.count(places[0]) == len(places):
             words += (ALL_SAME, places[0] & OFFSET)
@@ -274,8 +271,8 @@ class Arrays:
             for place, shape in zip(places, self.shapes):
                 words.append(place if place >= 0 else size + ~place * self.bytes)
                 words += shape
-        if self.used:
-            size = _padded(self.block[: self.used].view(np.uint8).reshape(-1).data, parts, size)
+        if self.rows:
+            size = _padded(b"".join(self.rows), parts, size)
         return size
 
 
@@ -316,8 +313,7 @@ class Bytes:
         data = self._encode(value)
         n = len(data)
         memory = self._memory(item, room, n)
-        if n:
-            np.frombuffer(memory, np.uint8)[...] = np.frombuffer(data, np.uint8)
+        copy(data, memory)
         self.sizes.append(n)
 
     def _memory(self, item: int, room: Any, size: int) -> memoryview:
@@ -422,7 +418,7 @@ def _room(writer: Writer, name: str, room: tuple[int, int, int] | None, item: in
     return writer.engine.room(item, index, max(1, size))
 
 
-def _padded(part: memoryview, parts: list[Any], size: int) -> int:
+def _padded(part: bytes, parts: list[Any], size: int) -> int:
     """Append a part of the message's data, such that the next one is aligned."""
     parts.append(part)
     size += len(part)

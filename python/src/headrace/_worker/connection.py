@@ -36,6 +36,11 @@ class Connection:
         self.stopped = False  # it takes no more of this pack
         self.at_end: list[Any] = []  # what is called when the thread ends that it is of, if the process goes on then
 
+    @property
+    def more(self) -> bool:
+        """Whether a frame, or its beginning, was read already."""
+        return self.have - self.used >= 16
+
     def receive(self) -> tuple[int, memoryview]:
         """The next frame. Its payload is valid until the next call."""
         if self.used:
@@ -137,6 +142,9 @@ class Connection:
         poller = select.poll()
         poller.register(self.socket.fileno(), select.POLLIN)
         poller.poll()
+
+    def failed(self, e: BaseException, told: dict[str, Any]) -> None:
+        """A sample has failed, of which the engine is about to be told this."""
 
     def _answer(self) -> tuple[int, bytes]:
         """Read a frame while a pack is in work, whose own frame must stay as it is: its samples' values lie there."""

@@ -6,12 +6,15 @@ import errno
 import os
 import sys
 
+from ..errors import HOOK_FAILED, HookFailed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep  # this package
+_BEFORE = (_OURS, "<frozen importlib._bootstrap", os.path.join(os.path.dirname(os.__file__), "asyncio", ""), "uvloop" + os.sep)
 _MOST = 64 << 10  # characters of a message
 _USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}  # no sample is to blame for it
 
@@ -41,11 +44,14 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
     """Type, message and traceback, and where in the user's code it happened."""
     import traceback
 
+    if isinstance(e, HookFailed):
+        assert e.__cause__ is not None
+        return {**describe(e.__cause__), "type": HOOK_FAILED, "message": _cut(str(e)), "ends": True}
     if isinstance(e, Overdue):
         return {"where": where_is(function), "type": "TimeoutError", "message": str(e), "traceback": e.stack, "overdue": True}
     if isinstance(e, Misfit):
         return {"where": where_is(function), "type": e.kind, "message": _cut(str(e)), "traceback": "", "field": e.field}
-    shown = _user_frames(e.__traceback__)
+    shown = user_frames(e.__traceback__)
     try:
         text = "".join(traceback.format_exception(type(e), e, shown))
     except Exception as worse:  # an exception whose own __str__ raises
@@ -76,10 +82,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST else text[: _MOST // 2] + "\n…\n" + text[-_MOST // 2 :]
 
 
-def _user_frames(tb: TracebackType | None) -> TracebackType | None:
-    """The traceback from the first frame on that is not of this package."""
+def user_frames(tb: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame on that is not of this package, or of an event loop that it runs."""
     at = tb
-    while at is not None and (at.tb_frame.f_code.co_filename.startswith(_OURS) or "importlib._bootstrap" in at.tb_frame.f_code.co_filename):
+    while at is not None and at.tb_frame.f_code.co_filename.startswith(_BEFORE):
         at = at.tb_next
     return at
 

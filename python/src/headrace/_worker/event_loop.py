@@ -7,7 +7,7 @@ from .types import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Iterator
     from typing import Any
 
 _loops: dict[int, Any] = {}
@@ -28,6 +28,48 @@ def event_loop() -> Any:
             _loops[thread] = uvloop.new_event_loop()
         asyncio.set_event_loop(_loops[thread])
     return _loops[thread]
+
+
+def wait_here(wait: Awaitable[None]) -> None:
+    """Have the event loop of this thread run a coroutine."""
+    event_loop().run_until_complete(wait)
+
+
+class OwnLoop:
+    """An event loop of no thread: one at a time runs something in it, also a thread that has another one running."""
+
+    def __init__(self) -> None:
+        self._loop: Any = None
+
+    def run(self, wait: Awaitable[None]) -> None:
+        """Run a coroutine. What it raises is raised here."""
+        import asyncio
+        import threading
+
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+        if asyncio._get_running_loop() is None:
+            self._loop.run_until_complete(wait)
+            return
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                self._loop.run_until_complete(wait)
+            except BaseException as e:
+                raised.append(e)
+
+        thread = threading.Thread(target=run, name="headrace-hook")
+        thread.start()
+        thread.join()
+        if raised:
+            raise raised[0]
+
+    def close(self) -> None:
+        """End it. May be called again."""
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
 
 
 def cancel(thread: int | None) -> None:

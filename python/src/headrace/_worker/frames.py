@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SESSION, SEGMENT, ERROR = 2, 18, 21  # kinds of frames
-SETUP, READY, PACK, RESULTS, ROOM, PULL = range(33, 39)
+SETUP, READY, PACK, RESULTS, ROOM, PULL, FORK, EXITED = range(33, 41)
 
 # Flags of PACK.
 WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH = 1, 2, 4, 8, 16, 32, 64
@@ -18,4 +18,4 @@ ALL_ARRAYS = -1  # the field of an offer of memory for all of them
 
 # What became of a sample, and flags of RESULTS.
 DONE, FAILED, DROPPED = 0, 1, 2
-LAST, WITH_FIELDS = 1, 2
+LAST, WITH_FIELDS, RETURNED = 1, 2, 4

@@ -18,6 +18,7 @@ import weakref
 from time import monotonic
 
 from .._client import fork
+from .._report.profiler import Recorder
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning
 from . import event_loop
@@ -25,12 +26,16 @@ from .beside import Beside, Streams
 from .connection import Connection
 from .errors import Ended, describe, place_of
 from .frames import ERROR, SEGMENT, SESSION, SETUP
+from .hooked import Hooks
 from .process import Process, Thread
+from .raised import Raised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
+
+    from ..errors import HeadraceError
 
 _GRACE = 5.0  # seconds that `close` waits for functions to return
 
@@ -38,9 +43,9 @@ _GRACE = 5.0  # seconds that `close` waits for functions to return
 class Here:
     """The functions of one loader that are called here, and the threads that call them."""
 
-    def __init__(self, functions: Mapping[str, Any]) -> None:
-        """`functions` are by their names in the recipe. Others are imported."""
-        self._objects = Objects(functions)
+    def __init__(self, functions: Mapping[str, Any], hooks: Iterable[Any] = ()) -> None:
+        """`functions` are by their names in the recipe. Others are imported. The hooks are those around their calls."""
+        self._objects = Objects(functions, hooks)
         self._listener: Listener | None = None
         self._open = True
         fork.share(self)
@@ -62,6 +67,10 @@ class Here:
         """Whether this thread is one of those that call functions."""
         thread = threading.current_thread()
         return self._listener is not None and any(thread in group.threads for group in self._listener.groups)
+
+    def chain(self, error: HeadraceError) -> None:
+        """Make the exception that an error tells of its cause, if a function raised it here."""
+        self._objects.raised.chain(error)
 
     def leave(self) -> None:
         """Tell the engine not to wait for functions that are called now."""
@@ -115,8 +124,10 @@ atexit.register(_at_exit)
 class Objects:
     """What the functions are, and the objects that were made of classes: one of each for all threads."""
 
-    def __init__(self, functions: Mapping[str, Any]) -> None:
+    def __init__(self, functions: Mapping[str, Any], hooks: Iterable[Any]) -> None:
         self.functions = dict(functions)
+        self.hooks = Hooks(hooks, recorder=Recorder())
+        self.raised = Raised()
         self.loaded: dict[tuple[str, str], Any] = {}
         self.lock = threading.RLock()
         self.made: list[Any] = []
@@ -135,11 +146,14 @@ class Objects:
             return self.loaded[step, name]
 
     def close(self) -> None:
-        """Let the objects end that were made of classes."""
+        """Let the objects end that were made of classes, and what hooks have begun."""
         made, self.made = self.made, []
-        for one in made:
-            if callable(getattr(one, "close", None)):
-                one.close()
+        try:
+            for one in made:
+                if callable(getattr(one, "close", None)):
+                    one.close()
+        finally:
+            self.hooks.end()
 
 
 class Listener:
@@ -197,6 +211,7 @@ class Group(Process):
         self.loaded = {}
         self.callees = {}
         self.initialized = True
+        self.hooks = objects.hooks
         self._objects = objects
         self.threads: list[threading.Thread] = []
         try:
@@ -267,10 +282,16 @@ class Group(Process):
             if heap >= 0:
                 os.close(heap)
         self.cells = setup["cells"]
+        for connection in self.connections:
+            connection.raised = self._objects.raised
         self.install(first, setup)
 
     def _loaded(self, setup: dict[str, Any]) -> Any:
         return self._objects.load(setup.get("step") or setup["stage"], setup["function"])
+
+    def _found(self, name: str, place: list[int] | None) -> Any:
+        functions = self._objects.functions
+        return functions[name] if name in functions else super()._found(name, place)
 
     def _settle(self) -> None:
         """Nothing is done to a program that is not ours."""
@@ -334,6 +355,11 @@ class OwnConnection(Connection):
     """A connection whose end is no reason to end the process."""
 
     left = False  # by this side
+    raised: Raised
+
+    def failed(self, e: BaseException, told: dict[str, Any]) -> None:
+        """Keep an exception until the loop is told of it."""
+        self.raised.keep(e, told)
 
     def send(self, kind: int, *parts: Any) -> None:
         """Send a frame whose payload is in parts."""

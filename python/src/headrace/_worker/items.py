@@ -6,6 +6,7 @@ from itertools import repeat
 from time import monotonic_ns
 
 from .frames import OWN_SHARED
+from .long_calls import LongCalls
 from .results import values_of_result
 from .writer import FULL, SEND_AFTER
 
@@ -30,7 +31,9 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     keeps = callee.kind == "filter"
     indexed = callee.kind == "index"
     lend = callee.lender(writer, True)
-    obj = callee.object
+    get = callee.getter() if indexed else None
+    long_calls = LongCalls(writer)
+    enter, leave = long_calls.enter, long_calls.leave
 
     def run(task: Task) -> None:
         rows: Any = zip(*task.columns) if task.columns else repeat((), task.items)
@@ -39,7 +42,12 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
         tag = lane.tag
         sent = now = monotonic_ns()
         kwargs: dict[str, Any] = {}
+        several = task.items > 1
+        if several:
+            long_calls.begin(task.items)
         for item, row in enumerate(rows):
+            if several and item == long_calls.end:
+                break
             if writer.status and (each or now - sent > SEND_AFTER or writer.end > FULL):
                 writer.send(False)
                 sent = now
@@ -55,7 +63,13 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
                     kwargs["out"] = lend(item)
                 if name_of:
                     key = name_of(task.index[item])
-                result = obj[task.index[item]] if indexed else call(row, kwargs)
+                if several:
+                    enter(item)
+                try:
+                    result = get(task.index[item]) if get is not None else call(row, kwargs)
+                finally:
+                    if several:
+                        leave()
                 if keeps:
                     if result:
                         writer.status.append(0)

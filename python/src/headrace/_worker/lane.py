@@ -43,6 +43,9 @@ if TYPE_CHECKING:
         def await_more(self) -> None:
             """Wait until it has said something."""
 
+        def failed(self, e: BaseException, told: dict[str, Any]) -> None:
+            """A sample has failed, of which the engine is about to be told this."""
+
 
 class Lane:
     """What one thread works with, for one function.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def load(function: str, pickled: memoryview | None) -> Any:
+def load(function: str, pickled: memoryview | bytes | None) -> Any:
     """A function of the user's, from its pickle, or imported as `module:name`."""
     if pickled is not None:
         import pickle

@@ -8,7 +8,8 @@ import os
 import sys
 from itertools import chain
 
-from . import errors, log
+from .._recipe.hooks import Sent
+from . import errors, log, start
 from .beside import Beside, Streams
 from .connection import Connection, unmap
 from .errors import Ended
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .callee import Callee
+    from .hooked import Hooks
     from .lane import Lane
 
-HEAP, STACK, LOG, FIRST_LANE = 3, 4, 5, 6  # descriptors
-STACK_SIGNAL = 50
+HEAP, FIRST_LANE = 3, 6  # descriptors
 FRAME = 16  # bytes of a frame's header
 
 
@@ -40,6 +41,7 @@ class Process:
         self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
         self.initialized: BaseException | bool | None = None  # an exception of that; None: not yet
+        self.hooks: Hooks | None = None  # around calls
 
     def begin(self, own: list[str]) -> None:
         """Be set up, with a first function. `own` is imported from last, and by functions alone."""
@@ -49,10 +51,9 @@ class Process:
             raise SystemExit(1)
         setup = json.loads(bytes(payload))
         try:
-            self._surroundings()
+            start.begin()
             self.heap = mmap.mmap(HEAP, setup["heap"])
             self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
-            from . import callee, lane, lookup  # noqa: F401  # before the user's folder may be imported from
         except Exception as e:
             first.send(ERROR, json.dumps(errors.describe(e)).encode())
             raise SystemExit(1) from None
@@ -69,6 +70,10 @@ class Process:
                 self._initialize(setup)
                 callee = self._callee(setup)
                 self._settle()
+                if self.hooks is not None:
+                    callee.hook(self.hooks, callee.concurrent)
+                    for step in callee.callees:
+                        self.hooks.begin(step.step)
         except BaseException as e:
             connection.send(ERROR, json.dumps(errors.describe(e)).encode())
             return
@@ -80,10 +85,8 @@ class Process:
     def _initialize(self, setup: dict[str, Any]) -> None:
         """Call what is to be called before anything else of the user's, once."""
         if self.initialized is None and setup["initializer"]:
-            from .lookup import load
-
             try:
-                load(setup["initializer"], self._part(setup["initializer_pickle"]))()
+                self._found(setup["initializer"], setup["initializer_pickle"])()
             except BaseException as e:
                 self.initialized = e
                 raise
@@ -93,40 +96,36 @@ class Process:
 
     def _callee(self, setup: dict[str, Any]) -> Any:
         from .callee import Callee
-        from .lookup import load
 
         if setup["chain"]:
             from .chain import Chain
 
             return Chain(setup, self._loaded)
-        keys = load(setup["keys"], self._part(setup["keys_pickle"])) if setup["keys"] else None
+        keys = self._found(setup["keys"], setup["keys_pickle"]) if setup["keys"] else None
         return Callee(setup, lambda: self._loaded(setup), keys)
 
     def _loaded(self, setup: dict[str, Any]) -> Any:
         """The function of a step, or its object: one that was tried when the loader was opened is the run's."""
-        from .lookup import load
-
-        pickled = self._part(setup["pickle"])
         if setup["kind"] in ("aggregate", "iterate"):  # made anew for each epoch
-            return load(setup["function"], pickled)
-        key = (setup.get("step") or setup["stage"], setup["function"], bytes(pickled or b""))
+            return self._found(setup["function"], setup["pickle"])
+        key = (setup.get("step") or setup["stage"], setup["function"], bytes(self._part(setup["pickle"]) or b""))
         if key not in self.loaded:
-            found = load(setup["function"], pickled)
+            found = self._found(setup["function"], setup["pickle"])
             self.loaded[key] = found() if isinstance(found, type) else found
         return self.loaded[key]
 
-    def _surroundings(self) -> None:
-        """Make everything as the user's function expects it, before anything of the user's is imported."""
-        sys.argv[:] = [""]
-        import faulthandler
+    def _found(self, name: str, place: list[int] | None) -> Any:
+        """A function of the user's. The first that comes with hooks has them for all."""
+        from .lookup import load
 
-        stack = os.fdopen(STACK, "wb", buffering=0, closefd=False)
-        faulthandler.enable(stack)
-        faulthandler.register(STACK_SIGNAL, stack)
-        self._stack = stack
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-        log.install(LOG)
+        found = load(name, self._part(place))
+        if type(found) is not Sent:
+            return found
+        if self.hooks is None:
+            from .hooked import Hooks
+
+            self.hooks = Hooks(load(name, found.hooks))
+        return load(name, found.function)
 
     def _part(self, place: list[int] | None) -> memoryview | None:
         """A part of the heap."""
@@ -186,6 +185,8 @@ class Process:
     def end(self) -> None:
         """Let the user's objects end."""
         self.close(lambda _: True)
+        if self.hooks is not None:
+            self.hooks.end()
 
     def loop_ends(self) -> None:
         """Let objects of async functions end where they have worked."""

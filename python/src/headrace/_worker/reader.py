@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._batch import rows
+from .._batch.lazy_numpy import np
 from .._batch.objects import unpickle
 from .errors import Misfit
 from .frames import OFFSET, ROWS, SHARED
-from .types import dtype_of
+from .types import NUMBERS, dtype_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Reader:
         self.lent: list[list[tuple[int, int, int]]] = []
         self.keep = [False] * len(setup["in"])
         self.names = [f["name"] for f in setup["in"]]
-        self.fields = [(f["kind"], dtype_of(f["dtype"]) if f["kind"] == "tensor" else None, len(f.get("shape") or ())) for f in setup["in"]]
+        self.fields = [(f["kind"], _reads(f), len(f.get("shape") or ())) for f in setup["in"]]
 
     def read(self, words: memoryview, at: int, items: int, buffer: bytearray, base: int) -> tuple[list[list[Any]], int]:
         """The columns, which begin at a word; and the word behind them. `base` is where data begins in the buffer."""
@@ -71,6 +70,9 @@ class Reader:
         count = 1
         for n in shape:
             count *= n
+        if type(dtype) is str:
+            with memoryview(buffer) as memory, memory[at : at + count * NUMBERS[dtype][1]] as part:
+                return part.cast(NUMBERS[dtype][0]).tolist()  # type: ignore[no-any-return, call-overload]
         block = np.frombuffer(buffer, dtype, count, at) if count else np.empty(0, dtype)
         if len(shape) == 1:
             return block.tolist()  # type: ignore[no-any-return]
@@ -105,6 +107,14 @@ class Reader:
             memory, at = (self.spaces[space], place & OFFSET) if space else (buffer, base + place)
             views.append(memoryview(memory)[at : at + size])
         return views
+
+
+def _reads(field: dict[str, Any]) -> Any:
+    """What arrays of a field are read as: a dtype of NumPy's, or the name of one for which Python does without; None: it has no arrays."""
+    if field["kind"] != "tensor":
+        return None
+    name = field["dtype"]
+    return name if not field.get("shape") and name in NUMBERS else dtype_of(name)
 
 
 def _lent(place: int, size: int) -> tuple[int, int, int]:

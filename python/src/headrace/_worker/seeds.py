@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from .._batch.lazy_numpy import np
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
-
+from .._batch.lazy_numpy import is_array, is_number, np
 from .types import dtype_of
 
 TYPE_CHECKING = False
@@ -21,9 +20,9 @@ def dumps(state: Any) -> str:
     import base64
 
     def special(value: Any) -> Any:
-        if isinstance(value, np.generic):
+        if is_number(value):
             return value.item()
-        if isinstance(value, np.ndarray) and (value.dtype.name == "bfloat16" or value.dtype.kind in "biuf"):
+        if is_array(value) and (value.dtype.name == "bfloat16" or value.dtype.kind in "biuf"):
             data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
             return {_SPECIAL: [value.dtype.name, list(value.shape), data]}
         if isinstance(value, (bytes, bytearray, memoryview)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import monotonic_ns
 
+from .._recipe.hooks import Call
 from . import state as states
 from .event_loop import event_loop, iterate
 from .frames import AS_FLUSH, AS_FRESH
@@ -51,14 +52,12 @@ class Streams:
         begun = lane.working(0)
         iterator = None
         try:
-            iterator = self._begin(task, row)
+            iterator = _Iterator(self, task, row)
             while True:
                 lane.working(item)
-                self._seed(task, item)
-                try:
-                    with self.held_back:
-                        sample = next(iterator)
-                except StopIteration:
+                with self.held_back:
+                    sample = iterator.next(item)
+                if sample is _END:
                     break
                 values = self.values_of(sample)
                 if self.states and self.callee.kind == "iterate" and not writer.probing:
@@ -70,7 +69,7 @@ class Streams:
                 more = self._pass_on(took < _QUICK)
                 begun = monotonic_ns()
                 if not more:
-                    iterator.close() if hasattr(iterator, "close") else None
+                    iterator.close()
                     break
         except BaseException as e:
             writer.fail(item, e)
@@ -112,16 +111,9 @@ class Streams:
         self.lane.engine.credit -= 1
         self.held_back.sent()
 
-    def _seed(self, task: Task, item: int) -> None:
-        """Seed the global generators for a sample of a source."""
-        if self.callee.kind == "iterate":
-            for seed in self.callee.seeds:
-                low, high = task.random[:2]
-                seed(low, high + item & 0xFFFFFFFFFFFFFFFF)
-
-    def _begin(self, task: Task, row: tuple[Any, ...]) -> Iterator[Any]:
+    def begin(self, task: Task, row: tuple[Any, ...]) -> Iterator[Any]:
+        """An iterator over the samples that a call gives."""
         callee, setup = self.callee, self.setup
-        row = unpacked(row)
         kwargs = self.prepare(*task.random[:2]) if task.random is not None else {}
         if callee.kind == "iterate":
             return self._source(task.index[0], task.state)
@@ -133,6 +125,12 @@ class Streams:
         if result is None:
             return iter(())
         return iterate(result)
+
+    def seed(self, task: Task, item: int) -> None:
+        """Seed the global generators for a sample of a source."""
+        for seed in self.callee.seeds:
+            low, high = task.random[:2]
+            seed(low, high + item & 0xFFFFFFFFFFFFFFFF)
 
     def _aggregate(self, task: Task, row: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
         """What an object that gathers samples gives for one more, or for the end."""
@@ -221,3 +219,47 @@ class Streams:
             what = f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON"
             raise ValueError(f"{what}: at most {states.MOST_STATE} travel with each sample")
         return state
+
+
+_END = object()
+
+
+class _Iterator:
+    """What a call gives, with the hooks around each step to the next sample; the first one is the call, too."""
+
+    def __init__(self, streams: Streams, task: Task, row: tuple[Any, ...]) -> None:
+        self._streams, self._task, self._row = streams, task, unpacked(row)
+        callee = streams.callee
+        self._seeds = callee.kind == "iterate" and bool(callee.seeds)
+        self._iterator: Iterator[Any] | None = None
+        if callee.hooks is not None:
+            self.next = self._hooked  # type: ignore[method-assign]
+
+    def next(self, item: int) -> Any:
+        """The next sample, or _END."""
+        if self._iterator is None:
+            self._iterator = self._streams.begin(self._task, self._row)
+        if self._seeds:
+            self._streams.seed(self._task, item)
+        return next(self._iterator, _END)
+
+    def _hooked(self, item: int) -> Any:
+        callee, row = self._streams.callee, self._row
+        given = row if callee.setup["positional"] or not row else (callee.sample_of(row),)
+        ended = False
+
+        def step() -> Any:
+            nonlocal ended
+            sample = _Iterator.next(self, item)
+            ended = sample is _END
+            return None if ended else sample
+
+        assert callee.hooks is not None
+        sample = callee.hooks.do(Call(callee.step, given), step)
+        return _END if ended else sample
+
+    def close(self) -> None:
+        """End it early."""
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from .._batch.lazy_numpy import is_array, is_number, np
 from .._batch.text import Texts
 from .errors import Misfit, type_name
 
@@ -12,6 +11,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PLAIN = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
+
+NUMBERS = {  # what `struct` and `array` call them, and their bytes
+    "bool": ("?", 1),
+    "uint8": ("B", 1),
+    "int8": ("b", 1),
+    "uint16": ("H", 2),
+    "int16": ("h", 2),
+    "uint32": ("I", 4),
+    "int32": ("i", 4),
+    "uint64": ("Q", 8),
+    "int64": ("q", 8),
+    "float32": ("f", 4),
+    "float64": ("d", 8),
+}
 
 
 def dtype_of(name: str) -> Any:
@@ -25,9 +38,7 @@ def dtype_of(name: str) -> Any:
 
 def as_array(value: Any) -> Any:
     """What a result is as an array of NumPy's; None: it is none."""
-    if isinstance(value, np.ndarray):
-        return np.asarray(value)
-    if isinstance(value, np.generic):
+    if is_array(value) or is_number(value):
         return np.asarray(value)
     if isinstance(value, (str, bytes, bytearray, memoryview, list, tuple, dict)):
         return None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from array import array
 
-import numpy as np
-
+from .._batch.lazy_numpy import np
 from .columns import Arrays, column
 from .errors import Ended, describe
-from .frames import ALL_ARRAYS, DONE, DROPPED, FAILED, LAST, OFFSET, WITH_FIELDS
+from .frames import ALL_ARRAYS, DONE, DROPPED, FAILED, LAST, OFFSET, RETURNED, WITH_FIELDS
 from .types import as_array, infer
 
 TYPE_CHECKING = False
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _TOOK = 2  # bits of a sample's state, above which is how long it was in work
 _SCRATCH = 512 << 10
 FULL = 256 << 10  # bytes of results after which they are sent
-SEND_AFTER = 10_000_000  # ns that results wait at most while the next sample is in work
+SEND_AFTER = 10_000_000  # ns after which they are sent before the next call
 
 
 class Writer:
@@ -31,9 +30,7 @@ class Writer:
         self.spaces = spaces
         self.engine = engine
         self.memory = memoryview(bytearray(_SCRATCH))
-        self.scratch = np.frombuffer(self.memory, np.uint8)
         self.inline_most = setup["inline_most"]
-        self.pack_calls = setup["pack_calls"]
         self.inputs = setup["in"]
         self.rows = setup["rows"]  # samples are batches
         self.probing = setup["gives"] is None and setup["kind"] != "filter"
@@ -84,7 +81,7 @@ class Writer:
     def lend(self, item: int, one: bool) -> dict[str, Any]:
         """Memory that a sample's results can be written into: an array, which holds anything, for each field of a known shape.
 
-        With `one`, no other sample is in work, and what is small becomes a part of the message.
+        With `one`, no other sample is in work, and the next one is lent the same memory for what is small.
         """
         lent = {c.index: c.lend(item, one) for c in self.columns if isinstance(c, Arrays) and c.fixed}
         self.lent[item] = lent
@@ -112,7 +109,9 @@ class Writer:
         if isinstance(e, Ended):
             raise e  # nobody wants the others of the pack
         self.status.append(FAILED)
-        self.failures.append({"item": item, **describe(e, self.function), "key": key, "step": step})
+        told = describe(e, self.function)
+        self.engine.failed(e, told)
+        self.failures.append({"item": item, **told, "key": key, "step": step})
         for c in self.columns:
             c.blank()
 
@@ -135,8 +134,19 @@ class Writer:
 
     def send(self, last: bool, state: Any = None) -> None:
         """Send what there is."""
+        self._send(LAST if last else 0, state)
+
+    def hand_on(self, returned: bool) -> None:
+        """Send what there is from another thread than the one that works on a sample now, and counts calls.
+
+        `returned` says that the samples after that one are not begun, and go back.
+        """
+        counts, self.counts = self.counts, [0] * len(self.counts)
+        self._send(RETURNED if returned else 0)
+        self.counts = counts
+
+    def _send(self, flags: int, state: Any = None) -> None:
         n = len(self.status)
-        flags = LAST if last else 0
         told: dict[str, Any] = {}
         if self.failures:
             told["failures"] = self.failures

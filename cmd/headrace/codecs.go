@@ -1,0 +1,4 @@
+package main
+
+// Without C they refuse what they would decode, and say how to get it.
+import _ "headrace/media/sound/coded"

@@ -1,0 +1,152 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+
+	"headrace/internal/ops"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+)
+
+// Terms are what a configuration asks of a recipe.
+type Terms struct {
+	ops.Policies
+	World int  // ranks
+	Agree bool // ranks must yield as many batches, and nothing else makes them
+}
+
+// Check refuses a recipe that cannot keep the terms, before any source is listed.
+func (t Terms) Check(r recipe.Recipe) error {
+	return errors.Join(t.checkIterated(r), t.checkAggregates(r))
+}
+
+// CheckRanks refuses what could make ranks yield different numbers of batches.
+func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
+	if !t.Agree {
+		return nil
+	}
+	for of := &p; of != nil; of = of.Samples.Batches {
+		if Groups(r, *of) {
+			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
+				ops.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
+		}
+		if b := of.Samples.Batches; b != nil && b.Batch.Collate != nil && of.Samples.Unbatches() {
+			return fmt.Errorf("%w: unbatch takes apart what collate of %s has made, with world_size %d: that may have any number of rows, and ranks could yield different numbers of batches; say steps_per_epoch",
+				ops.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World)
+		}
+	}
+	if name, ok := t.Does(ops.Skip, r); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ops.ErrConfig, ops.Skip, name, t.World, ops.Replace)
+	}
+	for _, s := range r.All() {
+		switch s.Args.(type) {
+		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ops.ErrConfig, s.Op, s.Name, t.World)
+		}
+	}
+	for _, m := range p.Samples.Merges() {
+		if m.Order == "arrival" && m.Until == "shortest" {
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ops.ErrConfig, m.Name, t.World)
+		}
+	}
+	return nil
+}
+
+// checkIterated refuses what needs the number of samples in a source that is iterated
+// over, or any of them but the next.
+func (t Terms) checkIterated(r recipe.Recipe) error {
+	name := ""
+	for _, s := range r.All() {
+		if o, ok := s.Args.(*recipe.Object); ok && o.Iterated() && name == "" {
+			name = s.Name
+		}
+	}
+	if name == "" {
+		return nil
+	}
+
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ops.ErrConfig}, args...)...)
+	}
+
+	if t.Agree {
+		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, t.World)
+	}
+
+	if step, ok := t.Does(ops.Replace, r); ok {
+		where := ""
+		if step != "" {
+			where = fmt.Sprintf(" of the step %q", step)
+		}
+		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", ops.Replace, where, name, ops.Skip)
+	}
+
+	rates := []recipe.MaxErrors{t.MaxErrors}
+	for _, s := range r.All() {
+		if s.Failures != nil && s.Failures.MaxErrors != nil {
+			rates = append(rates, *s.Failures.MaxErrors)
+		}
+	}
+	for _, m := range rates {
+		if m.Rate != 0 {
+			return refuse("max_errors is %v of the samples: the source %q is iterated over, and nobody knows how many they are; say a number of them", m.Rate, name)
+		}
+	}
+	return nil
+}
+
+// checkAggregates refuses what would have samples made again that were made of several.
+func (t Terms) checkAggregates(r recipe.Recipe) error {
+	name, step := replacedBehind(r.Steps, "")
+	if name == "" {
+		return nil
+	}
+	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had in the place of a bad one; use %q, or say %[2]q at steps before it"
+	switch {
+	case t.OnError == ops.Replace:
+		return fmt.Errorf(why, ops.ErrConfig, ops.Replace, "", name, ops.Skip)
+	case step != "":
+		return fmt.Errorf(why, ops.ErrConfig, ops.Replace, " of the step \""+step+"\"", name, ops.Skip)
+	}
+	return nil
+}
+
+// replacedBehind finds a step that makes samples of several, and one behind it that has
+// others come in their places.
+func replacedBehind(steps recipe.Chain, around string) (name, step string) {
+	name = around
+	for i, s := range steps {
+		if name != "" && step == "" && s.Failures != nil && ops.OnError(s.Failures.OnError) == ops.Replace {
+			step = s.Name
+		}
+
+		var inside []recipe.Chain
+		switch args := s.Args.(type) {
+		case *recipe.Aggregate:
+			name = s.Name
+		case *recipe.Batch, *recipe.BucketBatch, *recipe.Pack, recipe.Batcher:
+			if i < len(steps)-1 {
+				name = s.Name
+			}
+		case *recipe.Merge:
+			inside = args.Of
+		case *recipe.Route:
+			for _, b := range args.Branches {
+				inside = append(inside, b.Steps)
+			}
+		}
+
+		before := name
+		for _, of := range inside {
+			n, bad := replacedBehind(of, before)
+			if n != "" {
+				name = n
+			}
+			if step == "" {
+				step = bad
+			}
+		}
+	}
+	return name, step
+}

@@ -1,0 +1,172 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"headrace/internal/scratch"
+	"headrace/media/sound"
+	"headrace/recipe"
+	"headrace/tensor"
+)
+
+// AudioWindow is a window of a recording that is open, and must be closed.
+type AudioWindow struct {
+	*sound.Window
+	args    *recipe.DecodeAudio
+	from, n int64 // where it begins, and how many samples of each channel it has
+}
+
+// OpenAudio opens the recording in a file, which has to stay as it is. The arguments must
+// be complete and checked. Random draws where a random window begins: a number from 0 to
+// below n.
+func OpenAudio(file []byte, args *recipe.DecodeAudio, random func(n int) int) (*AudioWindow, error) {
+	w, err := openAudio(file, args)
+	if err != nil {
+		return nil, err
+	}
+	a := &AudioWindow{Window: w, args: args}
+	if err := a.place(random); err != nil {
+		w.Close()
+		return nil, err
+	}
+	if a.n > math.MaxInt32/int64(w.Channels()) {
+		w.Close()
+		return nil, fmt.Errorf("headrace: the recording has %d samples of %d channels: say duration, and take less of it", a.n, w.Channels())
+	}
+	return a, nil
+}
+
+func openAudio(file []byte, args *recipe.DecodeAudio) (*sound.Window, error) {
+	rate, channels, track := 0, 0, -1
+	if args.Stream != nil {
+		track = *args.Stream
+	}
+	s, err := sound.Open(file, track)
+	if err != nil {
+		return nil, err
+	}
+	if args.Rate != nil {
+		rate = *args.Rate
+	}
+	if args.Channels != nil {
+		channels = *args.Channels
+	}
+	w, err := sound.NewWindow(s, rate, channels)
+	if err != nil {
+		s.Close()
+	}
+	return w, err
+}
+
+// place finds where the window lies, and how long it is.
+func (a *AudioWindow) place(random func(n int) int) error {
+	all := a.Samples()
+	if a.args.Offset != nil {
+		a.from = min(recipe.SamplesOf(*a.args.Offset, a.Rate()), all)
+	}
+	if a.n = a.args.Samples(a.Rate()); a.n < 0 {
+		a.n = all - a.from
+		return nil
+	}
+
+	if spare := all - a.n; spare > 0 {
+		switch a.args.Start {
+		case "center":
+			a.from = spare / 2
+		case "random":
+			a.from = int64(random(int(spare + 1)))
+		}
+	}
+
+	if have := all - a.from; have < a.n {
+		switch a.args.Short {
+		case "keep":
+			a.n = have
+		case "error":
+			return fmt.Errorf("headrace: %d samples are wanted, and there are %d: short says what becomes of such recordings", a.n, have)
+		case "repeat":
+			if have == 0 {
+				return fmt.Errorf("headrace: there is nothing to repeat: the recording has %d samples, and the window begins at %d", all, a.from)
+			}
+		}
+	}
+	return nil
+}
+
+// Shape is that of the samples.
+func (a *AudioWindow) Shape() tensor.Shape {
+	switch a.args.Layout {
+	case "T":
+		return tensor.Shape{int(a.n)}
+	case "CT":
+		return tensor.Shape{a.Channels(), int(a.n)}
+	}
+	return tensor.Shape{int(a.n), a.Channels()}
+}
+
+// Width is how many bytes a sample of one channel takes.
+func (a *AudioWindow) Width() int {
+	if a.args.DType == "int16" {
+		return 2
+	}
+	return 4
+}
+
+// Bytes is how many all samples take.
+func (a *AudioWindow) Bytes() int { return int(a.n) * a.Channels() * a.Width() }
+
+// Fill writes the samples to data, which has room for them. What it needs besides comes
+// from rooms.
+func (a *AudioWindow) Fill(data []byte, rooms *scratch.Pool) error {
+	n, channels := a.n, int64(a.Channels())
+	floats := a.args.DType == "float32" && a.args.Layout != "CT"
+	var all []float32
+	if floats {
+		all = floatsOf(data)
+	} else {
+		room := rooms.Take(int(n*channels) * 4)
+		defer rooms.Give(room)
+		all = floatsOf(*room)
+	}
+
+	have := min(n, a.Samples()-a.from)
+	if err := a.Read(all[:have*channels], a.from); err != nil {
+		return err
+	}
+	if a.args.Short == "repeat" {
+		for at := have * channels; at < n*channels; {
+			at += int64(copy(all[at:], all[:have*channels]))
+		}
+	} else {
+		clear(all[have*channels:])
+	}
+
+	if !floats {
+		a.convert(data, all, int(n), int(channels))
+	}
+	return nil
+}
+
+// convert writes samples in the order and of the type that are wanted.
+func (a *AudioWindow) convert(data []byte, all []float32, n, channels int) {
+	at, step := 1, channels // in what comes out, from channel to channel, and from moment to moment
+	if a.args.Layout == "CT" {
+		at, step = n, 1
+	}
+	for i := range n {
+		for c := range channels {
+			v, to := all[i*channels+c], i*step+c*at
+			if a.args.DType == "int16" {
+				*(*int16)(unsafe.Pointer(&data[2*to])) = int16(min(max(math.RoundToEven(float64(v)*(1<<15)), math.MinInt16), math.MaxInt16))
+			} else {
+				*(*float32)(unsafe.Pointer(&data[4*to])) = v
+			}
+		}
+	}
+}
+
+func floatsOf(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}

@@ -1,0 +1,208 @@
+package ops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"headrace/internal/record"
+	"headrace/internal/scratch"
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/video"
+	"headrace/media/yuv"
+	"headrace/tensor"
+)
+
+// frameWriter puts the frames of clips where they belong in memory.
+type frameWriter struct {
+	all, one media.Form // of the clips, and of a frame
+	to       []byte
+	apart    []byte // where channels are not side by side: a frame, before its planes go to their places
+}
+
+func newFrameWriter(all media.Form, to []byte) frameWriter {
+	w := frameWriter{all: all, one: all.Picture(), to: to}
+	if all.Layout == media.CTHW {
+		w.apart = make([]byte, w.one.Bytes())
+	}
+	return w
+}
+
+// frame has draw write frame i.
+func (w *frameWriter) frame(i int, draw func(to []byte) error) error {
+	size := int(w.one.Bytes())
+	if w.apart == nil {
+		return draw(w.to[i*size:][:size])
+	}
+	if err := draw(w.apart); err != nil {
+		return err
+	}
+	plane := size / w.one.Color.Channels()
+	for c := range w.one.Color.Channels() {
+		copy(w.plane(i, c, plane), w.apart[c*plane:][:plane])
+	}
+	return nil
+}
+
+// repeat has frame i be what frame from is.
+func (w *frameWriter) repeat(i, from int) {
+	size := int(w.one.Bytes())
+	if w.apart == nil {
+		copy(w.to[i*size:][:size], w.to[from*size:])
+		return
+	}
+	plane := size / w.one.Color.Channels()
+	for c := range w.one.Color.Channels() {
+		copy(w.plane(i, c, plane), w.plane(from, c, plane))
+	}
+}
+
+// plane is where a channel of frame i goes.
+func (w *frameWriter) plane(i, c, size int) []byte {
+	clip, frame := i/w.all.Frames, i%w.all.Frames
+	return w.to[((clip*w.one.Color.Channels()+c)*w.all.Frames+frame)*size:][:size]
+}
+
+// player has the frames of a video decoded and worked on.
+type player struct {
+	decode media.Options
+	steps  []media.Step
+	chance media.Rand
+	plan   *media.Plan // for frames of the stream's size
+	video  *opened
+	to     frameWriter
+	rows   []int      // places in the clips, by the frames that go there
+	rgb    *[]byte    // a frame, between the decoder and the steps; nil: there was none yet
+	other  media.Plan // for a frame of another size than the stream's
+}
+
+// rgbFrames lends memory for one.
+var rgbFrames = scratch.Pool{Brief: true}
+
+// planesRunner is a runner that can resize a frame before its colours are converted,
+// where the plan allows that. It reports false where it cannot.
+type planesRunner interface {
+	RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error)
+}
+
+// play writes clips of this form. t.Plan is for frames of the stream's size.
+func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *Tool, form media.Form, dst []byte) error {
+	y := player{
+		decode: p.Steps.Decode, steps: p.Steps.Steps, chance: &t.chance, plan: &t.Plan,
+		video: it.Opened.(*opened), to: newFrameWriter(form, dst),
+	}
+	return y.play(ctx)
+}
+
+func (y *player) play(ctx context.Context) error {
+	o := y.video
+	y.rows = make([]int, len(o.frames))
+	for i := range y.rows {
+		y.rows[i] = i
+	}
+	slices.SortStableFunc(y.rows, func(a, b int) int { return cmp.Compare(o.frames[a], o.frames[b]) })
+	defer y.giveBack()
+	if err := y.black(); err != nil {
+		return err
+	}
+	return o.clip.Decode(ctx, y.show)
+}
+
+// black makes the frames that are not in the video.
+func (y *player) black() error {
+	info := y.video.info()
+	return y.put(av.Blank, func(to []byte) error {
+		p := y.pixels(info.Width, info.Height)
+		clear(p.Data)
+		return y.run(to, p, y.plan)
+	})
+}
+
+// show makes a frame that was decoded.
+func (y *player) show(n int, f *video.Frame) error {
+	plan, err := y.planFor(n, f)
+	if err != nil {
+		return err
+	}
+	return y.put(n, func(to []byte) error {
+		if planes, ok := media.CurrentRunner().(planesRunner); ok {
+			if done, err := planes.RunPlanes(to, y.to.one.RowBytes(), &f.Picture, plan); done || err != nil {
+				return err
+			}
+		}
+		wide := y.decode.DType == tensor.Uint16
+		if plan.Plain() {
+			return yuv.Convert(yuv.Target{Data: to, Stride: y.to.one.RowBytes(), Wide: wide}, &f.Picture)
+		}
+		p := y.pixels(f.Width, f.Height)
+		if err := yuv.Convert(yuv.Target{Data: p.Data, Stride: p.Stride, Wide: wide}, &f.Picture); err != nil {
+			return err
+		}
+		return y.run(to, p, plan)
+	})
+}
+
+// put writes a frame to all of its places.
+func (y *player) put(n int, draw func(to []byte) error) error {
+	at, found := slices.BinarySearchFunc(y.rows, n, func(row, n int) int { return cmp.Compare(y.video.frames[row], n) })
+	if !found {
+		return nil
+	}
+	first := y.rows[at]
+	if err := y.to.frame(first, draw); err != nil {
+		return err
+	}
+	for _, row := range y.rows[at+1:] {
+		if y.video.frames[row] != n {
+			break
+		}
+		y.to.repeat(row, first)
+	}
+	return nil
+}
+
+// planFor is the plan for a frame. A stream may change the size of its frames: that is
+// well where the steps make one size of all.
+func (y *player) planFor(n int, f *video.Frame) (*media.Plan, error) {
+	if f.Kind == 0 {
+		return nil, fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.Format)
+	}
+	info := y.video.info()
+	if f.Width == info.Width && f.Height == info.Height {
+		return y.plan, nil
+	}
+	width, height := info.Width, info.Height
+	info.Width, info.Height = f.Width, f.Height
+	if err := media.MakePlan(info, y.decode, y.steps, y.chance, &y.other); err != nil {
+		return nil, err
+	}
+	if y.other.Form() != y.plan.Form() {
+		return nil, fmt.Errorf("headrace: frame %d, at %.3f s, has %d×%d pixels, but the video has %d×%d: resize to [height, width] makes one size of all",
+			n, y.video.video.Seconds(n), f.Width, f.Height, width, height)
+	}
+	return &y.other, nil
+}
+
+// pixels is memory for a frame, of which there is one at a time.
+func (y *player) pixels(width, height int) media.Pixels {
+	f := y.decode.Form()
+	f.Width, f.Height = width, height
+	if n := int(record.StoredBytes(f)); y.rgb == nil || len(*y.rgb) < n {
+		y.giveBack()
+		y.rgb = rgbFrames.Take(n)
+	}
+	return media.Pixels{Data: *y.rgb, Stride: f.RowBytes(), Width: width, Height: height, Color: f.Color, DType: f.DType}
+}
+
+func (y *player) giveBack() {
+	if y.rgb != nil {
+		rgbFrames.Give(y.rgb)
+		y.rgb = nil
+	}
+}
+
+func (y *player) run(to []byte, p media.Pixels, plan *media.Plan) error {
+	return media.CurrentRunner().Run(to, y.to.one.RowBytes(), p, plan)
+}

@@ -1,0 +1,101 @@
+package ops
+
+import (
+	"context"
+	"unsafe"
+
+	"headrace/internal/record"
+	"headrace/media/sound/mel"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// LogMel is a part of a recipe that makes log-mel spectrograms.
+type LogMel struct {
+	Env  *Env
+	Plan *mel.Plan
+	Args *recipe.LogMel
+	Type sample.Type // of what comes out
+	From record.Column
+	To   record.Column
+	in   sample.Type
+}
+
+// NewLogMel makes the part of a step, but for its columns, for samples of a type.
+func NewLogMel(w *Env, args *recipe.LogMel, in sample.Type) (*LogMel, error) {
+	plan, err := mel.NewPlan(args.Spec())
+	if err != nil {
+		return nil, err
+	}
+	out, err := args.Type(in.Shape[0])
+	return &LogMel{Env: w, Plan: plan, Args: args, Type: out, in: in}, err
+}
+
+// Run implements part.
+func (p *LogMel) Run(_ context.Context, it *record.Record, _ *Tool) error {
+	v := it.Values
+	samples, give := p.samples(v)
+	defer give()
+	frames, err := p.Plan.Frames(len(samples))
+	if err != nil {
+		return err
+	}
+
+	mels := p.Plan.Mels
+	data := *v.Borrow(&p.Env.Images, 4*frames*mels)
+	to, shape := floatsOf(data), tensor.Shape{frames, mels}
+	if p.Args.Layout == "MT" {
+		room := p.Env.Images.Take(len(data))
+		defer p.Env.Images.Give(room)
+		to, shape = floatsOf(*room), tensor.Shape{mels, frames}
+	}
+	if err := p.Plan.Run(to, samples); err != nil {
+		return err
+	}
+	if p.Args.Layout == "MT" {
+		turned := floatsOf(data)
+		for i := range frames {
+			for m := range mels {
+				turned[m*frames+i] = to[i*mels+m]
+			}
+		}
+	}
+
+	v.Forget(p.From)
+	v.Arrays[p.To.At] = record.Array{Shape: shape, Data: data}
+	p.Env.Settle(it)
+	it.Account()
+	return nil
+}
+
+// samples are those of the recording as float32 from -1 to 1. Give takes them back.
+func (p *LogMel) samples(v *record.Values) (all []float32, give func()) {
+	b := p.bytes(v)
+	if p.in.DType == tensor.Float32 {
+		return floatsOf(b), func() {}
+	}
+	room := p.Env.Images.Take(2 * len(b))
+	all = floatsOf(*room)
+	for i, n := range unsafe.Slice((*int16)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/2) {
+		all[i] = float32(n) / (1 << 15)
+	}
+	return all, func() { p.Env.Images.Give(room) }
+}
+
+func (p *LogMel) bytes(v *record.Values) []byte {
+	if p.From.Kind == record.Numbers {
+		return v.Numbers[p.From.At:][:p.From.Size]
+	}
+	return v.Arrays[p.From.At].Data
+}
+
+// Foresee implements part. Of recordings whose length is unknown nothing is known before
+// they are decoded: what there is then is accounted for.
+func (p *LogMel) Foresee(*record.Record, *Tool) int64 {
+	if !p.Type.Fixed() {
+		return 0
+	}
+	n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
+	return 2 * n
+}

@@ -1,0 +1,197 @@
+package ops
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"headrace/internal/machine"
+	"headrace/internal/record"
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/video"
+	"headrace/order"
+	"headrace/recipe"
+	"headrace/store"
+	"headrace/tensor"
+)
+
+// Video is the part of decode_video that runs before memory is reserved: it finds the
+// packets of a file and says which frames are taken. Steps on the clip go on from there.
+type Video struct {
+	env    *Env
+	name   string // of the step
+	drawID uint64
+	args   *recipe.DecodeVideo
+	clip   av.Clip
+	from   record.Column // text, a path; or bytes
+	at     record.Column // a number, the second at which clips begin; the zero Column: the arguments say it
+	atType tensor.DType
+	Times  record.Column // for times; the zero Column: nobody wants to know
+}
+
+// NewVideo makes the part of a step, whose arguments must be complete and checked, but
+// for the column of its times.
+func NewVideo(w *Env, name string, args *recipe.DecodeVideo, from, at record.Column, is tensor.DType) *Video {
+	clip, _ := args.Clip() // checked with the recipe
+	return &Video{env: w, name: name, drawID: order.OpID(name), args: args, clip: clip, from: from, at: at, atType: is}
+}
+
+// opened is a video with the frames that are taken, in the order of the clip.
+type opened struct {
+	file   *store.File // nil: its content is in memory
+	video  *video.Video
+	clip   *video.Clip
+	frames []int // of all clips; av.Blank for those that are black
+	each   int   // of one clip
+}
+
+// Load implements [record.Opened].
+func (o *opened) Load() (int64, error) { return o.clip.Bytes(), o.clip.Load() }
+
+// Close implements [record.Opened].
+func (o *opened) Close() {
+	if o.clip != nil {
+		o.clip.Close()
+	}
+	if o.file != nil {
+		o.file.Close()
+		o.file = nil
+	}
+}
+
+// Index is an operation of its own. What is wrong with the file is for the decoder to
+// report, so that statistics blame the stage in which people look.
+func (v *Video) Index(ctx context.Context, it *record.Record) error {
+	it.Shut()
+	t := v.env.Tool(it)
+	defer v.env.Done(t)
+	o := new(opened)
+	err := v.env.watched(ctx, it, func() error { // some containers are read by C code
+		return machine.Patiently(ctx, func() error {
+			o.Close()
+			return v.open(it, o)
+		})
+	})
+	if err == nil {
+		err = v.pick(it, t, o)
+	}
+	if err != nil {
+		o.Close()
+		it.HeaderErr = err
+		return nil
+	}
+	it.HeaderErr, it.Opened = nil, o
+	return nil
+}
+
+// open finds the packets of a file.
+func (v *Video) open(it *record.Record, o *opened) (err error) {
+	var file video.File
+	if v.from.Kind == record.Bytes {
+		file = video.Bytes(it.Values.Bytes[v.from.At])
+	} else {
+		path := it.Values.Texts[v.from.At]
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("headrace: the path %q is relative: takes a path that begins with /", path)
+		}
+		f, err := store.Local{}.Open(path)
+		if err != nil {
+			return err
+		}
+		o.file, file = &f, f
+	}
+	stream := -1
+	if v.args.Stream != nil {
+		stream = *v.args.Stream
+	}
+	o.video, err = video.Open(file, stream)
+	return err
+}
+
+// pick says which frames are taken.
+func (v *Video) pick(it *record.Record, t *Tool, o *opened) (err error) {
+	clip := v.clip
+	if v.at.Kind == record.Numbers {
+		if clip.Seconds, err = v.seconds(it); err != nil {
+			return err
+		}
+	}
+	draws := uint32(0)
+	line := &o.video.Table.Line
+	clips, err := clip.Pick(line, func(n int) int {
+		draws++
+		return t.chance.Intn(v.drawID, draws-1, n)
+	})
+	if err != nil {
+		return fmt.Errorf("headrace: %w: it has %d frames in %.3f s", err, line.Len(), line.Seconds(line.End))
+	}
+	o.frames, o.each = clips[0], len(clips[0])
+	for _, c := range clips[1:] {
+		if len(c) != o.each {
+			return fmt.Errorf("headrace: clips of %d and of %d frames fit into the same time: say frames", o.each, len(c))
+		}
+		o.frames = append(o.frames, c...)
+	}
+	if len(o.frames) == 0 {
+		return fmt.Errorf("headrace: no frame of the video is in the clip: it has %d frames in %.3f s", line.Len(), line.Seconds(line.End))
+	}
+	if v.env.Ledger && draws > 0 {
+		it.Drew(v.name, map[string]any{"frames": o.frames})
+	}
+	o.clip, err = o.video.Clip(o.frames)
+	return err
+}
+
+// seconds is where the clip of a record begins, by a field of it.
+func (v *Video) seconds(it *record.Record) (float64, error) {
+	var s float64
+	switch data := it.Values.Numbers[v.at.At:]; v.atType {
+	case tensor.Float64:
+		s = math.Float64frombits(binary.NativeEndian.Uint64(data))
+	case tensor.Float32:
+		s = float64(math.Float32frombits(binary.NativeEndian.Uint32(data)))
+	default:
+		n, _ := it.Values.Integer(v.at, v.atType)
+		s = float64(n)
+	}
+	if !(s >= 0) || math.IsInf(s, 0) {
+		return 0, fmt.Errorf("headrace: the clip begins at %v s, by the field %q: takes a number from 0 on", s, v.args.At)
+	}
+	return s, nil
+}
+
+// info describes the frames, as the header of an image does.
+func (o *opened) info() media.Info {
+	s := &o.video.Stream
+	return media.Info{Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: int(s.Orientation), Components: 3, Bits: max(s.Depth, 8)}
+}
+
+// working is what decoding takes, besides what the plan of a frame does: packets, the
+// decoder, a frame of this form, and the table.
+func (o *opened) working(f media.Form) int64 {
+	f.Width, f.Height = o.video.Stream.Width, o.video.Stream.Height
+	return o.clip.Bytes() + o.video.WorkingBytes() + record.StoredBytes(f) + 80*int64(len(o.video.Table.Packets)) + 16*int64(len(o.frames))
+}
+
+// times gives a record the time of each frame; that of a black one is NaN.
+func (v *Video) times(it *record.Record, o *opened) {
+	if v.Times.Kind != record.Arrays {
+		return
+	}
+	data := *it.Values.Borrow(&v.env.Images, 8*len(o.frames))
+	for i, n := range o.frames {
+		seconds := math.NaN()
+		if n != av.Blank {
+			seconds = o.video.Seconds(n)
+		}
+		binary.NativeEndian.PutUint64(data[8*i:], math.Float64bits(seconds))
+	}
+	shape := tensor.Shape{o.each}
+	if n := v.args.Form().Clips; n != 0 {
+		shape = tensor.Shape{n, o.each}
+	}
+	it.Values.Arrays[v.Times.At] = record.Array{Shape: shape, Data: data}
+}

@@ -1,0 +1,174 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"headrace/media"
+	"headrace/media/video"
+	"headrace/recipe"
+)
+
+// FrameList says which frames a clip has, in this order and with repeats: by number, of
+// which negative ones count from the end, or those on screen at times in seconds. The
+// zero value leaves it to other arguments.
+type FrameList struct {
+	Indices []int
+	Times   []float64
+}
+
+// VideoClip is a clip of a video in a file that is open. It must be closed; the file is
+// the caller's.
+type VideoClip struct {
+	opened
+	decode media.Options
+	steps  []media.Step
+	plan   media.Plan
+	form   media.Form
+}
+
+// OpenClip finds the packets of a file, and those of a clip, to whose frames steps are
+// done that draw nothing. The arguments must be complete and checked, and draw nothing.
+// Nothing but what tells of packets is read.
+func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps []media.Step) (*VideoClip, error) {
+	v, err := OpenVideo(file, args.Stream)
+	if err != nil {
+		return nil, err
+	}
+	c := &VideoClip{opened: opened{video: v}, decode: args.Options(), steps: steps}
+	if err := c.pick(args, list); err != nil {
+		return nil, err
+	}
+	if c.clip, err = v.Clip(c.frames); err != nil {
+		return nil, err
+	}
+	if err := media.MakePlan(c.info(), c.decode, steps, nil, &c.plan); err != nil {
+		return nil, err
+	}
+	c.form = c.plan.Form()
+	c.form.Frames = c.each
+	if n := orOne(args.Clips); n > 1 {
+		c.form.Clips = n
+	}
+	if n := c.form.Bytes(); n < 0 || n > math.MaxInt32*int64(16) {
+		return nil, fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels is too large for one array: take fewer, or resize it", c.form.Pictures(), c.form.Width, c.form.Height)
+	}
+	return c, nil
+}
+
+// OpenVideo opens a stream of a file: nil is that which players show.
+func OpenVideo(file video.File, stream *int) (*video.Video, error) {
+	n := -1
+	if stream != nil {
+		n = *stream
+	}
+	return video.Open(file, n)
+}
+
+func orOne(n *int) int {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
+
+func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {
+	line := &c.video.Table.Line
+	switch {
+	case len(list.Indices) > 0:
+		for _, i := range list.Indices {
+			n := i
+			if n < 0 {
+				n += line.Len()
+			}
+			if n < 0 || n >= line.Len() {
+				return fmt.Errorf("headrace: there is no frame %d: the video has %d frames", i, line.Len())
+			}
+			c.frames = append(c.frames, n)
+		}
+		c.each = len(c.frames)
+		return nil
+	case len(list.Times) > 0:
+		for _, t := range list.Times {
+			n := line.At(line.Tick(t))
+			if n < 0 || math.IsNaN(t) || line.Tick(t) >= line.End {
+				return fmt.Errorf("headrace: there is no frame at %v s: the video has %d frames in %.3f s", t, line.Len(), line.Seconds(line.End))
+			}
+			c.frames = append(c.frames, n)
+		}
+		c.each = len(c.frames)
+		return nil
+	}
+	nothing := fmt.Errorf("headrace: no frame of the video is in the clip: it has %d frames in %.3f s", line.Len(), line.Seconds(line.End))
+	if args.Offset != nil && line.Tick(*args.Offset) >= line.End {
+		return nothing
+	}
+	clip, err := args.Clip()
+	if err != nil {
+		return err
+	}
+	clips, err := clip.Pick(line, func(int) int { return 0 })
+	if err != nil {
+		return fmt.Errorf("headrace: %w: it has %d frames in %.3f s", err, line.Len(), line.Seconds(line.End))
+	}
+	c.frames, c.each = slices.Concat(clips...), len(clips[0])
+	if len(c.frames) == 0 || len(c.frames) != c.each*len(clips) {
+		return nothing
+	}
+	return nil
+}
+
+// Form is that of the clip.
+func (c *VideoClip) Form() media.Form { return c.form }
+
+// WorkingBytes is what decoding takes besides the result.
+func (c *VideoClip) WorkingBytes() int64 {
+	return c.working(c.decode.Form()) + c.plan.WorkingBytes(nil, nil)
+}
+
+// Load reads the packets.
+func (c *VideoClip) Load() error { return c.clip.Load() }
+
+// Fill writes the clip to memory that has room for its form.
+func (c *VideoClip) Fill(ctx context.Context, to []byte) error {
+	if int64(len(to)) < c.form.Bytes() {
+		return errors.New("headrace: too little memory for a clip")
+	}
+	y := player{decode: c.decode, steps: c.steps, plan: &c.plan, video: &c.opened, to: newFrameWriter(c.form, to)}
+	return y.play(ctx)
+}
+
+// VideoInfo is what a video is.
+type VideoInfo struct {
+	Width       int       `json:"width"` // and height, of frames as they are displayed: turned
+	Height      int       `json:"height"`
+	Frames      int       `json:"frames"`
+	Duration    float64   `json:"duration"` // seconds
+	FPS         float64   `json:"fps"`      // on average
+	Codec       string    `json:"codec"`
+	Orientation int       `json:"orientation"` // EXIF's number of how frames are stored
+	KeyFrames   []int     `json:"key_frames"`  // frames with which decoding may begin
+	FrameTimes  []float64 `json:"seconds"`     // when each frame is displayed, from the first on
+}
+
+// DescribeVideo tells what a video is.
+func DescribeVideo(v *video.Video) VideoInfo {
+	line, s := &v.Table.Line, &v.Stream
+	i := VideoInfo{
+		Width: s.Width, Height: s.Height, Frames: line.Len(), Duration: line.Seconds(line.End), FPS: line.FPS(), Codec: s.Codec,
+		Orientation: max(int(s.Orientation), 1), KeyFrames: []int{}, FrameTimes: make([]float64, line.Len()),
+	}
+	if i.Orientation >= 5 {
+		i.Width, i.Height = i.Height, i.Width
+	}
+	for n := range i.FrameTimes {
+		i.FrameTimes[n] = v.Seconds(n)
+		if v.Table.Packets[v.Table.Frames[n]].Key {
+			i.KeyFrames = append(i.KeyFrames, n)
+		}
+	}
+	return i
+}

@@ -1,0 +1,9 @@
+package testvideo
+
+import "testing"
+
+func TestFilesAreMade(t *testing.T) {
+	for _, name := range Names("") {
+		File(t, name)
+	}
+}

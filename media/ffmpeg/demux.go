@@ -1,0 +1,98 @@
+//go:build cgo
+
+package ffmpeg
+
+// #cgo noescape hr_av_demux
+// #cgo nocallback hr_av_demux
+// #include "load.h"
+import "C"
+
+import (
+	"bytes"
+	"math"
+	"unsafe"
+
+	"headrace/media/av"
+)
+
+// Demux finds all packets of a file whose bytes are in memory, in any container that
+// FFmpeg knows and that is whole in itself: playlists are refused. Every call opens the
+// file anew and keeps nothing of data.
+func Demux(data []byte) (*File, error) {
+	lib, err := opened()
+	if err != nil {
+		return nil, err
+	}
+	var file *C.hr_av_file
+	var text [C.HR_AV_TEXT]C.char
+	if result := C.hr_av_demux(lib.c, &file, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), &text[0]); result < 0 {
+		return nil, failure(result, &text)
+	}
+	defer C.hr_av_forget(lib.c, file)
+
+	f := &File{
+		Format: C.GoString(&file.format[0]), size: int64(len(data)),
+		extra:  bytes.Clone(unsafe.Slice((*byte)(file.extra), file.extra_size)),
+		Tracks: make([]Track, file.tracks),
+	}
+	for i, c := range unsafe.Slice(file.track, file.tracks) {
+		f.Tracks[i].tell(i, &c)
+	}
+	for _, p := range unsafe.Slice(file.part, file.parts) {
+		if int(p.track) < len(f.Tracks) {
+			f.Tracks[p.track].add(&p)
+		}
+	}
+	return f, nil
+}
+
+func (t *Track) tell(i int, c *C.hr_av_track) {
+	t.Stream = av.Stream{
+		Index: i, ID: int(c.id), Codec: C.GoString(&c.codec[0]), Language: C.GoString(&c.language[0]),
+		Config:   C.GoBytes(unsafe.Pointer(c.config), C.int(c.config_size)),
+		TimeBase: av.Rational{Num: int32(c.unit[0]), Den: int32(c.unit[1])},
+		Default:  c.flags&C.HR_AV_TRACK_DEFAULT != 0,
+	}
+	a := &c.about
+	if a.tag != 0 {
+		t.Tag = string([]byte{byte(a.tag), byte(a.tag >> 8), byte(a.tag >> 16), byte(a.tag >> 24)})
+	}
+	t.Cover = c.flags&C.HR_AV_TRACK_COVER != 0
+	t.Block, t.Bits = int(a.block), int(a.bits)
+	switch c._type {
+	case C.HR_AV_TRACK_VIDEO:
+		t.Kind = av.Video
+		t.Width, t.Height, t.Reorder, t.Siting = int(a.width), int(a.height), int(a.reorder), int(a.siting)
+		t.Aspect = av.Rational{Num: 1, Den: 1}
+		if r := (av.Rational{Num: int32(c.aspect[0]), Den: int32(c.aspect[1])}); r.Positive() {
+			t.Aspect = r
+		}
+		t.FrameRate = av.Rational{Num: int32(c.rate[0]), Den: int32(c.rate[1])}
+		t.Orientation = av.Upright
+		if c.flags&C.HR_AV_TRACK_TURNED != 0 {
+			t.Orientation = av.OrientationOf(int64(c.matrix[0]), int64(c.matrix[1]), int64(c.matrix[3]), int64(c.matrix[4]))
+		}
+		known := func(v C.int32_t) uint8 { // FFmpeg says 2, unspecified
+			if v == 2 {
+				return 0
+			}
+			return uint8(v)
+		}
+		t.Color = av.Color{Primaries: known(a.primaries), Transfer: known(a.transfer), Matrix: known(a.matrix), Range: av.Range(a._range)}
+	case C.HR_AV_TRACK_AUDIO:
+		t.Kind = av.Audio
+		t.Rate, t.Channels, t.Padding = int(a.rate), int(a.channels), int(c.padding)
+	}
+}
+
+func (t *Track) add(p *C.hr_av_part) {
+	to := av.Packet{
+		Offset: int64(p.offset), Size: int32(p.size), PTS: int64(p.pts), DTS: int64(p.dts),
+		Duration: uint32(min(max(p.duration, 0), math.MaxUint32)),
+		Key:      p.flags&C.HR_AV_PART_KEY != 0, Discard: p.flags&C.HR_AV_PART_DISCARD != 0,
+	}
+	if p.skip > 0 || p.cut > 0 {
+		t.Trims = append(t.Trims, Trim{len(t.Packets), int(p.skip), int(p.cut)})
+	}
+	t.Packets = append(t.Packets, to)
+}

@@ -1,0 +1,61 @@
+package ffmpeg
+
+import "headrace/media/av"
+
+// File is what a container has.
+type File struct {
+	Format string // FFmpeg's names of it, as in "matroska,webm"
+	Tracks []Track
+
+	size  int64
+	extra []byte
+}
+
+// Track is a stream of a file, with its packets in the order of decoding.
+type Track struct {
+	av.Stream
+	Packets []av.Packet // offsets are for File.Bytes
+
+	Cover     bool        // a still beside the sound, such as the cover of an album: no video
+	Reorder   int         // frames that come later than their packets, at most
+	FrameRate av.Rational // frames a second on average, of video; 0/0 if the container does not say it
+	Siting    int         // of chroma, by FFmpeg's numbers
+
+	// Of audio.
+	Block, Bits int    // bytes of a block, bits of a sample
+	Padding     int    // samples that the encoder has put before the first
+	Trims       []Trim // samples that are decoded and not part of the recording
+}
+
+// Trim says how many samples at the beginning and at the end of a packet are not part of
+// the recording.
+type Trim struct{ Packet, Begin, End int }
+
+// Bytes returns a packet's bytes, given those of the file. Containers that have packets
+// in pieces were put together when the file was read.
+func (f *File) Bytes(data []byte, p *av.Packet) []byte {
+	if p.Offset >= f.size {
+		return f.extra[p.Offset-f.size : p.End()-f.size]
+	}
+	return data[p.Offset:p.End()]
+}
+
+// Extra returns the bytes of packets that the file has in pieces. Offsets from the file's
+// size on are of them.
+func (f *File) Extra() []byte { return f.extra }
+
+// Decoding returns what NewDecoder needs to decode a track.
+func (t *Track) Decoding() Stream {
+	s := Stream{
+		Codec: t.Codec, Config: t.Config, Width: t.Width, Height: t.Height, Reorder: t.Reorder, Siting: t.Siting,
+		Matrix: int(t.Color.Matrix), Primaries: int(t.Color.Primaries), Transfer: int(t.Color.Transfer), FullRange: t.Color.Range == av.Full,
+		Audio: t.Kind == av.Audio, Block: t.Block, Bits: t.Bits,
+	}
+	if s.Audio {
+		s.Rate, s.Channels = t.Rate, t.Channels
+	}
+	for i := range t.Tag {
+		s.Tag |= uint32(t.Tag[i]) << (8 * i)
+	}
+	return s
+}

@@ -1,0 +1,414 @@
+// The shim between hrav.h and FFmpeg, 5.1 and later. scripts/ffmpeg.sh compiles it; cgo does not see this folder.
+#include "shim.h"
+
+#include <libavutil/imgutils.h>
+#include <libavutil/intreadwrite.h>
+#include <libavutil/pixdesc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hr_av_decoder {
+	AVCodecContext *codec;
+	AVPacket *packet;
+	AVFrame *frame;
+
+	AVBufferRef *data; // of all packets in hand
+	hr_av_packet *packets;
+	int32_t room, count, at, last;
+	int64_t before; // packets that came before these
+};
+
+_Thread_local char hr_said[HR_AV_TEXT / 2];
+
+static void hear(void *who, int level, const char *format, va_list args) {
+	int prefix = 1;
+	if (level <= AV_LOG_ERROR && format != NULL) {
+		av_log_format_line2(NULL, level, format, args, hr_said, sizeof hr_said, &prefix);
+		hr_said[strcspn(hr_said, "\r\n")] = 0;
+	}
+	(void)who;
+}
+
+static int result_of(int error) {
+	switch (error) {
+	case AVERROR(ENOMEM):
+		return HR_AV_MEMORY;
+	case AVERROR(ENOSYS):
+	case AVERROR_PATCHWELCOME:
+	case AVERROR_DECODER_NOT_FOUND:
+		return HR_AV_UNSUPPORTED;
+	}
+	return HR_AV_CORRUPT;
+}
+
+int hr_failed(int error, char *text) {
+	char meaning[AV_ERROR_MAX_STRING_SIZE];
+	if (av_strerror(error, meaning, sizeof meaning) < 0)
+		snprintf(meaning, sizeof meaning, "error %d", error);
+	snprintf(text, HR_AV_TEXT, "%s%s%s", meaning, hr_said[0] ? ": " : "", hr_said);
+	return result_of(error);
+}
+
+int hr_told(int result, char *text, const char *what, const char *name) {
+	snprintf(text, HR_AV_TEXT, "%s%.100s", what, name);
+	return result;
+}
+
+// ── What the library is
+
+static const char *version(void) { return av_version_info(); }
+
+static size_t decoders(char *names, size_t room) {
+	size_t at = 0;
+	void *place = NULL;
+	for (const AVCodec *c; (c = av_codec_iterate(&place)) != NULL;) {
+		const char *name = avcodec_get_name(c->id);
+		size_t n = strlen(name);
+		if (!av_codec_is_decoder(c) || avcodec_find_decoder(c->id) != c || c->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_EXPERIMENTAL))
+			continue;
+		if (at + n + 2 <= room) {
+			memcpy(names + at, name, n);
+			names[at + n] = ' ';
+		}
+		at += n + 1;
+	}
+	if (at < room)
+		names[at] = 0;
+	return at + 1;
+}
+
+// ── Opening and closing
+
+static void close_decoder(hr_av_decoder *d) {
+	if (d == NULL)
+		return;
+	avcodec_free_context(&d->codec);
+	av_packet_free(&d->packet);
+	av_frame_free(&d->frame);
+	av_buffer_unref(&d->data);
+	free(d->packets);
+	free(d);
+}
+
+// By the name of the format, as in "h264", or that of one decoder, as in "libdav1d".
+static const AVCodec *decoder_of(const char *name) {
+	const AVCodecDescriptor *format = avcodec_descriptor_get_by_name(name);
+	return format != NULL ? avcodec_find_decoder(format->id) : avcodec_find_decoder_by_name(name);
+}
+
+static void set_channels(AVCodecContext *c, int n) {
+	if (n <= 0)
+		return;
+#if HAS_LAYOUTS
+	c->ch_layout.order = AV_CHANNEL_ORDER_UNSPEC;
+	c->ch_layout.nb_channels = n;
+#else
+	c->channels = n;
+#endif
+}
+
+// Frames of damaged references are withheld, never shown grey: AV_CODEC_FLAG_OUTPUT_CORRUPT stays out. Silence is not cut off by the decoder, which does
+// not know where in the recording it is.
+static int set(AVCodecContext *c, const hr_av_stream *s, const uint8_t *config, size_t size) {
+	c->thread_count = 1;
+	c->flags &= ~AV_CODEC_FLAG_OUTPUT_CORRUPT;
+	c->flags |= AV_CODEC_FLAG_UNALIGNED;
+	c->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL;
+	c->err_recognition = AV_EF_CRCCHECK;
+	c->idct_algo = FF_IDCT_SIMPLE; // the one that gives the same pixels on x86-64 and arm64
+	c->width = c->coded_width = s->width;
+	c->height = c->coded_height = s->height;
+	if (s->reorder > 0)
+		c->has_b_frames = s->reorder;
+	if (s->matrix > 0)
+		c->colorspace = s->matrix;
+	if (s->primaries > 0)
+		c->color_primaries = s->primaries;
+	if (s->transfer > 0)
+		c->color_trc = s->transfer;
+	c->color_range = s->range;
+	c->chroma_sample_location = s->siting;
+	if (s->max_pixels > 0)
+		c->max_pixels = s->max_pixels;
+	c->codec_tag = s->tag;
+	c->sample_rate = s->rate;
+	c->block_align = s->block;
+	c->bits_per_coded_sample = s->bits;
+	set_channels(c, s->channels);
+	if (size == 0)
+		return 0;
+	c->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+	if (c->extradata == NULL)
+		return AVERROR(ENOMEM);
+	memcpy(c->extradata, config, size);
+	c->extradata_size = (int)size;
+	return 0;
+}
+
+static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream *s, const uint8_t *config, size_t size, char *error) {
+	hr_said[0] = 0;
+	*to = NULL;
+	if (size > 1 << 26)
+		return hr_told(HR_AV_CORRUPT, error, "configuration of more than 64 MiB for ", name);
+	const AVCodec *codec = decoder_of(name);
+	if (codec == NULL) {
+		snprintf(error, HR_AV_TEXT, "version %s has no decoder for %.100s; HEADRACE_FFMPEG chooses another (headrace doctor)", av_version_info(), name);
+		return HR_AV_UNSUPPORTED;
+	}
+	if (codec->type != (s->audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO))
+		return hr_told(HR_AV_UNSUPPORTED, error, s->audio ? "no codec of sound: " : "no codec of pictures: ", name);
+
+	hr_av_decoder *d = calloc(1, sizeof *d);
+	if (d == NULL)
+		return hr_failed(AVERROR(ENOMEM), error);
+	d->codec = avcodec_alloc_context3(codec);
+	d->packet = av_packet_alloc();
+	d->frame = av_frame_alloc();
+	int result = AVERROR(ENOMEM);
+	if (d->codec != NULL && d->packet != NULL && d->frame != NULL)
+		result = set(d->codec, s, config, size);
+	if (result == 0)
+		result = avcodec_open2(d->codec, codec, NULL);
+	if (result < 0) {
+		close_decoder(d);
+		return hr_failed(result, error);
+	}
+	*to = d;
+	return 0;
+}
+
+// ── Packets
+
+static int feed(hr_av_decoder *d, const uint8_t *data, size_t size, const hr_av_packet *packets, int32_t count, int32_t last, char *error) {
+	if (d->at < d->count || d->last)
+		return hr_told(HR_AV_MISUSE, error, "packets came before those in hand were used up", "");
+
+	size_t all = AV_INPUT_BUFFER_PADDING_SIZE;
+	for (int32_t i = 0; i < count; i++) {
+		if (packets[i].size > INT32_MAX / 2 || packets[i].offset > size || packets[i].size > size - packets[i].offset)
+			return hr_told(HR_AV_MISUSE, error, "a packet lies outside its data", "");
+		all += packets[i].size + AV_INPUT_BUFFER_PADDING_SIZE;
+	}
+	if (count > d->room) {
+		hr_av_packet *room = realloc(d->packets, count * sizeof *room);
+		if (room == NULL)
+			return hr_failed(AVERROR(ENOMEM), error);
+		d->packets = room;
+		d->room = count;
+	}
+	av_buffer_unref(&d->data);
+	d->before += d->count;
+	d->count = d->at = 0;
+	d->data = av_buffer_alloc(all);
+	if (d->data == NULL)
+		return hr_failed(AVERROR(ENOMEM), error);
+
+	size_t at = 0;
+	for (int32_t i = 0; i < count; i++) {
+		d->packets[i] = packets[i];
+		d->packets[i].offset = at;
+		memcpy(d->data->data + at, data + packets[i].offset, packets[i].size);
+		memset(d->data->data + at + packets[i].size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+		at += packets[i].size + AV_INPUT_BUFFER_PADDING_SIZE;
+	}
+	d->count = count;
+	d->last = last;
+	return 0;
+}
+
+// In the place of a time each packet has its number, so that a frame tells which packet it is of, whatever the container hr_said, and whether it is wanted.
+static int64_t token(const hr_av_decoder *d, int32_t i) { return (d->before + i) << 1 | (d->packets[i].flags & HR_AV_UNWANTED); }
+
+static int send_next(hr_av_decoder *d) {
+	if (d->at == d->count)
+		return avcodec_send_packet(d->codec, NULL);
+	const hr_av_packet *p = &d->packets[d->at];
+	AVPacket *to = d->packet;
+	to->pts = to->dts = token(d, d->at++);
+	if (p->size == 0) // which would be the end
+		return 0;
+	to->buf = av_buffer_ref(d->data);
+	if (to->buf == NULL)
+		return AVERROR(ENOMEM);
+	to->data = d->data->data + p->offset;
+	to->size = (int)p->size;
+	to->flags = p->flags & HR_AV_KEY ? AV_PKT_FLAG_KEY : 0; // decoders of PNG add others to the picture before
+	int result = avcodec_send_packet(d->codec, to);
+	av_packet_unref(to);
+	return result;
+}
+
+static void flush(hr_av_decoder *d) {
+	avcodec_flush_buffers(d->codec);
+	av_frame_unref(d->frame);
+	av_buffer_unref(&d->data);
+	d->count = d->at = d->last = 0;
+	d->before = 0;
+}
+
+// ── Frames
+
+static int is_key(const AVFrame *f) {
+#ifdef AV_FRAME_FLAG_KEY
+	return (f->flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+	return f->key_frame;
+#endif
+}
+
+static int fields(const AVFrame *f) {
+#ifdef AV_FRAME_FLAG_INTERLACED
+	int interlaced = f->flags & AV_FRAME_FLAG_INTERLACED, top = f->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST;
+#else
+	int interlaced = f->interlaced_frame, top = f->top_field_first;
+#endif
+	return interlaced ? HR_AV_IS_INTERLACED | (top ? HR_AV_IS_TOP_FIRST : 0) : 0;
+}
+
+// Formats whose samples cannot be found by steps alone are of the kind "other": palettes, bits, floats, other orders of bytes.
+static int kind_of(const AVPixFmtDescriptor *p) {
+	const uint64_t odd = AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
+	int colours = p->nb_components > 2 ? 3 : 1;
+	if (p->flags & odd || p->nb_components == 0 || strncmp(p->name, "xyz", 3) == 0)
+		return HR_AV_OTHER;
+	for (int i = 0; i < colours; i++)
+		if (p->comp[i].depth != p->comp[0].depth || p->comp[i].depth < 8 || p->comp[i].depth + p->comp[i].shift > 16)
+			return HR_AV_OTHER;
+	return colours == 1 ? HR_AV_GRAY : p->flags & AV_PIX_FMT_FLAG_RGB ? HR_AV_RGB : HR_AV_YUV;
+}
+
+static void tell_picture(const AVFrame *f, hr_av_frame *to) {
+	const AVPixFmtDescriptor *p = av_pix_fmt_desc_get(f->format);
+	to->width = f->width;
+	to->height = f->height;
+	to->matrix = f->colorspace;
+	to->primaries = f->color_primaries;
+	to->transfer = f->color_trc;
+	to->range = f->color_range;
+	to->siting = f->chroma_location;
+	to->aspect[0] = f->sample_aspect_ratio.num;
+	to->aspect[1] = f->sample_aspect_ratio.den;
+	to->flags |= fields(f);
+	if (p == NULL)
+		return;
+	snprintf(to->format, sizeof to->format, "%s", p->name);
+	if (strncmp(p->name, "yuvj", 4) == 0)
+		to->range = HR_AV_FULL;
+	to->kind = kind_of(p);
+	to->chroma_x = p->log2_chroma_w;
+	to->chroma_y = p->log2_chroma_h;
+	for (int i = 0; i < 4; i++) {
+		to->component[i] = (hr_av_component){p->comp[i].plane, p->comp[i].step, p->comp[i].offset, p->comp[i].shift, p->comp[i].depth};
+		to->plane[i] = f->data[i];
+		to->stride[i] = f->linesize[i];
+	}
+}
+
+static int sample_of(int format) {
+	switch ((int)av_get_packed_sample_fmt(format)) {
+	case AV_SAMPLE_FMT_U8:
+		return HR_AV_U8;
+	case AV_SAMPLE_FMT_S16:
+		return HR_AV_S16;
+	case AV_SAMPLE_FMT_S32:
+		return HR_AV_S32;
+	case AV_SAMPLE_FMT_FLT:
+		return HR_AV_F32;
+	case AV_SAMPLE_FMT_DBL:
+		return HR_AV_F64;
+	case AV_SAMPLE_FMT_S64:
+		return HR_AV_S64;
+	}
+	return -1;
+}
+
+static void tell_sound(const AVFrame *f, hr_av_frame *to) {
+	const char *name = av_get_sample_fmt_name(f->format);
+	snprintf(to->format, sizeof to->format, "%s", name != NULL ? name : "unknown");
+	to->sample = sample_of(f->format);
+	to->kind = to->sample >= 0 ? HR_AV_SOUND : HR_AV_OTHER;
+	if (av_sample_fmt_is_planar(f->format))
+		to->flags |= HR_AV_IS_PLANAR;
+	to->samples = f->nb_samples;
+	to->rate = f->sample_rate;
+#if HAS_LAYOUTS
+	to->channels = f->ch_layout.nb_channels;
+	to->layout = f->ch_layout.order == AV_CHANNEL_ORDER_NATIVE ? f->ch_layout.u.mask : 0;
+#else
+	to->channels = f->channels;
+	to->layout = f->channel_layout;
+#endif
+	to->channel = (const uint8_t *const *)f->extended_data;
+}
+
+static void tell(const hr_av_decoder *d, hr_av_frame *to) {
+	const AVFrame *f = d->frame;
+	memset(to, 0, sizeof *to);
+	to->packet = f->pts == AV_NOPTS_VALUE ? -1 : f->pts >> 1;
+	if (is_key(f))
+		to->flags |= HR_AV_IS_KEY;
+	if (f->flags & AV_FRAME_FLAG_CORRUPT || f->decode_error_flags != 0)
+		to->flags |= HR_AV_IS_CORRUPT;
+	if (d->codec->codec_type == AVMEDIA_TYPE_AUDIO)
+		tell_sound(f, to);
+	else
+		tell_picture(f, to);
+}
+
+// The first block of Vorbis has none before it to be added to, so it is no sound yet. FFmpeg
+// 7 hands it out and says that all of it is to be skipped; older ones keep it.
+static int is_half(const hr_av_decoder *d) {
+	if (d->codec->codec_id != AV_CODEC_ID_VORBIS)
+		return 0;
+	const AVFrameSideData *skip = av_frame_get_side_data(d->frame, AV_FRAME_DATA_SKIP_SAMPLES);
+	return skip != NULL && skip->size >= 4 && AV_RL32(skip->data) >= (uint32_t)d->frame->nb_samples;
+}
+
+static int next(hr_av_decoder *d, hr_av_frame *to, int64_t *packet, char *error) {
+	for (;;) {
+		hr_said[0] = 0;
+		int result = avcodec_receive_frame(d->codec, d->frame);
+		if (result == 0) {
+			if (d->frame->pts != AV_NOPTS_VALUE && d->frame->pts & HR_AV_UNWANTED)
+				continue;
+			if (is_half(d))
+				continue;
+			tell(d, to);
+			return HR_AV_FRAME;
+		}
+		if (result == AVERROR_EOF)
+			return HR_AV_END;
+		if (result == AVERROR(EAGAIN)) {
+			if (d->at == d->count && !d->last)
+				return HR_AV_NEEDS;
+			result = send_next(d);
+		}
+		if (result < 0) {
+			*packet = d->before + d->at - 1;
+			return hr_failed(result, error);
+		}
+	}
+}
+
+// It is found by its name, and so it is not hidden.
+extern const hr_av hr_av_1 __attribute__((visibility("default")));
+const hr_av hr_av_1 = {
+	.size = sizeof(hr_av),
+	.major = LIBAVCODEC_VERSION_MAJOR,
+	.version = version,
+	.license = avcodec_license,
+	.configuration = avcodec_configuration,
+	.decoders = decoders,
+	.open = open_decoder,
+	.feed = feed,
+	.next = next,
+	.flush = flush,
+	.close = close_decoder,
+	.demux = hr_demux,
+	.forget = hr_forget,
+};
+
+// FFmpeg prints to the standard error otherwise, where an engine has nothing to print.
+__attribute__((constructor)) static void begin(void) { av_log_set_callback(hear); }

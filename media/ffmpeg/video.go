@@ -1,0 +1,73 @@
+//go:build cgo
+
+package ffmpeg
+
+import (
+	"errors"
+
+	"headrace/media/video"
+)
+
+func init() { video.Use(videoLibrary{}) }
+
+// videoLibrary is what package video decodes with.
+type videoLibrary struct{}
+
+// Decoder implements [video.Library].
+func (videoLibrary) Decoder(s *video.Stream) (video.Decoder, error) {
+	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting}
+	d, err := NewDecoder(t.Decoding())
+	if err != nil {
+		return nil, err
+	}
+	return &videoDecoder{Decoder: d}, nil
+}
+
+// Demux implements [video.Library].
+func (videoLibrary) Demux(data []byte) (*video.Container, error) {
+	f, err := Demux(data)
+	if err != nil {
+		return nil, err
+	}
+	c := &video.Container{Format: f.Format, Tracks: make([]video.Track, len(f.Tracks)), Extra: f.extra}
+	for i := range f.Tracks {
+		t := &f.Tracks[i]
+		c.Tracks[i] = video.Track{
+			Stream:  video.Stream{Stream: t.Stream, Reorder: t.Reorder, Siting: t.Siting},
+			Packets: t.Packets, Cover: t.Cover,
+		}
+	}
+	return c, nil
+}
+
+// videoDecoder is a Decoder that is given one packet at a time.
+type videoDecoder struct {
+	*Decoder
+	packet [1]Packet
+	frame  Frame
+}
+
+// Feed implements [video.Decoder].
+func (d *videoDecoder) Feed(packet []byte, key, unwanted, last bool) error {
+	packets := d.packet[:0]
+	if len(packet) > 0 {
+		packets = append(packets, Packet{Size: len(packet), Key: key, Unwanted: unwanted})
+	}
+	return d.Decoder.Feed(packet, packets, last)
+}
+
+// Next implements [video.Decoder].
+func (d *videoDecoder) Next(to *video.Frame) error {
+	if err := d.Decoder.Next(&d.frame); err != nil {
+		if errors.Is(err, ErrNeeds) {
+			return video.ErrNeeds
+		}
+		return err
+	}
+	f := &d.frame
+	*to = video.Frame{
+		Picture: f.Image.Picture, Packet: f.Packet, Corrupt: f.Corrupt, Format: f.Format,
+		Untagged: f.Image.Untagged, Interlaced: f.Image.Interlaced,
+	}
+	return nil
+}

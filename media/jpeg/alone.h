@@ -1,0 +1,10 @@
+#ifndef HEADRACE_JPEG_ALONE_H
+#define HEADRACE_JPEG_ALONE_H
+
+#include "header.h"
+
+// Decodes a whole picture to RGB with nothing to fall back on, or with rgb NULL its
+// entropy-coded data alone. Returns 0 where there is a doubt.
+int hj_alone(const hj_header *h, const char *kernels, const uint8_t *src, size_t n, uint8_t *rgb);
+
+#endif

@@ -1,0 +1,75 @@
+#include "huffman.h"
+
+#include <string.h>
+
+// Largest sizes of numbers in a baseline picture of 8 bits, ITU-T T.81, tables F.1 and
+// F.2.
+enum { dc_most = 11, ac_most = 10 };
+
+static int is_sound(int symbol, int is_dc) {
+	if (is_dc)
+		return symbol <= dc_most;
+	const int run = symbol >> 4, size = symbol & 15;
+	return size ? size <= ac_most : run == 0 || run == 15;
+}
+
+// The number that so many bits stand for, F.2.2.1: those that begin with 0 are negative.
+static int number(int bits, int size) { return size && !(bits >> (size - 1)) ? bits - (1 << size) + 1 : bits; }
+
+static hj_entry hj_long(int least) { return (hj_entry)least << 16 | HJ_LONG << 8; }
+
+// The entry of a code of this length, followed by these bits of the HJ_LOOK.
+static hj_entry entry(int symbol, int length, int rest, int is_dc) {
+	const int run = is_dc ? 0 : symbol >> 4, size = is_dc ? symbol : symbol & 15, left = HJ_LOOK - length;
+	if (size > left)
+		return hj_long(length);
+	const int value = number(rest >> (left - size), size);
+	const int distance = !is_dc && symbol == 0 ? HJ_END : run + 1;
+	return (hj_entry)(uint16_t)value << 16 | (hj_entry)distance << 8 | (length + size);
+}
+
+void hj_table_make(hj_table *t, const hj_code *code, int is_dc) {
+	t->code = *code;
+	t->is_dc = is_dc;
+	t->is_sound = 1;
+	memcpy(t->symbol, code->symbol, sizeof(t->symbol));
+	for (int i = 0; i < 1 << HJ_LOOK; i++)
+		t->look[i] = hj_long(HJ_LOOK + 1);
+
+	int next = 0, at = 0; // the next code of this length, and its symbol
+	t->limit[0] = 0;
+	for (int length = 1; length <= 16; length++, next <<= 1) {
+		t->offset[length] = at - next;
+		for (int i = 0; i < code->count[length - 1]; i++, next++, at++) {
+			if (next >= 1 << length || at > 255) {
+				t->is_sound = 0;
+				return;
+			}
+			const int symbol = code->symbol[at];
+			t->is_sound &= is_sound(symbol, is_dc);
+			if (length > HJ_LOOK)
+				continue;
+			const int left = HJ_LOOK - length;
+			for (int rest = 0; rest < 1 << left; rest++)
+				t->look[next << left | rest] = entry(symbol, length, rest, is_dc);
+		}
+		t->limit[length] = next << (16 - length);
+	}
+	t->limit[17] = 1 << 16; // beyond all: there is no code
+}
+
+const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int is_dc) {
+	hj_table *const tables = kept->tables + is_dc * HJ_KEPT, *oldest = tables;
+	kept->clock++;
+	for (hj_table *t = tables; t < tables + HJ_KEPT; t++) {
+		if (t->asked && !memcmp(&t->code, code, sizeof(*code))) {
+			t->asked = kept->clock;
+			return t;
+		}
+		if (t->asked < oldest->asked)
+			oldest = t;
+	}
+	hj_table_make(oldest, code, is_dc);
+	oldest->asked = kept->clock;
+	return oldest;
+}

@@ -1,0 +1,205 @@
+#include "picture.h"
+
+#include <string.h>
+
+enum { block_memory = HJ_GROUP * HJ_MCU_BLOCKS * HJ_BLOCK * sizeof(int16_t) };
+
+hj_picture *hj_picture_new(hj_memory m) {
+	hj_picture *const p = m.take(sizeof(*p));
+	if (!p)
+		return NULL;
+	memset(p, 0, sizeof(*p));
+	p->memory = m;
+	p->scan.data = m.take(HJ_PIECE + HJ_SLACK);
+	p->tables.tables = m.take(2 * HJ_KEPT * sizeof(hj_table));
+	p->blocks = m.take(block_memory);
+	if (p->scan.data && p->tables.tables && p->blocks) {
+		memset(p->tables.tables, 0, 2 * HJ_KEPT * sizeof(hj_table));
+		return p;
+	}
+	hj_picture_free(p);
+	return NULL;
+}
+
+void hj_picture_free(hj_picture *p) {
+	if (!p)
+		return;
+	p->memory.release(p->scan.data);
+	p->memory.release(p->tables.tables);
+	p->memory.release(p->blocks);
+	p->memory.release(p->planes);
+	p->memory.release(p->wide);
+	p->memory.release(p);
+}
+
+static int need(hj_picture *p, uint8_t **at, size_t *have, size_t size) {
+	if (size <= *have)
+		return 1;
+	p->memory.release(*at);
+	*at = p->memory.take(size);
+	*have = *at ? size : 0;
+	return *at != NULL;
+}
+
+static int divide_up(int a, int b) { return (a + b - 1) / b; }
+static int min(int a, int b) { return a < b ? a : b; }
+static int max(int a, int b) { return a > b ? a : b; }
+
+// The rules by which libjpeg chooses.
+static int way(const hj_picture *p, const hj_plane *c) {
+	if (c->wider == 1 && c->taller == 1)
+		return HJ_AS_IS;
+	if (c->wider == 1 && c->taller == 2)
+		return HJ_DOWN;
+	if (c->wider == 2 && c->taller == 1 && c->width > 2)
+		return HJ_ACROSS;
+	if (c->wider == 2 && c->taller == 2 && c->width > 2)
+		return HJ_BOTH;
+	(void)p;
+	return HJ_REPEAT;
+}
+
+static void quantise(hj_quant *q, const int16_t *steps) {
+	memcpy(q->step, steps, sizeof(q->step));
+	for (int i = 0; i < 64; i++)
+		q->limit[i] = HJ_NORM / steps[i];
+}
+
+// Says where the coefficients of each block of an MCU go.
+static int place_blocks(hj_picture *p, const hj_header *h) {
+	hj_scan *const s = &p->scan;
+	int at = 0;
+	s->blocks = 0;
+	for (int c = 0; c < p->components; c++) {
+		hj_plane *const plane = &p->plane[c];
+		const hj_table *const dc = hj_tables_get(&p->tables, &h->dc_code[h->dc[c]], 1);
+		const hj_table *const ac = hj_tables_get(&p->tables, &h->ac_code[h->ac[c]], 0);
+		if (!dc->is_sound || !ac->is_sound || s->blocks + plane->across * plane->down > HJ_MCU_BLOCKS)
+			return 0;
+		plane->blocks = p->blocks + at * HJ_BLOCK;
+		plane->last = p->last + at;
+		for (int i = 0; i < plane->across * plane->down; i++, s->blocks++) {
+			const int place = at + i / plane->across * HJ_GROUP * plane->across + i % plane->across;
+			s->block[s->blocks].component = c;
+			s->block[s->blocks].dc = dc;
+			s->block[s->blocks].ac = ac;
+			s->block[s->blocks].to = p->blocks + place * HJ_BLOCK;
+			s->block[s->blocks].step = plane->across * HJ_BLOCK;
+			s->block[s->blocks].last = p->last + place;
+			s->block[s->blocks].last_step = plane->across;
+		}
+		at += HJ_GROUP * plane->across * plane->down;
+	}
+	return 1;
+}
+
+// Memory for the planes between the first and the last MCU that are transformed.
+static int place_planes(hj_picture *p, int rows_of_mcus) {
+	size_t size = HJ_PAD, at[HJ_COMPONENTS];
+	for (int c = 0; c < p->components; c++) {
+		hj_plane *const plane = &p->plane[c];
+		const int mcus = p->to - p->from + HJ_GROUP - 1;
+		plane->stride = mcus * plane->across * 8 + 2 * HJ_PAD;
+		plane->ring = rows_of_mcus * plane->down * 8;
+		plane->first = p->from * plane->across * 8;
+		at[c] = size;
+		size += (size_t)plane->stride * plane->ring;
+	}
+	if (!need(p, &p->planes, &p->planes_size, size + 1024))
+		return 0;
+	for (int c = 0; c < p->components; c++)
+		p->plane[c].at = p->planes + at[c];
+	return 1;
+}
+
+int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const uint8_t *src, size_t n, hj_part part, int margin,
+                     int rows_of_mcus) {
+	p->kernels = k;
+	p->width = h->width;
+	p->height = h->height;
+	p->components = h->components;
+	p->across = p->down = 1;
+	for (int c = 0; c < p->components; c++) {
+		p->across = max(p->across, h->across[c]);
+		p->down = max(p->down, h->down[c]);
+	}
+
+	const int wide = p->across * 8, tall = p->down * 8;
+	p->mcus_across = divide_up(p->width, wide);
+	p->mcus_down = divide_up(p->height, tall);
+	p->from = max(part.left - margin, 0) / wide;
+	p->to = divide_up(min(part.left + part.cols + margin, p->width), wide);
+	p->top = max(part.top - margin, 0) / tall;
+	p->row = 0;
+
+	p->context = 0;
+	for (int c = 0; c < p->components; c++) {
+		hj_plane *const plane = &p->plane[c];
+		plane->across = h->across[c];
+		plane->down = h->down[c];
+		plane->wider = p->across / plane->across;
+		plane->taller = p->down / plane->down;
+		plane->width = divide_up(p->width, plane->wider);
+		plane->height = divide_up(p->height, plane->taller);
+		plane->way = way(p, plane);
+		p->context |= plane->way == HJ_BOTH || plane->way == HJ_DOWN;
+		quantise(&plane->quant, h->quant[h->quantised[c]]);
+	}
+
+	memset(p->blocks, 0, block_memory);
+	memset(p->last, 0, sizeof(p->last));
+	hj_scan_begin(&p->scan, src + h->scan, src + n, h->restart);
+	return place_blocks(p, h) && place_planes(p, rows_of_mcus);
+}
+
+// Transforms the blocks of a group of MCUs, of which mcu is the first.
+static int transform(hj_picture *p, int mcu) {
+	int is_sound = 1;
+	for (int c = 0; c < p->components; c++) {
+		hj_plane *const plane = &p->plane[c];
+		const int pairs = plane->across * plane->down;
+		const int x = (mcu - p->from) * plane->across * 8;
+		for (int i = 0; i < pairs; i++) {
+			const int y = i / plane->across, pair = i % plane->across;
+			uint8_t *const last = plane->last + 2 * i;
+			uint8_t *const to = hj_plane_row(plane, (p->row * plane->down + y) * 8) + x + pair * 16;
+			is_sound &= p->kernels->transform(plane->blocks + 2 * i * HJ_BLOCK, &plane->quant, max(last[0], last[1]), to, plane->stride);
+			last[0] = last[1] = 0;
+		}
+	}
+	return is_sound;
+}
+
+// Lets the outermost samples of rows that have just come be their own neighbours.
+static void extend(const hj_picture *p, const hj_plane *plane) {
+	const int right = plane->width - plane->first;
+	const int rows = plane->down * 8;
+	for (int i = 0; i < rows; i++) {
+		uint8_t *const row = hj_plane_row(plane, p->row * rows + i);
+		row[-1] = row[0]; // where it is not the edge, this is not looked at
+		if (p->to == p->mcus_across)
+			row[right] = row[right - 1];
+	}
+}
+
+int hj_picture_next(hj_picture *p) {
+	hj_scan *const s = &p->scan;
+	if (p->row < p->top) {
+		p->row++;
+		return p->kernels->skip(s, p->mcus_across);
+	}
+
+	if (!p->kernels->skip(s, p->from))
+		return 0;
+	for (int mcu = p->from; mcu < p->to; mcu += HJ_GROUP)
+		if (!p->kernels->keep(s, min(HJ_GROUP, p->to - mcu)) || !transform(p, mcu))
+			return 0;
+	if (!p->kernels->skip(s, p->mcus_across - p->to))
+		return 0;
+
+	for (int c = 0; c < p->components; c++)
+		if (p->plane[c].way == HJ_ACROSS || p->plane[c].way == HJ_BOTH)
+			extend(p, &p->plane[c]);
+	p->row++;
+	return 1;
+}

@@ -1,0 +1,272 @@
+package coded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/mp4"
+	"headrace/media/av/mpa"
+	"headrace/media/ffmpeg"
+	"headrace/media/sound"
+)
+
+func init() { sound.Register(Format) }
+
+// Format is all files with coded samples, for [sound.Register].
+var Format = sound.Format{
+	Name: "coded",
+	Suffixes: []string{
+		".mp3", ".mp2", ".aac", ".flac", ".ogg", ".oga", ".opus", ".m4a", ".m4b", ".aiff", ".aif", ".aifc", ".caf", ".au", ".wma", ".amr", ".mka", ".ac3", ".wv",
+		".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".flv",
+	},
+	Is:   Is,
+	Open: func(file []byte, track int) (sound.Stream, error) { return Open(file, track) },
+}
+
+// beginnings are those of files that FFmpeg demuxes. A dot stands for any byte.
+var beginnings = []string{
+	"fLaC", "OggS", "\x1A\x45\xDF\xA3", "FORM....AIF", "caff", "FLV\x01", "#!AMR", "wvpk", "\x0B\x77",
+	"\x30\x26\xB2\x75\x8E\x66\xCF\x11", "RIFF....AVI ", "\x00\x00\x01\xBA",
+}
+
+// Is reports whether a file begins as one that can have coded samples.
+func Is(file []byte) bool {
+	for _, b := range beginnings {
+		if like(file, b) {
+			return true
+		}
+	}
+	const packet = 188 // of an MPEG transport stream
+	if len(file) > packet && file[0] == 'G' && file[packet] == 'G' {
+		return true
+	}
+	return mp4.Probe(file) || mpa.Probe(file) || len(file) > 24 && string(file[:4]) == ".snd"
+}
+
+func like(file []byte, pattern string) bool {
+	if len(file) < len(pattern) {
+		return false
+	}
+	for i := range len(pattern) {
+		if pattern[i] != '.' && pattern[i] != file[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Open finds the packets of an audio track of a file in memory, which has to stay as it
+// is. Tracks are counted from 0 among those with audio; -1 takes the one that the file
+// names as default, or the first. The recording must be closed.
+func Open(file []byte, track int) (*Recording, error) {
+	var t *Track
+	var err error
+	switch {
+	case mp4.Probe(file):
+		t, err = ofMP4(file, track)
+		if errors.Is(err, mp4.ErrUnsupported) {
+			t, err = demuxed(file, track)
+		}
+	case mpa.Probe(file):
+		t, err = ofFrames(file, track)
+	default:
+		t, err = demuxed(file, track)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sound: %w", said(err))
+	}
+	r, err := t.open()
+	if err != nil {
+		return nil, said(err)
+	}
+	return r, nil
+}
+
+// said is an error without the words with which package media names the kinds of errors:
+// they speak of images.
+func said(err error) error {
+	text := err.Error()
+	for _, kind := range []error{media.ErrCorrupt, media.ErrUnsupported} {
+		text = strings.ReplaceAll(text, kind.Error()+": ", "")
+	}
+	return &reworded{text, err}
+}
+
+type reworded struct {
+	text string
+	err  error
+}
+
+func (e *reworded) Error() string { return e.text }
+func (e *reworded) Unwrap() error { return e.err }
+
+// A Track is packets, and what decodes them.
+type Track struct {
+	Decoder ffmpeg.Stream
+	Packets []Packet
+	data    [2][]byte // the file; packets that a container has in pieces
+
+	unit    av.Rational // of Duration; 0/0: there is none
+	before  int64       // samples that come before the recording
+	after   int64       // samples that follow it
+	fixedBy int         // samples of every packet, if the container's format says so
+	cutLast bool        // the container says how many samples of the last packet belong to it
+}
+
+// A Packet is one of a track.
+type Packet struct {
+	offset   int64
+	size     int32
+	duration uint32
+	in       uint8 // which data
+}
+
+func (t *Track) bytes(p *Packet) []byte { return t.data[p.in][p.offset:][:p.size] }
+
+// ofFrames is the track of a file of MPEG audio or ADTS.
+func ofFrames(file []byte, track int) (*Track, error) {
+	if track > 0 {
+		return nil, noTrack(track, 1)
+	}
+	f, err := mpa.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+	}
+	h := f.First
+	t := &Track{
+		Decoder: ffmpeg.Stream{Codec: h.Codec, Audio: true, Rate: h.Rate, Channels: h.Channels},
+		Packets: make([]Packet, len(f.Frames)),
+		data:    [2][]byte{file}, before: f.Before, after: f.After,
+	}
+	if h.Codec != "aac" { // whose samples the decoder may double
+		t.fixedBy = h.Samples
+	}
+	for i, frame := range f.Frames {
+		t.Packets[i] = Packet{offset: frame.Offset, size: frame.Size}
+	}
+	return t, nil
+}
+
+// ofMP4 is a track of an MP4 file.
+func ofMP4(file []byte, track int) (*Track, error) {
+	f, err := mp4.Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	n, err := choose(track, len(f.Streams), func(i int) *av.Stream { return &f.Streams[i] })
+	if err != nil {
+		return nil, err
+	}
+	table, err := f.Table(n)
+	if err != nil {
+		return nil, err
+	}
+	if len(table.Packets) > 0 {
+		if err := table.CheckWithin(0, len(table.Packets)-1, int64(len(file))); err != nil {
+			return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+		}
+	}
+	s := &f.Streams[n]
+	t := &Track{
+		Decoder: ffmpeg.Stream{Codec: s.Codec, Audio: true, Config: s.Config, Rate: s.Rate, Channels: s.Channels},
+		data:    [2][]byte{file}, unit: s.TimeBase, cutLast: true,
+	}
+	return t, t.edited(table.Packets)
+}
+
+// edited takes packets of which some at the beginning and at the end are not part of the
+// recording, or only in part.
+func (t *Track) edited(packets []av.Packet) error {
+	first, last := -1, -1
+	for i := range packets {
+		if packets[i].Discard {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if i != last+1 && last >= 0 || i > 0 && packets[i].DTS < packets[i-1].DTS {
+			return fmt.Errorf("%w: an edit list that shows several parts of a track", media.ErrUnsupported)
+		}
+		last = i
+	}
+	t.Packets = make([]Packet, last+1)
+	for i := range t.Packets {
+		p := &packets[i]
+		t.Packets[i] = Packet{offset: p.Offset, size: p.Size, duration: p.Duration}
+	}
+	if first < 0 {
+		return nil
+	}
+	for i := range first {
+		t.before += int64(packets[i].Duration)
+	}
+	t.before += max(0, -packets[first].PTS)
+	t.before = av.Rescale(t.before, t.unit, av.Rational{Num: 1, Den: int32(max(1, t.Decoder.Rate))}, av.Nearest)
+	return nil
+}
+
+// demuxed is a track that FFmpeg finds.
+func demuxed(file []byte, track int) (*Track, error) {
+	f, err := ffmpeg.Demux(file)
+	if err != nil {
+		return nil, err
+	}
+	n, err := choose(track, len(f.Tracks), func(i int) *av.Stream { return &f.Tracks[i].Stream })
+	if err != nil {
+		return nil, err
+	}
+	from := &f.Tracks[n]
+	t := &Track{
+		Decoder: from.Decoding(), Packets: make([]Packet, len(from.Packets)),
+		data: [2][]byte{file, f.Extra()}, unit: from.TimeBase,
+	}
+	for i := range from.Packets {
+		p := &from.Packets[i]
+		t.Packets[i] = Packet{offset: p.Offset, size: p.Size, duration: p.Duration}
+		if p.Offset >= int64(len(file)) {
+			t.Packets[i].offset, t.Packets[i].in = p.Offset-int64(len(file)), 1
+		}
+	}
+	for _, trim := range from.Trims {
+		t.before += int64(trim.Begin)
+		t.after += int64(trim.End)
+	}
+	if t.before == 0 && t.Decoder.Codec == "opus" {
+		t.before = preSkip(t.Decoder.Config)
+	}
+	return t, nil
+}
+
+// choose returns the number of the stream that is audio track n of a file.
+func choose(n, streams int, stream func(int) *av.Stream) (int, error) {
+	var all []int
+	for i := range streams {
+		if stream(i).Kind == av.Audio {
+			all = append(all, i)
+		}
+	}
+	if len(all) == 0 {
+		return 0, fmt.Errorf("%w: the file has no audio", media.ErrUnsupported)
+	}
+	if n >= len(all) {
+		return 0, noTrack(n, len(all))
+	}
+	if n >= 0 {
+		return all[n], nil
+	}
+	for _, i := range all {
+		if stream(i).Default {
+			return i, nil
+		}
+	}
+	return all[0], nil
+}
+
+func noTrack(n, tracks int) error {
+	return fmt.Errorf("%w: audio track %d is wanted, and there are %d, counted from 0", media.ErrUnsupported, n, tracks)
+}

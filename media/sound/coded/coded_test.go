@@ -1,0 +1,143 @@
+//go:build cgo
+
+package coded
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"headrace/media/internal/avtest"
+	"headrace/media/sound"
+)
+
+// A tone, a sweep and noise, of two channels that differ.
+func source(rate string) []string {
+	return strings.Fields("-f lavfi -i aevalsrc=0.3*sin(440*2*PI*t)+0.2*sin(300*t*t)|0.3*sin(660*2*PI*t)+0.2*random(0):s=" + rate + ":d=2")
+}
+
+type fixture struct {
+	name, rate, how string
+	error           float64 // of windows; of the whole there is none
+	padded          bool    // the command leaves in what the encoder has added at the end
+}
+
+var fixtures = []fixture{
+	{name: "cbr.mp3", rate: "44100", how: "-c:a libmp3lame -b:a 128k"},
+	{name: "vbr.mp3", rate: "44100", how: "-c:a libmp3lame -q:a 4"},
+	{name: "low.mp3", rate: "16000", how: "-ac 1 -c:a libmp3lame -b:a 16k"},
+	{name: "plain.mp3", rate: "48000", how: "-c:a libmp3lame -b:a 96k -write_xing 0 -id3v2_version 0"},
+	{name: "a.mp2", rate: "48000", how: "-c:a mp2", error: 1.0 / (1 << 15)},
+	{name: "a.flac", rate: "44100", how: "-c:a flac"},
+	{name: "deep.flac", rate: "96000", how: "-c:a flac -sample_fmt s32"},
+	{name: "a.ogg", rate: "44100", how: "-c:a libvorbis"},
+	{name: "vorbis.mka", rate: "44100", how: "-c:a libvorbis"},
+	{name: "flac.mka", rate: "44100", how: "-c:a flac"},
+	{name: "mp3.mka", rate: "44100", how: "-c:a libmp3lame"},
+	{name: "a.opus", rate: "48000", how: "-c:a libopus -b:a 64k", error: 1e-5},
+	{name: "voice.opus", rate: "16000", how: "-ac 1 -c:a libopus -b:a 16k -application voip", error: 1e-5},
+	{name: "a.webm", rate: "48000", how: "-c:a libopus -b:a 64k", error: 1e-5},
+	{name: "opus.mp4", rate: "48000", how: "-c:a libopus -b:a 64k", error: 1e-5, padded: true},
+	{name: "a.m4a", rate: "44100", how: "-c:a aac -aac_pns 0", padded: true},
+	{name: "a.aac", rate: "44100", how: "-c:a aac -aac_pns 0"},
+	{name: "a.ts", rate: "44100", how: "-c:a aac -aac_pns 0"},
+	{name: "aac.mka", rate: "44100", how: "-c:a aac -aac_pns 0"},
+	{name: "alac.m4a", rate: "44100", how: "-c:a alac"},
+	{name: "alac.mka", rate: "44100", how: "-c:a alac"},
+	{name: "a.aiff", rate: "44100", how: "-c:a pcm_s24be"},
+	{name: "a.au", rate: "44100", how: "-c:a pcm_s16be"},
+	{name: "pcm.mov", rate: "44100", how: "-c:a pcm_s16le"},
+	{name: "ac3.mp4", rate: "48000", how: "-c:a ac3", padded: true, error: 1},
+	{name: "adpcm.caf", rate: "44100", how: "-c:a adpcm_ima_qt"},
+	{name: "a.wma", rate: "44100", how: "-c:a wmav2"},
+	{name: "pcm.avi", rate: "44100", how: "-c:a pcm_s16le"},
+}
+
+func (f *fixture) path(t testing.TB) string {
+	return avtest.Cached(t, f.name, append(source(f.rate), strings.Fields(f.how+" -map_metadata -1")...)...)
+}
+
+func open(t testing.TB, path string, track int) *Recording {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(b, track)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// wanted decodes with the command.
+func wanted(t testing.TB, path string, args ...string) []float32 {
+	t.Helper()
+	b := avtest.FFmpeg(t, append(append([]string{"-i", path}, args...), "-f", "f32le", "-")...)
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+func off(a, b []float32) float64 {
+	worst := 0.0
+	for i := range a {
+		if d := math.Abs(float64(a[i]) - float64(b[i])); !(d <= worst) {
+			worst = d
+		}
+	}
+	return worst
+}
+
+// The whole is what the ffmpeg command decodes, and each window is a slice of it.
+func TestWindowsAreSlicesOfWhatFFmpegDecodes(t *testing.T) {
+	avtest.Library(t)
+	for _, f := range fixtures {
+		t.Run(f.name, func(t *testing.T) {
+			path := f.path(t)
+			want := wanted(t, path)
+			r := open(t, path, -1)
+			i := r.Info()
+			n := int(i.Samples) * i.Channels
+			if f.padded {
+				if spare := (len(want) - n) / i.Channels; spare < 0 || spare >= 2048 {
+					t.Fatalf("%+v, and the command decodes %d", i, len(want)/i.Channels)
+				}
+				want = want[:n]
+			}
+			if n != len(want) {
+				t.Fatalf("%+v, and the command decodes %d", i, len(want)/i.Channels)
+			}
+			whole := make([]float32, n)
+			if err := r.Read(whole, 0); err != nil {
+				t.Fatal(err)
+			}
+			if e := off(whole, want); e > 0 && f.error < 1 {
+				t.Errorf("the whole is off by %g", e)
+			}
+			if err := r.Read(make([]float32, i.Channels), i.Samples); err == nil {
+				t.Error("a sample after the last was read")
+			}
+
+			random := rand.New(rand.NewPCG(1, 2))
+			for k := range 12 {
+				one := r
+				if k%4 == 0 {
+					one = open(t, path, -1)
+				}
+				from := random.Int64N(i.Samples)
+				part := make([]float32, (1+random.Int64N(min(i.Samples-from, 20000)))*int64(i.Channels))
+				if err := one.Read(part, from); err != nil {
+					t.Fatal(err)
+				}
+				if e := off(part, whole[int(from)*i.Channels:]); e > f.error {
+					t.Errorf("%d samples from %d on are off by %g", len(part)/i.Channels, from, e)
+				}
+			}
+		})
+	}
+}
+
+var _ sound.Stream = (*Recording)(nil)

@@ -1,0 +1,174 @@
+package coded
+
+import (
+	"encoding/binary"
+
+	"headrace/media/av"
+	"headrace/media/av/mpa"
+)
+
+// counts says how many samples each packet gives, once decoded: every one as many as
+// each, or those of its own. Where neither is known it reports false.
+func (t *Track) counts() (each int, own []int32, ok bool) {
+	if t.fixedBy > 0 {
+		return t.fixedBy, nil, true
+	}
+	switch t.Decoder.Codec {
+	case "mp3", "mp2", "mp1":
+		if len(t.Packets) > 0 {
+			if h, ok := mpa.Parse(t.bytes(&t.Packets[0])); ok {
+				return h.Samples, nil, true
+			}
+		}
+	case "ac3":
+		return 1536, nil, true
+	case "opus":
+		return t.each(opusSamples)
+	case "flac":
+		return t.each(flacSamples)
+	case "vorbis":
+		return t.vorbis()
+	case "alac":
+		return t.alac()
+	}
+	if width := pcmBytes[t.Decoder.Codec] * t.Decoder.Channels; width > 0 {
+		return t.each(func(b []byte) int { return len(b) / width })
+	}
+	return 0, nil, false
+}
+
+// each counts by what is in a packet.
+func (t *Track) each(count func([]byte) int) (int, []int32, bool) {
+	own := make([]int32, len(t.Packets))
+	for i := range own {
+		n := count(t.bytes(&t.Packets[i]))
+		if n <= 0 {
+			return 0, nil, false
+		}
+		own[i] = int32(n)
+	}
+	return 0, own, true
+}
+
+var pcmBytes = map[string]int{
+	"pcm_u8": 1, "pcm_s8": 1, "pcm_mulaw": 1, "pcm_alaw": 1, "pcm_s16le": 2, "pcm_s16be": 2, "pcm_s24le": 3, "pcm_s24be": 3,
+	"pcm_s32le": 4, "pcm_s32be": 4, "pcm_f32le": 4, "pcm_f32be": 4, "pcm_f64le": 8, "pcm_f64be": 8,
+}
+
+// opusSamples reads the first byte of a packet of Opus (RFC 6716, 3.1), at 48 kHz.
+func opusSamples(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	config, frames := b[0]>>3, 1
+	switch b[0] & 3 {
+	case 1, 2:
+		frames = 2
+	case 3:
+		if len(b) < 2 {
+			return 0
+		}
+		frames = int(b[1] & 63)
+	}
+	switch {
+	case config >= 16:
+		return frames * (120 << (config & 3))
+	case config >= 12:
+		return frames * (480 << (config & 1))
+	case config&3 == 3:
+		return frames * 2880
+	}
+	return frames * (480 << (config & 3))
+}
+
+// flacSamples reads the header of a frame of FLAC (RFC 9639, 9.1).
+func flacSamples(b []byte) int {
+	if len(b) < 6 || b[0] != 0xFF || b[1]&0xFE != 0xF8 {
+		return 0
+	}
+	code := b[2] >> 4
+	switch {
+	case code == 1:
+		return 192
+	case code >= 2 && code <= 5:
+		return 576 << (code - 2)
+	case code >= 8:
+		return 256 << (code - 8)
+	case code == 0:
+		return 0
+	}
+	at := 5 // behind a number as UTF-8 has it
+	for bit := byte(0x40); b[4]&0x80 != 0 && b[4]&bit != 0 && bit > 1; bit >>= 1 {
+		at++
+	}
+	switch {
+	case code == 6 && len(b) > at:
+		return int(b[at]) + 1
+	case code == 7 && len(b) > at+1:
+		return int(binary.BigEndian.Uint16(b[at:])) + 1
+	}
+	return 0
+}
+
+// alac: all packets but the last have the samples that the configuration says. Its length
+// is in its own header, or is the container's.
+func (t *Track) alac() (int, []int32, bool) {
+	config := t.Decoder.Config
+	if len(config) < 16 {
+		return 0, nil, false
+	}
+	each := int(binary.BigEndian.Uint32(config[12:]))
+	if each <= 0 || each > 1<<20 || len(t.Packets) == 0 {
+		return 0, nil, false
+	}
+	own := make([]int32, len(t.Packets))
+	for i := range own {
+		own[i] = int32(each)
+	}
+	last := t.bytes(&t.Packets[len(own)-1])
+	if len(last) < 8 || last[0]>>5 > 1 { // an element of one channel or of two comes first
+		return 0, nil, false
+	}
+	if last[2]>>4&1 != 0 {
+		own[len(own)-1] = int32(binary.BigEndian.Uint64(last) << 23 >> 32) // behind 23 bits
+	}
+	return 0, own, own[len(own)-1] > 0
+}
+
+// declared is how many samples of the last packet the container says are part of the
+// recording; -1 if its times are not of samples.
+func (t *Track) declared() int64 {
+	rate := int32(t.Decoder.Rate)
+	if len(t.Packets) == 0 || t.unit.Num != 1 || rate <= 0 || t.unit.Den%rate != 0 || t.unit.Den > 1<<20 {
+		return -1
+	}
+	d := int64(t.Packets[len(t.Packets)-1].duration)
+	if d == 0 {
+		return -1
+	}
+	return av.Rescale(d, t.unit, av.Rational{Num: 1, Den: rate}, av.Nearest)
+}
+
+// wmaDelay is how many samples a decoder of WMA gives before the first: two of its
+// frames.
+func (t *Track) wmaDelay() int64 {
+	first := t.Decoder.Codec == "wmav1"
+	switch rate := t.Decoder.Rate; {
+	case !first && t.Decoder.Codec != "wmav2":
+		return 0
+	case rate <= 16000:
+		return 2 << 9
+	case rate <= 22050 || first && rate <= 32000:
+		return 2 << 10
+	}
+	return 2 << 11
+}
+
+// preSkip is how many samples come before the recording, by the header of Opus (RFC
+// 7845).
+func preSkip(config []byte) int64 {
+	if len(config) < 12 || string(config[:8]) != "OpusHead" {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint16(config[10:]))
+}

@@ -1,0 +1,354 @@
+package coded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	"headrace/media"
+	"headrace/media/ffmpeg"
+	"headrace/media/sound"
+)
+
+// Recording is the samples of a track.
+type Recording struct {
+	track   *Track
+	info    sound.Info
+	decoder *ffmpeg.Decoder
+	frame   ffmpeg.Frame
+
+	// Which samples packets give, counted from the first that is decoded.
+	each   int64   // that many each
+	starts []int64 // or where each begins, and where the last ends
+	settle int     // packets to decode before those that are wanted
+
+	// What is decoded: samples from begin until end.
+	decoded    []float32
+	begin, end int64
+
+	base  int  // the packet that the decoder began with
+	next  int  // the first one that it has not got
+	clean int  // packets before this one are for settling
+	all   bool // everything is decoded
+}
+
+// kept is how many samples stay decoded behind those that were read: those who resample
+// read some of them again.
+const kept = 1 << 13
+
+// together is how many packets the decoder gets at once.
+const together = 32
+
+// settling is how many packets a decoder needs until what it gives is what it would give
+// had it begun with the first. Opus converges: 60 packets are within 1e-5 for all that
+// was measured. Others are exact.
+var settling = map[string]int{"mp3": 10, "mp2": 2, "mp1": 2, "opus": 60, "flac": 0, "alac": 0}
+
+// settlingOthers is that of codecs whose frames overlap with the one before.
+const settlingOthers = 2
+
+func (t *Track) open() (*Recording, error) {
+	d, err := ffmpeg.NewDecoder(t.Decoder)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recording{track: t, decoder: d}
+	if err := r.prepare(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// prepare finds out what packets decode to, and where their samples are.
+func (r *Recording) prepare() error {
+	t := r.track
+	if len(t.Packets) == 0 {
+		return fmt.Errorf("sound: %w: the track has no packets", media.ErrCorrupt)
+	}
+	packet, err := r.probe()
+	if err != nil {
+		return err
+	}
+
+	each, own, known := t.counts()
+	if t.Decoder.Codec == "aac" {
+		each, known = r.frame.Sound.Samples, true
+	}
+	if !known {
+		return r.decodeAll()
+	}
+	if r.each = int64(each); each == 0 {
+		r.starts = make([]int64, len(own)+1)
+		for i, n := range own {
+			r.starts[i+1] = r.starts[i] + int64(n)
+		}
+	}
+	r.settle = settlingOthers
+	if n, ok := settling[t.Decoder.Codec]; ok {
+		r.settle = n
+	} else if pcmBytes[t.Decoder.Codec] > 0 {
+		r.settle = 0
+	}
+
+	total := r.start(len(t.Packets))
+	// The times of a container are of the samples that are coded; AAC with SBR doubles
+	// them.
+	scale := int64(1)
+	if t.Decoder.Codec == "aac" && t.Decoder.Rate > 0 && r.info.Rate == 2*t.Decoder.Rate {
+		scale = 2
+	}
+	t.before *= scale
+	if t.cutLast {
+		if n := scale * t.declared(); n > 0 {
+			t.after += max(0, total-r.start(len(t.Packets)-1)-n)
+		}
+	}
+	r.info.Samples = max(0, total-t.before-t.after)
+	return r.take(packet)
+}
+
+// probe decodes the first frame, which stays in r.frame, and returns its packet.
+func (r *Recording) probe() (int, error) {
+	for {
+		i, err := r.decode(1)
+		if err == io.EOF {
+			return 0, r.damaged(len(r.track.Packets)-1, errors.New("no packet gives any samples"))
+		}
+		if err != nil {
+			return 0, err
+		}
+		s := &r.frame.Sound
+		if s.Samples == 0 {
+			continue
+		}
+		r.info = sound.Info{Rate: s.Rate, Channels: s.Channels}
+		if s.Layout>>32 == 0 {
+			r.info.Mask = uint32(s.Layout)
+		}
+		if s.Rate <= 0 || s.Channels <= 0 || len(s.Planes) == 0 {
+			return 0, r.damaged(i, fmt.Errorf("it gives %d channels of %s at %d samples a second", s.Channels, r.frame.Format, s.Rate))
+		}
+		return i, nil
+	}
+}
+
+// mostDecoded bounds what is decoded at once of tracks that have to be decoded from the
+// beginning: samples of all channels.
+const mostDecoded = 1 << 28
+
+// decodeAll decodes a track whose packets do not say how many samples they give.
+func (r *Recording) decodeAll() error {
+	r.all = true
+	for packet, err := 0, error(nil); err != io.EOF; packet, err = r.decode(len(r.track.Packets)) {
+		if err != nil {
+			return err
+		}
+		s := &r.frame.Sound
+		if s.Rate != r.info.Rate || s.Channels != r.info.Channels || len(s.Planes) == 0 {
+			return r.changed(packet)
+		}
+		if len(r.decoded) > mostDecoded {
+			return fmt.Errorf("sound: %w: %s of more than %d samples", media.ErrUnsupported, r.track.Decoder.Codec, mostDecoded)
+		}
+		r.append(s, s.Samples)
+	}
+	r.track.before += r.track.wmaDelay()
+	r.info.Samples = max(0, r.end-r.track.before-r.track.after)
+	return nil
+}
+
+// Info implements sound.Stream.
+func (r *Recording) Info() sound.Info { return r.info }
+
+// Close gives back the decoder's memory.
+func (r *Recording) Close() { r.decoder.Close() }
+
+// start is where the samples of a packet begin.
+func (r *Recording) start(packet int) int64 {
+	if r.each > 0 {
+		return int64(packet) * r.each
+	}
+	return r.starts[packet]
+}
+
+// packet is the one that has a sample.
+func (r *Recording) packet(sample int64) int {
+	if r.each > 0 {
+		return int(sample / r.each)
+	}
+	return sort.Search(len(r.starts)-1, func(i int) bool { return r.starts[i+1] > sample })
+}
+
+// Read implements sound.Stream.
+func (r *Recording) Read(to []float32, from int64) error {
+	channels := r.info.Channels
+	n := int64(len(to) / channels)
+	if from < 0 || from > r.info.Samples-n {
+		return fmt.Errorf("sound: samples %d to %d are asked for, of %d", from, from+n, r.info.Samples)
+	}
+	at := from + r.track.before
+	until := at + n
+	if n > 0 {
+		if err := r.reach(at); err != nil {
+			return err
+		}
+	}
+	for at < until {
+		if at >= r.end {
+			if err := r.more(until); err != nil {
+				return err
+			}
+			continue
+		}
+		k := copy(to, r.decoded[int(at-r.begin)*channels:])
+		to, at = to[k:], at+int64(k/channels)
+	}
+	return nil
+}
+
+// reach has the decoder begin anew, unless a sample is decoded already or comes soon.
+func (r *Recording) reach(sample int64) error {
+	if r.all || sample >= r.begin && sample <= r.end {
+		return nil
+	}
+	p := r.packet(sample)
+	begin := max(0, p-r.settle)
+	if sample > r.end && begin <= r.next {
+		return nil
+	}
+
+	if begin == 0 && r.track.Decoder.Codec == "aac" { // a reset leaves the form of the last window
+		r.decoder.Close()
+		d, err := ffmpeg.NewDecoder(r.track.Decoder)
+		if err != nil {
+			return err
+		}
+		r.decoder = d
+	} else {
+		r.decoder.Reset()
+	}
+	r.base, r.next, r.clean = begin, begin, p
+	if begin == 0 {
+		r.clean = 0
+	}
+	r.decoded = r.decoded[:0]
+	r.begin = r.start(r.clean)
+	r.end = r.begin
+	return nil
+}
+
+// more decodes the packet that follows what is decoded.
+func (r *Recording) more(until int64) error {
+	last := min(r.packet(until-1), len(r.track.Packets)-1) + 1
+	i, err := r.decode(last)
+	if err == io.EOF {
+		err = r.damaged(len(r.track.Packets)-1, fmt.Errorf("%d samples are missing at the end", until-r.end))
+	}
+	if err != nil {
+		return err
+	}
+	return r.take(i)
+}
+
+// take keeps the samples of the frame, which is of packet i, if they are those that
+// should come next.
+func (r *Recording) take(i int) error {
+	s := &r.frame.Sound
+	begin, n := r.start(i), int(r.start(i+1)-r.start(i))
+	switch {
+	case r.frame.Corrupt:
+		return r.damaged(i, errors.New("it is damaged"))
+	case s.Rate != r.info.Rate || s.Channels != r.info.Channels || len(s.Planes) == 0:
+		return r.changed(i)
+	case begin != r.end:
+		return r.damaged(i, fmt.Errorf("%d samples are missing before it", begin-r.end))
+	case s.Samples < n || s.Samples > n && i < len(r.track.Packets)-1:
+		return r.damaged(i, fmt.Errorf("it has %d samples and should have %d", s.Samples, n))
+	}
+
+	if have := len(r.decoded) / r.info.Channels; have > 4*kept {
+		drop := have - kept
+		r.decoded = r.decoded[:copy(r.decoded, r.decoded[drop*r.info.Channels:])]
+		r.begin += int64(drop)
+	}
+	r.append(s, n)
+	return nil
+}
+
+// append takes the first n samples of a frame.
+func (r *Recording) append(s *ffmpeg.Sound, n int) {
+	have, more := len(r.decoded), n*s.Channels
+	r.decoded = slices.Grow(r.decoded, more)[:have+more]
+	cut := *s
+	cut.Samples = n
+	floats(r.decoded[have:], &cut)
+	r.end += int64(n)
+}
+
+// decode decodes until a frame comes that is not for settling, and returns which packet
+// it is of. The decoder gets packets up to last, or more if it needs them.
+func (r *Recording) decode(last int) (packet int, err error) {
+	packet = r.base
+	for {
+		err := r.decoder.Next(&r.frame)
+		bad := (*ffmpeg.PacketError)(nil)
+		switch {
+		case errors.Is(err, ffmpeg.ErrNeeds):
+			if err := r.feed(last); err != nil {
+				return 0, err
+			}
+			continue
+		case errors.As(err, &bad):
+			if packet = r.base + bad.Packet; packet < r.clean {
+				continue
+			}
+			return 0, r.damaged(packet, bad.Err)
+		case err != nil:
+			return 0, err
+		}
+		if packet++; r.frame.Packet >= 0 {
+			packet = r.base + r.frame.Packet
+		}
+		if packet >= r.clean {
+			return min(packet, len(r.track.Packets)-1), nil
+		}
+	}
+}
+
+// feed gives the decoder packets that lie in the same memory.
+func (r *Recording) feed(last int) error {
+	all := r.track.Packets
+	last = min(max(last, r.next+1), r.next+together, len(all))
+	var packets [together]ffmpeg.Packet
+	n, in := 0, all[r.next].in
+	for _, p := range all[r.next:last] {
+		if p.in != in {
+			break
+		}
+		packets[n] = ffmpeg.Packet{Offset: int(p.offset), Size: int(p.size), Key: true}
+		n++
+	}
+	r.next += n
+	return r.decoder.Feed(r.track.data[in], packets[:n], r.next == len(all))
+}
+
+// changed is the error of a packet with which the recording becomes another.
+func (r *Recording) changed(packet int) error {
+	s := &r.frame.Sound
+	return r.damaged(packet, fmt.Errorf("%d channels at %d samples a second become %d at %d", r.info.Channels, r.info.Rate, s.Channels, s.Rate))
+}
+
+// damaged is the error of a packet.
+func (r *Recording) damaged(packet int, err error) error {
+	at := ""
+	if (r.each > 0 || r.starts != nil) && r.info.Rate > 0 {
+		at = fmt.Sprintf(", at %.3f s", float64(r.start(packet)-r.track.before)/float64(r.info.Rate))
+	}
+	if !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrUnsupported) && !errors.Is(err, media.ErrMemory) {
+		err = fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+	}
+	return fmt.Errorf("sound: packet %d of %s%s: %w", packet, r.track.Decoder.Codec, at, said(err))
+}

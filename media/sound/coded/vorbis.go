@@ -1,0 +1,136 @@
+package coded
+
+import "encoding/binary"
+
+// vorbis counts the samples of packets of Vorbis. A packet's block is long or short, by
+// its mode; it gives half of its own block and of the one before, overlapping. The first
+// gives none.
+func (t *Track) vorbis() (int, []int32, bool) {
+	sizes, long, bits, ok := vorbisModes(t.Decoder.Config)
+	if !ok {
+		return 0, nil, false
+	}
+	own := make([]int32, len(t.Packets))
+	before := 0
+	for i := range own {
+		b := t.bytes(&t.Packets[i])
+		if len(b) == 0 || b[0]&1 != 0 {
+			return 0, nil, false
+		}
+		mode := int(b[0]>>1) & (1<<bits - 1)
+		if mode >= len(long) {
+			return 0, nil, false
+		}
+		size := sizes[0]
+		if long[mode] {
+			size = sizes[1]
+		}
+		if before > 0 {
+			own[i] = int32((before + size) / 4)
+		}
+		before = size
+	}
+	return 0, own, true
+}
+
+// vorbisModes reads the two sizes of blocks and which modes have long ones. Config is the
+// three headers, as libavcodec has them: their lengths in Xiph's lacing or in two bytes
+// each. Modes are at the end of the last header, of which nothing else has to be read: a
+// mode is 41 bits, of which 32 are zeros, and 6 bits before them say how many there are.
+func vorbisModes(config []byte) (sizes [2]int, long []bool, bits int, ok bool) {
+	headers, ok := vorbisHeaders(config)
+	if !ok {
+		return sizes, nil, 0, false
+	}
+	id, setup := headers[0], headers[2]
+	if len(id) < 30 || id[0] != 1 || len(setup) < 16 || setup[0] != 5 {
+		return sizes, nil, 0, false
+	}
+	sizes = [2]int{1 << (id[28] & 15), 1 << (id[28] >> 4)}
+
+	r := backwards{b: setup, at: 8 * len(setup)}
+	for r.at > 0 && r.bits(1) == 0 { // the frame bit, set, ends the header
+	}
+	found := 0
+	r2 := r
+	for n := 1; n <= 64 && r2.at > 97; n++ {
+		if r2.bits(8) > 63 || r2.bits(16) != 0 || // mapping, transform and window
+			r2.bits(16) != 0 {
+			break
+		}
+		r2.bits(1)
+		peek := r2
+		if int(peek.bits(6)) == n-1 {
+			found = n
+		}
+	}
+	if found == 0 {
+		return sizes, nil, 0, false
+	}
+	long = make([]bool, found)
+	for i := range found {
+		r.bits(40)
+		long[found-1-i] = r.bits(1) != 0
+	}
+	for 1<<bits < found {
+		bits++
+	}
+	return sizes, long, bits, true
+}
+
+// backwards reads bits from the last to the first. Numbers have their first bit lowest.
+type backwards struct {
+	b  []byte
+	at int
+}
+
+func (r *backwards) bits(n int) (v uint64) {
+	for range n {
+		if r.at == 0 {
+			return v << 1
+		}
+		r.at--
+		v = v<<1 | uint64(r.b[r.at/8]>>(r.at%8)&1)
+	}
+	return v
+}
+
+func vorbisHeaders(c []byte) (headers [3][]byte, ok bool) {
+	if len(c) < 3 {
+		return headers, false
+	}
+	if c[0] == 0 && c[1] == 30 { // two bytes each
+		for i := range headers {
+			if len(c) < 2 {
+				return headers, false
+			}
+			n := int(binary.BigEndian.Uint16(c))
+			if len(c)-2 < n {
+				return headers, false
+			}
+			headers[i], c = c[2:2+n], c[2+n:]
+		}
+		return headers, true
+	}
+	if c[0] != 2 {
+		return headers, false
+	}
+	c = c[1:]
+	var sizes [2]int
+	for i := range sizes {
+		for {
+			if len(c) == 0 {
+				return headers, false
+			}
+			n := c[0]
+			sizes[i], c = sizes[i]+int(n), c[1:]
+			if n < 255 {
+				break
+			}
+		}
+	}
+	if sizes[0] > len(c) || sizes[1] > len(c)-sizes[0] {
+		return headers, false
+	}
+	return [3][]byte{c[:sizes[0]], c[sizes[0]:][:sizes[1]], c[sizes[0]+sizes[1]:]}, true
+}

@@ -1,0 +1,238 @@
+package video
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"headrace/media"
+	"headrace/media/av"
+	headers "headrace/media/av/slices"
+)
+
+// Decode calls show for each frame that is wanted, once, in any order, with its number.
+// The frame's memory is the decoder's: show must not keep it. Decoding ends with the
+// first error, also one of show, and soon after ctx does.
+func (c *Clip) Decode(ctx context.Context, show func(frame int, f *Frame) error) error {
+	if err := c.Load(); err != nil {
+		return err
+	}
+	for i := range c.runs {
+		missing, err := c.decode(ctx, &c.runs[i], show)
+		if err == nil && len(missing) > 0 {
+			err = c.again(ctx, c.runs[i].Run, missing, show)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again decodes frames that have not come from earlier on: what is marked as a key packet
+// is not always enough. Each try begins twice as many key packets earlier as the one
+// before, so that all of them cost no more than twice the last.
+func (c *Clip) again(ctx context.Context, r av.Run, missing []int, show func(int, *Frame) error) error {
+	for step := 1; ; step *= 2 {
+		r.Frames = missing
+		wider := false
+		for range step {
+			var ok bool
+			if r, ok = c.video.Table.Widen(r); !ok {
+				break
+			}
+			wider = true
+		}
+		if !wider {
+			return c.video.damaged(missing[0], "the decoder withholds it")
+		}
+		if err := c.video.checkWithin(r); err != nil {
+			return err
+		}
+		var err error
+		if missing, err = c.video.decodeAlone(ctx, r, show); err != nil || len(missing) == 0 {
+			return err
+		}
+	}
+}
+
+// decodeAlone decodes a run whose packets were not read yet.
+func (v *Video) decodeAlone(ctx context.Context, r av.Run, show func(int, *Frame) error) (missing []int, err error) {
+	c := &Clip{video: v, runs: []run{{Run: r}}}
+	defer c.Close()
+	if err := c.Load(); err != nil {
+		return nil, err
+	}
+	return c.decode(ctx, &c.runs[0], show)
+}
+
+// decode decodes a run, and returns the frames that have not come.
+func (c *Clip) decode(ctx context.Context, r *run, show func(int, *Frame) error) (missing []int, err error) {
+	l, err := inUse()
+	if err != nil {
+		return nil, err
+	}
+	d, err := l.Decoder(&c.video.Stream)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	p := newPass(c, r, d, show)
+	for i := r.First; i <= r.Last && p.left > 0; i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := p.feed(i); err != nil {
+			return nil, err
+		}
+	}
+	if p.left > 0 {
+		if err := p.drain(); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range r.Frames {
+		if !p.wants(p.table.Frames[n]) {
+			continue
+		}
+		if err := p.check(n); err != nil {
+			return nil, err
+		}
+		missing = append(missing, n)
+	}
+	return missing, nil
+}
+
+// pass is a run that is being decoded.
+type pass struct {
+	clip    *Clip
+	run     *run
+	table   *av.Table
+	decoder Decoder
+	show    func(int, *Frame) error
+
+	frames  []int32 // of each packet of the run the frame that is wanted, and has not come, and 1; 0: none
+	left    int     // how many
+	fed     []int32 // packets that the decoder was given
+	damages []harm  // in the order of their packets
+
+	droppable, lost func(packet []byte) bool
+	frame           Frame
+}
+
+// harm is what is wrong from a packet on.
+type harm struct {
+	packet int
+	err    error
+}
+
+func newPass(c *Clip, r *run, d Decoder, show func(int, *Frame) error) *pass {
+	s := &c.video.Stream
+	p := &pass{
+		clip: c, run: r, table: c.video.Table, decoder: d, show: show,
+		frames: make([]int32, r.Last+1-r.First), left: len(r.Frames),
+		droppable: headers.Droppable(s.Codec, s.Config), lost: headers.Lost(s.Codec, s.Config),
+	}
+	for _, n := range r.Frames {
+		p.frames[int(p.table.Frames[n])-r.First] = int32(n) + 1
+	}
+	return p
+}
+
+// wants reports whether the frame of a packet has yet to come.
+func (p *pass) wants(packet int32) bool { return p.frames[int(packet)-p.run.First] > 0 }
+
+var errLost = errors.New("a picture that it refers to is missing")
+
+// feed gives the decoder a packet, unless no wanted frame needs it.
+func (p *pass) feed(i int) error {
+	data := p.clip.packet(p.run, i)
+	wanted := p.wants(int32(i))
+	if !wanted && p.droppable != nil && p.droppable(data) {
+		return nil
+	}
+	if p.lost != nil && p.lost(data) {
+		p.harmed(i, errLost)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	p.fed = append(p.fed, int32(i))
+	if err := p.decoder.Feed(data, p.table.Packets[i].Key, !wanted, false); err != nil {
+		return err
+	}
+	return p.take(i)
+}
+
+// drain has the decoder give the frames that it holds back.
+func (p *pass) drain() error {
+	if err := p.decoder.Feed(nil, false, false, true); err != nil {
+		return err
+	}
+	return p.take(p.run.Last)
+}
+
+// take shows the frames that are ready, after packet i was fed.
+func (p *pass) take(i int) error {
+	for {
+		err := p.decoder.Next(&p.frame)
+		switch {
+		case err == ErrNeeds || err == io.EOF:
+			return nil
+		case errors.Is(err, media.ErrCorrupt):
+			p.harmed(i, err)
+			continue
+		case err != nil:
+			return err
+		}
+		if k := p.frame.Packet; k < 0 || k >= len(p.fed) || !p.wants(p.fed[k]) || p.frame.Corrupt {
+			continue
+		}
+		at := &p.frames[int(p.fed[p.frame.Packet])-p.run.First]
+		n := int(*at) - 1
+		if err := p.check(n); err != nil {
+			return err
+		}
+		*at = 0
+		p.left--
+		if err := p.show(n, &p.frame); err != nil {
+			return err
+		}
+	}
+}
+
+// harmed notes damage. Frames that are displayed before the key frame with which decoding
+// began may refer to others before that, and harm none after it.
+func (p *pass) harmed(i int, err error) {
+	if i > p.run.First && p.table.Packets[i].PTS < p.table.Packets[p.run.First].PTS {
+		return
+	}
+	p.damages = append(p.damages, harm{i, err})
+}
+
+// check returns an error if something is wrong with what a frame is made of.
+func (p *pass) check(n int) error {
+	if len(p.damages) == 0 {
+		return nil
+	}
+	packet := int(p.table.Frames[n])
+	from := p.table.Runs([]int{n})[0].First
+	i := slices.IndexFunc(p.damages, func(h harm) bool { return h.packet >= from && h.packet <= packet })
+	if i < 0 {
+		return nil
+	}
+	return p.clip.video.damaged(n, p.damages[i].err)
+}
+
+// damaged is the error about a frame, and why it cannot be had.
+func (v *Video) damaged(frame int, why any) error {
+	if err, ok := why.(error); ok && errors.Is(err, media.ErrCorrupt) {
+		return fmt.Errorf("frame %d, at %.3f s, is damaged: %w", frame, v.Seconds(frame), err)
+	}
+	return fmt.Errorf("%w: frame %d, at %.3f s, is damaged: %v", media.ErrCorrupt, frame, v.Seconds(frame), why)
+}
+
+// Seconds returns when a frame is displayed, counted from the first.
+func (v *Video) Seconds(frame int) float64 { return v.Table.Line.Seconds(v.Table.Line.Start[frame]) }

@@ -1,0 +1,79 @@
+package video
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/yuv"
+)
+
+// Library decodes, and finds packets in containers of any kind. It may be used by several
+// goroutines at once.
+type Library interface {
+	// Decoder opens a decoder of one thread.
+	Decoder(s *Stream) (Decoder, error)
+	// Demux finds all packets of a file in memory. It keeps nothing of data.
+	Demux(data []byte) (*Container, error)
+}
+
+// Decoder decodes packets in the order of the file. One goroutine at a time may use it.
+type Decoder interface {
+	// Feed takes the next packet, which is copied. Next must have returned ErrNeeds
+	// before. Of a packet that is unwanted no frame comes. An empty packet that is last
+	// ends the stream.
+	Feed(packet []byte, key, unwanted, last bool) error
+	// Next decodes until a wanted frame comes, whose memory is the decoder's until the
+	// next call. It returns ErrNeeds if there is none yet, and io.EOF after the last. Any
+	// other error is about the packet that was fed last; the next call goes on after it.
+	Next(f *Frame) error
+	Close()
+}
+
+// ErrNeeds says that a decoder has used up its packets.
+var ErrNeeds = errors.New("media/video: the decoder needs packets")
+
+// Frame is a decoded frame.
+type Frame struct {
+	yuv.Picture
+	Packet     int  // which it came from, counted from the decoder's first; -1 if that is not known
+	Corrupt    bool // the decoder has found damage, and concealed it
+	Untagged   bool // the stream does not name its matrix; it is taken for BT.601
+	Interlaced bool
+	Format     string // the decoder's name of the format, as in "yuv420p10le"
+}
+
+// Stream is what is known of a stream before its first packet.
+type Stream struct {
+	av.Stream
+	Reorder int // how many frames a decoder must hold back; 0 if that is not known
+	Siting  int // of chroma, by FFmpeg's numbers; 0 if it is not known
+}
+
+// Container is a file in whose format packets may be in pieces.
+type Container struct {
+	Format string // as FFmpeg calls it: "avi", "matroska,webm"
+	Tracks []Track
+	Extra  []byte // packets that are in pieces in the file, put together; their offsets begin at its size
+}
+
+// Track is a stream with its packets.
+type Track struct {
+	Stream
+	Packets []av.Packet
+	Cover   bool // a still beside the sound, such as the cover of an album
+}
+
+// Use has a library decode from now on. Packages call it when they are imported.
+func Use(l Library) { library.Store(&l) }
+
+var library atomic.Pointer[Library]
+
+func inUse() (Library, error) {
+	if l := library.Load(); l != nil {
+		return *l, nil
+	}
+	return nil, fmt.Errorf("%w: this program decodes no video: import headrace/media/ffmpeg", media.ErrUnsupported)
+}

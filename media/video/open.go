@@ -1,0 +1,182 @@
+package video
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/mp4"
+)
+
+// File is what a video is read from.
+type File interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// Bytes is a file in memory.
+type Bytes []byte
+
+// Size returns the number of bytes.
+func (b Bytes) Size() int64 { return int64(len(b)) }
+
+// ReadAt implements [io.ReaderAt].
+func (b Bytes) ReadAt(p []byte, at int64) (int, error) {
+	if at < 0 || at >= int64(len(b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b[at:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Video is one stream of a file. It does not change, and may be used by several
+// goroutines at once.
+type Video struct {
+	Stream Stream
+	Table  *av.Table
+
+	file  File
+	extra []byte // packets from file.Size() on
+}
+
+// Suffixes are those of names of files that may be videos.
+func Suffixes() []string {
+	return []string{".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".mts", ".m2ts", ".mpg", ".mpeg", ".flv", ".wmv", ".ogv", ".3gp"}
+}
+
+// Open finds the packets of a stream of a file: of the number stream among those of
+// video, or, if it is negative, of the one that is shown if nobody chooses. The file has
+// to stay open as long as clips of the video are read.
+func Open(file File, stream int) (*Video, error) {
+	var head [8]byte
+	if n, err := file.ReadAt(head[:], 0); err != nil && err != io.EOF {
+		return nil, err
+	} else if n == 0 {
+		return nil, fmt.Errorf("%w: the file is empty", media.ErrTruncated)
+	}
+	if mp4.Probe(head[:]) {
+		return openMP4(file, stream)
+	}
+	return openOther(file, stream)
+}
+
+func openMP4(file File, stream int) (*Video, error) {
+	f, err := mp4.Open(file, file.Size())
+	if err != nil {
+		return nil, known(err)
+	}
+	tracks := make([]Track, len(f.Streams))
+	for i, s := range f.Streams {
+		tracks[i].Stream.Stream = s
+	}
+	i, err := choose(tracks, stream)
+	if err != nil {
+		return nil, err
+	}
+	v := &Video{Stream: tracks[i].Stream, file: file}
+	if v.Table, err = f.Table(i); err != nil {
+		return nil, known(err)
+	}
+	v.Stream.Reorder = v.Table.Reorder
+	return v, nil
+}
+
+// openOther asks the library, which needs the whole file.
+func openOther(file File, stream int) (*Video, error) {
+	l, err := inUse()
+	if err != nil {
+		return nil, err
+	}
+	data, ok := file.(Bytes)
+	if !ok {
+		data = make(Bytes, file.Size())
+		if n, err := file.ReadAt(data, 0); err == io.EOF {
+			data = data[:n]
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	c, err := l.Demux(data)
+	if err != nil {
+		return nil, err
+	}
+	i, err := choose(c.Tracks, stream)
+	if err != nil {
+		return nil, err
+	}
+	t := &c.Tracks[i]
+	// AVI has no display times. For codecs whose frames may refer to any other, the
+	// library guesses at them, and frame n would not be frame n.
+	if c.Format == "avi" && t.Reorder > 0 && (t.Codec == "h264" || t.Codec == "hevc") {
+		return nil, fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, t.Codec)
+	}
+	v := &Video{Stream: t.Stream, file: file, extra: c.Extra}
+	if v.Table, err = av.NewTable(t.Stream.Stream, t.Packets); err != nil {
+		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+	}
+	v.Stream.Reorder = max(v.Stream.Reorder, v.Table.Reorder)
+	return v, nil
+}
+
+// choose returns the index of a stream of video.
+func choose(tracks []Track, stream int) (int, error) {
+	var all []int
+	for i := range tracks {
+		if t := &tracks[i]; t.Kind == av.Video && !t.Cover {
+			all = append(all, i)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return 0, fmt.Errorf("%w: the file has no video: it has %s", media.ErrUnsupported, kinds(tracks))
+	case stream >= len(all):
+		return 0, fmt.Errorf("%w: the file has no stream %d of video: it has %d of them", media.ErrUnsupported, stream, len(all))
+	case stream >= 0:
+		return all[stream], nil
+	}
+	for _, i := range all {
+		if tracks[i].Default {
+			return i, nil
+		}
+	}
+	return all[0], nil
+}
+
+// kinds says what a file has.
+func kinds(tracks []Track) string {
+	sound, covers := 0, 0
+	for i := range tracks {
+		if tracks[i].Kind == av.Audio {
+			sound++
+		}
+		if tracks[i].Cover {
+			covers++
+		}
+	}
+	switch {
+	case sound > 0 && covers > 0:
+		return "sound and a cover"
+	case sound > 0:
+		return "sound alone"
+	case covers > 0:
+		return "a cover alone"
+	}
+	return "no streams"
+}
+
+// known gives an error about what is in the file the mark that errors of package media
+// have. One about reading it stays what it is.
+func known(err error) error {
+	switch {
+	case errors.Is(err, mp4.ErrFormat):
+		return fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+	case errors.Is(err, mp4.ErrUnsupported):
+		return fmt.Errorf("%w: %w", media.ErrUnsupported, err)
+	}
+	return err
+}

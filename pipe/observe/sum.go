@@ -1,0 +1,110 @@
+package observe
+
+import (
+	"slices"
+	"time"
+)
+
+// Plus adds the numbers of another run of the same definition: stages and queues are
+// matched by name, those that only the other has are appended. What is a state and not a
+// sum (a queue's length and capacity, a stage's workers) is the other's.
+func (s Stats) Plus(other Stats) Stats {
+	sum := s.plus(1, other)
+	sum.Stages, sum.Queues = slices.Clone(s.Stages), slices.Clone(s.Queues)
+	for _, t := range other.Stages {
+		i := slices.IndexFunc(sum.Stages, func(u StageStats) bool { return u.Name == t.Name })
+		if i < 0 {
+			sum.Stages = append(sum.Stages, t)
+			continue
+		}
+		sampled := sum.Stages[i].Sampled || t.Sampled
+		sum.Stages[i] = t.plus(1, sum.Stages[i])
+		sum.Stages[i].Sampled = sampled
+	}
+	for _, q := range other.Queues {
+		i := slices.IndexFunc(sum.Queues, func(r QueueStats) bool { return r.From == q.From && r.To == q.To })
+		if i < 0 {
+			sum.Queues = append(sum.Queues, q)
+			continue
+		}
+		sum.Queues[i] = q.plus(1, sum.Queues[i])
+	}
+	return sum
+}
+
+// Minus returns the numbers of the time between two snapshots of one run, of which
+// earlier is the first. The intervals of a run add up exactly to its totals, also the
+// last one, which ends with Close. What is a state and not a sum is that of the later
+// snapshot.
+func (s Stats) Minus(earlier Stats) Stats {
+	d := s.plus(-1, earlier)
+	d.Stages, d.Queues = slices.Clone(s.Stages), slices.Clone(s.Queues)
+	for i, t := range earlier.Stages[:min(len(earlier.Stages), len(d.Stages))] {
+		d.Stages[i] = d.Stages[i].plus(-1, t)
+	}
+	for i, q := range earlier.Queues[:min(len(earlier.Queues), len(d.Queues))] {
+		d.Queues[i] = d.Queues[i].plus(-1, q)
+	}
+	return d
+}
+
+// plus adds the numbers of the run as a whole: once, or less once, as do those below.
+func (s Stats) plus(times int64, other Stats) Stats {
+	sums := func(s *Stats) []*int64 {
+		return []*int64{&s.Yielded, in(&s.Elapsed), in(&s.Start), in(&s.Loop), in(&s.Waited)}
+	}
+	add(sums(&s), times, sums(&other))
+	return s
+}
+
+func (t StageStats) plus(times int64, other StageStats) StageStats {
+	sums := func(t *StageStats) []*int64 {
+		return []*int64{
+			&t.In, &t.Out, &t.Lost, &t.Skipped, &t.Bytes, &t.Moved, &t.Retried, &t.Replaced, &t.Abandoned,
+			in(&t.Starved), in(&t.Busy), in(&t.Blocked), in(&t.Gated), in(&t.Queued), in(&t.Turn), in(&t.Over),
+		}
+	}
+	add(sums(&t), times, sums(&other))
+	return t.WithTimes(addBuckets(t.Times, times, other.Times))
+}
+
+func (q QueueStats) plus(times int64, other QueueStats) QueueStats {
+	sums := func(q *QueueStats) []*int64 {
+		return []*int64{&q.Puts, &q.Gets, in(&q.Empty), in(&q.Full), in(&q.Observed), in(&q.PutWait), in(&q.GetWait)}
+	}
+	area := q.Mean*float64(q.Observed) + float64(times)*other.Mean*float64(other.Observed)
+	add(sums(&q), times, sums(&other))
+	q.Mean = 0
+	if q.Observed > 0 {
+		q.Mean = area / float64(q.Observed)
+	}
+	return q
+}
+
+func in(d *time.Duration) *int64 { return (*int64)(d) }
+
+func add(sums []*int64, times int64, others []*int64) {
+	for i, n := range others {
+		*sums[i] += times * *n
+	}
+}
+
+// addBuckets adds lists that are in order of UpTo, without those that come to nothing.
+func addBuckets(a []Bucket, times int64, b []Bucket) (sum []Bucket) {
+	for len(a) > 0 || len(b) > 0 {
+		var one Bucket
+		if len(b) == 0 || len(a) > 0 && a[0].UpTo <= b[0].UpTo {
+			one, a = a[0], a[1:]
+		} else {
+			one.UpTo = b[0].UpTo
+		}
+		if len(b) > 0 && b[0].UpTo == one.UpTo {
+			one.Count += times * b[0].Count
+			b = b[1:]
+		}
+		if one.Count > 0 {
+			sum = append(sum, one)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,49 @@
+"""What the loop gets: a dict that names its fields when one is asked for that it does not have."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..errors import NoSuchField, NoSuchName
+
+
+class Batch(dict[str, Any]):
+    """The fields of a batch by name, or those of one sample where the pipeline does not end in a batch.
+
+        batch["image"]  # uint8 [32, 224, 224, 3]
+        batch["label"]  # int64 [32]
+
+    It is a dict in every respect. `repr` says the type and shape of each field instead of its values. With `.to("jax")`
+    batches are plain dicts, because JAX takes other types for leaves of a tree.
+
+    Raises:
+        NoSuchField: a KeyError that names the fields there are.
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, name: object) -> NoReturn:
+        from .._report.hints import no_field
+
+        raise NoSuchField(no_field(str(name), self))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # asked for by copy, pickle, inspect and others, who go on without
+            raise NoSuchName(name)
+        from .._report.hints import no_attribute
+
+        raise NoSuchName(no_attribute(name, self))
+
+    def __repr__(self) -> str:
+        return f"Batch({', '.join(f'{name}={_short(value)}' for name, value in self.items())})"
+
+
+Batch.__module__ = "headrace"
+
+
+def _short(value: Any) -> str:
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape is not None and dtype is not None:
+        return f"{str(dtype).removeprefix('torch.')} {list(shape)}" if len(shape) else repr(value)
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,85 @@
+"""What the engine is asked for a recording."""
+
+from __future__ import annotations
+
+import json
+from operator import index
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import MediaError, WrongType
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class AudioInfo(NamedTuple):
+    """What a recording is."""
+
+    sample_rate: int
+    """Samples of each channel a second."""
+    channels: int
+    samples: int
+    """Of each channel, without what the encoder has added."""
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.samples / self.sample_rate
+
+
+AudioInfo.__module__ = "headrace.io"
+
+
+def asked(
+    do: str,
+    rate: Any,
+    channels: Any,
+    start: Any,
+    duration: Any,
+    short: str,
+    dtype: str,
+    layout: str | None,
+    stream: Any,
+    max_bytes: Any,
+) -> bytes:
+    """The task, as docs/protocol.md has it."""
+    audio: dict[str, Any] = {"short": short, "dtype": dtype}
+    if layout is not None:
+        audio["layout"] = layout
+    for name, number in (("rate", rate), ("channels", 1 if channels == "mono" else channels), ("stream", stream)):
+        if number is not None:
+            audio[name] = whole(name, number)
+    for name, seconds in (("offset", None if isinstance(start, str) else start), ("duration", duration)):
+        if seconds is not None:
+            audio[name] = number_of(name, seconds)
+    if isinstance(start, str):
+        audio["start"] = start
+    for name, text, known in (
+        ("short", short, ("silence", "repeat", "error", "keep")),
+        ("dtype", dtype, ("float32", "int16")),
+        ("layout", layout, (None, "T", "TC", "CT")),
+        ("start", audio.get("start"), (None, "begin", "center")),
+    ):
+        if text not in known:
+            raise MediaError(f"headrace: io: {name} is {text!r}: takes {', '.join(repr(k) for k in known if k is not None)}")
+    what: dict[str, Any] = {"do": do, "audio": audio}
+    if max_bytes is not None:
+        what["max_bytes"] = whole("max_bytes", max_bytes)
+    return json.dumps(what).encode()
+
+
+def whole(name: str, value: Any) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise WrongType(f"headrace: io: {name} is {value!r}: takes a whole number") from None
+
+
+def number_of(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise WrongType(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes a number of seconds") from None
+    if not 0 <= number <= 1e6:
+        raise MediaError(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes seconds from 0 to 1000000")
+    return number

@@ -1,0 +1,103 @@
+"""What the engine is asked for a video."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from ..errors import MediaError, WrongType
+from .audio import number_of, whole
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class VideoInfo(NamedTuple):
+    """What a video is."""
+
+    width: int
+    """Of a frame as it is displayed."""
+    height: int
+    frames: int
+    duration: float
+    """Seconds from the first frame until the last one disappears."""
+    fps: float
+    """Frames a second, on average."""
+    codec: str
+    """As FFmpeg calls it: `"h264"`."""
+    orientation: int
+    """How frames are stored, by EXIF's number; 1 is upright."""
+    key_frames: list[int]
+    """The frames that are marked as those with which decoding may begin."""
+    seconds: numpy.ndarray[Any, Any]
+    """When each frame is displayed, counted from the first: float64 [frames]."""
+
+
+VideoInfo.__module__ = "headrace.io"
+
+
+def told(text: bytes) -> VideoInfo:
+    """What the engine has said."""
+    about = json.loads(text)
+    about |= {name: float(about[name]) for name in ("duration", "fps")}  # JSON has whole numbers of them
+    return VideoInfo(**{**about, "seconds": numpy.array(about["seconds"], numpy.float64)})
+
+
+def asked(
+    do: str,
+    *,
+    indices: Any = None,
+    times: Any = None,
+    width: Any = None,
+    height: Any = None,
+    max_bytes: Any = None,
+    start: Any = None,
+    duration: Any = None,
+    mode: str | None = None,
+    dtype: str | None = None,
+    short: str | None = None,
+    orient: bool | None = None,
+    fps: Any = None,
+    **numbers: Any,
+) -> bytes:
+    """The task, as docs/protocol.md has it. Numbers are whole ones among the arguments of decode_video."""
+    for name, text, known in (
+        ("mode", mode, ("exact", "fast")),
+        ("dtype", dtype, ("uint8", "uint16")),
+        ("short", short, ("repeat", "loop", "black", "error")),
+        ("start", start if isinstance(start, str) else None, ("begin", "center")),
+    ):
+        if text is not None and text not in known:
+            raise MediaError(f"headrace: io: {name} is {text!r}: takes {', '.join(map(repr, known))}")
+    if (width is None) != (height is None):
+        raise MediaError("headrace: io: has one of width and height: takes both, or neither")
+    video: dict[str, Any] = {"mode": mode, "dtype": dtype, "short": short, "orient": orient}
+    video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
+    if isinstance(start, str):
+        video["start"] = start
+    elif start is not None:
+        video["offset"] = number_of("offset", start)
+    for name, n in (("duration", duration), ("fps", fps)):
+        if n is not None:
+            video[name] = number_of(name, n)
+    what: dict[str, Any] = {"do": do, "video": {name: value for name, value in video.items() if value is not None}}
+    for name, n in (("width", width), ("height", height), ("max_bytes", max_bytes)):
+        if n is not None:
+            what[name] = whole(name, n)
+    if indices is not None:
+        what["indices"] = [whole("frames", n) for n in listed("frames", indices)]
+    if times is not None:
+        what["times"] = [number_of("times", t) for t in listed("times", times)]
+    return json.dumps(what).encode()
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise WrongType(f"headrace: io: {name} is {values!r}: takes a list of numbers")
+    every = list(values)
+    if not every:
+        raise MediaError(f"headrace: io: {name} is empty: takes at least one number")
+    return every

@@ -1,0 +1,96 @@
+"""A thread that tells hooks the statistics, again and again."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, ref
+
+from .._recipe.hooks import method_of, name_of
+from ..errors import HeadraceError, HeadraceWarning
+from .stats import Stats, statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .run import Run
+
+_GRACE = 5.0  # seconds that `close` waits for hooks to return
+
+
+class Interval:
+    """Has methods `stats` of hooks called every so many seconds, while the run lives, and once more at its end."""
+
+    def __init__(self, run: Run, hooks: Iterable[Any], every: float) -> None:
+        self._over = over = threading.Event()
+        told = [(hook, method) for hook in hooks if (method := method_of(hook, "stats")) is not None]
+        self._thread = threading.Thread(target=_tell_all, args=(ref(run, lambda _: over.set()), told, every, over), daemon=True)
+        self._thread.name = "headrace-stats"
+        if told:
+            self._thread.start()
+            _begin_at_exit(self)
+
+    def close(self) -> None:
+        """Tell hooks the last statistics, and end. May be called again."""
+        self._over.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(_GRACE)
+
+
+def _tell_all(run: Callable[[], Run | None], told: list[Any], every: float, over: threading.Event) -> None:
+    last = False
+    while not last:
+        last = over.wait(every)
+        living = run()
+        stats = _stats_of(living)
+        if living is None or stats is None:
+            return
+        last = last or living.refused is not None  # a function has closed the loader that calls it
+        del living
+        for hook, method in told:
+            _tell(hook, method, stats)
+
+
+def _stats_of(run: Run | None) -> Stats | None:
+    try:
+        return None if run is None else statistics(run, None)
+    except HeadraceError:
+        return None  # there is no engine any more, which the loop will be told of
+
+
+def _tell(hook: Any, method: Callable[[Stats], Any], stats: Stats) -> None:
+    try:
+        result = method(stats)
+        if hasattr(result, "__await__"):
+            import asyncio
+
+            asyncio.run(_awaited(result))
+    except Exception as e:
+        text = f"headrace: the hook {name_of(hook)} failed in stats(): {type(e).__name__}: {e}"
+        code = getattr(method, "__code__", None)
+        if code is None:
+            warnings.warn(text, HeadraceWarning, stacklevel=1)
+        else:
+            warnings.warn_explicit(text, HeadraceWarning, code.co_filename, code.co_firstlineno)
+
+
+async def _awaited(result: Any) -> None:
+    await result
+
+
+_all: WeakSet[Interval] = WeakSet()
+
+
+def _begin_at_exit(interval: Interval) -> None:
+    if not _all:
+        atexit.unregister(_end_all)
+        atexit.register(_end_all)
+    _all.add(interval)
+
+
+def _end_all() -> None:
+    """The program ends, and has not closed its loaders."""
+    for interval in list(_all):
+        interval.close()

@@ -1,0 +1,229 @@
+"""Names that people type out of habit, from other libraries or by mistake, and what to write instead.
+
+Imported only when such a mistake has been made.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_OWN_FUNCTION = 'there is no built-in operation for it: write .map(function, fields="image"), which takes any transform of arrays'
+_ON_LOADER = "a pipeline is only a description, and this needs a running loader: write pipeline.loader()."
+_EPOCHS = "write .loader(epochs=n), and one for loop for each epoch"
+_PREFETCH = "batches are made ahead anyway: leave it out, or write .loader(prefetch=n) for n batches"
+_WORKERS = "the engine uses all CPUs of this process: leave it out, or write .loader(workers=n) to say how many samples are in work at once"
+_TO_TORCH = 'write .to("torch") after batch: tensors on the same memory, without a copy'
+_RANKS = "ranks share the samples by themselves: RANK and WORLD_SIZE are read, or write .loader(rank=…, world_size=…)"
+_MERGE = "write hr.merge(first, second)"
+_SOURCE = "write hr.source(dataset): any object with __getitem__ and __len__, or any iterable, one sample for each item"
+_FILES = 'write hr.files("folder", label="parent"), which labels each file with the name of its folder'
+_DONE = "epochs are shuffled whole, so there is no buffer: write .shuffle(), or .shuffle(seed=n)"
+_SCALE = "write .normalize(mean, std), with mean and std for values from 0 to 1, as in torchvision; mean=0 and std=1 only scale"
+
+# Names are compared without case and underscores: RandomHorizontalFlip is random_horizontal_flip.
+_METHODS = {
+    # torchvision
+    "totensor": f"batch makes arrays. {_TO_TORCH}; for floats {_SCALE}",
+    "piltotensor": _TO_TORCH,
+    "toimage": "decode_image() gives images already",
+    "todtype": _SCALE,
+    "convertimagedtype": _SCALE,
+    "compose": "call one step after the other: hr.files(…).decode_image().resize(256).center_crop(224)",
+    "randomhorizontalflip": "write .random_flip(p)",
+    "horizontalflip": "write .random_flip(1)",
+    "randomverticalflip": "write .random_vertical_flip(p)",
+    "verticalflip": "write .random_vertical_flip(1)",
+    "randomrotation": f".random_rotate90() makes quarter turns. For other angles {_OWN_FUNCTION}",
+    "rotate": f".rotate90(turns) makes quarter turns. For other angles {_OWN_FUNCTION}",
+    "randomaffine": _OWN_FUNCTION,
+    "randomperspective": _OWN_FUNCTION,
+    "gaussianblur": _OWN_FUNCTION,
+    "randomerasing": _OWN_FUNCTION,
+    "autoaugment": _OWN_FUNCTION,
+    "randaugment": _OWN_FUNCTION,
+    "trivialaugmentwide": _OWN_FUNCTION,
+    "mixup": "write .batch(n, collate=function), or .map(function) after batch",
+    "cutmix": "write .batch(n, collate=function), or .map(function) after batch",
+    "transform": 'write .map(function), or .map(function, fields="image")',
+    "transforms": 'write .map(function), or .map(function, fields="image")',
+    "permute": 'write .layout("NCHW")',
+    "transpose": 'write .layout("NCHW")',
+    "decodejpeg": "write .decode_image(), which knows all formats",
+    "imdecode": "write .decode_image(), which knows all formats",
+    "decode": "write .decode_image(), .decode_audio() or .decode_npy()",
+    # PyTorch
+    "dataloader": "write .loader()",
+    "collate": "write .batch(n, collate=function)",
+    "cuda": 'write .to("torch", device="cuda") after batch',
+    "pinmemory": 'write .to("torch", pin_memory=True) after batch',
+    "float": _SCALE,
+    "numpy": "batches are NumPy arrays unless .to(…) says otherwise",
+    "withformat": 'write .to("torch") or .to("jax") after batch',
+    "setformat": 'write .to("torch") or .to("jax") after batch',
+    "settransform": "write .map(function)",
+    "shardingfilter": _RANKS,
+    # tf.data
+    "prefetch": _PREFETCH,
+    "repeat": f"epochs come from the loader: {_EPOCHS}",
+    "cache": "files stay in the page cache of the operating system, and decoding goes on beside your loop; there is nothing to cache",
+    "take": "write .loader(steps_per_epoch=n) for n batches of each epoch, or give hr.files a shorter list",
+    "skip": "give hr.files the list of files that you want",
+    "interleave": _MERGE,
+    "zip": "give hr.files a DataFrame or a list of dicts, whose columns become fields beside the image",
+    "concatenate": _MERGE,
+    "shard": _RANKS,
+    "paddedbatch": "write .bucket_batch(…) or .pack(…)",
+    "enumerate": "write enumerate(loader) in your loop",
+    "fromtensorslices": _SOURCE,
+    "asnumpyiterator": "write .loader(): its batches are NumPy arrays",
+    "parallelmap": "write .map(function, workers=n)",
+    "withoptions": "write the options as arguments of .loader()",
+    # WebDataset, Grain, torchdata, DALI, SPDL
+    "totuple": 'a batch is a dict: write batch["image"], batch["label"]; .select(…) leaves fields out',
+    "batched": "write .batch(n)",
+    "mapdict": "write .map(function, fields=…) for each field",
+    "maptuple": "write .map(function, fields=…) for each field",
+    "withepoch": _EPOCHS,
+    "splitbynode": _RANKS,
+    "splitbyworker": "the engine's workers share the samples by themselves",
+    "toiterdataset": "write .loader()",
+    "mpprefetch": _PREFETCH,
+    "mapwithindex": "write .map(function, fields=[…]): the field key names the sample",
+    "randommap": "write .map(function) with an argument rng, a seeded numpy.random.Generator",
+    "mix": _MERGE,
+    "cropmirrornormalize": "write .random_crop(size).random_flip().normalize(mean, std)",
+    "externalsource": _SOURCE,
+    "build": "write .loader()",
+    "addsource": _SOURCE,
+    "addsink": "write .loader(): it keeps batches ready",
+    "pipe": "write .map(function, workers=n)",
+    "disaggregate": "write .unbatch()",
+    # what a loader has
+    **{name: f"{_ON_LOADER}{name}(…)" for name in ("preview", "stats", "profile", "trace", "close", "get", "resume")},
+    "statedict": f"{_ON_LOADER}state_dict()",
+    "loadstatedict": f"{_ON_LOADER}load_state_dict(state)",
+    "setepoch": f"{_ON_LOADER}set_epoch(epoch)",
+    "classes": f"{_ON_LOADER}classes",
+    "schema": f"{_ON_LOADER}schema",
+    "run": "write for batch in pipeline.loader():",
+    "iter": "write for batch in pipeline.loader():",
+}
+
+_ARGUMENTS = {
+    "numworkers": _WORKERS,
+    "numthreads": _WORKERS,
+    "batchsize": "write .batch(n) as the last step",
+    "shuffle": "write .shuffle() as a step before decode_image",
+    "pinmemory": 'write .to("torch", pin_memory=True) after batch',
+    "collatefn": "write .batch(n, collate=function)",
+    "droplast": "write .batch(n, drop_last=True)",
+    "prefetchfactor": _PREFETCH,
+    "buffersize": _DONE,
+    "reshuffleeachiteration": "each epoch has an order of its own: leave it out",
+    "persistentworkers": "workers live as long as the loader: leave it out",
+    "timeout": "write loader.get(timeout=seconds) in your loop, or .failures(timeout=seconds) after a step",
+    "workerinitfn": "write hr.Workers(initializer=function) as where= of the step",
+    "multiprocessingcontext": "the engine starts its own workers: leave it out",
+    "sampler": "write hr.source(dataset, sampler=sampler)",
+    "batchsampler": "write hr.source(dataset, sampler=sampler), then .batch(n)",
+    "generator": "write .shuffle(seed=n)",
+    "numparallelcalls": "write workers=n, or leave it out",
+    "concurrency": "write workers=n",
+    "deterministic": 'write .loader(order="completion") for samples in the order in which they are ready',
+    "outputorder": 'write order="input" or order="completion"',
+    "numepochs": "write epochs=n",
+    "device": 'write .to("torch", device=…) after batch',
+    "transform": "write .map(function) as a step",
+    "root": 'the folder comes first: hr.files("folder")',
+    "paths": "paths come first, without a name: hr.files([…])",
+    "labels": "write label=",
+    "interpolation": 'write filter="bilinear", "bicubic", "lanczos", "box" or "hamming"',
+    "antialias": "all filters are antialiased: leave it out",
+    "height": "write (height, width) as one size",
+    "width": "write (height, width) as one size",
+    "fn": "the function comes first, without a name",
+    "func": "the function comes first, without a name",
+    "chunksize": "functions get samples one by one; the engine sends them in packs",
+    "numsamples": "write steps_per_epoch=n for n batches of each epoch",
+    "worldsize": "write world_size=",
+    "memorylimit": 'write memory="2GiB"',
+}
+
+_TOP = {
+    "dataloader": "write hr.files(…) or hr.source(dataset), then steps, then .loader()",
+    "dataset": _SOURCE,
+    "iterabledataset": "write hr.source(iterable), or hr.torch.IterableDataset(pipeline) to give a pipeline to PyTorch",
+    "imagefolder": _FILES,
+    "imagedataset": _FILES,
+    "datasetfolder": _FILES,
+    "folder": _FILES,
+    "listfiles": 'write hr.files("data/*/*.jpg")',
+    "fromtensorslices": _SOURCE,
+    "pipelinebuilder": "begin with hr.files(…) or hr.source(…)",
+    "webdataset": "tar shards are not read directly yet: write hr.source(webdataset.WebDataset(…))",
+    "tfrecorddataset": "TFRecord files are not read directly yet: write hr.source(…)",
+    "parquet": "Parquet files are not read directly yet: write hr.source(…)",
+    "transforms": "operations are methods of a pipeline: hr.files(…).decode_image().resize(256)",
+    "concat": _MERGE,
+    "zip": "give hr.files a DataFrame or a list of dicts, whose columns become fields beside the image",
+    "openrecipe": 'write hr.load("train.yaml")',
+    "fromyaml": 'write hr.load("train.yaml")',
+    "version": "write hr.__version__ or hr.version_info()",
+    "decodeimage": "it is a method of a pipeline, hr.files(…).decode_image(); for one image write hr.io.load_image(path)",
+}
+
+
+def no_method(name: str, known: Iterable[str]) -> str:
+    """What to say of a method that pipelines do not have."""
+    remedy = _remedy(name, _METHODS, known, "write .{}(…)")
+    return f"a pipeline has no method {name}{remedy or ': help(headrace.Pipeline) lists them'}"
+
+
+def no_member(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that the package does not have."""
+    remedy = _remedy(name, _TOP, known, "write hr.{}")
+    return f"headrace has no {name}{remedy or ': dir(headrace) lists what it has'}"
+
+
+def no_argument(function: str, name: str, known: Iterable[str]) -> str:
+    """What to say of an argument that a function does not have."""
+    known = list(known)
+    remedy = _remedy(name, _ARGUMENTS, known, "write {}=")
+    return f"{function}() has no argument {name}{remedy or ': it has ' + ', '.join(known)}"
+
+
+def no_field(name: str, known: Iterable[str]) -> str:
+    """What to say of a field that a batch does not have."""
+    known = list(known)
+    near = _nearest(name, known)
+    meant = f'write batch["{near}"]' if near else "loader.schema has their types"
+    return f"the batch has no field {name!r}, it has {', '.join(map(repr, known)) or 'none'}: {meant}"
+
+
+def no_attribute(name: str, known: Iterable[str]) -> str:
+    """What to say of an attribute that a batch does not have."""
+    known = list(known)
+    near = name if name in known else _nearest(name, known)
+    meant = f'write batch["{near}"]' if near else f"it has {', '.join(map(repr, known)) or 'none'}"
+    return f"the batch has no attribute {name}, its fields are read by name: {meant}"
+
+
+def _remedy(name: str, table: dict[str, str], known: Iterable[str], write: str) -> str:
+    """What to write in the place of a name; empty where nobody knows."""
+    plain = _plain(name)
+    near = None if plain in table else _nearest(name, known)
+    return f": {table[plain]}" if plain in table else f": {write.format(near)}" if near else ""
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    plain = {_plain(one): one for one in known}
+    found = difflib.get_close_matches(_plain(name), plain, 1, 0.7)
+    return plain[found[0]] if found else None
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()

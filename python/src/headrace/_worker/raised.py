@@ -1,0 +1,54 @@
+"""Exceptions of functions that threads of this program call, until the loop is told of them."""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import HeadraceError, HookFailed
+from .errors import user_frames
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_MOST = 32
+_WHOLE = 2  # that keep the variables of their functions, which may be large
+
+
+class _One(NamedTuple):
+    told: tuple[Any, ...]  # what the engine was told of it
+    error: BaseException
+    whole: bool
+
+
+class Raised:
+    """The last exceptions."""
+
+    def __init__(self) -> None:
+        self._last: deque[_One] = deque(maxlen=_MOST)
+
+    def keep(self, e: BaseException, told: dict[str, Any]) -> None:
+        """Keep one, of which the engine is told this."""
+        if isinstance(e, HookFailed) and e.__cause__ is not None:
+            e = e.__cause__
+        shown: TracebackType | None = user_frames(e.__traceback__)
+        if not told["traceback"] or shown is None:
+            return
+        whole = sum(one.whole for one in list(self._last)) < _WHOLE
+        if not whole:
+            traceback.clear_frames(shown)
+        key = (told["type"], told["message"], told["traceback"])
+        self._last.append(_One(key, e.with_traceback(shown), whole))
+
+    def chain(self, error: HeadraceError) -> None:
+        """Make the exception that an error tells of its cause."""
+        text = getattr(error, "remote_traceback", None)
+        if not text:
+            return
+        for one in list(self._last):  # the loop is told of the first, and those of later epochs, which say the same, may have no variables
+            kind, message, shown = one.told
+            if shown == text and getattr(error, "remote_type", kind) == kind and getattr(error, "remote_message", message) == message:
+                error.__cause__ = one.error
+                self._last.clear()
+                return

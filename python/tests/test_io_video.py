@@ -1,0 +1,132 @@
+"""Videos without a loader: the frames that a pipeline gives, which are those of the ffmpeg command."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    hr.io.close()
+
+
+def ffmpeg(*args):
+    return subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True, capture_output=True).stdout
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    root = tmp_path_factory.mktemp("films")
+    pattern = ["-f", "lavfi", "-i", "testsrc2=s=96x64:r=25", "-frames:v", 50]
+    ffmpeg(*pattern, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "12", "-bf", "3", root / "a.mp4")
+    ffmpeg("-i", root / "a.mp4", "-c", "copy", root / "b.mkv")
+    ffmpeg("-i", root / "a.mp4", "-c", "copy", "-bsf:v", "noise=drop='eq(n,20)'", root / "lost.mp4")
+    ffmpeg("-i", root / "a.mp4", "-c", "copy", "-metadata:s:v:0", "rotate=90", root / "turned.mp4")
+    ffmpeg("-f", "lavfi", "-i", "sine=d=1", root / "sound.m4a")
+    return root
+
+
+def whole(path):
+    """All frames, by a pipeline, which test_video.py compares with the command."""
+    with hr.files([str(path)], content=False).decode_video().loader(epochs=1) as loader:
+        return next(np.array(sample["video"]) for sample in loader)
+
+
+def test_frames_by_number_time_and_window(films):
+    path = films / "a.mp4"
+    frames = whole(path)
+    assert np.array_equal(hr.io.load_video(path), frames)
+    for got, want in (
+        (hr.io.load_video(path, [0, 40, 40, -1, 7]), [0, 40, 40, 49, 7]),
+        (hr.io.load_video(path, np.array([3])), [3]),
+        (hr.io.load_video(path, times=[0.0, 0.99, 1.0, 0.039]), [0, 24, 25, 0]),
+        (hr.io.load_video(path, 7), np.floor(np.arange(7) * 49 / 6 + 0.5).astype(int)),
+        (hr.io.load_video(path, 4, stride=2, start=0.4), [10, 12, 14, 16]),
+        (hr.io.load_video(path, fps=5), range(0, 50, 5)),
+        (hr.io.load_video(path, start=0.4, duration=0.2), range(10, 15)),
+        (hr.io.load_video(path, 3, stride=4, start="center"), [20, 24, 28]),
+    ):
+        assert np.array_equal(got, frames[list(want)])
+
+
+def test_sources_are_alike(films):
+    """Of a path packets alone are read; content is in memory; Matroska has no index."""
+    frames = whole(films / "a.mp4")[[2, 30]]
+    for name in ("a.mp4", "b.mkv"):
+        content = (films / name).read_bytes()
+        for source in (films / name, content, bytearray(content), io.BytesIO(content), np.frombuffer(content, np.uint8)):
+            assert np.array_equal(hr.io.load_video(source, [2, 30]), frames)
+
+
+def test_sizes_modes_and_turns(films):
+    path = films / "a.mp4"
+    with hr.files([str(path)], content=False).decode_video(4, start="begin", stride=3).resize((20, 30)).loader(epochs=1) as loader:
+        (want,) = [np.array(sample["video"]) for sample in loader]
+    got = hr.io.load_video(path, 4, stride=3, width=30, height=20)
+    assert np.array_equal(got, want)
+    fast = hr.io.load_video(path, 4, stride=3, width=30, height=20, mode="fast").astype(int)
+    assert 0 < np.abs(fast - got).mean() < 6
+
+    deep = hr.io.load_video(path, [0], dtype="uint16")
+    assert deep.dtype == np.uint16
+    assert np.abs(deep / 257.0 - hr.io.load_video(path, [0])).max() <= 1
+
+    upright = hr.io.load_video(films / "turned.mp4", [5])
+    stored = hr.io.load_video(films / "turned.mp4", [5], orient=False)
+    assert upright.shape == (1, 96, 64, 3)
+    assert any(np.array_equal(upright[0], np.rot90(stored[0], k)) for k in (1, 3))
+    got.fill(0)  # it is the caller's
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "b.mkv", "turned.mp4"])
+def test_info_is_ffprobes(films, name):
+    info = hr.io.video_info(films / name)
+    probe = ["ffprobe", "-v", "error", "-of", "json", "-select_streams", "v:0", "-show_streams", "-show_frames", str(films / name)]
+    about = json.loads(subprocess.run(probe, check=True, capture_output=True).stdout)
+    stream, frames = about["streams"][0], about["frames"]
+    sides = (stream["width"], stream["height"])
+    assert (info.width, info.height) == (sides[::-1] if name == "turned.mp4" else sides)
+    assert (info.orientation > 1) == (name == "turned.mp4")
+    assert info.codec == stream["codec_name"]
+    assert info.frames == len(frames) == 50
+    times = np.array([float(frame["pts_time"]) for frame in frames])
+    np.testing.assert_allclose(info.seconds, times - times[0], atol=1e-3)
+    assert info.key_frames == [i for i, frame in enumerate(frames) if frame["key_frame"]]
+    assert info.duration == pytest.approx(2.0, abs=0.002)
+    assert info.fps == pytest.approx(25, abs=0.05)
+    assert hr.io.video_info((films / name).read_bytes())._replace(seconds=None) == info._replace(seconds=None)
+
+
+def test_mistakes_and_damage_are_named(films, tmp_path):
+    path = films / "a.mp4"
+    for said, call in (
+        (r"no frame 50: the video has 50 frames", lambda: hr.io.load_video(path, [50])),
+        (r"no frame -51", lambda: hr.io.load_video(path, [0, -51])),
+        (r"no frame at 2\.5 s: .*50 frames in 2\.000 s", lambda: hr.io.load_video(path, times=[2.5])),
+        (r"frames is empty", lambda: hr.io.load_video(path, [])),
+        (r"takes both, or neither", lambda: hr.io.load_video(path, width=3)),
+        (r"times and another choice", lambda: hr.io.load_video(path, 3, times=[0.1])),
+        (r"'exact', 'fast'", lambda: hr.io.load_video(path, mode="quick")),
+        (r"no frame of the video is in the clip", lambda: hr.io.load_video(path, start=5.0, duration=1.0)),
+        (r"sound alone", lambda: hr.io.load_video(films / "sound.m4a")),
+        (r"frame \d+, at 0\.\d+ s, is damaged", lambda: hr.io.load_video(films / "lost.mp4")),
+        (r"stream 1", lambda: hr.io.load_video(path, stream=1)),
+        (r"max_pixels", lambda: hr.io.load_video(path, max_pixels=100)),
+    ):
+        with pytest.raises(hr.MediaError, match=said):
+            call()
+    with pytest.raises(FileNotFoundError):
+        hr.io.video_info(tmp_path / "none.mp4")
+    with pytest.raises(TypeError):
+        hr.io.load_video(path, frames="3")
+    assert len(hr.io.load_video(films / "lost.mp4", start=1.2, duration=0.1)) > 0

@@ -1,0 +1,68 @@
+"""What people type out of habit: the error says what is wrong, where, why, and what to write.
+
+Each mistake in mistakes.txt is a line of a program of its own. Its error must be a HeadraceError, end in that line but for
+one of this package, and have the words that follow: what is wrong, why, and what to write instead.
+"""
+
+import linecache
+import os
+import traceback
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from own import images
+
+HERE = os.path.dirname(os.path.abspath(hr.__file__))
+
+
+MISTAKES = (Path(__file__).parent / "mistakes.txt").read_text().splitlines()
+ROWS = [line.split(" | ") for line in MISTAKES if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize(("code", "what", "why", "remedy"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_mistake_is_told_with_its_remedy(code, what, why, remedy, pictures, tmp_path, monkeypatch):
+    for i, picture in enumerate(sorted(pictures.rglob("*.png"))[:2]):
+        (tmp_path / f"{i}.JPEG").symlink_to(picture)
+    (tmp_path / "train.yaml").write_text("headrace: 1\nsteps: []\n")
+    monkeypatch.chdir(tmp_path)
+    name, source = "<mistake>", f"import torch\n\n{code}\n"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    pipeline = images(pictures).resize((8, 8))
+    with pytest.raises(hr.HeadraceError) as caught:
+        exec(compile(source, name, "exec"), {"hr": hr, "p": pipeline})
+    text = str(caught.value)
+    for said in (what, why, remedy):
+        assert said in text
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    where = [frame for frame in frames if not frame.filename.startswith(HERE) and "torch" not in frame.filename]
+    assert where[-1].line == code
+    assert len(frames) - frames.index(where[-1]) <= 2 or "torch" in code  # at most one line of this package after it
+
+
+def test_a_mistake_in_a_step_shows_the_line_of_the_step(pictures):
+    pipeline = images(pictures).resize((8, 8))
+    pipeline = pipeline.layout("CHW")
+    with pytest.raises(hr.RecipeError) as caught:
+        pipeline.batch(4).loader()
+    first, second = str(caught.value).splitlines()
+    assert first.startswith('recipe: step "layout" (#5): layout is "CHW"')
+    assert second.strip().startswith(__file__)
+    assert second.endswith('pipeline = pipeline.layout("CHW")')
+
+
+def test_a_framework_that_is_not_installed_is_named(pictures, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "jax", None)
+    with pytest.raises(hr.NotInstalled, match=r"\.to\('jax'\): jax is not installed for .*: pip install jax"):
+        images(pictures).resize((8, 8)).batch(4).to("jax").loader()
+
+
+def test_batches_are_dicts_that_show_types(pictures):
+    with images(pictures).resize((8, 8)).batch(4).loader(epochs=1) as loader:
+        batch = next(iter(loader))
+    assert type(batch) is hr.Batch
+    assert repr(batch).startswith("Batch(image=uint8 [4, 8, 8, 3], label=int64 [4], key=<4 texts: ")
+    assert batch.get("images") is None
+    assert "images" not in batch
+    assert type(batch.copy()) is dict

@@ -1,0 +1,157 @@
+"""Large samples of an object are read straight into their batches: what comes is what comes where they are stored first."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+SHAPE = (150, 160, 3)  # 72 KB
+COUNT = 23
+
+
+def large(i: int) -> np.ndarray:
+    return np.random.default_rng(i).integers(0, 256, SHAPE, np.uint8)
+
+
+class Pictures:
+    """Samples of which some fail, or end the process that reads them."""
+
+    def __init__(self, folder: Path | None = None, trouble: dict[int, str] | None = None, bare: bool = False) -> None:
+        self.folder, self.trouble, self.bare = folder, trouble or {}, bare
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def first_time(self, i: int) -> bool:
+        try:
+            os.close(os.open(self.folder / f"{i}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
+
+    def __getitem__(self, i: int):
+        what = self.trouble.get(i, "")
+        if what == "bad" or (what == "dies once" and self.first_time(i)):
+            if what == "dies once":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise ValueError(f"picture {i} is bad")
+        if what == "small":
+            return {"picture": large(i)[:, :7], "n": i, "name": f"number {i}", "more": {i, "set"}}
+        if self.bare:
+            return large(i)
+        return {"picture": large(i), "n": i, "name": f"number {i}", "more": {i, "set"}}
+
+
+def batches(pipeline, epochs=2, **config):
+    with pipeline.loader(epochs=epochs, **config) as loader:
+        got = []
+        for _ in range(epochs):
+            for batch in loader:
+                batch = batch if hasattr(batch, "keys") else {"": batch}
+                got.append(
+                    {name: np.array(value, copy=True) if isinstance(value, np.ndarray) else list(value) for name, value in batch.items()}
+                )
+        names = [stage["name"] for stage in loader.stats()["stages"]]
+        return got, [(lost.key, lost.index, lost.error) for lost in loader.errors], names
+
+
+def equal(a, b) -> bool:
+    return len(a) == len(b) and all(
+        x.keys() == y.keys() and all(np.array_equal(x[n], y[n]) if isinstance(x[n], np.ndarray) else x[n] == y[n] for n in x)
+        for x, y in zip(a, b)
+    )
+
+
+def both(pipeline, **config):
+    """What comes, after it was compared with what comes where each operation is by itself."""
+    got, lost, names = batches(pipeline, **config)
+    stored, lost_then, separate = batches(pipeline, fuse=False, **config)
+    assert "source+batch" in names
+    assert "read" not in names
+    assert "read" in separate
+    assert "batch" in separate
+    assert equal(got, stored)
+    assert [one[:2] for one in lost] == [one[:2] for one in lost_then]
+    return got, lost
+
+
+@pytest.mark.parametrize("where", ["process", "thread"])
+@pytest.mark.parametrize("bare", [False, True])
+def test_rows_are_what_is_stored(where, bare):
+    source = hr.source(Pictures(bare=bare), where=where)
+    for pipeline in (source.batch(5), source.shuffle(seed=3).batch(4, drop_last=True)):
+        got, _ = both(pipeline)
+        assert len(got) == 10
+    (first, *_), _ = both(source.batch(5), epochs=1)
+    pictures = first[""] if bare else first["picture"]
+    assert np.array_equal(pictures, np.stack([large(i) for i in range(5)]))
+    if not bare:
+        assert (list(first["n"]), first["name"], first["more"]) == (
+            list(range(5)),
+            [f"number {i}" for i in range(5)],
+            [{i, "set"} for i in range(5)],
+        )
+
+
+def test_what_is_said_of_samples_is_as_where_they_are_stored(tmp_path):
+    kinds = {"picture": (np.uint8, SHAPE), "n": int, "name": str, "more": object}
+    source = hr.source(Pictures(tmp_path, {3: "bad", 11: "small", 12: "bad"}), gives=kinds)
+    for on_error in ("skip", "replace"):
+        got, lost = both(source.batch(5), on_error=on_error, max_errors=6)
+        assert [index for _, index, _ in lost] == [3, 11, 12] * 2
+        assert sum(len(batch["n"]) for batch in got) == 2 * (COUNT - 3 * (on_error == "skip"))
+        assert "picture 3 is bad" in lost[0][2]
+        assert "picture" in lost[1][2]
+    for fuse in (True, False):
+        with source.batch(5).loader(epochs=1, fuse=fuse) as loader, pytest.raises(hr.SampleError, match="picture 3 is bad") as raised:
+            list(loader)
+        assert raised.value.key == "3"
+
+
+@pytest.mark.parametrize("where", ["process", "thread"])
+def test_workers_that_die(where, tmp_path):
+    trouble = {2: "dies once", 17: "dies once"}
+    source = hr.source(
+        Pictures(tmp_path, trouble),
+        where=where,
+        gives={"picture": (np.uint8, SHAPE), "n": int, "name": str, "more": object},
+    )
+    got, lost, _ = batches(source.batch(5), epochs=1)
+    assert not lost
+    assert equal(got, batches(hr.source(Pictures()).batch(5), epochs=1, fuse=False)[0])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_run_goes_on_at_every_cut():
+    pipeline = hr.source(Pictures()).shuffle(seed=1).batch(4)
+    whole, _, _ = batches(pipeline)
+    for cut in range(1, len(whole)):
+        with pipeline.loader(epochs=2) as loader:
+            left = cut
+            for _ in range(2):
+                for _ in loader:
+                    left -= 1
+                    if not left:
+                        break
+                if not left:
+                    break
+            state = loader.state_dict()
+        with pipeline.loader(epochs=2) as loader:
+            loader.load_state_dict(state)
+            rest = [
+                {name: np.array(v, copy=True) if isinstance(v, np.ndarray) else list(v) for name, v in b.items()}
+                for _ in range(1 + (cut < 6))
+                for b in loader
+            ]
+        assert equal(rest, whole[cut:]), cut
+
+
+def test_ranks_have_what_they_have_where_it_is_stored():
+    for rank in range(2):
+        both(hr.source(Pictures()).shuffle(seed=5).batch(3), rank=rank, world_size=2)

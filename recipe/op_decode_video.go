@@ -1,0 +1,214 @@
+package recipe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"headrace/internal/words"
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/recipe/internal/argument"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decodes frames of a video to a clip, [frames, height, width, channels]. Operations on images work on all its frames alike.")
+
+// DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the
+// formulas by which frames are taken.
+type DecodeVideo struct {
+	Field     string   `json:"field,omitempty" doc:"the field with the path of the file, or with its content, which it takes the place of; by default \"path\", or \"bytes\" where there is none"`
+	To        string   `json:"to,omitempty" doc:"the field with the clip; by default \"video\""`
+	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"which of several streams of video; by default the one that players show"`
+	Frames    *int     `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"how many frames a clip has; by default as many as there are"`
+	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame of a clip to the next, in frames"`
+	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames a second: those on screen at these times"`
+	Segments  *int     `json:"segments,omitempty" min:"1" max:"1000000" doc:"as many equal parts of the video, and a frame of each"`
+	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"that many clips of each video, in an axis of their own"`
+	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where a clip begins: \"random\", the default where frames are left over, \"center\" or \"begin\"; of segments which frame of each is taken"`
+	Offset    *float64 `json:"offset,omitempty" min:"0" max:"1000000000" doc:"the second at which it begins, instead of start"`
+	At        string   `json:"at,omitempty" doc:"a field with the second at which it begins, instead of start"`
+	Duration  *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000000" doc:"the seconds that a clip lasts; frames are taken from them"`
+	MinFrames *int     `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, and without frames: no fewer"`
+	MaxFrames *int     `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: no more"`
+	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this number"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample"`
+	Times     string   `json:"times,omitempty" doc:"a field for the second at which each frame is displayed, counted from the first; by default there is none"`
+	Orient    *bool    `json:"orient,omitempty" doc:"whether to turn frames as the file says; by default true"`
+	Mode      string   `json:"mode,omitempty" choices:"exact,fast" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
+	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
+	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"the largest frame that is decoded, in pixels; by default 178956970, which is also the most"`
+}
+
+func (d DecodeVideo) complete() Args {
+	d.To = cmp.Or(d.To, "video")
+	d.Start = cmp.Or(d.Start, "random")
+	d.Short, d.DType, d.Mode = cmp.Or(d.Short, "repeat"), cmp.Or(d.DType, "uint8"), cmp.Or(d.Mode, "exact")
+	d.Orient = new(orElse(d.Orient, true))
+	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
+		d.MaxPixels = nil
+	}
+	return &d
+}
+
+// refused names the arguments that other libraries have for what is called otherwise
+// here.
+func (*DecodeVideo) refused() map[string]string {
+	return map[string]string{
+		"num_frames": "it is called frames", "clip_len": "it is called frames", "num_frames_per_clip": "it is called frames", "sequence_length": "it is called frames",
+		"frame_interval": "it is called stride", "frame_rate": "it is called fps", "frames_per_clip": "it is called frames",
+		"num_clips": "it is called clips", "num_segments": "it is called segments",
+		"seek_mode":   "frames are always exact, at the cost of the packets that they need",
+		"num_threads": "a decoder has one thread, and as many videos are decoded at once as there are cores",
+	}
+}
+
+// FieldIn is the field that is decoded, of samples with these fields.
+func (d *DecodeVideo) FieldIn(in sample.Schema) string {
+	if d.Field == "" && in.Find("path") < 0 {
+		return "bytes"
+	}
+	return cmp.Or(d.Field, "path")
+}
+
+// Clip says which frames are taken. The arguments must be complete; where At is given,
+// the caller sets Seconds.
+func (d *DecodeVideo) Clip() (c av.Clip, err error) {
+	c = av.Clip{
+		Frames: orElse(d.Frames, 0), Stride: orElse(d.Stride, 0), Segments: orElse(d.Segments, 0), Clips: orElse(d.Clips, 0),
+		Duration: orElse(d.Duration, 0), Seconds: orElse(d.Offset, 0),
+		Min: orElse(d.MinFrames, 0), Max: orElse(d.MaxFrames, 0), Multiple: orElse(d.Multiple, 0),
+	}
+	if d.FPS != nil {
+		if c.Rate, err = av.Decimal(*d.FPS); err != nil {
+			return c, err
+		}
+	}
+	switch {
+	case d.Offset != nil || d.At != "":
+		c.Start = av.At
+	case d.Start == "center":
+		c.Start = av.Center
+	case d.Start == "begin":
+		c.Start = av.Begin
+	}
+	switch d.Short {
+	case "loop":
+		c.Short = av.Loop
+	case "black":
+		c.Short = av.Black
+	case "error":
+		c.Short = av.Error
+	}
+	return c, c.Check()
+}
+
+// Options are what the arguments, complete and checked, ask of what makes pixels.
+func (d *DecodeVideo) Options() media.Options {
+	o := media.Options{Orient: *d.Orient, MaxPixels: orElse(d.MaxPixels, 0)}
+	if d.Mode == "fast" {
+		o.Mode = media.Fast
+	}
+	if d.DType == "uint16" {
+		o.DType = tensor.Uint16
+	}
+	return o
+}
+
+// Form is that of clips.
+func (d *DecodeVideo) Form() media.Form {
+	f := d.Options().Form()
+	f.Frames = media.Unknown
+	if c, err := d.Clip(); err == nil && c.Count() > 0 {
+		f.Frames = c.Count()
+	}
+	if orElse(d.Clips, 1) > 1 {
+		f.Clips = *d.Clips
+	}
+	return f
+}
+
+// Completed returns the arguments with all defaults filled in, or what is wrong with
+// those that do not depend on samples.
+func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
+	errs := []error{argument.CheckTags(d.complete())}
+	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
+		errs = append(errs, errors.New("has more than one of start, offset and at: takes one of them"))
+	}
+	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
+		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *d.MaxPixels, media.MaxPixels))
+	}
+	return d.complete().(*DecodeVideo), errors.Join(errs...)
+}
+
+// Check implements [Args].
+func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
+	whole, err := d.Completed()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	if _, err := whole.Clip(); err != nil {
+		errs = append(errs, fmt.Errorf("is not possible: %w", err))
+	}
+	errs = append(errs, whole.checkFields(in))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+
+	out := in.Replace(d.FieldIn(in), sample.Field{Name: whole.To, Type: ImageType(whole.Form())})
+	if d.Times != "" {
+		out = out.With(d.Times, whole.TimesType())
+	}
+	return out, nil
+}
+
+// TimesType is that of the field Times.
+func (d *DecodeVideo) TimesType() sample.Type {
+	f := d.Form()
+	if f.Clips != 0 {
+		return sample.TensorType(tensor.Float64, f.Clips, f.Frames)
+	}
+	return sample.TensorType(tensor.Float64, f.Frames)
+}
+
+// seconds tells whether numbers of a type can be times.
+func seconds(d tensor.DType) bool {
+	switch d {
+	case tensor.Bool, tensor.Float16, tensor.BFloat16:
+		return false
+	}
+	return true
+}
+
+func (d *DecodeVideo) checkFields(in sample.Schema) error {
+	var errs []error
+	field := d.FieldIn(in)
+	switch i := in.Find(field); {
+	case i < 0 && d.Field == "":
+		errs = append(errs, fmt.Errorf("has no file to decode, only %v: begin with files(…, content=False), or say field", in))
+	case i < 0:
+		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
+	case in[i].Type.Kind != sample.Text && in[i].Type.Kind != sample.Bytes || len(in[i].Type.Shape) > 0:
+		errs = append(errs, Wrong("field", "is %q, which is %v: takes text, the path of a file, or bytes, its content", field, in[i].Type))
+	}
+	if d.At != "" {
+		i := in.Find(d.At)
+		switch {
+		case i < 0:
+			errs = append(errs, Wrong("at", "is %q: the samples have the fields %s", d.At, words.List(in.Names())))
+		case in[i].Type.Kind != sample.Tensor || len(in[i].Type.Shape) > 0 || !seconds(in[i].Type.DType):
+			errs = append(errs, Wrong("at", "is %q, which is %v: takes a field with one number of seconds", d.At, in[i].Type))
+		}
+	}
+	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}} {
+		if name.is != "" && name.is != field && in.Find(name.is) >= 0 {
+			errs = append(errs, Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
+		}
+	}
+	if d.Times == d.To {
+		errs = append(errs, Wrong("times", "is %q, as the field of the clip is called", d.Times))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,103 @@
+package recipe
+
+import (
+	"cmp"
+
+	"headrace/internal/words"
+	"headrace/media/sound/mel"
+	"headrace/recipe/internal/argument"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var logMelOp = operation[LogMel]("log_mel", Between, "Makes a log-mel spectrogram of a recording of one channel.")
+
+// LogMel are the arguments of the operation log_mel. Presets say what is not given.
+type LogMel struct {
+	Field  string   `json:"field,omitempty" doc:"the field with the samples, which it takes the place of; by default \"audio\""`
+	To     string   `json:"to,omitempty" doc:"the field with the spectrogram; by default \"mel\""`
+	Preset string   `json:"preset,omitempty" choices:"whisper,kaldi,librosa,torchaudio" doc:"whose spectrogram it is: \"whisper\", the default; \"kaldi\": torchaudio.compliance.kaldi.fbank without dither, of samples as 16 bits have them; \"librosa\": melspectrogram and power_to_db; \"torchaudio\": MelSpectrogram and AmplitudeToDB"`
+	Rate   *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default the preset's: 16000, of librosa 22050"`
+	FFT    *int     `json:"n_fft,omitempty" min:"2" max:"32768" example:"512" doc:"the length of a transform, in samples"`
+	Window *int     `json:"win_length,omitempty" min:"2" max:"32768" example:"400" doc:"the length of a frame, in samples; by default the preset's, or n_fft"`
+	Hop    *int     `json:"hop_length,omitempty" min:"1" max:"32768" example:"160" doc:"samples from one frame to the next"`
+	Mels   *int     `json:"n_mels,omitempty" min:"1" max:"1024" example:"80" doc:"how many bands"`
+	Low    *float64 `json:"f_min,omitempty" min:"0" max:"500000" example:"20" doc:"Hz at which the first band begins"`
+	High   *float64 `json:"f_max,omitempty" min:"1" max:"500000" example:"7600" doc:"Hz at which the last band ends; by default half of the rate"`
+	Layout string   `json:"layout,omitempty" choices:"TM,MT" doc:"\"TM\", the default: [frames, bands], which bucket_batch and pack can take; \"MT\": [bands, frames], as models of Whisper's kind are given"`
+}
+
+func (l LogMel) complete() Args {
+	l.Field, l.To = cmp.Or(l.Field, "audio"), cmp.Or(l.To, "mel")
+	l.Preset, l.Layout = cmp.Or(l.Preset, "whisper"), cmp.Or(l.Layout, "TM")
+	return &l
+}
+
+// Spec is what is to be made. The arguments must be complete.
+func (l *LogMel) Spec() mel.Spec {
+	s := mel.Presets[l.Preset]
+	for to, v := range map[*int]*int{&s.Rate: l.Rate, &s.FFT: l.FFT, &s.Window: l.Window, &s.Hop: l.Hop, &s.Mels: l.Mels} {
+		if v != nil {
+			*to = *v
+		}
+	}
+	if l.FFT != nil && l.Window == nil {
+		s.Window = min(s.Window, s.FFT)
+		if l.Preset != "kaldi" {
+			s.Window = s.FFT
+		}
+	}
+	if l.Low != nil {
+		s.Low = *l.Low
+	}
+	if l.High != nil {
+		s.High = *l.High
+	}
+	return s
+}
+
+// Type is that of the spectrogram of so many samples, which may be unknown. The arguments
+// must be complete and checked.
+func (l *LogMel) Type(samples int) (sample.Type, error) {
+	s := l.Spec()
+	frames := tensor.Unknown
+	if samples != tensor.Unknown {
+		n, err := s.Frames(samples)
+		if err != nil {
+			return sample.Type{}, err
+		}
+		frames = n
+	}
+	if l.Layout == "MT" {
+		return sample.TensorType(tensor.Float32, s.Mels, frames), nil
+	}
+	return sample.TensorType(tensor.Float32, frames, s.Mels), nil
+}
+
+// Check implements [Args].
+func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
+	if err := argument.CheckTags(l); err != nil {
+		return nil, err
+	}
+	s := l.Spec()
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+
+	at := in.Find(l.Field)
+	if at < 0 {
+		return nil, Wrong("field", "is %q: the samples have the fields %s", l.Field, words.List(in.Names()))
+	}
+	if l.To != l.Field && in.Find(l.To) >= 0 {
+		return nil, Wrong("to", "is %q: the samples have a field of this name already", l.To)
+	}
+	t := in[at].Type
+	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 1 || t.DType != tensor.Float32 && t.DType != tensor.Int16 {
+		return nil, Wrong("field", "is %q, which is %v: takes float32 or int16 [time]; say channels=\"mono\" to decode_audio", l.Field, t)
+	}
+	out, err := l.Type(t.Shape[0])
+	if err != nil {
+		return nil, err
+	}
+	return in.Replace(l.Field, sample.Field{Name: l.To, Type: out}), nil
+}

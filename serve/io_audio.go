@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"headrace/internal/machine"
+	"headrace/internal/ops"
+	"headrace/media/sound"
+	"headrace/recipe"
+	"headrace/tensor"
+	"headrace/wire"
+)
+
+// prepareAudio checks what is asked of a recording: arguments of decode_audio.
+func (e *errand) prepareAudio() (err error) {
+	if e.Audio == nil {
+		e.Audio = new(recipe.DecodeAudio)
+	}
+	if e.MaxBytes < 0 {
+		return fmt.Errorf("serve: max_bytes %d: takes a number of bytes", e.MaxBytes)
+	}
+	if e.Audio, err = e.Audio.Completed(); err != nil {
+		return err
+	}
+	if e.Audio.Start == "random" {
+		return errors.New(`serve: start "random": there is no seed to draw with: takes "begin", "center" or a second`)
+	}
+	return nil
+}
+
+// alone carries out what has one input, and one result.
+func (s *errands) alone(ctx context.Context, do func(context.Context) (*result, error)) (*result, []wire.Failure, error) {
+	if n := len(s.task.Inputs); n != 1 {
+		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
+	}
+	r, err := do(ctx)
+	if err != nil {
+		return nil, []wire.Failure{failure(nil, err)}, nil
+	}
+	return r, nil, nil
+}
+
+// recording decodes a window of a recording, or tells what the recording is.
+func (s *errands) recording(ctx context.Context) (*result, error) {
+	in := s.input(0)
+	defer in.forget()
+	err := machine.Patiently(ctx, func() error {
+		in.forget()
+		if err := in.start(s.what.MaxBytes); err != nil {
+			return err
+		}
+		if _, err := in.readOn(sound.MostHead); err != nil {
+			return err
+		}
+		return sound.Check(*in.data) // before the rest is read
+	})
+	if err != nil {
+		return nil, err
+	}
+	grant, err := s.images.larder.ask(ctx, in.size)
+	if err != nil {
+		return nil, err
+	}
+	defer grant.Release()
+	if err := machine.Patiently(ctx, func() error { _, err := in.readOn(math.MaxInt64); return err }); err != nil {
+		return nil, err
+	}
+
+	var w *ops.AudioWindow
+	args := s.what.Audio
+	if s.what.Do == "audio_info" {
+		args = &recipe.DecodeAudio{Stream: args.Stream, Layout: "TC", Short: "keep", DType: "float32"}
+	}
+	if err := s.computing(ctx, &in, func() (err error) {
+		w, err = ops.OpenAudio(*in.data, args, nil)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if s.what.Do == "audio_info" {
+		return s.told(ctx, map[string]any{"sample_rate": w.Rate(), "channels": w.Channels(), "samples": w.Samples()})
+	}
+
+	slot, err := s.shelf.reserve(ctx, int64(w.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.computing(ctx, &in, func() error { return w.Fill(slot.Bytes()[:w.Bytes()], &files) }); err != nil {
+		slot.Drop()
+		return nil, err
+	}
+	return &result{slot, 8 * w.Width(), w.Shape()}, nil
+}
+
+// computing calls do through the gate. It may crash in C code.
+func (s *errands) computing(ctx context.Context, in *input, do func() error) (err error) {
+	key := in.path
+	if key == "" {
+		key = "input 0"
+	}
+	waited := s.images.gate.Do(ctx, func(permit int) {
+		defer s.images.inFlight(s.number, permit, 0, key)()
+		err = guarded(do)
+	})
+	return errors.Join(waited, err)
+}
+
+// told is an object as a result: its JSON.
+func (s *errands) told(ctx context.Context, about any) (*result, error) {
+	text, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	slot, err := s.shelf.reserve(ctx, int64(len(text)))
+	if err != nil {
+		return nil, err
+	}
+	copy(slot.Bytes(), text)
+	return &result{slot, 8, tensor.Shape{len(text)}}, nil
+}
