@@ -288,6 +288,7 @@ type plainStep struct {
 
 // transform is a step on the image, carried out by itself in plain Go.
 func transform(args recipe.Transform, name string) plainStep {
+	args = recipe.Recipe{Steps: []recipe.Step{{Args: args}}}.Complete().Steps[0].Args.(recipe.Transform)
 	return plainStep{recipe.Step{Name: name, Args: args}, func(s *plainSample) error {
 		var plan media.Plan
 		info := media.Info{Width: s.image.Width, Height: s.image.Height, Orientation: 1}

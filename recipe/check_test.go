@@ -123,7 +123,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "random_resized_crop" (#3): scale is [0, 0]: takes two rising shares, above 0 and up to 1`,
 			`step "random_resized_crop" (#3): ratio is [2, 1]: takes two rising numbers above 0`,
 		}},
-		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: takes a probability, from 0 to 1`}},
+		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: takes a number from 0 to 1`}},
 
 		// batch
 		{steps(files, decode, resize, batch), []string{

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -37,9 +36,7 @@ func (f *Failures) complete() *Failures {
 
 // Check returns what is wrong with the values.
 func (f *Failures) Check() error {
-	c := *f
-	c.OnError = cmp.Or(c.OnError, "raise") // what is not given is no mistake
-	errs := []error{argument.CheckTags(&c)}
+	errs := []error{argument.CheckTags(f)}
 	if f.MaxErrors != nil {
 		if err := f.MaxErrors.Check(); err != nil {
 			errs = append(errs, Wrong("max_errors", "%w", err))

@@ -70,11 +70,7 @@ func (o Op) Arguments() []Argument {
 
 // usual returns the defaults, as JSON has them.
 func (o Op) usual() (all map[string]json.RawMessage) {
-	args := o.New()
-	if c, ok := args.(completer); ok {
-		args = c.complete()
-	}
-	if b, err := json.Marshal(args); err == nil {
+	if b, err := json.Marshal(completed(o.New())); err == nil {
 		_ = json.Unmarshal(b, &all)
 	}
 	return all

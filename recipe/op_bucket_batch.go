@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,14 +20,13 @@ type BucketBatch struct {
 	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"the most samples of a batch"`
 	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"the most samples of a batch times the greatest length of their bucket"`
 	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"the most bytes of a batch's arrays, padded to the greatest length of their bucket"`
-	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" doc:"\"bucket\", the default: the greatest length of the bucket, so that there are only so many shapes; \"longest\": the longest sample of the batch"`
+	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"\"bucket\", the default: the greatest length of the bucket, so that there are only so many shapes; \"longest\": the longest sample of the batch"`
 	Pad      PadValue `json:"pad,omitzero" doc:"what stands behind the end of a sequence: a number, or an object with numbers for fields; by default 0"`
-	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" doc:"what becomes of sequences longer than the last bucket's: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
+	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"what becomes of sequences longer than the last bucket's: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
 	DropLast bool     `json:"drop_last" doc:"whether to leave out what each bucket has at the end of an epoch, where that fills no batch; by default false"`
 }
 
 func (b BucketBatch) complete() Args {
-	b.PadTo, b.Overlong = cmp.Or(b.PadTo, "bucket"), cmp.Or(b.Overlong, "error")
 	b.Pad = b.Pad.complete()
 	return &b
 }
@@ -36,7 +34,7 @@ func (b BucketBatch) complete() Args {
 // Check implements [Args]. The schema that comes out is that of a row: sequences are
 // padded, and have their lengths beside them; all else is stacked, text becomes a list.
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", cmp.Or(b.PadTo, "bucket")), argument.Choice(b, "overlong", cmp.Or(b.Overlong, "error"))}
+	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", b.PadTo), argument.Choice(b, "overlong", b.Overlong)}
 	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
 		errs = append(errs, errors.New("has no limit: takes at least one of size, tokens and bytes"))
 	}

@@ -128,16 +128,11 @@ var grayscaleOp = operation[Grayscale]("grayscale", Between, "Takes the colours 
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
-	Channels *int `json:"channels,omitempty" choices:"1,3" doc:"1, the default; or 3 that are equal"`
-}
-
-func (g Grayscale) complete() Args {
-	g.Channels = new(orElse(g.Channels, 1))
-	return &g
+	Channels *int `json:"channels,omitempty" choices:"1,3" default:"1" doc:"1, the default; or 3 that are equal"`
 }
 
 // Transform implements [Transform].
-func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: orElse(g.Channels, 1)} }
+func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: *g.Channels} }
 
 // Check implements [Args].
 func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
@@ -152,18 +147,13 @@ var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, 
 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" doc:"the probability; by default 0.1"`
-}
-
-func (g RandomGrayscale) complete() Args {
-	g.P = new(orElse(g.P, 0.1))
-	return &g
+	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.1" doc:"the probability; by default 0.1"`
 }
 
 // Transform implements [Transform].
-func (g *RandomGrayscale) Transform() media.Op { return media.RandomGrayscale{P: orElse(g.P, 0.1)} }
+func (g *RandomGrayscale) Transform() media.Op { return media.RandomGrayscale{P: *g.P} }
 
 // Check implements [Args].
 func (g *RandomGrayscale) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, g, checkProbability(g.P))
+	return checkTransform(in, g)
 }

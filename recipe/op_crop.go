@@ -1,10 +1,7 @@
 package recipe
 
 import (
-	"cmp"
-
 	"headrace/media"
-	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -27,9 +24,7 @@ func (c *CenterCrop) Transform() media.Op {
 }
 
 // Check implements [Args].
-func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, c, argument.Given("size", c.Size.given()))
-}
+func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, c) }
 
 var randomCropOp = operation[RandomCrop]("random_crop", Between, "Cuts out a random part of an image, which must not be smaller.")
 
@@ -50,29 +45,20 @@ func (c *RandomCrop) Transform() media.Op {
 }
 
 // Check implements [Args].
-func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, c, argument.Given("size", c.Size.given()))
-}
+func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, c) }
 
 var randomResizedCropOp = operation[RandomResizedCrop]("random_resized_crop", Between, "Cuts out a random part of an image and resizes it.")
 
 // RandomResizedCrop are the arguments of the operation random_resized_crop.
 type RandomResizedCrop struct {
 	Size   Size        `json:"size,omitzero" required:"true" example:"224" doc:"[height, width] of the result, or one number for both"`
-	Scale  *[2]float64 `json:"scale,omitempty" doc:"the least and the greatest share of the image's area; by default [0.08, 1]"`
-	Ratio  *[2]float64 `json:"ratio,omitempty" doc:"the least and the greatest ratio of width to height; by default [3/4, 4/3]"`
-	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Scale  *[2]float64 `json:"scale,omitempty" default:"[0.08, 1]" doc:"the least and the greatest share of the image's area; by default [0.08, 1]"`
+	Ratio  *[2]float64 `json:"ratio,omitempty" default:"[0.75, 1.3333333333333333]" doc:"the least and the greatest ratio of width to height; by default [3/4, 4/3]"`
+	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 }
 
 func (c RandomResizedCrop) complete() Args {
 	c.Size = c.Size.square()
-	if c.Scale == nil {
-		c.Scale = &[2]float64{0.08, 1}
-	}
-	if c.Ratio == nil {
-		c.Ratio = &[2]float64{3. / 4, 4. / 3}
-	}
-	c.Filter = cmp.Or(c.Filter, usualFilter)
 	return &c
 }
 
@@ -84,19 +70,12 @@ func (c RandomResizedCrop) identity(Recipe) Args {
 // Transform implements [Transform].
 func (c *RandomResizedCrop) Transform() media.Op {
 	height, width := c.Size.both()
-	op := media.RandomResizedCrop{Height: height, Width: width, Filter: filter(c.Filter)}
-	if c.Scale != nil {
-		op.Scale = *c.Scale
-	}
-	if c.Ratio != nil {
-		op.Ratio = *c.Ratio
-	}
-	return op
+	return media.RandomResizedCrop{Height: height, Width: width, Scale: *c.Scale, Ratio: *c.Ratio, Filter: filter(c.Filter)}
 }
 
 // Check implements [Args].
 func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("size", c.Size.given()), checkFilter(c, c.Filter)}
+	var errs []error
 	// Zero is a default to package media, and here a mistake.
 	if s := c.Scale; s != nil && !(s[0] > 0 && s[0] <= s[1] && s[1] <= 1) {
 		errs = append(errs, Wrong("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 	"math"
 
@@ -14,22 +13,20 @@ var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decodes the
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
-	Field    string   `json:"field,omitempty" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
-	To       string   `json:"to,omitempty" doc:"the field with the samples; by default \"audio\""`
+	Field    string   `json:"field,omitempty" default:"bytes" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
+	To       string   `json:"to,omitempty" default:"audio" doc:"the field with the samples; by default \"audio\""`
 	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first"`
 	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default as many as the file has"`
 	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1: the mean of all channels; 2: left and right; by default the file's"`
 	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"the seconds of a window; by default all"`
-	Start    string   `json:"start,omitempty" choices:"begin,center,random" doc:"where the window lies: \"begin\", the default, \"center\", or \"random\""`
+	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window lies: \"begin\", the default, \"center\", or \"random\""`
 	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second at which it begins, instead of start"`
-	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" doc:"what becomes of recordings that are shorter than the window: \"silence\", the default, behind them; \"repeat\": they begin anew; \"error\": they are bad samples; \"keep\": they stay short"`
-	DType    string   `json:"dtype,omitempty" choices:"float32,int16" doc:"\"float32\", the default, from -1 to 1, or \"int16\""`
+	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"what becomes of recordings that are shorter than the window: \"silence\", the default, behind them; \"repeat\": they begin anew; \"error\": they are bad samples; \"keep\": they stay short"`
+	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"\"float32\", the default, from -1 to 1, or \"int16\""`
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"\"T\": one channel, the default where channels is 1; \"TC\", the default otherwise: the channels of a moment side by side; \"CT\": one channel behind the other"`
 }
 
 func (d DecodeAudio) complete() Args {
-	d.Field, d.To = cmp.Or(d.Field, "bytes"), cmp.Or(d.To, "audio")
-	d.Start, d.Short, d.DType = cmp.Or(d.Start, "begin"), cmp.Or(d.Short, "silence"), cmp.Or(d.DType, "float32")
 	if d.Layout == "" {
 		d.Layout = "TC"
 		if d.Channels != nil && *d.Channels == 1 {
@@ -75,7 +72,7 @@ func (d *DecodeAudio) Type() sample.Type {
 // Completed returns the arguments with their defaults, without those that name fields,
 // for whoever decodes outside of a recipe. It returns an error if they are wrong.
 func (d *DecodeAudio) Completed() (*DecodeAudio, error) {
-	full := d.complete().(*DecodeAudio)
+	full := completed(d).(*DecodeAudio)
 	return full, full.check()
 }
 

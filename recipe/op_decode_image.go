@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 
 	"headrace/internal/words"
@@ -15,21 +14,18 @@ var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decodes a c
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
-	Field      string  `json:"field,omitempty" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
-	To         string  `json:"to,omitempty" doc:"the field with the pixels; by default \"image\""`
-	Mode       string  `json:"mode,omitempty" choices:"exact,fast" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": JPEG may be decoded at a smaller scale, and its colours resized before they are converted"`
-	Orient     *bool   `json:"orient,omitempty" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
-	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
+	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
+	To         string  `json:"to,omitempty" default:"image" doc:"the field with the pixels; by default \"image\""`
+	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": JPEG may be decoded at a smaller scale, and its colours resized before they are converted"`
+	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
+	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray" default:"rgb" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
 	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`
-	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
+	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
 	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"the largest image that is decoded, in pixels; by default 178956970, which is also the most"`
 	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"which frame of an animation or page of a document: 0, as the first alone is decoded"`
 }
 
 func (d DecodeImage) complete() Args {
-	d.Field, d.To = cmp.Or(d.Field, "bytes"), cmp.Or(d.To, "image")
-	d.Mode, d.Color, d.DType = cmp.Or(d.Mode, "exact"), cmp.Or(d.Color, "rgb"), cmp.Or(d.DType, "uint8")
-	d.Orient = new(orElse(d.Orient, true))
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
@@ -72,11 +68,7 @@ func (d *DecodeImage) Options() media.Options {
 
 // Check implements [Args].
 func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{
-		argument.Choice(d, "mode", d.Mode),
-		argument.Choice(d, "color", d.Color),
-		argument.Choice(d, "dtype", d.DType),
-	}
+	errs := []error{argument.CheckTags(d)}
 	if d.Frame != nil {
 		errs = append(errs, Wrong("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))
 	}

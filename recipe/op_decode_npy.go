@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 
 	"headrace/recipe/internal/argument"
@@ -15,18 +14,10 @@ var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Reads an array in
 // hold; it is said here, too, so that everything can be checked before one is read, and a
 // file that holds something else is a bad sample.
 type DecodeNPY struct {
-	Field string  `json:"field,omitempty" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
-	To    string  `json:"to,omitempty" doc:"the field with the array; by default \"array\""`
+	Field string  `json:"field,omitempty" default:"bytes" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
+	To    string  `json:"to,omitempty" default:"array" doc:"the field with the array; by default \"array\""`
 	DType string  `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the type of the elements; bfloat16 takes their bits as uint16, or as ml_dtypes has NumPy write them"`
-	Shape Extents `json:"shape,omitzero" example:"[null, 80]" doc:"the shape, null for an extent that differs between files; by default [null], a sequence of numbers"`
-}
-
-func (d DecodeNPY) complete() Args {
-	d.Field, d.To = cmp.Or(d.Field, "bytes"), cmp.Or(d.To, "array")
-	if d.Shape == nil {
-		d.Shape = Extents{tensor.Unknown}
-	}
-	return &d
+	Shape Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"the shape, null for an extent that differs between files; by default [null], a sequence of numbers"`
 }
 
 // Type is that of the arrays. The arguments must be complete and checked.
@@ -37,10 +28,7 @@ func (d *DecodeNPY) Type() sample.Type {
 
 // Check implements [Args].
 func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("dtype", d.DType != "")}
-	if d.DType != "" {
-		errs = append(errs, argument.Choice(d, "dtype", d.DType))
-	}
+	errs := []error{argument.CheckTags(d)}
 	if err := tensor.Shape(d.Shape).Check(); err != nil {
 		errs = append(errs, Wrong("shape", "is %v: takes numbers from 0 on, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
 	}

@@ -19,33 +19,29 @@ var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decodes fra
 // formulas by which frames are taken.
 type DecodeVideo struct {
 	Field     string   `json:"field,omitempty" doc:"the field with the path of the file, or with its content, which it takes the place of; by default \"path\", or \"bytes\" where there is none"`
-	To        string   `json:"to,omitempty" doc:"the field with the clip; by default \"video\""`
+	To        string   `json:"to,omitempty" default:"video" doc:"the field with the clip; by default \"video\""`
 	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"which of several streams of video; by default the one that players show"`
 	Frames    *int     `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"how many frames a clip has; by default as many as there are"`
 	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame of a clip to the next, in frames"`
 	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames a second: those on screen at these times"`
 	Segments  *int     `json:"segments,omitempty" min:"1" max:"1000000" doc:"as many equal parts of the video, and a frame of each"`
 	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"that many clips of each video, in an axis of their own"`
-	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where a clip begins: \"random\", the default where frames are left over, \"center\" or \"begin\"; of segments which frame of each is taken"`
+	Start     string   `json:"start,omitempty" choices:"begin,center,random" default:"random" doc:"where a clip begins: \"random\", the default where frames are left over, \"center\" or \"begin\"; of segments which frame of each is taken"`
 	Offset    *float64 `json:"offset,omitempty" min:"0" max:"1000000000" doc:"the second at which it begins, instead of start"`
 	At        string   `json:"at,omitempty" doc:"a field with the second at which it begins, instead of start"`
 	Duration  *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000000" doc:"the seconds that a clip lasts; frames are taken from them"`
 	MinFrames *int     `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, and without frames: no fewer"`
 	MaxFrames *int     `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: no more"`
 	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this number"`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample"`
 	Times     string   `json:"times,omitempty" doc:"a field for the second at which each frame is displayed, counted from the first; by default there is none"`
-	Orient    *bool    `json:"orient,omitempty" doc:"whether to turn frames as the file says; by default true"`
-	Mode      string   `json:"mode,omitempty" choices:"exact,fast" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
-	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
+	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"whether to turn frames as the file says; by default true"`
+	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
+	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"the largest frame that is decoded, in pixels; by default 178956970, which is also the most"`
 }
 
 func (d DecodeVideo) complete() Args {
-	d.To = cmp.Or(d.To, "video")
-	d.Start = cmp.Or(d.Start, "random")
-	d.Short, d.DType, d.Mode = cmp.Or(d.Short, "repeat"), cmp.Or(d.DType, "uint8"), cmp.Or(d.Mode, "exact")
-	d.Orient = new(orElse(d.Orient, true))
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
@@ -132,14 +128,14 @@ func (d *DecodeVideo) Form() media.Form {
 // Completed returns the arguments with all defaults filled in, or what is wrong with
 // those that do not depend on samples.
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
-	errs := []error{argument.CheckTags(d.complete())}
+	errs := []error{argument.CheckTags(completed(d))}
 	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
 		errs = append(errs, errors.New("has more than one of start, offset and at: takes one of them"))
 	}
 	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
 		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *d.MaxPixels, media.MaxPixels))
 	}
-	return d.complete().(*DecodeVideo), errors.Join(errs...)
+	return completed(d).(*DecodeVideo), errors.Join(errs...)
 }
 
 // Check implements [Args].

@@ -21,7 +21,7 @@ type Merge struct {
 	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin, the default: one after the other; weights, the default where these are given: drawn by them; arrival: who has a sample first, which differs between runs"`
 	Weights []float64 `json:"weights,omitempty" doc:"how often each is next: numbers above 0, of which a share of the sum counts"`
 	Seed    *uint64   `json:"seed,omitempty" doc:"of what is drawn by weights; by default that of the recipe"`
-	Until   Until     `json:"until,omitempty" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends; a whole number: when so many samples have come of all together, or all have ended"`
+	Until   Until     `json:"until,omitempty" default:"longest" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends; a whole number: when so many samples have come of all together, or all have ended"`
 	Fill    *PadValue `json:"fill,omitempty" doc:"what samples get in fields that those of others have and they lack: a number, or an object with numbers for fields, and 0 in others; text is empty there; by default all have the same fields"`
 }
 
@@ -32,7 +32,7 @@ func (m Merge) complete() Args {
 	if m.Fill != nil {
 		m.Fill = new(m.Fill.complete())
 	}
-	m.Order, m.Until = cmp.Or(m.Order, "round_robin"), cmp.Or(m.Until, "longest")
+	m.Order = cmp.Or(m.Order, "round_robin")
 	return &m
 }
 

@@ -1,13 +1,11 @@
 package recipe
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
 
 	"headrace/media"
-	"headrace/recipe/internal/argument"
 	"headrace/recipe/internal/jsonschema"
 
 	"headrace/sample"
@@ -20,7 +18,7 @@ var normalizeOp = operation[Normalize]("normalize", Between, "Makes floating poi
 type Normalize struct {
 	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"what is subtracted from values between 0 and 1: one number, or [red, green, blue]"`
 	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"what the difference is divided by: one number, or [red, green, blue]"`
-	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
+	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
 }
 
 // Channels is a number for all channels or one for each of red, green and blue; in JSON a
@@ -55,25 +53,18 @@ func (c Channels) three() (n [3]float64) {
 
 func (n Normalize) complete() Args {
 	n.Mean, n.Std = oneIfEqual(n.Mean), oneIfEqual(n.Std)
-	n.DType = cmp.Or(n.DType, "float32")
 	return &n
 }
 
 // Transform implements [Transform].
 func (n *Normalize) Transform() media.Op {
-	op := media.Normalize{Mean: n.Mean.three(), Std: n.Std.three(), DType: tensor.Float32}
-	if d, err := tensor.ParseDType(n.DType); err == nil {
-		op.DType = d
-	}
-	return op
+	d, _ := tensor.ParseDType(n.DType)
+	return media.Normalize{Mean: n.Mean.three(), Std: n.Std.three(), DType: d}
 }
 
 // Check implements [Args].
 func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{
-		argument.Given("mean", n.Mean != nil), argument.Given("std", n.Std != nil), checkCount("mean", n.Mean), checkCount("std", n.Std),
-		argument.Choice(n, "dtype", n.DType),
-	}
+	errs := []error{checkCount("mean", n.Mean), checkCount("std", n.Std)}
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
 		errs = append(errs, Wrong("std", "is %s: takes numbers above 0", shown(n.Std)))
 	}
@@ -133,8 +124,5 @@ func (l *Layout) checkMoves(in sample.Schema) error {
 
 // Check implements [Args].
 func (l *Layout) Check(in sample.Schema) (sample.Schema, error) {
-	if l.Layout == "" {
-		return checkTransform(in, l, argument.Given("layout", false))
-	}
-	return checkTransform(in, l, argument.Choice(l, "layout", l.Layout), l.checkMoves(in))
+	return checkTransform(in, l, l.checkMoves(in))
 }

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -17,19 +16,15 @@ var packOp = operation[Pack]("pack", Batching, "Packs several sequences into eac
 type Pack struct {
 	Length   int      `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"the length of a row"`
 	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows of a batch"`
-	Fit      string   `json:"fit,omitempty" choices:"best,first" doc:"into which open row a sequence goes: \"best\", the default: the one that it leaves the least room in; \"first\": the oldest in which it fits"`
-	Open     int      `json:"open,omitempty" min:"1" doc:"how many rows are filled at once: more leave less room, and hold more samples; by default 64"`
+	Fit      string   `json:"fit,omitempty" choices:"best,first" default:"best" doc:"into which open row a sequence goes: \"best\", the default: the one that it leaves the least room in; \"first\": the oldest in which it fits"`
+	Open     int      `json:"open,omitempty" min:"1" default:"64" doc:"how many rows are filled at once: more leave less room, and hold more samples; by default 64"`
 	Pad      PadValue `json:"pad,omitzero" doc:"what stands where a row has no sequence: a number, or an object with numbers for fields; by default 0"`
-	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" doc:"what becomes of sequences longer than a row: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
+	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"what becomes of sequences longer than a row: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
 	DropLast bool     `json:"drop_last" doc:"whether to leave out an epoch's last batch where it has fewer rows; by default false"`
 }
 
 func (p Pack) complete() Args {
-	p.Fit, p.Overlong = cmp.Or(p.Fit, "best"), cmp.Or(p.Overlong, "error")
 	p.Pad = p.Pad.complete()
-	if p.Open == 0 {
-		p.Open = 64
-	}
 	return &p
 }
 
@@ -46,7 +41,7 @@ const (
 // is repeated for each of its elements. Text is one JSON list a row.
 func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
-		argument.Choice(p, "fit", cmp.Or(p.Fit, "best")), argument.Choice(p, "overlong", cmp.Or(p.Overlong, "error"))}
+		argument.Choice(p, "fit", p.Fit), argument.Choice(p, "overlong", p.Overlong)}
 	if p.Open < 0 || p.Open > math.MaxInt32 {
 		errs = append(errs, Wrong("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"headrace/media"
-	"headrace/recipe/internal/argument"
 	"headrace/recipe/internal/jsonschema"
 
 	"headrace/sample"
@@ -19,7 +18,7 @@ var padOp = operation[Pad]("pad", Between, "Puts a border of one colour around a
 // Pad are the arguments of the operation pad. Exactly one of Padding and Size is given.
 type Pad struct {
 	Padding *Padding `json:"padding,omitempty" example:"4" doc:"the width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
-	Fill    Fill     `json:"fill,omitempty" doc:"its colour: one number for all channels, or one for each; by default 0"`
+	Fill    Fill     `json:"fill,omitempty" default:"0" doc:"its colour: one number for all channels, or one for each; by default 0"`
 	Size    Size     `json:"size,omitzero" doc:"instead of padding, the size with the border: [height, width], or one number for both; a larger image is a bad sample"`
 	Anchor  string   `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with size, where the image is; by default \"center\""`
 }
@@ -84,10 +83,7 @@ func (f *Fill) UnmarshalJSON(b []byte) error {
 }
 
 func (p Pad) complete() Args {
-	if p.Fill == nil {
-		p.Fill = Fill{0}
-	}
-	if p.Size.given() {
+	if !p.Size.IsZero() {
 		p.Size, p.Anchor = p.Size.square(), cmp.Or(p.Anchor, usualAnchor)
 	}
 	return &p
@@ -95,7 +91,7 @@ func (p Pad) complete() Args {
 
 // Transform implements [Transform].
 func (p *Pad) Transform() media.Op {
-	if p.Size.given() {
+	if !p.Size.IsZero() {
 		height, width := p.Size.both()
 		return media.PadTo{Height: height, Width: width, Anchor: anchor(p.Anchor), Fill: p.Fill.color()}
 	}
@@ -117,11 +113,11 @@ func (f Fill) color() (by [4]uint16) {
 
 // Check implements [Args].
 func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkAnchor(p, p.Anchor)}
+	var errs []error
 	switch {
-	case p.Padding == nil && !p.Size.given():
+	case p.Padding == nil && p.Size.IsZero():
 		errs = append(errs, errors.New("has neither padding nor size: takes either of them"))
-	case p.Padding != nil && p.Size.given():
+	case p.Padding != nil && !p.Size.IsZero():
 		errs = append(errs, errors.New("has both padding and size: takes either of them"))
 	case p.Padding != nil && p.Anchor != "":
 		errs = append(errs, Wrong("anchor", "is %q, but there is no size: it is where the image is in that", p.Anchor))
@@ -159,8 +155,4 @@ const usualAnchor = "center"
 func anchor(name string) media.Anchor {
 	a, _ := media.ParseAnchor(cmp.Or(name, usualAnchor))
 	return a
-}
-
-func checkAnchor(args Args, name string) error {
-	return argument.Choice(args, "anchor", cmp.Or(name, usualAnchor))
 }

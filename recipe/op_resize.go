@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"headrace/media"
-	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -15,14 +14,13 @@ var resizeOp = operation[Resize]("resize", Between, "Resizes, antialiased.")
 type Resize struct {
 	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]; with a fit other than \"short\" one number stands for both"`
 	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"the length that the longer edge must not exceed; by default it may"`
-	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"\"short\", the default where size is one number: the shorter edge gets it; \"stretch\", the default for [height, width]: the size, whatever becomes of the proportions; \"pad\": in proportion into the size, what is left of it is fill; \"crop\": in proportion over the size, what is over is cut off"`
 	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with \"pad\", where the image is; with \"crop\", which part of it stays; by default \"center\""`
 	Fill    Fill   `json:"fill,omitempty" doc:"with \"pad\", the colour of what is left: one number for all channels, or one for each; by default 0"`
 }
 
 func (r Resize) complete() Args {
-	r.Filter = cmp.Or(r.Filter, usualFilter)
 	r.Fit = r.fit()
 	switch r.Fit {
 	case "pad":
@@ -73,7 +71,7 @@ func (r *Resize) Transform() media.Op {
 // Check implements [Args].
 func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	fit := r.fit()
-	errs := []error{argument.Given("size", r.Size.given()), checkFilter(r, r.Filter), argument.Choice(r, "fit", fit), checkAnchor(r, r.Anchor)}
+	var errs []error
 	wrong := func(is bool, name, why string, args ...any) {
 		if is {
 			errs = append(errs, Wrong(name, why, args...))
@@ -97,11 +95,10 @@ var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "R
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {
 	Sizes  []Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"the sizes, each [height, width]; of two that are as near, the first is taken"`
-	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 }
 
 func (r ResizeToBucket) complete() Args {
-	r.Filter = cmp.Or(r.Filter, usualFilter)
 	sizes := make([]Size, len(r.Sizes))
 	for i, s := range r.Sizes {
 		sizes[i] = s.square()
@@ -127,12 +124,12 @@ func (r *ResizeToBucket) buckets() []Size { return r.Sizes }
 
 // Check implements [Args].
 func (r *ResizeToBucket) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("sizes", r.Sizes != nil), checkFilter(r, r.Filter)}
+	var errs []error
 	if r.Sizes != nil && len(r.Sizes) == 0 {
 		errs = append(errs, Wrong("sizes", "is empty: takes at least one [height, width]"))
 	}
 	for i, s := range r.Sizes {
-		if !s.given() {
+		if s.IsZero() {
 			errs = append(errs, Wrong(fmt.Sprintf("sizes[%d]", i), "is 0: takes [height, width]"))
 		}
 	}
@@ -149,12 +146,8 @@ func (*RandomResizedCrop) refused() map[string]string { return torchvisionsNames
 // usualFilter is that of every resize that names none.
 const usualFilter = "bilinear"
 
-// filter returns the filter of a name that was checked, or of none.
+// filter returns the filter of a name that was checked.
 func filter(name string) media.Filter {
-	f, _ := media.ParseFilter(cmp.Or(name, usualFilter))
+	f, _ := media.ParseFilter(name)
 	return f
-}
-
-func checkFilter(args Args, name string) error {
-	return argument.Choice(args, "filter", cmp.Or(name, usualFilter))
 }

@@ -9,16 +9,16 @@ var rotate90Op = operation[Rotate90]("rotate90", Between, "Turns an image by qua
 
 // Rotate90 are the arguments of the operation rotate90.
 type Rotate90 struct {
-	Turns *int `json:"turns,omitempty" doc:"how many quarter turns, counter-clockwise as numpy.rot90 counts; negative ones are clockwise; by default 1"`
+	Turns *int `json:"turns,omitempty" default:"1" doc:"how many quarter turns, counter-clockwise as numpy.rot90 counts; negative ones are clockwise; by default 1"`
 }
 
 func (r Rotate90) complete() Args {
-	r.Turns = new((orElse(r.Turns, 1)%4 + 4) % 4)
+	r.Turns = new((*r.Turns%4 + 4) % 4)
 	return &r
 }
 
 // Transform implements [Transform].
-func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: orElse(r.Turns, 1)} }
+func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: *r.Turns} }
 
 // Check implements [Args].
 func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
@@ -27,18 +27,11 @@ var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Tu
 
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" doc:"the probability that there is a choice at all; by default 1"`
-}
-
-func (r RandomRotate90) complete() Args {
-	r.P = new(orElse(r.P, 1))
-	return &r
+	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability that there is a choice at all; by default 1"`
 }
 
 // Transform implements [Transform].
-func (r *RandomRotate90) Transform() media.Op { return media.RandomRotate90{P: orElse(r.P, 1)} }
+func (r *RandomRotate90) Transform() media.Op { return media.RandomRotate90{P: *r.P} }
 
 // Check implements [Args].
-func (r *RandomRotate90) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, r, checkProbability(r.P))
-}
+func (r *RandomRotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }

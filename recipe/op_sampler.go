@@ -37,7 +37,7 @@ var weightedOp = operation[Weighted]("weighted", Ordering, "Draws the samples of
 type Weighted struct {
 	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers from 0 on, of which a share of the sum counts"`
 	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples of an epoch; by default as many as the source has"`
-	Replacement *bool     `json:"replacement,omitempty" doc:"whether a sample may be drawn again in the same epoch; by default true"`
+	Replacement *bool     `json:"replacement,omitempty" default:"true" doc:"whether a sample may be drawn again in the same epoch; by default true"`
 	Seed        *uint64   `json:"seed,omitempty" doc:"of the draws; by default that of the recipe"`
 }
 
@@ -45,7 +45,6 @@ func (w Weighted) complete() Args {
 	if w.Draws == 0 {
 		w.Draws = int64(len(w.Weights))
 	}
-	w.Replacement = new(orElse(w.Replacement, true))
 	return &w
 }
 

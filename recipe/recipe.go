@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"headrace/recipe/internal/argument"
 
 	"headrace/sample"
 )
@@ -33,11 +34,21 @@ type Args interface {
 	Check(in sample.Schema) (sample.Schema, error)
 }
 
-// completer is implemented by arguments with defaults that are not zero.
+// completer is implemented by arguments of which a tag does not say all: their defaults
+// depend on each other, or they can be given in several forms.
 type completer interface {
-	// complete returns the arguments with all defaults written out, in the one form that
-	// equal arguments have.
+	// complete returns the arguments, which have the defaults of the tags, with all
+	// others, and in the one form that equal arguments have.
 	complete() Args
+}
+
+// completed returns arguments with all defaults written out.
+func completed(args Args) Args {
+	args = argument.Complete(args)
+	if d, ok := args.(completer); ok {
+		return d.complete()
+	}
+	return args
 }
 
 // Complete returns r with everything written out that may be left out: names of steps and
@@ -68,9 +79,7 @@ func (c completion) chain(steps []Step) []Step {
 			s.Name = numbered(s.Op, c[s.Op])
 		}
 
-		if d, ok := s.Args.(completer); ok {
-			s.Args = d.complete()
-		}
+		s.Args = completed(s.Args)
 		if n, ok := s.Args.(nesting); ok {
 			s.Args = n.with(each(n.chains(), c.chain))
 		}

@@ -21,8 +21,8 @@ func (Size) JSONSchema() map[string]any {
 	return jsonschema.OneOrList("integer", map[string]any{"minimum": 1}, 2)
 }
 
-// given reports whether there is a size at all.
-func (s Size) given() bool { return s != Size{} }
+// IsZero reports whether there is no size.
+func (s Size) IsZero() bool { return s == Size{} }
 
 // both returns height and width, where one number stands for both.
 func (s Size) both() (height, width int) {

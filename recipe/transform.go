@@ -8,6 +8,7 @@ import (
 
 	"headrace/internal/words"
 	"headrace/media"
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -15,14 +16,15 @@ import (
 // said by package media.
 type Transform interface {
 	Args
-	// Transform returns the operation. The arguments must have been checked.
+	// Transform returns the operation. The arguments must be complete and checked.
 	Transform() media.Op
 }
 
-// checkTransform finds the image of a schema and what becomes of it. Of the errors, nil
-// counts for nothing.
+// checkTransform holds arguments against their tags, and finds the image of a schema and
+// what becomes of it. Of the errors, nil counts for nothing.
 func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema, error) {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	t = completed(t).(Transform)
+	errs = slices.DeleteFunc(append([]error{argument.CheckTags(t)}, errs...), func(err error) bool { return err == nil })
 	var op media.Op
 	if len(errs) == 0 {
 		op = t.Transform()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -46,6 +47,32 @@ func TestTags(t *testing.T) {
 	a = held{all{Size: 1, Sizes: []*size{}, Word: "one"}}
 	if err := CheckTags(&a); err != nil {
 		t.Error(err)
+	}
+}
+
+type usual struct {
+	Word   string    `json:"word,omitempty" default:"one" choices:"one,two"`
+	Ratio  []float64 `json:"ratio" default:"[0.5, 1]"`
+	Turn   *bool     `json:"turn" default:"true"`
+	Hidden int       `json:"-" default:"3"`
+	other  int
+}
+
+// What is given stays, and the arguments themselves are left alone.
+func TestComplete(t *testing.T) {
+	given := &usual{Ratio: []float64{2}, Turn: new(bool), other: 7}
+	whole := Complete(given)
+	if whole.Word != "one" || !slices.Equal(whole.Ratio, []float64{2}) || *whole.Turn || whole.Hidden != 0 || whole.other != 7 || given.Word != "" {
+		t.Errorf("%+v of %+v", whole, given)
+	}
+	if none := Complete(new(usual)); !*none.Turn || !slices.Equal(none.Ratio, []float64{0.5, 1}) {
+		t.Errorf("%+v", none)
+	}
+	if err := CheckTags(&usual{}); err != nil {
+		t.Errorf("text that is not given: %v", err)
+	}
+	if same := (&all{}); Complete(same) != same || Complete[*all](nil) != nil || Complete[any](5) != 5 {
+		t.Error("what has no defaults is itself")
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // CheckTags holds arguments against the tags of their fields: `choices`, `min` and `max`,
-// and `required`, which only a pointer or a list can lack.
+// and `required`, which a pointer, a list, text that JSON leaves out where it is empty,
+// and what has a method IsZero can lack.
 func CheckTags(args any) error {
 	args = Struct(args)
 	var errs []error
@@ -21,7 +23,7 @@ func CheckTags(args any) error {
 
 func checkTag(args any, f reflect.StructField, v reflect.Value) error {
 	name := Name(f)
-	if k := v.Kind(); (k == reflect.Pointer || k == reflect.Slice) && v.IsNil() {
+	if lacking(f, v) {
 		return Given(name, !Required(f))
 	}
 	if v.Kind() == reflect.Pointer {
@@ -40,6 +42,20 @@ func checkTag(args any, f reflect.StructField, v reflect.Value) error {
 		return within(name, v.Float(), least, most)
 	}
 	return nil
+}
+
+// lacking tells whether an argument is not given, as far as its type shows that.
+func lacking(f reflect.StructField, v reflect.Value) bool {
+	if own, ok := v.Interface().(interface{ IsZero() bool }); ok {
+		return own.IsZero()
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return v.IsNil()
+	case reflect.String:
+		return v.Len() == 0 && strings.Contains(f.Tag.Get("json"), ",omitempty")
+	}
+	return false
 }
 
 // within says what is wrong with a number that has limits; "" is none.
