@@ -20,6 +20,7 @@ import numpy
 from .._client import failures, fork, frames
 from .._client import share as sharing
 from .._client.engine import Connection
+from .._client.memory import sweep
 from .._client.session import warn
 from .._client.slots import Slots
 from ..errors import EngineFailed, HeadraceError, MemoryRefused, ProtocolError
@@ -71,6 +72,7 @@ class TaskSession:
 
     def do(self, what: bytes, inputs: Sequence[Input], out: numpy.ndarray[Any, Any] | None) -> tuple[Any, Failures]:
         """Have a task carried out: the array, or None, and what failed. The array is `out` where that is given; then it must fit."""
+        sweep()  # segments whose finalizers a signal handler's exception cut off
         text = b"".join([source.path for source in inputs if source.path is not None])
         in_memory = [source.data for source in inputs if source.data is not None]
         if in_memory:
