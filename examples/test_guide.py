@@ -10,10 +10,12 @@ others depend on how busy the machine is.
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -181,6 +183,45 @@ def test_the_page_that_opens_the_guide(desk: pathlib.Path) -> None:
     (block,) = blocks(ROOT / "docs/README.md")
     shown = block.code.replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)')
     assert run(desk, "python", "-c", shown).splitlines() == ["32 (32, 224, 224, 3)"] * 15
+
+
+def test_the_readme(desk: pathlib.Path) -> None:
+    """Its program trains, its commands run, its message and its statistics are what Headrace prints."""
+    found = blocks(ROOT / "README.md")
+    (code,) = [block.code for block in found if block.language == "python"]
+    message, shown = [block for block in found if block.language == "text"]
+    wrong = "try:\n    train.loader(num_workers=8)\nexcept Exception as error:\n    print(error)\n"
+    step = "def step(image, label):\n    print(*image.shape)\n"
+    said = run(desk, "python", "-c", f"{step}{code.replace('90', '2')}    print(loader.stats())\n{wrong}")
+    assert said.count("64 3 224 224\n") == 14
+    assert " ".join(message.code.split()).split("WrongType: ")[1] in said
+    assert lines(shown.code) & lines(said)
+
+    (recipe,) = [block for block in found if block.language == "yaml"]
+    (desk / "train.yaml").write_text(recipe.code)
+    (commands,) = [block.code for block in found if block.language == "sh" and "headrace inspect" in block.code]
+    (desk / "shards").mkdir()
+    run(desk, "bash", "-euc", commands.replace("bench train.yaml", "bench train.yaml --seconds 1"))
+
+
+def test_the_figures_of_the_readme() -> None:
+    """They are what bench/results has, rounded."""
+    text = (ROOT / "README.md").read_text()
+    rates, memory = (json.loads((ROOT / f"bench/results/{name}.json").read_text()) for name in ("rates", "memory"))
+
+    def middle(report: dict, work: str, label: str, what: str) -> float:
+        return statistics.median(run[what] for run in report["runs"] if (run["work"], run["label"]) == (work, label))
+
+    assert f"Measured on {rates['date'][:10]}" in text
+    others = ("torch, torchvision", "torch, Pillow")
+    rate = [middle(rates, "train", label, "images_per_s") for label in ("headrace", *others)]
+    assert [float(x) for x in re.findall(r"([\d.]+)×", text)[:2]] == [int(10 * rate[0] / other) / 10 for other in rate[1:]]
+    first = [middle(rates, "train", label, "first_batch_s") for label in ("headrace", *others)]
+    said = re.search(r"First batch in ([\d.]+) s\*\* instead of (\d+) to (\d+)", text)
+    assert said
+    assert said.groups() == (f"{first[0]:.1f}", f"{first[2]:.0f}", f"{first[1]:.0f}")
+    assert f"**{middle(memory, 'val', 'headrace', 'peak_pss_mb'):.0f} MB of memory** instead of" in text
+    assert f"instead of {middle(memory, 'val', others[0], 'peak_pss_mb'):.0f} for" in text
 
 
 def test_the_commands_that_the_command_line_lists(desk: pathlib.Path) -> None:

