@@ -12,6 +12,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 	"headrace/pipe"
 )
 
@@ -48,7 +49,7 @@ func TestSetWorkersChangesNoBatch(t *testing.T) {
 			})
 		}
 		begin := l.Info().State
-		for k := 0; k <= len(want); k += 5 {
+		for k := 0; k <= len(want); k += tier.Cases(11, 5) {
 			if err := l.Start(begin, nil); err != nil {
 				t.Fatal(err)
 			}

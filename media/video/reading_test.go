@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"headrace/internal/testvideo"
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/media/internal/avtest"
 	"headrace/media/video"
@@ -111,7 +112,7 @@ func TestWindowsOfLargeFilesReadWhatTheyNeed(t *testing.T) {
 // threads stay as they are.
 func TestNothingIsLeftOfVideos(t *testing.T) {
 	avtest.Library(t)
-	rounds := 4000
+	rounds := tier.Cases(1200, 4000)
 	if testing.Short() || avtest.Instrumented {
 		rounds = 300
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headrace/internal/testvideo"
+	"headrace/internal/tier"
 )
 
 // avcFiles are the files of H.264 whose packets are whole.
@@ -150,10 +151,7 @@ func TestReferencesForgotten(t *testing.T) {
 // ffmpeg says that it could not find a reference of a picture when, and only when, one is
 // lost.
 func TestLostReferencesOfHEVC(t *testing.T) {
-	step := 5
-	if testing.Short() {
-		step = 11
-	}
+	step := tier.Cases(11, 5)
 	for _, name := range []string{"hevc.mp4", "hevcopen.mp4", "hevcslow.mp4"} {
 		table, all := packets(t, name)
 		droppable := Droppable("hevc", table.Stream.Config)
