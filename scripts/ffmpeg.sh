@@ -15,11 +15,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 INTO="${HEADRACE_AV_INTO:-$ROOT/python/src/headrace/_av}"
 SHIM="$ROOT/media/ffmpeg/shim"
 LIBRARIES=(libavformat libavcodec libavutil)
+# Its headers, where they are: the shim opens this one itself, with the first graph.
+FILTERS=libavfilter
 
 build_system() {
 	local into="$INTO/system" release made
 	if ! command -v pkg-config >/dev/null || ! pkg-config --exists "${LIBRARIES[@]}"; then
-		say "no video: FFmpeg's headers are not installed (apt-get install -y libavcodec-dev libavformat-dev libavutil-dev, then scripts/ffmpeg.sh)"
+		say "no video: FFmpeg's headers are not installed (apt-get install -y libavformat-dev libavfilter-dev, then scripts/ffmpeg.sh)"
 		return
 	fi
 	release="$(pkg-config --modversion libavcodec)"
@@ -35,7 +37,7 @@ build_system() {
 	printf '%s\n' "$made" >"$into/made-by"
 }
 
-makers() { (cat scripts/ffmpeg.sh media/ffmpeg/hrav.h "$SHIM"/*.[ch] && pkg-config --modversion "${LIBRARIES[@]}") | sha256sum; }
+makers() { (cat scripts/ffmpeg.sh media/ffmpeg/hrav.h "$SHIM"/*.[ch] && pkg-config --modversion "${LIBRARIES[@]}" && { pkg-config --modversion $FILTERS 2>/dev/null || echo none; }) | sha256sum; }
 
 # build_wheel puts nothing of this machine's in.
 build_wheel() {
@@ -60,7 +62,7 @@ build_wheel() {
 fetch_headers() {
 	local release="$1" from="$2" new="$ROOT/build/libav/headers/$1.new" have
 	rm -rf "$new"
-	scripts/debian.sh unpack "$new" "${LIBRARIES[@]/%/-dev:amd64/$from}"
+	scripts/debian.sh unpack "$new" "${LIBRARIES[@]/%/-dev:amd64/$from}" "$FILTERS-dev:amd64/$from"
 	have="$(major "$new/usr/include/x86_64-linux-gnu" libavcodec)"
 	[ "$have" = "$release" ] || die "Debian $from has libavcodec $have by now, not $release: correct scripts/libav/releases.txt"
 	mv "$new" "${new%.new}"
@@ -95,7 +97,7 @@ compile() {
 	shift 2
 	# shellcheck disable=SC2086 # they are several words
 	$compiler -std=gnu11 -O2 -Wall -Wextra $HARD_CFLAGS ${CFLAGS:-} -fPIC -shared -fvisibility=hidden -Wl,-z,relro,-z,now \
-		-o "$into" "$SHIM"/*.c "$@"
+		-o "$into" "$SHIM"/*.c "$@" -ldl -lpthread
 }
 
 case "${1:-system}" in

@@ -46,8 +46,8 @@ install_system() {
 		apt_install "${missing[@]}"
 	fi
 	# Only video needs these.
-	if ! have_header libavcodec/avcodec.h; then
-		(apt_install libavcodec-dev libavformat-dev libavutil-dev) || say "going on without FFmpeg: the engine will decode no video"
+	if ! have_header libavcodec/avcodec.h || ! have_header libavfilter/avfilter.h; then
+		(apt_install libavformat-dev libavfilter-dev) || say "going on without FFmpeg: the engine will decode no video"
 	fi
 	need_python
 }

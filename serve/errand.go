@@ -13,7 +13,7 @@ import (
 
 // errand is what a task asks for, as docs/protocol.md has it, and what follows from it.
 type errand struct {
-	Do string `json:"do"` // "decode", "encode", "audio", "audio_info", "video" or "video_info"
+	Do string `json:"do"` // what is done, one of those of parseErrand
 
 	// Of decoding.
 	Batch      bool         `json:"batch"`
@@ -38,6 +38,9 @@ type errand struct {
 	Video   *recipe.DecodeVideo `json:"video"`
 	Indices []int               `json:"indices"` // the frames, instead
 	Times   []float64           `json:"times"`   // those on screen then, instead
+
+	AV   json.RawMessage `json:"av"` // of what else is to be done
+	more any             // and what that comes to
 
 	// Of encoding.
 	Shape       []int  `json:"shape"`
@@ -79,7 +82,11 @@ func parseErrand(text []byte) (e errand, err error) {
 	case "video", "video_info":
 		err = e.prepareVideo()
 	default:
-		err = fmt.Errorf(`serve: there is nothing called %q to do: takes "decode", "encode", "audio", "audio_info", "video" or "video_info"`, e.Do)
+		d, known := doings[e.Do]
+		if !known {
+			return e, fmt.Errorf(`serve: there is nothing called %q to do: takes "decode", "encode", "audio", "audio_info", "video", "video_info", or one of %s`, e.Do, doingNames())
+		}
+		err = d.prepare(&e)
 	}
 	return e, err
 }

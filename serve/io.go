@@ -47,6 +47,8 @@ type errands struct {
 	turns []int        // likewise: the order in which inputs are begun
 	sizes []int64      // likewise, by input: of files
 	reply []byte       // likewise
+
+	standing standing // a stream that goes on from task to task; nil: none
 }
 
 // files keeps memory for compressed inputs, of all sessions.
@@ -82,6 +84,7 @@ func (e *images) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f 
 	s.plans = make([]media.Plan, handsPerCore*cores)
 	s.shelf.announce = s.announce
 	defer s.shelf.close()
+	defer s.end()
 
 	for {
 		f, err := conn.Receive()
@@ -193,6 +196,9 @@ func (s *errands) carryOut(ctx context.Context) (*result, []wire.Failure, error)
 	if s.what.encode {
 		r, err := s.encode(ctx)
 		return r, nil, err
+	}
+	if d, known := doings[s.what.Do]; known {
+		return s.further(ctx, d)
 	}
 	if s.what.Audio != nil {
 		return s.alone(ctx, s.recording)

@@ -121,6 +121,24 @@ func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {
 	return nil
 }
 
+// Times returns when each frame is displayed, in seconds from the video's first, and when
+// the last one of the clip disappears.
+func (c *VideoClip) Times() (times []float64, end float64) {
+	line := &c.video.Table.Line
+	for _, n := range c.frames {
+		if n < 0 { // a black one
+			n = line.Len() - 1
+		}
+		times = append(times, c.video.Seconds(n))
+		after := line.End
+		if n+1 < line.Len() {
+			after = line.Start[n+1]
+		}
+		end = max(end, line.Seconds(after))
+	}
+	return times, end
+}
+
 // Form is that of the clip.
 func (c *VideoClip) Form() media.Form { return c.form }
 

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"syscall"
 	"unsafe"
 
 	"headrace/media"
@@ -146,6 +147,9 @@ func (d *Decoder) error(result C.int) error { return failure(result, &d.text) }
 // failure is the error of a call, with FFmpeg's words.
 func failure(result C.int, text *[C.HR_AV_TEXT]C.char) error {
 	kind := media.ErrCorrupt
+	if result <= C.HR_AV_SYSTEM {
+		return fmt.Errorf("media/ffmpeg: %w", syscall.Errno(C.HR_AV_SYSTEM-result))
+	}
 	switch result {
 	case C.HR_AV_UNSUPPORTED:
 		kind = media.ErrUnsupported

@@ -13,12 +13,16 @@ import (
 	"unsafe"
 
 	"headrace/media/av"
+	"headrace/media/av/packets"
 )
 
 // Demux finds all packets of a file whose bytes are in memory, in any container that
-// FFmpeg knows and that is whole in itself: playlists are refused. Every call opens the
-// file anew and keeps nothing of data.
+// FFmpeg knows and that is whole in itself: playlists are refused. Packets of package
+// packets are a container, too. Every call opens the file anew and keeps nothing of data.
 func Demux(data []byte) (*File, error) {
+	if packets.Probe(data) {
+		return fromPackets(data)
+	}
 	lib, err := opened()
 	if err != nil {
 		return nil, err

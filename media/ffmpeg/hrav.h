@@ -20,6 +20,7 @@ enum {
 	HR_AV_UNSUPPORTED = -2,
 	HR_AV_MEMORY = -3,
 	HR_AV_MISUSE = -4,
+	HR_AV_SYSTEM = -1000, // and, below it, the number of an error of the system: it was not about what is in a file
 };
 
 // What is known of a stream before its first packet. Zeros are unknown. Matrix, primaries and transfer are numbers of ITU-T H.273.
@@ -120,6 +121,41 @@ typedef struct {
 	const uint8_t *extra;
 } hr_av_file;
 
+// A coded packet on its own, as readers give it and writers take it. Its bytes come beside it where it is given. Side is what the container says of it:
+// a name, a 0, 4 bytes of a size, lower first, and so many bytes, once for each kind.
+typedef struct {
+	int64_t pts, dts, duration;
+	int32_t track, flags; // HR_AV_PART_…
+	uint32_t skip, cut;   // as of parts
+	const uint8_t *data, *side;
+	size_t size, side_size;
+} hr_av_coded;
+
+// What enters a graph, or leaves it. Formats are FFmpeg's names.
+typedef struct {
+	char label[64], format[32];
+	int32_t audio, width, height, aspect[2];
+	int32_t unit[2], frame_rate[2]; // 0/0: unknown
+	int32_t rate, channels;
+	uint64_t layout; // 0: the usual one
+	int32_t matrix, range;
+} hr_av_port;
+
+// What an encoder is to make. Numbers that are negative leave it to FFmpeg.
+typedef struct {
+	hr_av_port from; // frames that it is given
+	int64_t bit_rate;
+	int32_t gop, b_frames;
+	float quality; // FFmpeg's scale of the codec, 1 being the best
+	int32_t headers_apart; // the container has them in its own
+} hr_av_encoding;
+
+typedef struct hr_av_reader hr_av_reader;
+typedef struct hr_av_bitstream hr_av_bitstream;
+typedef struct hr_av_graph hr_av_graph;
+typedef struct hr_av_encoder hr_av_encoder;
+typedef struct hr_av_writer hr_av_writer;
+
 typedef struct {
 	uint32_t size; // of this structure
 	uint32_t major; // of libavcodec
@@ -145,6 +181,53 @@ typedef struct {
 	// Reads all packets of a file in memory.
 	int (*demux)(hr_av_file **, const uint8_t *data, size_t size, char *error);
 	void (*forget)(hr_av_file *);
+
+	// Reads packets one by one from a file that is open, which stays the caller's. What it tells is its own, and lasts until it is closed.
+	int (*reader_open)(hr_av_reader **, const hr_av_file **, int fd, char *error);
+	// The packet lasts until the next call.
+	int (*reader_read)(hr_av_reader *, hr_av_coded *, char *error);
+	// Goes to a packet of a track with which decoding may begin, at a time or before it.
+	int (*reader_seek)(hr_av_reader *, int32_t track, int64_t time, char *error);
+	void (*reader_close)(hr_av_reader *);
+
+	// Filters of coded packets, described as FFmpeg does it. What comes out is of the track that is told.
+	int (*bitstream_open)(hr_av_bitstream **, const hr_av_track **, const char *filters, const hr_av_track *, const uint8_t *config, size_t size, char *error);
+	// No packet: there are no more. All that it gives for those before must be taken.
+	int (*bitstream_push)(hr_av_bitstream *, const hr_av_coded *, const uint8_t *data, const uint8_t *side, char *error);
+	int (*bitstream_pull)(hr_av_bitstream *, hr_av_coded *, char *error);
+	void (*bitstream_close)(hr_av_bitstream *);
+
+	// A graph of filters. All outputs are brought to one of the formats, divided by |; none: any.
+	int (*graph_open)(hr_av_graph **, const char *graph, const hr_av_port *in, int32_t inputs, const char *pictures, const char *samples, char *error);
+	// Outputs are known when it is open.
+	int32_t (*graph_outputs)(hr_av_graph *, int32_t output, hr_av_port *);
+	// Sound comes out in pieces of so many samples, but for the last.
+	void (*graph_pieces)(hr_av_graph *, int32_t output, int32_t samples);
+	// Copies a frame: of raw bytes, as av_image_copy_to_buffer and av_samples_fill_arrays have them, or, without them, its planes. No frame: no more follow.
+	int (*graph_push)(hr_av_graph *, int32_t input, const hr_av_frame *, const uint8_t *raw, size_t size, int64_t pts, char *error);
+	// The frame lasts until the next call. HR_AV_NEEDS: more has to be pushed.
+	int (*graph_pull)(hr_av_graph *, int32_t output, hr_av_frame *, int64_t *pts, char *error);
+	// Copies the frame that came last, as raw bytes. Returns how many they are.
+	int64_t (*graph_raw)(hr_av_graph *, uint8_t *to, size_t room);
+	void (*graph_close)(hr_av_graph *);
+
+	// Names of the formats that an encoder takes, divided by |, and of sound its rates likewise, where it does not take any.
+	int (*encoder_takes)(const char *codec, int32_t *audio, char *formats, char *rates, size_t room, char *error);
+	// Options are as in "name=value:name=value".
+	int (*encoder_open)(hr_av_encoder **, const hr_av_track **, int32_t *samples, const char *codec, const hr_av_encoding *, const char *options, char *error);
+	int (*encoder_push)(hr_av_encoder *, const hr_av_frame *, int64_t pts, char *error); // no frame: no more follow
+	int (*encoder_pull)(hr_av_encoder *, hr_av_coded *, char *error);
+	void (*encoder_close)(hr_av_encoder *);
+
+	// Writes a container into a file that is open and can be sought in. Packets of a track come in the order of decoding; they are interleaved.
+	int (*writer_open)(hr_av_writer **, int fd, const char *format, int32_t *headers_apart, char *error);
+	int (*writer_add)(hr_av_writer *, const hr_av_track *, const uint8_t *config, size_t size, char *error);
+	int (*writer_begin)(hr_av_writer *, const char *options, char *error);
+	int (*writer_write)(hr_av_writer *, const hr_av_coded *, const int32_t unit[2], const uint8_t *data, const uint8_t *side, char *error);
+	int (*writer_finish)(hr_av_writer *, char *error);
+	void (*writer_close)(hr_av_writer *);
+	// The name of the format that files of a name usually have; NULL: none.
+	const char *(*writer_format)(const char *name);
 } hr_av;
 
 #endif

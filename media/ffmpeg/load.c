@@ -56,3 +56,111 @@ void hr_av_close(const hr_av *lib, hr_av_decoder *d) { lib->close(d); }
 int hr_av_demux(const hr_av *lib, hr_av_file **file, const uint8_t *data, size_t size, char *error) { return lib->demux(file, data, size, error); }
 
 void hr_av_forget(const hr_av *lib, hr_av_file *file) { lib->forget(file); }
+
+int hr_av_reader_open(const hr_av *lib, hr_av_reader **a, const hr_av_file **b, int fd, char *error) {
+	return lib->reader_open(a, b, fd, error);
+}
+
+int hr_av_reader_read(const hr_av *lib, hr_av_reader *a, hr_av_coded *b, char *error) {
+	return lib->reader_read(a, b, error);
+}
+
+int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, char *error) {
+	return lib->reader_seek(a, track, time, error);
+}
+
+void hr_av_reader_close(const hr_av *lib, hr_av_reader *a) {
+	lib->reader_close(a);
+}
+
+int hr_av_bitstream_open(const hr_av *lib, hr_av_bitstream **a, const hr_av_track **b, const char *filters, const hr_av_track *d, const uint8_t *config, size_t size, char *error) {
+	return lib->bitstream_open(a, b, filters, d, config, size, error);
+}
+
+int hr_av_bitstream_push(const hr_av *lib, hr_av_bitstream *a, const hr_av_coded *b, const uint8_t *data, const uint8_t *side, char *error) {
+	return lib->bitstream_push(a, b, data, side, error);
+}
+
+int hr_av_bitstream_pull(const hr_av *lib, hr_av_bitstream *a, hr_av_coded *b, char *error) {
+	return lib->bitstream_pull(a, b, error);
+}
+
+void hr_av_bitstream_close(const hr_av *lib, hr_av_bitstream *a) {
+	lib->bitstream_close(a);
+}
+
+int hr_av_graph_open(const hr_av *lib, hr_av_graph **a, const char *graph, const hr_av_port *in, int32_t inputs, const char *pictures, const char *samples, char *error) {
+	return lib->graph_open(a, graph, in, inputs, pictures, samples, error);
+}
+
+int32_t hr_av_graph_outputs(const hr_av *lib, hr_av_graph *a, int32_t output, hr_av_port *c) {
+	return lib->graph_outputs(a, output, c);
+}
+
+void hr_av_graph_pieces(const hr_av *lib, hr_av_graph *a, int32_t output, int32_t samples) {
+	lib->graph_pieces(a, output, samples);
+}
+
+int hr_av_graph_push(const hr_av *lib, hr_av_graph *a, int32_t input, const hr_av_frame *c, const uint8_t *raw, size_t size, int64_t pts, char *error) {
+	return lib->graph_push(a, input, c, raw, size, pts, error);
+}
+
+int hr_av_graph_pull(const hr_av *lib, hr_av_graph *a, int32_t output, hr_av_frame *c, int64_t *pts, char *error) {
+	return lib->graph_pull(a, output, c, pts, error);
+}
+
+int64_t hr_av_graph_raw(const hr_av *lib, hr_av_graph *a, uint8_t *to, size_t room) {
+	return lib->graph_raw(a, to, room);
+}
+
+void hr_av_graph_close(const hr_av *lib, hr_av_graph *a) {
+	lib->graph_close(a);
+}
+
+int hr_av_encoder_takes(const hr_av *lib, const char *codec, int32_t *audio, char *formats, char *rates, size_t room, char *error) {
+	return lib->encoder_takes(codec, audio, formats, rates, room, error);
+}
+
+int hr_av_encoder_open(const hr_av *lib, hr_av_encoder **a, const hr_av_track **b, int32_t *samples, const char *codec, const hr_av_encoding *e, const char *options, char *error) {
+	return lib->encoder_open(a, b, samples, codec, e, options, error);
+}
+
+int hr_av_encoder_push(const hr_av *lib, hr_av_encoder *a, const hr_av_frame *b, int64_t pts, char *error) {
+	return lib->encoder_push(a, b, pts, error);
+}
+
+int hr_av_encoder_pull(const hr_av *lib, hr_av_encoder *a, hr_av_coded *b, char *error) {
+	return lib->encoder_pull(a, b, error);
+}
+
+void hr_av_encoder_close(const hr_av *lib, hr_av_encoder *a) {
+	lib->encoder_close(a);
+}
+
+int hr_av_writer_open(const hr_av *lib, hr_av_writer **a, int fd, const char *format, int32_t *headers_apart, char *error) {
+	return lib->writer_open(a, fd, format, headers_apart, error);
+}
+
+int hr_av_writer_add(const hr_av *lib, hr_av_writer *a, const hr_av_track *b, const uint8_t *config, size_t size, char *error) {
+	return lib->writer_add(a, b, config, size, error);
+}
+
+int hr_av_writer_begin(const hr_av *lib, hr_av_writer *a, const char *options, char *error) {
+	return lib->writer_begin(a, options, error);
+}
+
+int hr_av_writer_write(const hr_av *lib, hr_av_writer *a, const hr_av_coded *b, const int32_t unit[2], const uint8_t *data, const uint8_t *side, char *error) {
+	return lib->writer_write(a, b, unit, data, side, error);
+}
+
+int hr_av_writer_finish(const hr_av *lib, hr_av_writer *a, char *error) {
+	return lib->writer_finish(a, error);
+}
+
+void hr_av_writer_close(const hr_av *lib, hr_av_writer *a) {
+	lib->writer_close(a);
+}
+
+const char *hr_av_writer_format(const hr_av *lib, const char *name) {
+	return lib->writer_format(name);
+}

@@ -4,8 +4,11 @@ package ffmpeg
 
 import (
 	"fmt"
+	"os"
 
 	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/packets"
 )
 
 var errWithoutC = fmt.Errorf("%w: this program was built without C, and cannot open FFmpeg: take the wheel, or build with cgo (make build)", media.ErrUnsupported)
@@ -33,3 +36,111 @@ func (*Decoder) Reset() {}
 
 // Close does nothing.
 func (*Decoder) Close() {}
+
+// Reader is never there.
+type Reader struct {
+	Format  string
+	Streams []packets.Stream
+}
+
+// NewReader returns an error: only programs with C can open FFmpeg.
+func NewReader(*os.File) (*Reader, error) { return nil, errWithoutC }
+
+// Read returns an error.
+func (*Reader) Read(*packets.Packet) error { return errWithoutC }
+
+// Seek returns an error.
+func (*Reader) Seek(int, int64) error { return errWithoutC }
+
+// Close does nothing.
+func (*Reader) Close() {}
+
+// Bitstream is never there.
+type Bitstream struct{ Out packets.Stream }
+
+// NewBitstream returns an error: only programs with C can open FFmpeg.
+func NewBitstream(string, *packets.Stream) (*Bitstream, error) { return nil, errWithoutC }
+
+// Push returns an error.
+func (*Bitstream) Push(*packets.Packet) error { return errWithoutC }
+
+// Pull returns an error.
+func (*Bitstream) Pull(*packets.Packet) error { return errWithoutC }
+
+// Close does nothing.
+func (*Bitstream) Close() {}
+
+// Graph is never there.
+type Graph struct{ Outputs []Port }
+
+// NewGraph returns an error: only programs with C can open FFmpeg.
+func NewGraph(string, []Port, string, string) (*Graph, error) { return nil, errWithoutC }
+
+// Pieces does nothing.
+func (*Graph) Pieces(int, int) {}
+
+// Push returns an error.
+func (*Graph) Push(int, *Port, []byte, int, int64) error { return errWithoutC }
+
+// PushFrame returns an error.
+func (*Graph) PushFrame(int, *Decoder, int64) error { return errWithoutC }
+
+// End returns an error.
+func (*Graph) End(int) error { return errWithoutC }
+
+// Pull returns an error.
+func (*Graph) Pull(int) (int64, error) { return 0, errWithoutC }
+
+// Frame returns nothing.
+func (*Graph) Frame() (width, height, samples int) { return 0, 0, 0 }
+
+// Raw returns an error.
+func (*Graph) Raw(b []byte) ([]byte, error) { return b, errWithoutC }
+
+// Close does nothing.
+func (*Graph) Close() {}
+
+// Encoder is never there.
+type Encoder struct {
+	Out     packets.Stream
+	Samples int
+}
+
+// EncoderTakes returns an error: only programs with C can open FFmpeg.
+func EncoderTakes(string) (Takes, error) { return Takes{}, errWithoutC }
+
+// NewEncoder returns an error: only programs with C can open FFmpeg.
+func NewEncoder(Encoding) (*Encoder, error) { return nil, errWithoutC }
+
+// Push returns an error.
+func (*Encoder) Push(*Graph, int64) error { return errWithoutC }
+
+// Pull returns an error.
+func (*Encoder) Pull(*packets.Packet) error { return errWithoutC }
+
+// Close does nothing.
+func (*Encoder) Close() {}
+
+// Writer is never there.
+type Writer struct{ HeadersApart bool }
+
+// FormatOf returns an error: only programs with C can open FFmpeg.
+func FormatOf(string) (string, error) { return "", errWithoutC }
+
+// NewWriter returns an error: only programs with C can open FFmpeg.
+func NewWriter(*os.File, string) (*Writer, error) { return nil, errWithoutC }
+
+// Add returns an error.
+func (*Writer) Add(*packets.Stream) error { return errWithoutC }
+
+// Begin returns an error.
+func (*Writer) Begin(string) error { return errWithoutC }
+
+// Write returns an error.
+func (*Writer) Write(*packets.Packet, av.Rational) error { return errWithoutC }
+
+// Finish returns an error.
+func (*Writer) Finish() error { return errWithoutC }
+
+// Close does nothing.
+func (*Writer) Close() {}

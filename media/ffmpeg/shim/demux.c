@@ -1,7 +1,6 @@
 // Containers: all packets of a file that is in memory.
 #include "shim.h"
 
-#include <libavformat/avformat.h>
 #include <libavutil/display.h>
 #include <libavutil/intreadwrite.h>
 #include <stdlib.h>
@@ -58,6 +57,18 @@ static int refuse(AVFormatContext *f, AVIOContext **io, const char *url, int fla
 	return AVERROR(EPERM);
 }
 
+AVFormatContext *hr_container(AVIOContext *io) {
+	AVFormatContext *f = io != NULL ? avformat_alloc_context() : NULL;
+	if (f == NULL)
+		return NULL;
+	f->pb = io;
+	f->io_open = refuse;
+	f->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_GENPTS;
+	f->format_whitelist = av_strdup(FORMATS);
+	f->protocol_whitelist = av_strdup("none");
+	return f;
+}
+
 void hr_forget(hr_av_file *file) {
 	held *h = (held *)file;
 	if (h == NULL)
@@ -94,66 +105,34 @@ static const int32_t *display_matrix(const AVStream *s) {
 #endif
 }
 
-static int64_t time_or_none(int64_t t) { return t == AV_NOPTS_VALUE ? HR_AV_NO_TIME : t; }
+int64_t hr_time(int64_t t) { return t == AV_NOPTS_VALUE ? HR_AV_NO_TIME : t; }
 
-// tell_track: what it keeps is its own, for FFmpeg's memory goes with the call.
-static int tell_track(const AVStream *s, hr_av_track *to) {
+// What it keeps is its own, for FFmpeg's memory goes with the call.
+int hr_tell_track(const AVStream *s, hr_av_track *to) {
 	const AVCodecParameters *c = s->codecpar;
-	memset(to, 0, sizeof *to);
-	to->type = c->codec_type == AVMEDIA_TYPE_VIDEO ? HR_AV_TRACK_VIDEO : c->codec_type == AVMEDIA_TYPE_AUDIO ? HR_AV_TRACK_AUDIO : HR_AV_TRACK_OTHER;
+	int result = hr_tell_parameters(c, s->time_base, to);
+	if (result < 0)
+		return result;
 	to->id = s->id;
 	if (s->disposition & AV_DISPOSITION_DEFAULT)
 		to->flags |= HR_AV_TRACK_DEFAULT;
 	if (s->disposition & AV_DISPOSITION_ATTACHED_PIC)
 		to->flags |= HR_AV_TRACK_COVER;
-	to->about = (hr_av_stream){
-		.audio = c->codec_type == AVMEDIA_TYPE_AUDIO,
-		.tag = c->codec_tag,
-		.width = c->width,
-		.height = c->height,
-		.reorder = c->video_delay,
-		.matrix = c->color_space,
-		.primaries = c->color_primaries,
-		.transfer = c->color_trc,
-		.range = c->color_range,
-		.siting = c->chroma_location,
-		.rate = c->sample_rate,
-#if HAS_LAYOUTS
-		.channels = c->ch_layout.nb_channels,
-#else
-		.channels = c->channels,
-#endif
-		.block = c->block_align,
-		.bits = c->bits_per_coded_sample,
-	};
-	if (c->codec_id != AV_CODEC_ID_NONE)
-		snprintf(to->codec, sizeof to->codec, "%s", avcodec_get_name(c->codec_id));
 	const AVDictionaryEntry *language = av_dict_get(s->metadata, "language", NULL, 0);
 	if (language != NULL)
 		snprintf(to->language, sizeof to->language, "%s", language->value);
-	to->unit[0] = s->time_base.num;
-	to->unit[1] = s->time_base.den;
-	to->start = time_or_none(s->start_time);
-	to->duration = time_or_none(s->duration);
+	to->start = hr_time(s->start_time);
+	to->duration = hr_time(s->duration);
 	AVRational aspect = s->sample_aspect_ratio.num ? s->sample_aspect_ratio : c->sample_aspect_ratio;
 	to->aspect[0] = aspect.num;
 	to->aspect[1] = aspect.den;
 	to->rate[0] = s->avg_frame_rate.num;
 	to->rate[1] = s->avg_frame_rate.den;
-	to->padding = c->initial_padding;
 	const int32_t *matrix = display_matrix(s);
 	if (matrix != NULL) {
 		to->flags |= HR_AV_TRACK_TURNED;
 		memcpy(to->matrix, matrix, sizeof to->matrix);
 	}
-	if (c->extradata_size <= 0)
-		return 0;
-	uint8_t *config = malloc(c->extradata_size);
-	if (config == NULL)
-		return AVERROR(ENOMEM);
-	memcpy(config, c->extradata, c->extradata_size);
-	to->config = config;
-	to->config_size = c->extradata_size;
 	return 0;
 }
 
@@ -165,7 +144,7 @@ static int tell_part(held *h, const AVPacket *p, const uint8_t *data, size_t siz
 	h->part = room;
 	hr_av_part *to = &h->part[h->file.parts];
 	*to = (hr_av_part){
-		.pts = time_or_none(p->pts), .dts = time_or_none(p->dts), .duration = p->duration, .size = p->size, .track = p->stream_index,
+		.pts = hr_time(p->pts), .dts = hr_time(p->dts), .duration = p->duration, .size = p->size, .track = p->stream_index,
 	};
 	if (p->flags & AV_PKT_FLAG_KEY)
 		to->flags |= HR_AV_PART_KEY;
@@ -222,13 +201,13 @@ static int read_all(held *h, AVFormatContext *f, const uint8_t *data, size_t siz
 
 static int tell_file(held *h, AVFormatContext *f) {
 	snprintf(h->file.format, sizeof h->file.format, "%s", f->iformat->name);
-	h->file.duration = time_or_none(f->duration);
+	h->file.duration = hr_time(f->duration);
 	h->track = calloc(f->nb_streams + 1, sizeof *h->track);
 	if (h->track == NULL)
 		return AVERROR(ENOMEM);
 	for (unsigned i = 0; i < f->nb_streams; i++) {
 		h->file.tracks = i + 1;
-		int result = tell_track(f->streams[i], &h->track[i]);
+		int result = hr_tell_track(f->streams[i], &h->track[i]);
 		if (result < 0)
 			return result;
 	}
@@ -243,10 +222,10 @@ int hr_demux(hr_av_file **to, const uint8_t *data, size_t size, char *error) {
 	hr_said[0] = 0;
 	*to = NULL;
 	held *h = calloc(1, sizeof *h);
-	AVFormatContext *f = avformat_alloc_context();
 	uint8_t *room = av_malloc(buffer);
 	memory m = {data, (int64_t)size, 0};
 	AVIOContext *io = room != NULL ? avio_alloc_context(room, buffer, 0, &m, read_memory, NULL, seek_memory) : NULL;
+	AVFormatContext *f = hr_container(io);
 	int result = AVERROR(ENOMEM);
 	if (h == NULL || f == NULL || io == NULL) {
 		if (io == NULL)
@@ -255,11 +234,6 @@ int hr_demux(hr_av_file **to, const uint8_t *data, size_t size, char *error) {
 		goto done;
 	}
 
-	f->pb = io;
-	f->io_open = refuse;
-	f->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_GENPTS;
-	f->format_whitelist = av_strdup(FORMATS);
-	f->protocol_whitelist = av_strdup("none");
 	result = avformat_open_input(&f, NULL, NULL, NULL); // on failure it frees f
 	if (result >= 0)
 		result = avformat_find_stream_info(f, NULL);

@@ -1,9 +1,7 @@
 // The shim between hrav.h and FFmpeg, 5.1 and later. scripts/ffmpeg.sh compiles it; cgo does not see this folder.
 #include "shim.h"
 
-#include <libavutil/imgutils.h>
 #include <libavutil/intreadwrite.h>
-#include <libavutil/pixdesc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +36,16 @@ static int result_of(int error) {
 	case AVERROR(ENOSYS):
 	case AVERROR_PATCHWELCOME:
 	case AVERROR_DECODER_NOT_FOUND:
+	case AVERROR_ENCODER_NOT_FOUND:
+	case AVERROR_MUXER_NOT_FOUND:
+	case AVERROR_BSF_NOT_FOUND:
+	case AVERROR_FILTER_NOT_FOUND:
 		return HR_AV_UNSUPPORTED;
+	case AVERROR(ENOSPC):
+	case AVERROR(EFBIG):
+	case AVERROR(EDQUOT):
+	case AVERROR(EIO):
+		return HR_AV_SYSTEM - AVUNERROR(error);
 	}
 	return HR_AV_CORRUPT;
 }
@@ -250,111 +257,10 @@ static void flush(hr_av_decoder *d) {
 
 // ── Frames
 
-static int is_key(const AVFrame *f) {
-#ifdef AV_FRAME_FLAG_KEY
-	return (f->flags & AV_FRAME_FLAG_KEY) != 0;
-#else
-	return f->key_frame;
-#endif
-}
-
-static int fields(const AVFrame *f) {
-#ifdef AV_FRAME_FLAG_INTERLACED
-	int interlaced = f->flags & AV_FRAME_FLAG_INTERLACED, top = f->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST;
-#else
-	int interlaced = f->interlaced_frame, top = f->top_field_first;
-#endif
-	return interlaced ? HR_AV_IS_INTERLACED | (top ? HR_AV_IS_TOP_FIRST : 0) : 0;
-}
-
-// Formats whose samples cannot be found by steps alone are of the kind "other": palettes, bits, floats, other orders of bytes.
-static int kind_of(const AVPixFmtDescriptor *p) {
-	const uint64_t odd = AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
-	int colours = p->nb_components > 2 ? 3 : 1;
-	if (p->flags & odd || p->nb_components == 0 || strncmp(p->name, "xyz", 3) == 0)
-		return HR_AV_OTHER;
-	for (int i = 0; i < colours; i++)
-		if (p->comp[i].depth != p->comp[0].depth || p->comp[i].depth < 8 || p->comp[i].depth + p->comp[i].shift > 16)
-			return HR_AV_OTHER;
-	return colours == 1 ? HR_AV_GRAY : p->flags & AV_PIX_FMT_FLAG_RGB ? HR_AV_RGB : HR_AV_YUV;
-}
-
-static void tell_picture(const AVFrame *f, hr_av_frame *to) {
-	const AVPixFmtDescriptor *p = av_pix_fmt_desc_get(f->format);
-	to->width = f->width;
-	to->height = f->height;
-	to->matrix = f->colorspace;
-	to->primaries = f->color_primaries;
-	to->transfer = f->color_trc;
-	to->range = f->color_range;
-	to->siting = f->chroma_location;
-	to->aspect[0] = f->sample_aspect_ratio.num;
-	to->aspect[1] = f->sample_aspect_ratio.den;
-	to->flags |= fields(f);
-	if (p == NULL)
-		return;
-	snprintf(to->format, sizeof to->format, "%s", p->name);
-	if (strncmp(p->name, "yuvj", 4) == 0)
-		to->range = HR_AV_FULL;
-	to->kind = kind_of(p);
-	to->chroma_x = p->log2_chroma_w;
-	to->chroma_y = p->log2_chroma_h;
-	for (int i = 0; i < 4; i++) {
-		to->component[i] = (hr_av_component){p->comp[i].plane, p->comp[i].step, p->comp[i].offset, p->comp[i].shift, p->comp[i].depth};
-		to->plane[i] = f->data[i];
-		to->stride[i] = f->linesize[i];
-	}
-}
-
-static int sample_of(int format) {
-	switch ((int)av_get_packed_sample_fmt(format)) {
-	case AV_SAMPLE_FMT_U8:
-		return HR_AV_U8;
-	case AV_SAMPLE_FMT_S16:
-		return HR_AV_S16;
-	case AV_SAMPLE_FMT_S32:
-		return HR_AV_S32;
-	case AV_SAMPLE_FMT_FLT:
-		return HR_AV_F32;
-	case AV_SAMPLE_FMT_DBL:
-		return HR_AV_F64;
-	case AV_SAMPLE_FMT_S64:
-		return HR_AV_S64;
-	}
-	return -1;
-}
-
-static void tell_sound(const AVFrame *f, hr_av_frame *to) {
-	const char *name = av_get_sample_fmt_name(f->format);
-	snprintf(to->format, sizeof to->format, "%s", name != NULL ? name : "unknown");
-	to->sample = sample_of(f->format);
-	to->kind = to->sample >= 0 ? HR_AV_SOUND : HR_AV_OTHER;
-	if (av_sample_fmt_is_planar(f->format))
-		to->flags |= HR_AV_IS_PLANAR;
-	to->samples = f->nb_samples;
-	to->rate = f->sample_rate;
-#if HAS_LAYOUTS
-	to->channels = f->ch_layout.nb_channels;
-	to->layout = f->ch_layout.order == AV_CHANNEL_ORDER_NATIVE ? f->ch_layout.u.mask : 0;
-#else
-	to->channels = f->channels;
-	to->layout = f->channel_layout;
-#endif
-	to->channel = (const uint8_t *const *)f->extended_data;
-}
-
 static void tell(const hr_av_decoder *d, hr_av_frame *to) {
 	const AVFrame *f = d->frame;
-	memset(to, 0, sizeof *to);
+	hr_tell_frame(f, d->codec->codec_type == AVMEDIA_TYPE_AUDIO, to);
 	to->packet = f->pts == AV_NOPTS_VALUE ? -1 : f->pts >> 1;
-	if (is_key(f))
-		to->flags |= HR_AV_IS_KEY;
-	if (f->flags & AV_FRAME_FLAG_CORRUPT || f->decode_error_flags != 0)
-		to->flags |= HR_AV_IS_CORRUPT;
-	if (d->codec->codec_type == AVMEDIA_TYPE_AUDIO)
-		tell_sound(f, to);
-	else
-		tell_picture(f, to);
 }
 
 // The first block of Vorbis has none before it to be added to, so it is no sound yet. FFmpeg
@@ -408,6 +314,33 @@ const hr_av hr_av_1 = {
 	.close = close_decoder,
 	.demux = hr_demux,
 	.forget = hr_forget,
+	.reader_open = hr_reader_open,
+	.reader_read = hr_reader_read,
+	.reader_seek = hr_reader_seek,
+	.reader_close = hr_reader_close,
+	.bitstream_open = hr_bitstream_open,
+	.bitstream_push = hr_bitstream_push,
+	.bitstream_pull = hr_bitstream_pull,
+	.bitstream_close = hr_bitstream_close,
+	.graph_open = hr_graph_open,
+	.graph_outputs = hr_graph_outputs,
+	.graph_pieces = hr_graph_pieces,
+	.graph_push = hr_graph_push,
+	.graph_pull = hr_graph_pull,
+	.graph_raw = hr_graph_raw,
+	.graph_close = hr_graph_close,
+	.encoder_takes = hr_encoder_takes,
+	.encoder_open = hr_encoder_open,
+	.encoder_push = hr_encoder_push,
+	.encoder_pull = hr_encoder_pull,
+	.encoder_close = hr_encoder_close,
+	.writer_open = hr_writer_open,
+	.writer_add = hr_writer_add,
+	.writer_begin = hr_writer_begin,
+	.writer_write = hr_writer_write,
+	.writer_finish = hr_writer_finish,
+	.writer_close = hr_writer_close,
+	.writer_format = hr_writer_format,
 };
 
 // FFmpeg prints to the standard error otherwise, where an engine has nothing to print.

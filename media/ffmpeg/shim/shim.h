@@ -5,6 +5,7 @@
 #include "../hrav.h"
 
 #include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
 #include <libavutil/version.h>
 
 // FFmpeg 5.1 has channel layouts of the new kind; 5.0 has not.
@@ -17,7 +18,65 @@ extern _Thread_local char hr_said[HR_AV_TEXT / 2];
 int hr_failed(int error, char *text);
 int hr_told(int result, char *text, const char *what, const char *name);
 
+// demux.c
 int hr_demux(hr_av_file **, const uint8_t *data, size_t size, char *error);
 void hr_forget(hr_av_file *);
+AVFormatContext *hr_container(AVIOContext *);
+int hr_tell_track(const AVStream *, hr_av_track *);
+int64_t hr_time(int64_t);
+
+// frames.c
+void hr_tell_frame(const AVFrame *, int audio, hr_av_frame *);
+int64_t hr_raw_frame(const AVFrame *, int audio, uint8_t *to, size_t room);
+int hr_make_frame(AVFrame **, const hr_av_frame *, const uint8_t *raw, size_t size, int64_t pts);
+int hr_layout(AVChannelLayout *, int channels, uint64_t mask);
+
+// packets.c
+// A packet as hrav.h has it: what is borrowed of FFmpeg's is kept in side until the next call.
+typedef struct {
+	uint8_t *bytes;
+	size_t room;
+} hr_side;
+int hr_tell_packet(const AVPacket *, hr_side *, hr_av_coded *);
+int hr_make_packet(AVPacket *, const hr_av_coded *, const uint8_t *data, const uint8_t *side);
+int hr_tell_parameters(const AVCodecParameters *, AVRational unit, hr_av_track *);
+int hr_make_parameters(AVCodecParameters *, const hr_av_track *, const uint8_t *config, size_t size);
+
+// reader.c
+int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, char *error);
+int hr_reader_read(hr_av_reader *, hr_av_coded *, char *error);
+int hr_reader_seek(hr_av_reader *, int32_t track, int64_t time, char *error);
+void hr_reader_close(hr_av_reader *);
+
+// bitstream.c
+int hr_bitstream_open(hr_av_bitstream **, const hr_av_track **, const char *filters, const hr_av_track *, const uint8_t *config, size_t size, char *error);
+int hr_bitstream_push(hr_av_bitstream *, const hr_av_coded *, const uint8_t *data, const uint8_t *side, char *error);
+int hr_bitstream_pull(hr_av_bitstream *, hr_av_coded *, char *error);
+void hr_bitstream_close(hr_av_bitstream *);
+
+// graph.c
+int hr_graph_open(hr_av_graph **, const char *graph, const hr_av_port *in, int32_t inputs, const char *pictures, const char *samples, char *error);
+int32_t hr_graph_outputs(hr_av_graph *, int32_t output, hr_av_port *);
+void hr_graph_pieces(hr_av_graph *, int32_t output, int32_t samples);
+int hr_graph_push(hr_av_graph *, int32_t input, const hr_av_frame *, const uint8_t *raw, size_t size, int64_t pts, char *error);
+int hr_graph_pull(hr_av_graph *, int32_t output, hr_av_frame *, int64_t *pts, char *error);
+int64_t hr_graph_raw(hr_av_graph *, uint8_t *to, size_t room);
+void hr_graph_close(hr_av_graph *);
+
+// encoder.c
+int hr_encoder_takes(const char *codec, int32_t *audio, char *formats, char *rates, size_t room, char *error);
+int hr_encoder_open(hr_av_encoder **, const hr_av_track **, int32_t *samples, const char *codec, const hr_av_encoding *, const char *options, char *error);
+int hr_encoder_push(hr_av_encoder *, const hr_av_frame *, int64_t pts, char *error);
+int hr_encoder_pull(hr_av_encoder *, hr_av_coded *, char *error);
+void hr_encoder_close(hr_av_encoder *);
+
+// writer.c
+int hr_writer_open(hr_av_writer **, int fd, const char *format, int32_t *headers_apart, char *error);
+int hr_writer_add(hr_av_writer *, const hr_av_track *, const uint8_t *config, size_t size, char *error);
+int hr_writer_begin(hr_av_writer *, const char *options, char *error);
+int hr_writer_write(hr_av_writer *, const hr_av_coded *, const int32_t unit[2], const uint8_t *data, const uint8_t *side, char *error);
+int hr_writer_finish(hr_av_writer *, char *error);
+void hr_writer_close(hr_av_writer *);
+const char *hr_writer_format(const char *name);
 
 #endif

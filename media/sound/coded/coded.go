@@ -31,6 +31,7 @@ var Format = sound.Format{
 var beginnings = []string{
 	"fLaC", "OggS", "\x1A\x45\xDF\xA3", "FORM....AIF", "caff", "FLV\x01", "#!AMR", "wvpk", "\x0B\x77",
 	"\x30\x26\xB2\x75\x8E\x66\xCF\x11", "RIFF....AVI ", "\x00\x00\x01\xBA",
+	"HRPKTS\r\n",
 }
 
 // Is reports whether a file begins as one that can have coded samples.
@@ -223,7 +224,7 @@ func demuxed(file []byte, track int) (*Track, error) {
 	from := &f.Tracks[n]
 	t := &Track{
 		Decoder: from.Decoding(), Packets: make([]Packet, len(from.Packets)),
-		data: [2][]byte{file, f.Extra()}, unit: from.TimeBase,
+		data: [2][]byte{file, f.Extra()}, unit: from.TimeBase, cutLast: strings.HasPrefix(f.Format, "mov,"),
 	}
 	for i := range from.Packets {
 		p := &from.Packets[i]

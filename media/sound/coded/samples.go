@@ -11,6 +11,10 @@ type number interface {
 	uint8 | int16 | int32 | int64 | float32 | float64
 }
 
+// Floats writes the samples of a frame as float32 from -1 to 1, those of all channels at
+// one time side by side. To has room for them.
+func Floats(to []float32, s *ffmpeg.Sound) { floats(to, s) }
+
 // floats writes the samples of a frame as float32 from -1 to 1, those of all channels at
 // one time side by side. To has room for them.
 func floats(to []float32, s *ffmpeg.Sound) {

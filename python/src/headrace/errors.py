@@ -207,11 +207,15 @@ def write_file(path: Any, content: bytes) -> None:
         if made:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-        reason = error.strerror or str(error)
-        remedy = _REMEDIES.get(error.errno or 0)
-        if remedy is not None:
-            reason = f"headrace: the file cannot be written: {reason[:1].lower()}{reason[1:]}; {remedy}"
-        raise file_error(error.errno or 0, reason, path) from None
+        raise unwritten(error.errno or 0, error.strerror or str(error), path) from None
+
+
+def unwritten(number: int, reason: str, path: object) -> FileError:
+    """The error about a file that cannot be written, with what to do about it."""
+    remedy = _REMEDIES.get(number)
+    if remedy is not None:
+        reason = f"headrace: the file cannot be written: {reason[:1].lower()}{reason[1:]}; {remedy}"
+    return file_error(number, reason, path)
 
 
 class RecipeError(HeadraceError, ValueError):

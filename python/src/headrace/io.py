@@ -30,16 +30,31 @@ from ._client import share as sharing
 from ._client.share import Share
 from ._io.audio import AudioInfo
 from ._io.audio import asked as _audio_asked
+from ._io.av import (
+    MediaClip,
+    decode,
+    demux,
+    filter,  # noqa: A004 # it is called by its full name
+    load_media,
+    remux,
+    save_audio,
+    save_video,
+    stream_audio,
+    stream_video,
+)
 from ._io.npy import load_npy
 from ._io.npz import Npz, load_npz
 from ._io.out import check_out, into
+from ._io.packets import Packet, Packets, StreamInfo
 from ._io.pool import pool
 from ._io.session import Input
+from ._io.source import error_of, source_of, whole
+from ._io.streams import AudioStream, VideoStream
 from ._io.video import VideoInfo
 from ._io.video import asked as _video_asked
 from ._io.video import told as _video_told
 from ._recipe.arguments import as_float, is_number, truth
-from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, write_file
+from .errors import MediaError, MemoryRefused, WrongType, write_file
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -54,35 +69,48 @@ if TYPE_CHECKING:
 
     Array = numpy.ndarray[Any, Any]
     Path = str | os.PathLike[str] | os.PathLike[bytes]
-    Source = Path | bytes | bytearray | memoryview | Array | Readable
+    Source = Path | bytes | bytearray | memoryview | Array | Readable | Packets
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
     Failed = dict[int, MediaError | OSError | MemoryRefused]
 
 __all__ = [
     "AudioInfo",
+    "AudioStream",
+    "MediaClip",
     "Npz",
+    "Packet",
+    "Packets",
     "Share",
+    "StreamInfo",
     "VideoInfo",
+    "VideoStream",
     "audio_info",
     "close",
+    "decode",
     "decode_jpeg",
+    "demux",
+    "filter",
     "load_audio",
     "load_image",
     "load_image_batch",
+    "load_media",
     "load_npy",
     "load_npz",
     "load_video",
+    "remux",
+    "save_audio",
     "save_image",
+    "save_video",
     "share",
+    "stream_audio",
+    "stream_video",
     "video_info",
 ]
 
 _CHANNELS = {"rgb": 3, "rgba": 4, "gray": 1}
 _MOST_PIXELS = 178_956_970  # of any image
-_MAX_BYTES = 1 << 30  # of a file, where nothing is said
 _MOST_BYTES = (1 << 63) - 1
 _LONGEST = 1e9  # seconds
-_PIECE = 1 << 20  # bytes that an object is asked for first
 
 
 def load_image(
@@ -133,7 +161,7 @@ def load_image(
     what = _asked(
         False, True, width, height, fit, filter, color, _triple(background), dtype, mode, orient, None, max_pixels, max_bytes, time_limit
     )
-    return _one("load_image", what, _source("load_image", src, max_bytes), color, dtype, width, height, out)
+    return _one("load_image", what, source_of("load_image", src, max_bytes), color, dtype, width, height, out)
 
 
 def decode_jpeg(
@@ -176,7 +204,7 @@ def decode_jpeg(
     if isinstance(data, (str, os.PathLike)):
         raise WrongType(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
     what = _asked(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg", max_pixels, max_bytes, time_limit)
-    return _one("decode_jpeg", what, _source("decode_jpeg", data, max_bytes), color, "uint8", width, height, out)
+    return _one("decode_jpeg", what, source_of("decode_jpeg", data, max_bytes), color, "uint8", width, height, out)
 
 
 @overload
@@ -291,7 +319,7 @@ def load_image_batch(
     failed: Failed = {}
     for i, src in enumerate(srcs):
         try:
-            inputs.append(_source(name, src, max_bytes))
+            inputs.append(source_of(name, src, max_bytes))
         except (MediaError, OSError) as error:
             if strict:
                 raise
@@ -306,7 +334,7 @@ def load_image_batch(
         array, failures = pool.do(what, [source for source in inputs if source is not None], given_out)
         for failure in failures:
             at = given[failure["index"]] if "index" in failure else None
-            told = _error(name, failure, at, inputs[at] if at is not None else None)
+            told = error_of(name, failure, at, inputs[at] if at is not None else None)
             if strict or at is None or isinstance(told, MemoryRefused):
                 raise told
             failed[at] = told
@@ -361,12 +389,12 @@ def load_audio(
     """
     name = "load_audio"
     what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes)
-    source = _source(name, src, max_bytes)
+    source = source_of(name, src, max_bytes)
     if rate is None:
         rate = _audio_info(name, source, stream, max_bytes).sample_rate
     array, failures = pool.do(what, (source,))
     if failures:
-        raise _error(name, failures[0], None, source)
+        raise error_of(name, failures[0], None, source)
     return array.view(numpy.int16) if dtype == "int16" else array, rate
 
 
@@ -382,14 +410,14 @@ def audio_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
         MediaError: if the file has no audio that can be decoded, or is damaged.
         OSError: if the file cannot be read.
     """
-    return _audio_info("audio_info", _source("audio_info", src, max_bytes), stream, max_bytes)
+    return _audio_info("audio_info", source_of("audio_info", src, max_bytes), stream, max_bytes)
 
 
 def _audio_info(name: str, source: Input, stream: int | None, max_bytes: int | None) -> AudioInfo:
     what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes)
     array, failures = pool.do(what, (source,))
     if failures:
-        raise _error(name, failures[0], None, source)
+        raise error_of(name, failures[0], None, source)
     return AudioInfo(**json.loads(array.tobytes()))
 
 
@@ -490,11 +518,11 @@ def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
 
 
 def _video(name: str, src: Source, what: bytes, max_bytes: int | None) -> Array:
-    source = _source(name, src, max_bytes)
+    source = source_of(name, src, max_bytes)
     array: Array
     array, failures = pool.do(what, (source,))
     if failures:
-        raise _error(name, failures[0], None, source)
+        raise error_of(name, failures[0], None, source)
     return array
 
 
@@ -543,7 +571,7 @@ def save_image(
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     what: dict[str, Any] = {"do": "encode", "format": format or _format_of(path), "dtype": array.dtype.name, "shape": array.shape}
     for key, given in (("quality", quality), ("effort", effort)):
-        number = _whole(key, given)
+        number = whole(key, given)
         if number is not None:
             if number < 1:  # 0 stands for none to the engine
                 raise MediaError(f"headrace: {name}: {key} is {given!r}: takes a number from 1 on")
@@ -555,7 +583,7 @@ def save_image(
     data = memoryview(pixels)
     file, failures = pool.do(json.dumps(what).encode(), [Input(data, None, None)])
     for failure in failures:
-        raise _error(name, failure, None, None)
+        raise error_of(name, failure, None, None)
     encoded = file.tobytes()
     if path is None:
         return bytes(encoded)
@@ -635,8 +663,8 @@ def _decode(
     ):
         if value not in known:
             raise MediaError(f"headrace: io: {name} is {value!r}: takes {', '.join(map(repr, known))}")
-    size = {"width": _whole("width", width), "height": _whole("height", height)}
-    most = {"max_pixels": _whole("max_pixels", max_pixels), "max_bytes": _whole("max_bytes", max_bytes)}
+    size = {"width": whole("width", width), "height": whole("height", height)}
+    most = {"max_pixels": whole("max_pixels", max_pixels), "max_bytes": whole("max_bytes", max_bytes)}
     if (width is None) != (height is None):
         raise MediaError("headrace: io: width and height go together: give both, or none")
     for name, length in size.items():
@@ -664,14 +692,6 @@ def _decode(
     return json.dumps(what).encode()
 
 
-def _whole(name: str, value: Any) -> int | None:
-    """A number of pixels or bytes, or None."""
-    try:
-        return None if value is None else index(value)
-    except TypeError:
-        raise WrongType(f"headrace: io: {name} is {value!r}: takes a whole number") from None
-
-
 def _number(name: str, value: Any) -> float | None:
     if value is None:
         return None
@@ -697,84 +717,8 @@ def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: i
         check_out(name, out, 3, dtype, (height, width, _CHANNELS[color]) if height and width else None)
     array, failures = pool.do(what, (source,), out)
     if failures:
-        raise _error(name, failures[0], None, source)
+        raise error_of(name, failures[0], None, source)
     return array if out is None else into(name, out, array)
-
-
-def _source(name: str, src: Any, max_bytes: int | None) -> Input:
-    """What a source is to the engine."""
-    if isinstance(src, (str, os.PathLike)):
-        path = os.fsencode(src)
-        if b"\0" in path:
-            raise MediaError(f"headrace: {name}: a path with a zero byte: {src!r}")
-        return Input(None, path if path[:1] == b"/" else os.path.join(os.getcwdb(), path), os.fsdecode(path))
-    read = getattr(src, "read", None)
-    file = None
-    if read is not None and not isinstance(src, (bytes, bytearray, memoryview)) and not hasattr(src, "find"):  # mmap has both
-        file = getattr(src, "name", None)
-        src = _read(name, read, _whole("max_bytes", max_bytes) or _MAX_BYTES, file)
-    try:
-        view = memoryview(src)
-    except TypeError:
-        if not hasattr(src, "__array__"):
-            raise WrongType(f"headrace: {name}: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
-        read_only: Any = numpy.asarray(src)
-        view = memoryview(read_only)
-    if not view.c_contiguous:
-        raise MediaError(f"headrace: {name}: the bytes do not lie side by side: give a contiguous array")
-    return Input(view.cast("B") if view.nbytes else memoryview(b""), None, file if isinstance(file, str) else None)
-
-
-def _read(name: str, read: Any, most: int, file: Any) -> Any:
-    """What an object has to give, which may be endless: it is asked for more and more, where it takes a number of bytes."""
-    pieces: list[Any] = []
-    size, piece = 0, _PIECE
-    while size <= most:
-        try:
-            data = read(piece)
-        except TypeError:
-            if pieces:
-                raise
-            return _checked(name, read())  # it takes no number
-        if data is None:  # a descriptor that does not block has nothing yet
-            raise MediaError(f"headrace: {name}: read() returned nothing: open the file in blocking mode")
-        data = _checked(name, data)
-        if not len(data):
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        pieces.append(data)
-        size += len(data)
-        piece = max(_PIECE, min(size, 64 * _PIECE))
-    about = f"{file!r}: " if isinstance(file, str) else ""
-    raise MediaError(
-        f"headrace: {name}: {about}file too large: more than {most} bytes; the limit is {most}, raise it with max_bytes",
-        key=file if isinstance(file, str) else None,
-    )
-
-
-def _checked(name: str, data: Any) -> Any:
-    if isinstance(data, str):
-        raise WrongType(f"headrace: {name}: read() gives text: open the file with 'rb'")
-    return data
-
-
-def _error(name: str, failure: dict[str, Any], at: int | None, source: Input | None) -> MediaError | FileError | MemoryRefused:
-    """What the engine says of an input, or of the task, as an exception."""
-    message, code = failure["message"], failure["code"]
-    number = failure.get("errno")
-    key = source.name if source is not None else None
-    if number and source is not None and source.path is not None:
-        return file_error(number, os.strerror(number), key)
-    about = "" if at is None else f"input {at}: "
-    if key is not None and source is not None and source.path is not None:
-        about += f"{key!r}: "
-    for prefix in ("serve: ", "media: ", "headrace: ", "sound: "):
-        message = message.removeprefix(prefix)
-    text = f"headrace: {name}: {about}{message}"
-    if code == "memory":
-        return MemoryRefused(text)
-    if code == "internal":
-        raise EngineFailed(text)
-    return MediaError(text, index=at, key=key)
 
 
 def _format_of(path: Any) -> str:

@@ -1,0 +1,127 @@
+//go:build cgo
+
+package ffmpeg
+
+// #include "load.h"
+import "C"
+
+import (
+	"bytes"
+	"unsafe"
+
+	"headrace/media/av"
+	"headrace/media/av/packets"
+)
+
+// matrices of the eight orientations, as MP4 has them.
+var matrices = [...][4]int32{
+	av.Upright: {1, 0, 0, 1}, av.MirrorHorizontal: {-1, 0, 0, 1}, av.Rotate180: {-1, 0, 0, -1}, av.MirrorVertical: {1, 0, 0, -1},
+	av.Transpose: {0, 1, 1, 0}, av.Rotate90: {0, 1, -1, 0}, av.Transverse: {0, -1, -1, 0}, av.Rotate270: {0, -1, 1, 0},
+}
+
+// trackOf is a stream as C has it, without its configuration, which goes beside it.
+func trackOf(s *packets.Stream) C.hr_av_track {
+	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Block: s.Block, Bits: s.Bits}
+	d := t.Decoding()
+	c := C.hr_av_track{about: d.c(), id: C.int32_t(s.ID), padding: C.int32_t(s.Padding), start: C.HR_AV_NO_TIME, duration: C.HR_AV_NO_TIME}
+	switch s.Kind {
+	case av.Video:
+		c._type = C.HR_AV_TRACK_VIDEO
+	case av.Audio:
+		c._type = C.HR_AV_TRACK_AUDIO
+	}
+	if s.Default {
+		c.flags |= C.HR_AV_TRACK_DEFAULT
+	}
+	if s.Orientation > av.Upright {
+		c.flags |= C.HR_AV_TRACK_TURNED
+		m := matrices[s.Orientation]
+		for i, at := range []int{0, 1, 3, 4} {
+			c.matrix[at] = C.int32_t(m[i] << 16)
+		}
+		c.matrix[8] = 1 << 30
+	}
+	setText(c.codec[:], s.Codec)
+	setText(c.language[:], s.Language)
+	c.unit = rational(s.TimeBase)
+	c.aspect = rational(s.Aspect)
+	c.rate = rational(s.FrameRate)
+	return c
+}
+
+func rational(r av.Rational) [2]C.int32_t { return [2]C.int32_t{C.int32_t(r.Num), C.int32_t(r.Den)} }
+
+func setText(to []C.char, text string) {
+	for i := range min(len(text), len(to)-1) {
+		to[i] = C.char(text[i])
+	}
+}
+
+// toldStream is a stream that C tells of.
+func toldStream(i int, c *C.hr_av_track) packets.Stream {
+	var t Track
+	t.tell(i, c)
+	return packets.Stream{
+		Stream: t.Stream, FrameRate: t.FrameRate, Reorder: t.Reorder, Siting: t.Siting, Block: t.Block, Bits: t.Bits,
+		Padding: t.Padding, Cover: t.Cover, Start: int64(c.start),
+	}
+}
+
+// tellPacket copies what C tells of a packet.
+func tellPacket(c *C.hr_av_coded, to *packets.Packet) {
+	*to = packets.Packet{
+		Stream: int(c.track), PTS: int64(c.pts), DTS: int64(c.dts), Duration: int64(c.duration),
+		Key: c.flags&C.HR_AV_PART_KEY != 0, Discard: c.flags&C.HR_AV_PART_DISCARD != 0, Corrupt: c.flags&C.HR_AV_PART_CORRUPT != 0,
+		Skip: uint32(c.skip), Cut: uint32(c.cut),
+		Data: bytes.Clone(unsafe.Slice((*byte)(c.data), c.size)), Side: bytes.Clone(unsafe.Slice((*byte)(c.side), c.side_size)),
+	}
+}
+
+// codedOf is a packet as C has it, without its bytes.
+func codedOf(p *packets.Packet) C.hr_av_coded {
+	c := C.hr_av_coded{
+		track: C.int32_t(p.Stream), pts: C.int64_t(p.PTS), dts: C.int64_t(p.DTS), duration: C.int64_t(p.Duration),
+		skip: C.uint32_t(p.Skip), cut: C.uint32_t(p.Cut), size: C.size_t(len(p.Data)), side_size: C.size_t(len(p.Side)),
+	}
+	if p.Key {
+		c.flags |= C.HR_AV_PART_KEY
+	}
+	if p.Discard {
+		c.flags |= C.HR_AV_PART_DISCARD
+	}
+	return c
+}
+
+func bytesOf(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.SliceData(b)) }
+
+// fromPackets is packets as a file whose bytes they are.
+func fromPackets(data []byte) (*File, error) {
+	p, err := packets.Parse(data)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	f := &File{Format: p.Format, Tracks: make([]Track, len(p.Streams)), size: int64(len(data))}
+	for i := range p.Streams {
+		s := &p.Streams[i]
+		f.Tracks[i] = Track{
+			Stream: s.Stream, Cover: s.Cover, Reorder: s.Reorder, FrameRate: s.FrameRate, Siting: s.Siting, Block: s.Block, Bits: s.Bits, Padding: s.Padding,
+		}
+		f.Tracks[i].Index = i
+	}
+	for i := range p.Packets {
+		p := &p.Packets[i]
+		part := C.hr_av_part{
+			pts: C.int64_t(p.PTS), dts: C.int64_t(p.DTS), duration: C.int64_t(p.Duration), size: C.uint32_t(len(p.Data)),
+			skip: C.uint32_t(p.Skip), cut: C.uint32_t(p.Cut),
+			offset: C.uint64_t(uintptr(unsafe.Pointer(unsafe.SliceData(p.Data))) - uintptr(unsafe.Pointer(unsafe.SliceData(data)))),
+		}
+		if p.Key {
+			part.flags |= C.HR_AV_PART_KEY
+		}
+		if p.Discard {
+			part.flags |= C.HR_AV_PART_DISCARD
+		}
+		f.Tracks[p.Stream].add(&part)
+	}
+	return f, nil
+}

@@ -1,0 +1,93 @@
+//go:build cgo
+
+package ffmpeg
+
+// #cgo noescape hr_av_reader_read
+// #cgo nocallback hr_av_reader_read
+// #include "load.h"
+import "C"
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"headrace/media/av/packets"
+)
+
+// Reader reads the packets of a container one after the other. It holds a packet and the
+// container's index, however long the file is. One goroutine at a time may use it, and
+// somebody has to close it.
+type Reader struct {
+	Format  string
+	Streams []packets.Stream
+
+	*readerHandle
+	file    *os.File // kept open
+	cleanup runtime.Cleanup
+	coded   C.hr_av_coded
+	text    [C.HR_AV_TEXT]C.char
+}
+
+type readerHandle struct {
+	lib *C.hr_av
+	r   *C.hr_av_reader
+}
+
+func (h *readerHandle) close() {
+	if h.r != nil {
+		C.hr_av_reader_close(h.lib, h.r)
+		h.r = nil
+	}
+}
+
+// NewReader opens a container in a file, which has to stay open, and is the caller's.
+func NewReader(file *os.File) (*Reader, error) {
+	lib, err := opened()
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{readerHandle: &readerHandle{lib: lib.c}, file: file}
+	var about *C.hr_av_file
+	if result := C.hr_av_reader_open(lib.c, &r.r, &about, C.int(file.Fd()), &r.text[0]); result < 0 {
+		return nil, failure(result, &r.text)
+	}
+	r.cleanup = runtime.AddCleanup(r, (*readerHandle).close, r.readerHandle)
+	r.Format = C.GoString(&about.format[0])
+	for i, c := range unsafe.Slice(about.track, about.tracks) {
+		r.Streams = append(r.Streams, toldStream(i, &c))
+	}
+	return r, nil
+}
+
+// Read reads the next packet of any stream. Behind the last it returns io.EOF.
+func (r *Reader) Read(p *packets.Packet) error {
+	result := C.hr_av_reader_read(r.lib, r.r, &r.coded, &r.text[0])
+	runtime.KeepAlive(r)
+	switch {
+	case result == C.HR_AV_END:
+		return io.EOF
+	case result < 0:
+		return failure(result, &r.text)
+	}
+	tellPacket(&r.coded, p)
+	return nil
+}
+
+// Seek goes to a packet of a stream with which decoding may begin, at a time of the
+// stream or before it, as far as the container's index knows.
+func (r *Reader) Seek(stream int, time int64) error {
+	result := C.hr_av_reader_seek(r.lib, r.r, C.int32_t(stream), C.int64_t(time), &r.text[0])
+	runtime.KeepAlive(r)
+	if result < 0 {
+		return failure(result, &r.text)
+	}
+	return nil
+}
+
+// Close gives back what the reader holds, but for the file.
+func (r *Reader) Close() {
+	r.cleanup.Stop()
+	r.close()
+}

@@ -1,0 +1,109 @@
+//go:build cgo
+
+package ffmpeg
+
+// #include <stdlib.h>
+// #include "load.h"
+import "C"
+
+import (
+	"os"
+	"runtime"
+	"unsafe"
+
+	"headrace/media/av"
+	"headrace/media/av/packets"
+)
+
+// Writer writes packets into a container. It has to be closed.
+type Writer struct {
+	HeadersApart bool // encoders must not put their headers into packets
+
+	*writerHandle
+	file    *os.File // kept open
+	cleanup runtime.Cleanup
+	text    [C.HR_AV_TEXT]C.char
+}
+
+type writerHandle struct {
+	lib *C.hr_av
+	w   *C.hr_av_writer
+}
+
+func (h *writerHandle) close() {
+	if h.w != nil {
+		C.hr_av_writer_close(h.lib, h.w)
+		h.w = nil
+	}
+}
+
+// FormatOf returns the name of the container that files of a name have; "" if it says
+// nothing.
+func FormatOf(name string) (string, error) {
+	lib, err := opened()
+	if err != nil {
+		return "", err
+	}
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	if format := C.hr_av_writer_format(lib.c, c); format != nil {
+		return C.GoString(format), nil
+	}
+	return "", nil
+}
+
+// NewWriter begins a container of a format in an empty file, which can be sought in, and
+// stays the caller's.
+func NewWriter(file *os.File, format string) (*Writer, error) {
+	lib, err := opened()
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{writerHandle: &writerHandle{lib: lib.c}, file: file}
+	name := C.CString(format)
+	defer C.free(unsafe.Pointer(name))
+	var apart C.int32_t
+	if result := C.hr_av_writer_open(lib.c, &w.w, C.int(file.Fd()), name, &apart, &w.text[0]); result < 0 {
+		return nil, failure(result, &w.text)
+	}
+	w.HeadersApart = apart != 0
+	w.cleanup = runtime.AddCleanup(w, (*writerHandle).close, w.writerHandle)
+	return w, nil
+}
+
+// Add adds a stream. Packets name it by the order in which streams were added.
+func (w *Writer) Add(s *packets.Stream) error {
+	track := trackOf(s)
+	return w.done(C.hr_av_writer_add(w.lib, w.w, &track, bytesOf(s.Config), C.size_t(len(s.Config)), &w.text[0]))
+}
+
+// Begin writes what stands before packets. Options are as in "name=value:name=value".
+func (w *Writer) Begin(options string) error {
+	text := C.CString(options)
+	defer C.free(unsafe.Pointer(text))
+	return w.done(C.hr_av_writer_begin(w.lib, w.w, text, &w.text[0]))
+}
+
+// Write writes a packet, whose times are in a unit. Those of a stream come in the order
+// of decoding.
+func (w *Writer) Write(p *packets.Packet, unit av.Rational) error {
+	coded, of := codedOf(p), rational(unit)
+	return w.done(C.hr_av_writer_write(w.lib, w.w, &coded, &of[0], bytesOf(p.Data), bytesOf(p.Side), &w.text[0]))
+}
+
+// Finish writes what stands behind packets.
+func (w *Writer) Finish() error { return w.done(C.hr_av_writer_finish(w.lib, w.w, &w.text[0])) }
+
+func (w *Writer) done(result C.int) error {
+	runtime.KeepAlive(w)
+	if result < 0 {
+		return failure(result, &w.text)
+	}
+	return nil
+}
+
+// Close gives back what the writer holds, but for the file.
+func (w *Writer) Close() {
+	w.cleanup.Stop()
+	w.close()
+}

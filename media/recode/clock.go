@@ -1,0 +1,133 @@
+package recode
+
+import (
+	"io"
+	"math"
+	"math/big"
+
+	"headrace/media/av"
+	"headrace/media/av/packets"
+	"headrace/media/sound/coded"
+)
+
+// Second is a time, exact. Nil is none.
+type Second = *big.Rat
+
+// ticks returns the first tick of a time base that is not before a time.
+func ticks(t Second, base av.Rational) int64 {
+	n := new(big.Rat).Mul(t, big.NewRat(int64(base.Den), int64(base.Num)))
+	q, rest := new(big.Int).DivMod(n.Num(), n.Denom(), new(big.Int))
+	if rest.Sign() > 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	if !q.IsInt64() {
+		if q.Sign() < 0 {
+			return math.MinInt64 / 4
+		}
+		return math.MaxInt64 / 4
+	}
+	return min(max(q.Int64(), math.MinInt64/4), math.MaxInt64/4)
+}
+
+func seconds(tick int64, base av.Rational) Second {
+	return new(big.Rat).Mul(big.NewRat(tick, 1), big.NewRat(int64(base.Num), int64(base.Den)))
+}
+
+// reader is what [ffmpeg.Reader] is.
+type reader interface {
+	Read(p *packets.Packet) error
+	Seek(stream int, time int64) error
+}
+
+// mostLooked is how many packets are looked at for the first frame of a stream that is
+// displayed, or the first sample.
+const mostLooked = 4096
+
+// Clock is when streams begin, in the time of their container.
+type Clock struct {
+	Zero   Second   // the first frame of the first video, or the first sample
+	Begins []Second // of each stream; nil: it has no packets among the first
+
+	// First are the first samples of a window, by the streams that are wanted, once their
+	// packets have come.
+	First map[int]Second
+}
+
+// clock reads the beginnings of streams.
+func clock(r reader, streams []packets.Stream) (*Clock, error) {
+	c := &Clock{Begins: make([]Second, len(streams)), First: map[int]Second{}}
+	first := make([]int64, len(streams)) // PTS that is lowest so far
+	known := make([]bool, len(streams))
+	left := 0
+	for i := range streams {
+		first[i] = math.MaxInt64
+		if countsTime(&streams[i]) {
+			left++
+		} else {
+			known[i] = true
+		}
+	}
+	var p packets.Packet
+	for range mostLooked {
+		if left == 0 {
+			break
+		}
+		err := r.Read(&p)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		s := &streams[p.Stream]
+		if known[p.Stream] {
+			continue
+		}
+		settle(&p)
+		if s.Kind == av.Audio {
+			at := seconds(p.PTS, s.TimeBase)
+			if p.Skip == 0 {
+				p.Skip = uint32(coded.Priming(&s.Stream))
+			}
+			if s.Rate > 0 {
+				at.Add(at, big.NewRat(int64(p.Skip), int64(s.Rate)))
+			}
+			c.Begins[p.Stream], known[p.Stream] = at, true
+			left--
+			continue
+		}
+		if first[p.Stream] < math.MaxInt64 && p.DTS != packets.NoTime && p.DTS >= first[p.Stream] {
+			known[p.Stream] = true
+			left--
+		} else if !p.Discard && p.PTS != packets.NoTime {
+			first[p.Stream] = min(first[p.Stream], p.PTS)
+		}
+	}
+	for i := range streams {
+		if s := &streams[i]; s.Kind == av.Video && first[i] < math.MaxInt64 {
+			c.Begins[i] = seconds(first[i], s.TimeBase)
+		}
+	}
+	for _, kind := range []av.Kind{av.Video, av.Audio} {
+		for i := range streams {
+			if c.Zero == nil && streams[i].Kind == kind && !streams[i].Cover {
+				c.Zero = c.Begins[i]
+			}
+		}
+	}
+	if c.Zero == nil {
+		c.Zero = new(big.Rat)
+	}
+	return c, nil
+}
+
+func countsTime(s *packets.Stream) bool {
+	return s.Kind != av.Other && !s.Cover && s.TimeBase.Positive()
+}
+
+// settle gives a packet without a time of its own that of its decoding.
+func settle(p *packets.Packet) {
+	if p.PTS == packets.NoTime {
+		p.PTS = p.DTS
+	}
+}

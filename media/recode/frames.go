@@ -1,0 +1,257 @@
+package recode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/packets"
+	headers "headrace/media/av/slices"
+	"headrace/media/ffmpeg"
+	"headrace/media/yuv"
+	"headrace/tensor"
+)
+
+// FramesOptions say which frames are wanted, and how they come out.
+type FramesOptions struct {
+	Window               // of one stream of video; none is that which players show
+	Stride int           // every so many frames; 0 is 1
+	Pixels media.Options // how they are decoded
+	Steps  []media.Step  // what is done to them; nothing that draws
+}
+
+// Frames decodes a video from its beginning to its end, with memory for one decoder. It
+// has to be closed.
+type Frames struct {
+	options FramesOptions
+	packets *puller
+	stream  *packets.Stream
+	decoder *ffmpeg.Decoder
+	ended   bool // no packet follows
+
+	recent    [512]fed // packets by their number
+	fed       int
+	key       int64 // PTS of the first packet
+	wanted    int   // frames that must come
+	came      int
+	droppable func([]byte) bool
+	lost      func([]byte) bool
+
+	frame ffmpeg.Frame
+	plan  media.Plan
+	rgb   []byte
+}
+
+// fed is a packet that the decoder was given.
+type fed struct {
+	number int
+	pts    int64
+}
+
+// OpenFrames begins with a file, which has to stay open.
+func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
+	if len(o.Streams) == 0 {
+		o.Streams = []string{"video"}
+	}
+	p, err := pull(file, &o.Window)
+	if err != nil {
+		return nil, err
+	}
+	f := &Frames{options: o, packets: p}
+	if err := f.open(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Frames) open() (err error) {
+	if len(f.packets.streams) != 1 || f.packets.streams[0].Kind != av.Video {
+		return fmt.Errorf("%w: takes one stream of video, not %s", media.ErrUnsupported, list(f.packets.streams))
+	}
+	f.stream = &f.packets.streams[0]
+	s := f.stream
+	// See package video: the container has no times of display.
+	if f.packets.format == "avi" && s.Reorder > 0 && (s.Codec == "h264" || s.Codec == "hevc") {
+		return fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, s.Codec)
+	}
+	t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting}
+	if f.decoder, err = ffmpeg.NewDecoder(t.Decoding()); err != nil {
+		return err
+	}
+	f.droppable, f.lost = headers.Droppable(s.Codec, s.Config), headers.Lost(s.Codec, s.Config)
+	return f.planFor(s.Width, s.Height, &f.plan)
+}
+
+func (f *Frames) planFor(width, height int, plan *media.Plan) error {
+	s := f.stream
+	info := media.Info{Format: s.Codec, Width: width, Height: height, Orientation: max(int(s.Orientation), 1), Components: 3, Bits: max(s.Depth, 8)}
+	return media.MakePlan(info, f.options.Pixels, f.options.Steps, nil, plan)
+}
+
+// Form is that of a frame.
+func (f *Frames) Form() media.Form { return f.plan.Form() }
+
+// Next decodes frames, as many as times has room for, side by side to memory, and says
+// when they are displayed. It returns fewer at the end, and none behind it.
+func (f *Frames) Next(ctx context.Context, to []byte, times []float64) (n int, err error) {
+	size := int(f.Form().Bytes())
+	for n < len(times) {
+		pts, err := f.decode(ctx)
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		if f.came++; f.options.Stride > 1 && (f.came-1)%f.options.Stride != 0 {
+			continue
+		}
+		if err := f.draw(to[n*size:][:size], pts); err != nil {
+			return n, err
+		}
+		times[n] = f.second(pts)
+		n++
+	}
+	return n, nil
+}
+
+// second is when a frame is displayed, counted from the file's first.
+func (f *Frames) second(pts int64) float64 {
+	t := seconds(pts, f.stream.TimeBase)
+	s, _ := new(big.Rat).Sub(t, f.packets.clock.Zero).Float64()
+	return s
+}
+
+// decode decodes until a wanted frame comes.
+func (f *Frames) decode(ctx context.Context) (pts int64, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return 0, context.Cause(ctx)
+		}
+		err := f.decoder.Next(&f.frame)
+		switch bad := (*ffmpeg.PacketError)(nil); {
+		case err == nil:
+			r := f.recent[max(f.frame.Packet, 0)%len(f.recent)]
+			if f.frame.Packet < 0 || r.number != f.frame.Packet {
+				return 0, fmt.Errorf("%w: a frame came of no packet", media.ErrCorrupt)
+			}
+			if f.frame.Corrupt {
+				return 0, f.damaged(r.pts, errors.New("the decoder has concealed damage"))
+			}
+			return r.pts, nil
+		case errors.Is(err, ffmpeg.ErrNeeds):
+			if err := f.feed(); err != nil {
+				return 0, err
+			}
+		case err == io.EOF:
+			if f.came < f.wanted {
+				return 0, fmt.Errorf("%w: %d of %d frames did not come: the decoder withholds them", media.ErrCorrupt, f.wanted-f.came, f.wanted)
+			}
+			return 0, io.EOF
+		case errors.As(err, &bad) && bad.Packet >= 0:
+			r := f.recent[bad.Packet%len(f.recent)]
+			if r.pts < f.key { // it may refer to what comes before the first key frame
+				continue
+			}
+			return 0, f.damaged(r.pts, bad.Err)
+		default:
+			return 0, err
+		}
+	}
+}
+
+func (f *Frames) damaged(pts int64, err error) error {
+	if errors.Is(err, media.ErrCorrupt) {
+		return fmt.Errorf("the frame at %.3f s is damaged: %w", f.second(pts), err)
+	}
+	return fmt.Errorf("%w: the frame at %.3f s is damaged: %w", media.ErrCorrupt, f.second(pts), err)
+}
+
+var errLost = errors.New("a picture that it refers to is missing")
+
+// feed gives the decoder the next packet.
+func (f *Frames) feed() error {
+	p, err := f.packets.take()
+	if err == io.EOF {
+		if f.ended {
+			return io.ErrUnexpectedEOF
+		}
+		f.ended = true
+		return f.decoder.Feed(nil, nil, true)
+	}
+	if err != nil {
+		return err
+	}
+	if f.fed == 0 {
+		f.key = p.PTS
+	}
+	leading := p.PTS < f.key
+	if f.lost != nil && f.lost(p.Data) && !leading && f.fed > 0 {
+		return f.damaged(p.PTS, errLost)
+	}
+	if len(p.Data) == 0 || p.Discard && f.droppable != nil && f.droppable(p.Data) {
+		return nil
+	}
+	if !p.Discard && !leading {
+		f.wanted++
+	}
+	f.recent[f.fed%len(f.recent)] = fed{f.fed, p.PTS}
+	f.fed++
+	return f.decoder.Feed(p.Data, []ffmpeg.Packet{{Size: len(p.Data), Key: p.Key, Unwanted: p.Discard}}, false)
+}
+
+// planesRunner can resize before colours are converted, as package ops has it.
+type planesRunner interface {
+	RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error)
+}
+
+// draw writes the frame.
+func (f *Frames) draw(to []byte, pts int64) error {
+	p, plan := &f.frame.Image.Picture, &f.plan
+	if p.Kind == 0 {
+		return fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.frame.Format)
+	}
+	if p.Width != f.stream.Width || p.Height != f.stream.Height {
+		plan = new(media.Plan)
+		if err := f.planFor(p.Width, p.Height, plan); err != nil {
+			return err
+		}
+		if plan.Form() != f.plan.Form() {
+			return fmt.Errorf("headrace: the frame at %.3f s has %d×%d pixels, but the video has %d×%d: give width and height", f.second(pts), p.Width, p.Height, f.stream.Width, f.stream.Height)
+		}
+	}
+	form := f.plan.Form()
+	if r, ok := media.CurrentRunner().(planesRunner); ok {
+		if done, err := r.RunPlanes(to, form.RowBytes(), p, plan); done || err != nil {
+			return err
+		}
+	}
+	wide := f.options.Pixels.DType == tensor.Uint16
+	if plan.Plain() {
+		return yuv.Convert(yuv.Target{Data: to, Stride: form.RowBytes(), Wide: wide}, p)
+	}
+	full := f.options.Pixels.Form()
+	full.Width, full.Height = p.Width, p.Height
+	if n := full.RowBytes() * full.Height; len(f.rgb) < n {
+		f.rgb = make([]byte, n)
+	}
+	pixels := media.Pixels{Data: f.rgb, Stride: full.RowBytes(), Width: p.Width, Height: p.Height, Color: full.Color, DType: full.DType}
+	if err := yuv.Convert(yuv.Target{Data: pixels.Data, Stride: pixels.Stride, Wide: wide}, p); err != nil {
+		return err
+	}
+	return media.CurrentRunner().Run(to, form.RowBytes(), pixels, plan)
+}
+
+// Close gives back the decoder's memory.
+func (f *Frames) Close() {
+	f.packets.close()
+	if f.decoder != nil {
+		f.decoder.Close()
+	}
+}

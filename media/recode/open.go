@@ -1,0 +1,72 @@
+package recode
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"headrace/media"
+	"headrace/media/av/packets"
+	"headrace/media/ffmpeg"
+)
+
+// container is a file that packets are read from one by one.
+type container interface {
+	reader
+	Close()
+}
+
+// open opens a container that FFmpeg knows, or packets of package packets.
+func open(file *os.File) (c container, format string, streams []packets.Stream, err error) {
+	head := make([]byte, 64)
+	if n, _ := file.ReadAt(head, 0); packets.Probe(head[:n]) {
+		p, err := openPackets(file)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		return p, p.Format, p.Streams, nil
+	}
+	r, err := ffmpeg.NewReader(file)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return r, r.Format, r.Streams, nil
+}
+
+// packetFile is packets that were taken out of a file before.
+type packetFile struct {
+	*packets.File
+	next int
+}
+
+func openPackets(file *os.File) (*packetFile, error) {
+	about, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, about.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(file, 0, about.Size()), data); err != nil {
+		return nil, err
+	}
+	f, err := packets.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+	}
+	return &packetFile{File: f}, nil
+}
+
+// Read implements reader.
+func (p *packetFile) Read(to *packets.Packet) error {
+	if p.next == len(p.Packets) {
+		return io.EOF
+	}
+	*to = p.Packets[p.next]
+	p.next++
+	return nil
+}
+
+// Seek implements reader: all are in memory, and are read from the first on.
+func (p *packetFile) Seek(int, int64) error { p.next = 0; return nil }
+
+// Close implements container.
+func (p *packetFile) Close() {}

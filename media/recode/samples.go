@@ -1,0 +1,308 @@
+package recode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/packets"
+	"headrace/media/ffmpeg"
+	"headrace/media/sound"
+	"headrace/media/sound/coded"
+)
+
+// SamplesOptions say which samples are wanted, and how they come out.
+type SamplesOptions struct {
+	Window             // of one stream of sound; none is that which players play
+	Rate, Channels int // 0: as they are
+}
+
+// Samples decodes a recording from its beginning to its end. It has to be closed.
+type Samples struct {
+	flow   *flow
+	window *sound.Window
+	at     int64
+}
+
+// OpenSamples begins with a file, which has to stay open.
+func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
+	if len(o.Streams) == 0 {
+		o.Streams = []string{"audio"}
+	}
+	p, err := pull(file, &o.Window)
+	if err != nil {
+		return nil, err
+	}
+	s := &Samples{flow: &flow{packets: p, total: endless}}
+	if err = s.flow.open(); err == nil {
+		s.window, err = sound.NewWindow(s.flow, o.Rate, o.Channels)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Rate is how many samples of each channel come in a second.
+func (s *Samples) Rate() int { return s.window.Rate() }
+
+// Channels is how many come.
+func (s *Samples) Channels() int { return s.window.Channels() }
+
+// Second is when the next sample is played, counted from the beginning of the file.
+func (s *Samples) Second() float64 {
+	t, _ := new(big.Rat).Sub(s.flow.begins, s.flow.packets.clock.Zero).Float64()
+	return t + float64(s.at)/float64(s.Rate())
+}
+
+// Next decodes samples of all channels, side by side, and returns how many there are:
+// fewer than there is room for at the end, and none behind it.
+func (s *Samples) Next(ctx context.Context, to []float32) (n int, err error) {
+	s.flow.ctx = ctx
+	want := int64(len(to) / s.Channels())
+	if want = min(want, s.left()); want == 0 {
+		return 0, nil
+	}
+	if err := s.window.Read(to[:want*int64(s.Channels())], s.at); err != nil {
+		return 0, err
+	}
+	want = min(want, s.left()) // the end may have come meanwhile
+	s.at += want
+	return int(want), nil
+}
+
+// left is how many samples follow, as far as that is known.
+func (s *Samples) left() int64 {
+	if s.flow.total == endless {
+		return endless
+	}
+	w, err := sound.NewWindow(s.flow, s.window.Rate(), s.window.Channels())
+	if err != nil {
+		return 0
+	}
+	return max(w.Samples()-s.at, 0)
+}
+
+// Close gives back the decoder's memory.
+func (s *Samples) Close() {
+	s.flow.packets.close()
+	if s.flow.decoder != nil {
+		s.flow.decoder.Close()
+	}
+}
+
+var errNoSamples = fmt.Errorf("%w: no packet of the window gives any samples", media.ErrCorrupt)
+
+// endless is the length of a recording whose end has not come.
+const endless = 1 << 40
+
+// kept is how many samples stay behind those that were read: who resamples reads some of
+// them again.
+const kept = 1 << 14
+
+// flow is a recording that is read once, forwards. It implements [sound.Stream].
+type flow struct {
+	ctx     context.Context
+	packets *puller
+	stream  *packets.Stream
+	decoder *ffmpeg.Decoder
+	frame   ffmpeg.Frame
+	info    sound.Info
+	begins  Second // the first sample
+
+	decoded []float32
+	begin   int64 // of decoded
+	total   int64
+	skip    int64 // samples that are not part of the recording, and come next
+	held    []float32
+	heldCut int64 // samples at the end of held that are not part of it
+	heldFor int64 // samples that the container says held has; 0: it does not say
+	fed     []trim
+	before  int // packets that were fed, and are not in fed
+	ended   bool
+}
+
+type trim struct{ skip, cut, lasts int64 }
+
+func (f *flow) open() error {
+	if len(f.packets.streams) != 1 || f.packets.streams[0].Kind != av.Audio {
+		return fmt.Errorf("%w: takes one stream of sound, not %s", media.ErrUnsupported, list(f.packets.streams))
+	}
+	f.stream = &f.packets.streams[0]
+	s := f.stream
+	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits}
+	var err error
+	if f.decoder, err = ffmpeg.NewDecoder(t.Decoding()); err != nil {
+		return err
+	}
+	f.ctx = context.Background()
+	f.begins = f.packets.clock.First[0]
+	if f.begins == nil {
+		f.begins = f.packets.clock.Zero
+	}
+	for f.info.Rate == 0 && f.total == endless { // what the decoder gives is what counts
+		if err := f.more(); err != nil {
+			return err
+		}
+	}
+	if f.info.Rate == 0 {
+		return errNoSamples
+	}
+	return nil
+}
+
+// Info implements sound.Stream.
+func (f *flow) Info() sound.Info {
+	i := f.info
+	i.Samples = f.total
+	return i
+}
+
+// Close implements sound.Stream.
+func (f *flow) Close() {}
+
+// Read implements sound.Stream. Behind the end there is silence.
+func (f *flow) Read(to []float32, from int64) error {
+	channels := int64(f.info.Channels)
+	n := int64(len(to)) / channels
+	for f.begin+int64(len(f.decoded))/channels < from+n && f.total == endless {
+		if err := f.more(); err != nil {
+			return err
+		}
+	}
+	if from < f.begin {
+		return fmt.Errorf("recode: sample %d was read, and is gone: %d is the first", from, f.begin)
+	}
+	at := min((from-f.begin)*channels, int64(len(f.decoded)))
+	clear(to[copy(to, f.decoded[at:]):])
+	if drop := from - kept - f.begin; drop > kept {
+		f.decoded = f.decoded[:copy(f.decoded, f.decoded[drop*channels:])]
+		f.begin += drop
+	}
+	return nil
+}
+
+// more decodes a frame.
+func (f *flow) more() error {
+	if err := f.ctx.Err(); err != nil {
+		return context.Cause(f.ctx)
+	}
+	err := f.decoder.Next(&f.frame)
+	switch bad := (*ffmpeg.PacketError)(nil); {
+	case err == nil:
+		return f.take()
+	case errors.Is(err, ffmpeg.ErrNeeds):
+		return f.feed()
+	case err == io.EOF:
+		f.end()
+		return nil
+	case errors.As(err, &bad):
+		if f.skip > 0 || f.info.Rate == 0 && bad.Packet < settling(f.stream.Codec) {
+			return nil // what comes before the window may need what came before that
+		}
+		return fmt.Errorf("packet %d is damaged: %w", bad.Packet, bad.Err)
+	default:
+		return err
+	}
+}
+
+func (f *flow) feed() error {
+	p, err := f.packets.take()
+	if err == io.EOF {
+		if f.ended {
+			return io.ErrUnexpectedEOF
+		}
+		f.ended = true
+		return f.decoder.Feed(nil, nil, true)
+	}
+	if err != nil {
+		return err
+	}
+	if len(p.Data) == 0 {
+		return nil
+	}
+	t := trim{skip: int64(p.Skip), cut: int64(p.Cut)}
+	if f.stream.Rate > 0 && strings.HasPrefix(f.packets.format, "mov,") {
+		t.lasts = av.Rescale(p.Duration, f.stream.TimeBase, av.Rational{Num: 1, Den: int32(f.stream.Rate)}, av.Nearest)
+	}
+	f.fed = append(f.fed, t)
+	return f.decoder.Feed(p.Data, []ffmpeg.Packet{{Size: len(p.Data), Key: true}}, false)
+}
+
+// take keeps the samples of a frame apart until it is known whether it is the last.
+func (f *flow) take() error {
+	s := &f.frame.Sound
+	if f.frame.Corrupt {
+		return fmt.Errorf("%w: packet %d is damaged", media.ErrCorrupt, f.frame.Packet)
+	}
+	if s.Samples == 0 {
+		return nil
+	}
+	if f.info.Rate == 0 {
+		f.info = sound.Info{Rate: s.Rate, Channels: s.Channels}
+		if s.Layout>>32 == 0 {
+			f.info.Mask = uint32(s.Layout)
+		}
+	}
+	if s.Rate != f.info.Rate || s.Channels != f.info.Channels || len(s.Planes) == 0 || s.Rate <= 0 {
+		return fmt.Errorf("%w: the recording changes to %d channels at %d samples a second", media.ErrUnsupported, s.Channels, s.Rate)
+	}
+	f.release(0)
+	var t trim
+	for ; f.before <= f.frame.Packet && len(f.fed) > 0; f.before++ {
+		t.skip += f.fed[0].skip
+		t.cut, t.lasts = f.fed[0].cut, f.fed[0].lasts
+		f.fed = f.fed[1:]
+	}
+	scale := int64(1)
+	if f.stream.Codec == "aac" && s.Rate == 2*f.stream.Rate { // the container's times are of what SBR doubles
+		scale = 2
+	}
+	f.skip += t.skip * scale
+	n := s.Samples * s.Channels
+	f.held = slices.Grow(f.held[:0], n)[:n]
+	coded.Floats(f.held, s)
+	f.heldCut, f.heldFor = t.cut*scale, t.lasts*scale
+	return nil
+}
+
+// release hands over what was held, but for some samples at its end.
+func (f *flow) release(more int64) {
+	if f.info.Channels == 0 {
+		return
+	}
+	channels := int64(f.info.Channels)
+	n := int64(len(f.held)) / channels
+	skip := min(f.skip, n)
+	f.skip -= skip
+	last := max(n-f.heldCut-more, skip)
+	f.decoded = append(f.decoded, f.held[skip*channels:last*channels]...)
+	f.held = f.held[:0]
+	f.heldCut = 0
+}
+
+// end: the last packet of an MP4 may have fewer samples than its codec gives.
+func (f *flow) end() {
+	more := int64(0)
+	if f.info.Channels > 0 && f.heldFor > 0 {
+		more = max(int64(len(f.held)/f.info.Channels)-f.heldFor, 0)
+	}
+	f.release(more)
+	if f.info.Channels == 0 {
+		f.total = 0
+		return
+	}
+	f.total = f.begin + int64(len(f.decoded))/int64(f.info.Channels)
+}
+
+// IsSilent reports whether an error of OpenSamples says that the file has no sound, or
+// none in the window.
+func IsSilent(err error) bool { return errors.Is(err, errNoStream) || errors.Is(err, errNoSamples) }

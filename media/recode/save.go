@@ -1,0 +1,256 @@
+package recode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/packets"
+	"headrace/media/ffmpeg"
+)
+
+// Saved is a stream that is made of arrays.
+type Saved struct {
+	ffmpeg.Encoding        // From is what comes; From.TimeBase is one frame, or one sample
+	Filter          string // a graph that frames go through first; "": none
+	Format          string // of frames or samples that the encoder is given; "": the best
+}
+
+// Saver encodes arrays into a container. It has to be closed.
+type Saver struct {
+	writer  *ffmpeg.Writer
+	streams []*saving
+}
+
+// saving is a stream on its way: graph, encoder, writer.
+type saving struct {
+	Saved
+	number  int
+	graph   *ffmpeg.Graph
+	encoder *ffmpeg.Encoder
+	writer  *ffmpeg.Writer
+	pts     int64
+	packet  packets.Packet
+}
+
+// NewSaver begins a container in an empty file.
+func NewSaver(out *os.File, to Container, streams []Saved) (*Saver, error) {
+	s := new(Saver)
+	if err := s.open(out, to, streams); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Saver) open(out *os.File, to Container, streams []Saved) (err error) {
+	if s.writer, err = ffmpeg.NewWriter(out, to.Format); err != nil {
+		return err
+	}
+	for i, saved := range streams {
+		one := &saving{Saved: saved, number: i, writer: s.writer}
+		s.streams = append(s.streams, one)
+		if err := one.open(); err != nil {
+			return err
+		}
+		if err := s.writer.Add(&one.encoder.Out); err != nil {
+			return err
+		}
+	}
+	return s.writer.Begin(to.Options)
+}
+
+// open makes the graph first, which says what the encoder is given.
+func (s *saving) open() error {
+	takes, err := ffmpeg.EncoderTakes(s.Codec)
+	if err != nil {
+		return err
+	}
+	if takes.Audio != s.From.Audio {
+		return fmt.Errorf("%w: the codec %s is for %s", media.ErrUnsupported, s.Codec, map[bool]string{true: "sound", false: "pictures"}[takes.Audio])
+	}
+	formats := cmp.Or(s.Format, s.formats(takes.Formats))
+	graph := cmp.Or(s.Filter, map[bool]string{true: "anull", false: "null"}[takes.Audio])
+	if rate := rateFor(s.From.Rate, takes.Rates); rate != s.From.Rate {
+		graph += fmt.Sprintf(",aresample=%d", rate)
+	}
+	if s.graph, err = ffmpeg.NewGraph(graph, []ffmpeg.Port{s.From}, formats, formats); err != nil {
+		return err
+	}
+	if n := len(s.graph.Outputs); n != 1 || s.graph.Outputs[0].Audio != s.From.Audio {
+		return fmt.Errorf("%w: the filter of a stream must have one output of its kind", media.ErrUnsupported)
+	}
+
+	e := s.Encoding
+	e.From, e.HeadersApart = s.graph.Outputs[0], s.writer.HeadersApart
+	if f := e.From.Format; strings.HasPrefix(f, "yuv") || strings.HasPrefix(f, "nv") {
+		e.From.Matrix, e.From.Range = 6, 1 // what RGB is converted to
+		if strings.HasPrefix(f, "yuvj") {
+			e.From.Range = 2
+		}
+	}
+	if !e.From.FrameRate.Positive() {
+		e.From.FrameRate = s.From.FrameRate
+	}
+	if !e.From.Audio && e.From.FrameRate.Positive() && e.From.TimeBase == s.From.TimeBase {
+		e.From.TimeBase = e.From.FrameRate.Inverse()
+	}
+	if s.encoder, err = ffmpeg.NewEncoder(e); err != nil {
+		return err
+	}
+	if s.encoder.Samples > 0 {
+		s.graph.Pieces(0, s.encoder.Samples)
+	}
+	return nil
+}
+
+// exact are the codecs that lose nothing but what the conversion of colours does.
+var exact = []string{"ffv1", "huffyuv", "ffvhuff", "utvideo", "png", "apng", "rawvideo", "qtrle", "gif", "libx264rgb"}
+
+// formats is what an encoder gets: the nearest to what comes, where it loses nothing;
+// otherwise the one that every player knows.
+func (s *saving) formats(all string) string {
+	if s.From.Audio || slices.Contains(exact, s.Codec) {
+		return cmp.Or(all, s.From.Format)
+	}
+	each := strings.Split(all, "|")
+	for _, usual := range []string{"yuvj420p", "yuv420p"} {
+		if slices.Contains(each, usual) {
+			return usual
+		}
+	}
+	return cmp.Or(all, s.From.Format)
+}
+
+// rateFor is the lowest of some rates that is not below one, or the highest.
+func rateFor(rate int, rates []int) int {
+	if len(rates) == 0 || slices.Contains(rates, rate) {
+		return rate
+	}
+	best := slices.Max(rates)
+	for _, r := range rates {
+		if r >= rate && r < best {
+			best = r
+		}
+	}
+	return best
+}
+
+// Write encodes frames of a stream, or samples, that come side by side: each frame, or
+// each sample of all channels, has so many bytes.
+func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) error {
+	if stream < 0 || stream >= len(s.streams) {
+		return fmt.Errorf("recode: there is no stream %d", stream)
+	}
+	one := s.streams[stream]
+	for len(data) > 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n := 1
+		if one.From.Audio {
+			n = min(pieces, len(data)/each)
+		}
+		if n*each > len(data) || n == 0 {
+			return fmt.Errorf("recode: %d bytes are no whole frame of %d", len(data), each)
+		}
+		if err := one.graph.Push(0, &one.From, data[:n*each], n, one.pts); err != nil {
+			return err
+		}
+		one.pts += int64(n)
+		data = data[n*each:]
+		if err := one.encode(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces is how many samples go through a graph at once.
+const pieces = 1 << 12
+
+// encode encodes what the graph has ready.
+func (s *saving) encode() error {
+	for {
+		pts, err := s.graph.Pull(0)
+		if errors.Is(err, ffmpeg.ErrNeeds) {
+			return nil
+		}
+		if err == io.EOF {
+			return s.drain()
+		}
+		if err != nil {
+			return err
+		}
+		if from, to := s.graph.Outputs[0].TimeBase, s.encoder.Out.TimeBase; from != to && pts != packets.NoTime && from.Positive() && to.Positive() {
+			pts = av.Rescale(pts, from, to, av.Nearest)
+		}
+		if err := s.encoder.Push(s.graph, pts); err != nil {
+			return err
+		}
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *saving) drain() error {
+	if err := s.encoder.Push(nil, 0); err != nil {
+		return err
+	}
+	return s.write()
+}
+
+func (s *saving) write() error {
+	for {
+		err := s.encoder.Pull(&s.packet)
+		if errors.Is(err, ffmpeg.ErrNeeds) || err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.packet.Stream = s.number
+		if s.packet.Duration == 0 && !s.From.Audio {
+			s.packet.Duration = 1
+		}
+		if err := s.writer.Write(&s.packet, s.encoder.Out.TimeBase); err != nil {
+			return err
+		}
+	}
+}
+
+// Finish encodes what is left, and ends the container.
+func (s *Saver) Finish() error {
+	for _, one := range s.streams {
+		if err := one.graph.End(0); err != nil {
+			return err
+		}
+		if err := one.encode(); err != nil {
+			return err
+		}
+	}
+	return s.writer.Finish()
+}
+
+// Close gives back what the saver holds.
+func (s *Saver) Close() {
+	for _, one := range s.streams {
+		if one.graph != nil {
+			one.graph.Close()
+		}
+		if one.encoder != nil {
+			one.encoder.Close()
+		}
+	}
+	if s.writer != nil {
+		s.writer.Close()
+	}
+}

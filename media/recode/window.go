@@ -1,0 +1,446 @@
+package recode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"slices"
+	"strconv"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/packets"
+	"headrace/media/sound/coded"
+)
+
+// Window says what of a file is wanted.
+type Window struct {
+	Start, End Second // nil: from its beginning, to its end
+	Streams    []string
+	// Streams names them: "video" and "audio" are those that players take, "videos"
+	// and "audios" all, "v:1" the second of video, "3" by the number among all. None
+	// is all of video and audio.
+}
+
+// Check refuses windows that no file has.
+func (w *Window) Check() error {
+	if w.Start != nil && w.End != nil && w.Start.Cmp(w.End) > 0 {
+		return fmt.Errorf("recode: the window ends at %s s, before it begins, at %s s", w.End.RatString(), w.Start.RatString())
+	}
+	return nil
+}
+
+// choose returns the numbers of streams that are wanted.
+func choose(streams []packets.Stream, names []string) ([]int, error) {
+	if len(names) == 0 {
+		names = []string{"videos", "audios"}
+	}
+	var all []int
+	for _, name := range names {
+		found := named(streams, name)
+		if len(found) == 0 && name != "videos" && name != "audios" {
+			return nil, fmt.Errorf("%w %q: it has %s", errNoStream, name, list(streams))
+		}
+		all = append(all, found...)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) == 0 {
+		return nil, fmt.Errorf("%w: the file has none of the streams: it has %s", media.ErrUnsupported, list(streams))
+	}
+	return all, nil
+}
+
+var errNoStream = fmt.Errorf("%w: the file has no stream", media.ErrUnsupported)
+
+func named(streams []packets.Stream, name string) []int {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n < 0 || n >= len(streams) {
+			return nil
+		}
+		return []int{n}
+	}
+	kind, nth := name, -1
+	if len(name) > 2 && name[1] == ':' {
+		n, err := strconv.Atoi(name[2:])
+		if err != nil || n < 0 {
+			return nil
+		}
+		kind, nth = map[byte]string{'v': "videos", 'a': "audios"}[name[0]], n
+	}
+	of := map[string]av.Kind{"video": av.Video, "videos": av.Video, "audio": av.Audio, "audios": av.Audio}[kind]
+	var all []int
+	for i := range streams {
+		if s := &streams[i]; of != av.Other && s.Kind == of && !s.Cover {
+			all = append(all, i)
+		}
+	}
+	switch {
+	case nth >= len(all) || len(all) == 0:
+		return nil
+	case nth >= 0:
+		return all[nth:][:1]
+	case kind == "videos" || kind == "audios":
+		return all
+	}
+	for _, i := range all {
+		if streams[i].Default {
+			return []int{i}
+		}
+	}
+	return all[:1]
+}
+
+func list(streams []packets.Stream) string {
+	if len(streams) == 0 {
+		return "none"
+	}
+	text := ""
+	for i := range streams {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d: %s", i, streams[i].Kind)
+		if streams[i].Cover {
+			text += " (a cover)"
+		}
+	}
+	return text
+}
+
+// settling is how many packets a decoder of sound needs before those that are wanted, as
+// package coded has it.
+func settling(codec string) int {
+	switch codec {
+	case "mp3":
+		return 10
+	case "opus":
+		return 60
+	case "flac", "alac":
+		return 0
+	}
+	if len(codec) > 4 && codec[:4] == "pcm_" {
+		return 0
+	}
+	return 2
+}
+
+// lead is how long before a window reading begins, in seconds: sound needs up to 60
+// packets of 20 ms, and containers are interleaved by a second or so.
+const lead = 3
+
+// cutter picks the packets of a window as they come.
+type cutter struct {
+	tracks []track // by the stream's number in the file
+	put    func(p *packets.Packet) error
+	clock  *Clock
+	origin bool // reading began with the file's first packet
+}
+
+// errEarlier says that what the window needs lies before where reading began.
+var errEarlier = errors.New("recode: reading began too late")
+
+// track is a stream on its way.
+type track struct {
+	stream     *packets.Stream
+	wanted     bool
+	to         int   // its number among those that are wanted
+	start, end int64 // ticks; of sound, in samples at its rate
+	seen       bool  // a packet has come
+	begun      bool  // the first packet of the window has come
+	older      bool  // of sound: packets came before those that are held
+	next       int64 // of sound, where the container's times are coarser than samples: where the next packet begins
+	done       bool  // no packet of the window follows
+	held       []packets.Packet
+	heldAt     []int64 // of sound: where they begin
+}
+
+func (c *cutter) take(p packets.Packet) error {
+	t := &c.tracks[p.Stream]
+	if !t.wanted {
+		return nil
+	}
+	settle(&p)
+	if p.Corrupt {
+		return fmt.Errorf("%w: a packet of stream %d, at %.3f s of the container's time, is damaged or cut off", media.ErrCorrupt, p.Stream, float64(p.PTS)*t.stream.TimeBase.Float())
+	}
+	if p.PTS == packets.NoTime {
+		return fmt.Errorf("%w: a packet of stream %d has no time", media.ErrCorrupt, p.Stream)
+	}
+	stream := p.Stream
+	p.Stream = t.to
+	if t.stream.Kind == av.Audio {
+		return c.sound(t, p)
+	}
+	return c.picture(t, p, stream)
+}
+
+// picture holds packets from a key packet on, until one of the window comes.
+func (c *cutter) picture(t *track, p packets.Packet, stream int) error {
+	if p.DTS != packets.NoTime && p.DTS >= t.end {
+		t.done = true
+		return nil
+	}
+	inside := p.PTS >= t.start && p.PTS < t.end && !p.Discard
+	p.Discard = !inside
+	if p.Key && !t.begun && p.PTS <= t.start {
+		t.held = t.held[:0]
+	}
+	if !inside {
+		t.held = append(t.held, p)
+		return nil
+	}
+	if !t.begun && !c.origin && !(len(t.held) > 0 && t.held[0].Key && t.held[0].PTS <= t.start) && !(p.Key && p.PTS <= t.start) {
+		return fmt.Errorf("%w: stream %d", errEarlier, stream)
+	}
+	t.begun = true
+	return c.flush(t, &p)
+}
+
+// flush hands out what is held, and a packet behind it.
+func (c *cutter) flush(t *track, p *packets.Packet) error {
+	for i := range t.held {
+		if err := c.put(&t.held[i]); err != nil {
+			return err
+		}
+	}
+	t.held = t.held[:0]
+	return c.put(p)
+}
+
+// sound holds as many packets as a decoder needs, and says which samples are not of the
+// window.
+func (c *cutter) sound(t *track, p packets.Packet) error {
+	s := t.stream
+	if s.Rate <= 0 {
+		return c.put(&p)
+	}
+	one := av.Rational{Num: 1, Den: int32(s.Rate)}
+	if c.origin && !t.seen && p.Skip == 0 {
+		p.Skip = uint32(coded.Priming(&s.Stream))
+	}
+	t.seen = true
+	from := av.Rescale(p.PTS, s.TimeBase, one, av.Nearest)
+	until := av.Rescale(p.PTS+p.Duration, s.TimeBase, one, av.Nearest)
+	if coarse(s) {
+		tick := av.Rescale(1, s.TimeBase, one, av.Nearest)
+		if d := from - t.next; max(d, -d) <= 2*tick {
+			from = t.next
+		}
+		if n := coded.PacketSamples(&s.Stream, p.Data, until-from); n > 0 {
+			until = from + int64(n)
+		}
+		t.next = until
+	}
+	skip, cut := int64(p.Skip), int64(p.Cut)
+	if from >= t.end {
+		t.done = true
+		return nil
+	}
+	if !t.begun && from+skip < t.start && until-cut <= t.start {
+		t.held, t.heldAt = append(t.held, p), append(t.heldAt, from)
+		if n := settling(s.Codec); len(t.held) > n {
+			t.held, t.heldAt = slices.Delete(t.held, 0, 1), slices.Delete(t.heldAt, 0, 1)
+			t.older = true
+		}
+		return nil
+	}
+	if until-cut > t.end {
+		p.Cut = uint32(until - t.end)
+	}
+	if t.begun {
+		return c.put(&p)
+	}
+	if !c.origin && len(t.held) < settling(s.Codec) {
+		return errEarlier
+	}
+	t.begun = true
+
+	c.clock.First[t.to] = seconds(max(from+skip, t.start), one)
+
+	// All that comes before the window is one skip, of the first packet that is decoded.
+	first := &p
+	if len(t.held) > 0 {
+		first = &t.held[0]
+	}
+	begins := from
+	if first != &p {
+		begins = t.heldAt[0]
+	}
+	n := max(t.start-begins, 0)
+	if c.origin && !t.older { // the recording's own skip is part of it
+		n = max(n, int64(first.Skip))
+	}
+	first.Skip = uint32(n)
+	for i := range t.held {
+		if i > 0 {
+			t.held[i].Skip = 0
+		}
+	}
+	if len(t.held) > 0 {
+		p.Skip = 0
+	}
+	return c.flush(t, &p)
+}
+
+const (
+	minTime = -1 << 60
+	maxTime = 1 << 60
+)
+
+// read has put get the packets of a window, and returns the streams that they are of and
+// the clock of the file. Begin is called before the first packet.
+func read(ctx context.Context, file *os.File, w *Window, begin func(format string, streams []packets.Stream, c *Clock) error, put func(*packets.Packet) error) error {
+	if err := w.Check(); err != nil {
+		return err
+	}
+	r, format, all, err := open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { r.Close() }()
+	chosen, err := choose(all, w.Streams)
+	if err != nil {
+		return err
+	}
+	c, err := clock(r, all)
+	if err != nil {
+		return err
+	}
+
+	var streams []packets.Stream
+	for _, i := range chosen {
+		streams = append(streams, all[i])
+	}
+	if err := begin(format, streams, c); err != nil {
+		return err
+	}
+
+	again := func() (err error) {
+		r.Close()
+		r, _, _, err = open(file)
+		if err != nil {
+			r = nowhere{}
+		}
+		return err
+	}
+	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
+	if w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return coarse(&all[i]) }) {
+		if err := again(); err != nil {
+			return err
+		}
+		from := new(big.Rat).Add(c.Zero, new(big.Rat).Sub(w.Start, big.NewRat(lead, 1)))
+		if at := leader(all, chosen); at >= 0 && r.Seek(at, ticks(from, all[at].TimeBase)) == nil {
+			if err = pump(ctx, r, all, chosen, w, c, false, put); !errors.Is(err, errEarlier) {
+				return err
+			}
+		}
+	}
+	if err := again(); err != nil {
+		return err
+	}
+	return pump(ctx, r, all, chosen, w, c, true, put)
+}
+
+// nowhere is a container that could not be opened again.
+type nowhere struct{ container }
+
+// Close does nothing.
+func (nowhere) Close() {}
+
+// coarse reports whether the container's times of a stream of sound are not enough to
+// tell samples: in Matroska they are milliseconds. Such samples are counted from the
+// beginning.
+func coarse(s *packets.Stream) bool {
+	return s.Kind == av.Audio && int64(s.TimeBase.Num)*int64(s.Rate) > int64(s.TimeBase.Den)
+}
+
+// leader is the stream by which is sought: video, whose key packets are few.
+func leader(streams []packets.Stream, chosen []int) int {
+	for _, i := range chosen {
+		if streams[i].Kind == av.Video {
+			return i
+		}
+	}
+	for _, i := range chosen {
+		if streams[i].Kind == av.Audio {
+			return i
+		}
+	}
+	return -1
+}
+
+// pump reads the packets of a window to its end. Nothing is handed out before it is known
+// that all streams have what they need.
+func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, w *Window, c *Clock, origin bool, put func(*packets.Packet) error) error {
+	var waiting []packets.Packet
+	cut := &cutter{tracks: make([]track, len(all)), put: put, clock: c, origin: origin}
+	if !origin {
+		cut.put = func(p *packets.Packet) error { waiting = append(waiting, *p); return nil }
+	}
+	flush := func() error {
+		for i := range waiting {
+			if err := put(&waiting[i]); err != nil {
+				return err
+			}
+		}
+		waiting, cut.put = nil, put
+		return nil
+	}
+	for to, i := range chosen {
+		s := &all[i]
+		t := track{stream: s, wanted: true, to: to, start: minTime, end: maxTime, next: minTime}
+		base := s.TimeBase
+		if s.Kind == av.Audio && s.Rate > 0 {
+			base = av.Rational{Num: 1, Den: int32(s.Rate)}
+		}
+		if w.Start != nil {
+			t.start = ticks(new(big.Rat).Add(c.Zero, w.Start), base)
+		}
+		if w.End != nil {
+			t.end = ticks(new(big.Rat).Add(c.Zero, w.End), base)
+		}
+		cut.tracks[i] = t
+	}
+	// A window at the beginning has what is there.
+	if w.Start != nil && w.Start.Sign() <= 0 {
+		for _, i := range chosen {
+			if w.Start.Sign() == 0 && all[i].Kind == av.Audio && c.Begins[i] != nil && c.Begins[i].Cmp(c.Zero) >= 0 {
+				cut.tracks[i].start = minTime
+			}
+		}
+	}
+
+	var p packets.Packet
+	for n := 0; ; n++ {
+		if n%256 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := r.Read(&p)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := cut.take(p); err != nil {
+			return err
+		}
+		if waiting != nil && cut.all(func(t *track) bool { return t.begun || t.done }) {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if cut.all(func(t *track) bool { return t.done }) {
+			break
+		}
+	}
+	return flush()
+}
+
+// all reports whether all tracks that are wanted are so.
+func (c *cutter) all(so func(*track) bool) bool {
+	return !slices.ContainsFunc(c.tracks, func(t track) bool { return t.wanted && !so(&t) })
+}

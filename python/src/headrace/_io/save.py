@@ -1,0 +1,213 @@
+"""Files that are made of frames and samples."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy
+
+from ..errors import MediaError, WrongType
+from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
+from .session import Input
+from .source import whole
+from .tasks import Ongoing, given_back, options, target, task
+
+# By the suffix of a name: the container, and the codecs of video and audio that it usually has. None: by the type of what is saved.
+_USUAL: dict[str, tuple[str, str, str | None]] = {
+    "mp4": ("mp4", "mpeg4", "aac"),
+    "m4v": ("mp4", "mpeg4", "aac"),
+    "mov": ("mov", "mpeg4", "aac"),
+    "mkv": ("matroska", "ffv1", "flac"),
+    "avi": ("avi", "mjpeg", "pcm_s16le"),
+    "webm": ("webm", "vp9", "opus"),
+    "ts": ("mpegts", "mpeg2video", "mp2"),
+    "nut": ("nut", "ffv1", "flac"),
+    "gif": ("gif", "gif", ""),
+    "wav": ("wav", "", None),
+    "w64": ("w64", "", None),
+    "caf": ("caf", "", None),
+    "aiff": ("aiff", "", "pcm_s16be"),
+    "aif": ("aiff", "", "pcm_s16be"),
+    "flac": ("flac", "", "flac"),
+    "ogg": ("ogg", "", "opus"),
+    "oga": ("ogg", "", "flac"),
+    "opus": ("opus", "", "opus"),
+    "m4a": ("ipod", "", "aac"),
+    "mka": ("matroska", "", "flac"),
+    "aac": ("adts", "", "aac"),
+    "mp3": ("mp3", "", "mp3"),
+    "mp2": ("mp2", "", "mp2"),
+    "ac3": ("ac3", "", "ac3"),
+}
+_ALIASES = {"matroska": "mkv", "mpegts": "ts", "ipod": "m4a", "adts": "aac"}
+_PCM = {"int16": "pcm_s16le", "int32": "pcm_s32le", "float32": "pcm_f32le", "float64": "pcm_f64le"}
+_BY_QUALITY = ("mpeg4", "mjpeg", "mpeg2video", "mpeg1video")
+_AT_ONCE = 64 << 20  # bytes that are written at a time
+
+
+def container_of(name: str, path: str | None, given: str | None) -> tuple[str, str, str | None]:
+    """The container, and the codecs that it usually has."""
+    if given is not None and not isinstance(given, str):
+        raise WrongType(f"headrace: {name}: format is {given!r}: takes text")
+    key = given or os.path.splitext(path or "")[1][1:].lower()
+    key = _ALIASES.get(key, key)
+    if key in _USUAL:
+        return _USUAL[key]
+    if given:
+        return given, "", ""
+    about = f"the suffix of {path!r} says nothing" if path else "there is no suffix that says what to write"
+    raise MediaError(f"headrace: {name}: {about}: give format, such as 'mp4' or 'wav'")
+
+
+def encoding(
+    name: str, kind: str, codec: Any, usual: str | None, container: str, array: Any, quality: Any, bit_rate: Any, given: Any
+) -> dict[str, Any]:
+    """What an encoder is asked for."""
+    if usual is None:
+        usual = _PCM[array.dtype.name]
+    codec = codec or usual
+    if not isinstance(codec, str):
+        raise WrongType(f"headrace: {name}: codec is {codec!r}: takes text")
+    if not codec:
+        raise MediaError(f"headrace: {name}: {container} has no usual codec for {kind}: give codec")
+    if quality is None and bit_rate is None and codec in _BY_QUALITY:
+        quality = 3
+    if quality is not None and not 0 < float(quality) <= 100:
+        raise MediaError(f"headrace: {name}: quality is {quality!r}: takes a number from 1, the best, to 31, the smallest")
+    rate = None if bit_rate is None else whole("bit_rate", bit_rate)
+    if rate is not None and rate < 1:
+        raise MediaError(f"headrace: {name}: bit_rate must be at least 1, got {bit_rate!r}")
+    return {
+        "codec": codec, "quality": -1 if quality is None else float(quality), "bit_rate": -1 if rate is None else rate,
+        "gop": -1, "b_frames": -1, "options": options("options", given),
+    }  # fmt: skip
+
+
+def pieces_of(name: str, frames: Any) -> Iterator[Any]:
+    """Frames, or pieces of several, as they come. All have the form of the first."""
+    if isinstance(frames, numpy.ndarray) or hasattr(frames, "__array__") or isinstance(frames, (list, tuple)):
+        whole_array = frames_of(name, frames)
+        step = max(1, _AT_ONCE // max(1, whole_array[:1].nbytes))
+        for at in range(0, len(whole_array), step):
+            yield whole_array[at : at + step]
+        return
+    if not isinstance(frames, Iterable):
+        raise WrongType(f"headrace: {name}: frames is a {type(frames).__name__}: takes an array, or an iterable of frames")
+    form = None
+    for piece in frames:
+        array = frames_of(name, piece)
+        if form is None:
+            form = array.shape[1:], array.dtype
+        elif form != (array.shape[1:], array.dtype):
+            raise MediaError(
+                f"headrace: {name}: a frame has shape {array.shape[1:]} and dtype {array.dtype}, the first has {form[0]} and {form[1]}"
+            )
+        yield array
+
+
+class Writer:
+    """A file that is being made, and is removed unless it is finished."""
+
+    def __init__(self, name: str, to: Any, format: str, saved: list[dict[str, Any]], container: Any) -> None:
+        self._to = to
+        self._path = target(name, to)
+        asked = {"to": self._path or "", "format": format, "save": saved, "options": options("container", container)}
+        self._ongoing = Ongoing(name, task("save", asked), (), self._path)
+        self._write = [task("write", {"stream": i, "to": self._path or ""}) for i in range(len(saved))]
+
+    def write(self, stream: int, array: Any) -> None:
+        if array.nbytes:
+            self._ongoing.do(self._write[stream], [Input(bytes_of(array), None, None)])
+
+    def finish(self) -> bytes | None:
+        array = self._ongoing.do(task("finish", {"to": self._path or ""}))
+        content = given_back(self._to, self._path, array)
+        self._ongoing.close()
+        return content
+
+    def close(self) -> None:
+        self._ongoing.close()
+
+
+def save_frames(
+    name: str,
+    to: Any,
+    frames: Any,
+    fps: Any,
+    codec: Any,
+    format: Any,
+    quality: Any,
+    bit_rate: Any,
+    pixel_format: Any,
+    filter: Any,
+    gop: Any,
+    options_: Any,
+    container: Any,
+    aspect: Any,
+    audio: Any,
+    audio_rate: Any,
+    audio_codec: Any,
+    audio_bit_rate: Any,
+) -> bytes | None:
+    made, usual, usual_audio = container_of(name, target(name, to), format)
+    pieces = pieces_of(name, frames)
+    first = next(pieces, None)
+    if first is None or not len(first):
+        raise MediaError(f"headrace: {name}: there are no frames")
+    port = picture_port(first, fps, aspect)
+    video = port | encoding(name, "video", codec, usual, made, first, quality, bit_rate, options_)
+    for key, value in (("gop", gop), ("b_frames", None)):
+        if value is not None:
+            video[key] = whole(key, value)
+    for key, value in (("pixel_format", pixel_format), ("filter", filter)):
+        if not isinstance(value, (str, type(None))):
+            raise WrongType(f"headrace: {name}: {key} is {value!r}: takes text")
+        video[key] = value or ""
+    saved = [video]
+    samples = None
+    if audio is not None:
+        samples = samples_of(name, audio)
+        if audio_rate is None:
+            raise MediaError(f"headrace: {name}: there is audio: give audio_rate, its samples a second")
+        saved.append(
+            sample_port(samples, audio_rate) | encoding(name, "audio", audio_codec, usual_audio, made, samples, None, audio_bit_rate, None)
+        )
+
+    writer = Writer(name, to, made, saved, container)
+    try:
+        shown = heard = 0
+        num, den = port["fps"]
+        for piece in itertools.chain([first], pieces):
+            writer.write(0, piece)
+            shown += len(piece)
+            if samples is not None:  # side by side, as they are played
+                until = -(-shown * den * int(audio_rate) // num)
+                writer.write(1, samples[heard:until])
+                heard = until
+        if samples is not None:
+            writer.write(1, samples[heard:])
+        return writer.finish()
+    finally:
+        writer.close()
+
+
+def save_samples(
+    name: str, to: Any, given: Any, rate: Any, codec: Any, format: Any, bit_rate: Any, filter: Any, options_: Any, container: Any
+) -> bytes | None:
+    made, _, usual = container_of(name, target(name, to), format)
+    samples = samples_of(name, given)
+    saved = sample_port(samples, rate) | encoding(name, "audio", codec, usual, made, samples, None, bit_rate, options_)
+    if not isinstance(filter, (str, type(None))):
+        raise WrongType(f"headrace: {name}: filter is {filter!r}: takes text")
+    saved["filter"] = filter or ""
+    writer = Writer(name, to, made, [saved], container)
+    try:
+        step = max(1, _AT_ONCE // (samples.itemsize * samples.shape[1]))
+        for at in range(0, len(samples), step):
+            writer.write(0, samples[at : at + step])
+        return writer.finish()
+    finally:
+        writer.close()

@@ -1,0 +1,88 @@
+"""Long files, decoded piece by piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from .session import Input
+from .tasks import Ongoing, task
+from .unpack import unpack
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    Array = numpy.ndarray[Any, Any]
+
+
+class _Stream:
+    """Iterates over pieces. Ends by itself, with `close()`, or as a context manager."""
+
+    def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
+        self._ongoing = Ongoing(name, what, [source])
+        self._next = task("next", {"count": count})
+
+    def __iter__(self) -> Any:
+        return self
+
+    def _piece(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        if self._ongoing.closed:
+            raise StopIteration
+        arrays, about = unpack(self._ongoing.do(self._next))
+        if next(iter(arrays.values())).size == 0:
+            self.close()
+            raise StopIteration
+        return arrays, about
+
+    def close(self) -> None:
+        """End it early: nothing is left open. May be called again."""
+        self._ongoing.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class VideoStream(_Stream):
+    """Frames of a video, piece by piece: uint8 or uint16 [frames, height, width, 3]. `stream_video` makes it."""
+
+    seconds: Array
+    """When the frames of the last piece are displayed: float64 [frames]."""
+
+    def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
+        super().__init__(name, what, source, count)
+        self.height: int = self._ongoing.told["height"]
+        self.width: int = self._ongoing.told["width"]
+        self.seconds = numpy.empty(0)
+
+    def __next__(self) -> Array:
+        arrays, _ = self._piece()
+        self.seconds = arrays["seconds"].copy()
+        return arrays["video"]
+
+
+class AudioStream(_Stream):
+    """Samples of a recording, piece by piece: float32 or int16. `stream_audio` makes it."""
+
+    second: float
+    """When the first sample of the last piece is played."""
+
+    def __init__(self, name: str, what: bytes, source: Input, count: int | None, seconds: float | None) -> None:
+        super().__init__(name, what, source, count or 1)
+        self.sample_rate: int = self._ongoing.told["sample_rate"]
+        self.channels: int = self._ongoing.told["channels"]
+        self.second = 0.0
+        if count is None:
+            self._next = task("next", {"count": max(1, round((seconds or 1.0) * self.sample_rate))})
+
+    def __next__(self) -> Array:
+        arrays, about = self._piece()
+        self.second = about["second"]
+        return arrays["audio"]
+
+
+for _public in (VideoStream, AudioStream):
+    _public.__module__ = "headrace.io"

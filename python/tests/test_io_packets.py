@@ -1,0 +1,284 @@
+"""Packets: taken out of files, decoded elsewhere, copied into other containers. ffprobe and the ffmpeg command say what they must be."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    hr.io.close()
+
+
+def ffmpeg(*args):
+    return subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True, capture_output=True).stdout
+
+
+def probed(path, stream=None):
+    """Packets as ffprobe has them, with a hash of their bytes."""
+    select = [] if stream is None else ["-select_streams", stream]
+    entries = "packet=stream_index,pts,dts,duration,size,flags,data_hash"
+    command = ["ffprobe", "-v", "error", *select, "-show_packets", "-show_data_hash", "md5", "-show_entries", entries, "-of", "json", path]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["packets"]
+
+
+def hashes(path, stream):
+    return [p["data_hash"] for p in probed(path, stream)]
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    root = tmp_path_factory.mktemp("films")
+    pattern = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=4", "-f", "lavfi", "-i", "aevalsrc=0.4*sin(440*t)|0.3*random(0):s=48000:d=4"]
+    ffmpeg(*pattern, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "2", "-g", "25", "-c:a", "aac", "-aac_pns", 0, root / "a.mp4")
+    ffmpeg("-i", root / "a.mp4", "-c", "copy", "-metadata:s:v:0", "rotate=90", root / "turned.mp4")
+    ffmpeg(*pattern, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", "25", "-c:a", "flac", root / "b.mkv")
+    ffmpeg("-i", root / "a.mp4", "-vn", "-c:a", "libmp3lame", root / "c.mp3")
+    return root
+
+
+def test_packets_are_those_of_ffprobe(films):
+    packets = hr.io.demux(films / "a.mp4")
+    want = probed(films / "a.mp4")
+    assert len(packets) == len(want)
+    assert [(s.kind, s.codec, s.number) for s in packets.streams] == [("video", "h264", 0), ("audio", "aac", 1)]
+    import hashlib
+
+    for got, said in zip(packets, want):
+        assert (got.stream, got.pts, got.dts, got.duration) == (said["stream_index"], said["pts"], said["dts"], said["duration"])
+        assert got.key == said["flags"].startswith("K")
+        assert "MD5:" + hashlib.md5(got.data).hexdigest() == said["data_hash"]
+
+
+def at(n):  # frames of 25 a second
+    return Fraction(n, 25)
+
+
+WINDOWS = [
+    (None, None, range(100)), (0, 1, range(25)), (1, 2, range(25, 50)), (0.2, 0.3, range(5, 8)), ("0.2", "0.28", range(5, 7)),
+    (at(7), at(8), [7]), (at(7), at(7), []), (0.19, 0.21, [5]), (0.21, 0.23, []), (Fraction(1, 3), Fraction(2, 3), range(9, 17)),
+    ((1, 3), (2, 3), range(9, 17)), (3.92, None, [98, 99]), (None, 0.04, [0]), (5, 6, []), (3, 100, range(75, 100)), (-3, 0.08, range(2)),
+    (0.96, 1.04, [24, 25]), (np.float32(0.5), 0.6, range(13, 15)), (2, 3, range(50, 75)), (0, 1e-9, [0]),
+]  # fmt: skip
+
+
+def test_windows_are_exact(films):
+    """The frame at the beginning is in the window, and the one at the end is not, whatever times come as."""
+    whole = hr.io.load_video(films / "a.mp4")
+    for start, end, frames in WINDOWS:
+        packets = hr.io.demux(films / "a.mp4", start=start, end=end, streams="video")
+        assert packets.seconds().tolist() == pytest.approx([n / 25 for n in frames]), (start, end)
+        if len(frames):
+            assert np.array_equal(hr.io.decode(packets), whole[list(frames)]), (start, end)
+        else:
+            with pytest.raises(hr.MediaError, match="no frame"):
+                hr.io.decode(packets)
+    for start, end, error in (
+        (2, 1, "ends"),
+        ("soon", None, "takes a number of seconds"),
+        ((1, 0), None, "takes a number"),
+        (float("nan"), 1, "takes"),
+        (10**12, None, "at most"),
+    ):
+        with pytest.raises((hr.MediaError, hr.WrongType), match=error):
+            hr.io.demux(films / "a.mp4", start=start, end=end)
+
+
+def test_audio_windows_are_slices(films):
+    for name in ("a.mp4", "b.mkv", "c.mp3"):
+        whole, rate = hr.io.load_audio(films / name)
+        for start, end in ((1, 1.5), (0.3, 0.31), (3.5, None)):
+            packets = hr.io.demux(films / name, start=start, end=end, streams="audio")
+            late = 0
+            got, _ = hr.io.decode(packets)
+            first = round((start - late) * rate)
+            assert np.array_equal(got, whole[first : None if end is None else round(end * rate)]), (name, start)
+            again, _ = hr.io.decode(packets)  # as often as wanted
+            assert np.array_equal(got, again)
+
+
+def test_another_process_decodes_them(films, tmp_path):
+    packets = hr.io.demux(films / "a.mp4", start=1.1, end=1.9)
+    (tmp_path / "p").write_bytes(pickle.dumps(packets))
+    program = f"""
+import pickle, sys, numpy as np, headrace as hr
+packets = pickle.load(open({str(tmp_path / "p")!r}, "rb"))
+np.save({str(tmp_path / "v.npy")!r}, hr.io.decode(packets, "video", width=32, height=24))
+np.save({str(tmp_path / "a.npy")!r}, hr.io.decode(packets, "audio", rate=16000, channels="mono")[0])
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert np.array_equal(np.load(tmp_path / "v.npy"), hr.io.load_video(films / "a.mp4", list(range(28, 48)), width=32, height=24))
+    assert np.load(tmp_path / "a.npy").shape == (12800,)
+
+
+def test_they_are_bytes_that_are_not_copied(films):
+    packets = hr.io.demux(films / "a.mp4", streams="v:0")
+    data = bytearray(packets.tobytes())
+    view = hr.io.Packets(data)
+    assert view == packets
+    assert hash(view) == hash(packets)
+    assert view.nbytes == len(data)
+    assert np.shares_memory(np.frombuffer(view[3].data, np.uint8), np.frombuffer(data, np.uint8))
+    buffers = []
+    thin = pickle.dumps(packets, 5, buffer_callback=buffers.append)
+    assert len(thin) < 1000
+    assert pickle.loads(thin, buffers=buffers) == packets
+    assert pickle.loads(pickle.dumps(packets, 2)) == packets
+    assert packets[-1].pts is not None
+    assert "h264" in repr(packets)
+    with pytest.raises(hr.MediaError, match="no stream 4"):
+        packets.seconds(4)
+
+
+def test_damaged_packets_are_refused(films):
+    data = hr.io.demux(films / "a.mp4", end=0.4).tobytes()
+    chance = random.Random(3)
+    for cut in (0, 7, 63, 64, 200, len(data) - 1):
+        with pytest.raises(hr.MediaError):
+            hr.io.Packets(data[:cut])
+    for _ in range(60):
+        bad = bytearray(data)
+        bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
+        with pytest.raises(hr.MediaError):  # of the reader here, or by the engine's checksums
+            hr.io.decode(hr.io.Packets(bad), "video")
+    with pytest.raises(hr.WrongType):
+        hr.io.Packets(3)
+
+
+def test_streams_are_chosen(films):
+    path = films / "a.mp4"
+    for streams, kinds in (
+        ("video", ["video"]),
+        (1, ["audio"]),
+        (["audio", 0], ["video", "audio"]),
+        (["a:0"], ["audio"]),
+        ("videos", ["video"]),
+    ):
+        assert [s.kind for s in hr.io.demux(path, streams=streams, end=0.1).streams] == kinds
+    for streams in (2, "a:1", "film", "v:x"):
+        with pytest.raises(hr.MediaError, match=r"no stream .*0: video, 1: audio"):
+            hr.io.demux(path, streams=streams)
+    with pytest.raises(hr.MediaError, match="none of the streams"):
+        hr.io.demux(films / "c.mp3", streams=["videos"])
+    with pytest.raises(hr.MediaError, match="give stream"):
+        hr.io.decode(hr.io.demux(path, end=0.1))
+    with pytest.raises(hr.MediaError, match="raise it with max_bytes"):
+        hr.io.demux(path, max_bytes=2000)
+    with open(path, "rb") as file, pytest.raises(hr.MediaError, match="raise it with max_bytes"):
+        hr.io.demux(file, max_bytes=2000)
+    assert hr.io.demux(path.read_bytes(), streams="video") == hr.io.demux(path, streams="video")
+
+
+def test_what_is_no_container(tmp_path):
+    for content in (b"", b"no film", bytes(5000), b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n"):
+        (tmp_path / "x").write_bytes(content)
+        with pytest.raises(hr.MediaError):
+            hr.io.demux(tmp_path / "x")
+    with pytest.raises(FileNotFoundError):
+        hr.io.demux(tmp_path / "none")
+    for path in (tmp_path, "/dev/zero"):
+        with pytest.raises((hr.MediaError, OSError)):
+            hr.io.demux(path)
+
+
+# ── Into other containers
+
+
+def test_remux_leaves_packets_as_they_are(films, tmp_path):
+    source = films / "a.mp4"
+    for name in ("x.mkv", "x.mp4", "fast.mp4"):
+        options = {"movflags": "faststart"} if name == "fast.mp4" else None  # the index goes to the front
+        assert hr.io.remux(source, tmp_path / name, container=options) is None
+        for stream in ("v", "a"):
+            assert hashes(tmp_path / name, stream) == hashes(source, stream), name
+        assert np.array_equal(hr.io.load_video(tmp_path / name), hr.io.load_video(source))
+    times = [(p["pts"], p["dts"]) for p in probed(tmp_path / "x.mp4", "v")]
+    assert times == [(p["pts"], p["dts"]) for p in probed(source, "v")]
+    hr.io.remux(films / "turned.mp4", tmp_path / "t.mp4")
+    assert hr.io.video_info(tmp_path / "t.mp4").orientation == hr.io.video_info(films / "turned.mp4").orientation != 1
+
+
+def test_remux_to_annex_b_decodes_the_same(films, tmp_path):
+    want = ffmpeg("-i", films / "a.mp4", "-map", "0:v", "-f", "rawvideo", "-")
+    content = hr.io.remux(films / "a.mp4", None, format="mpegts")
+    (tmp_path / "x.ts").write_bytes(content)
+    assert ffmpeg("-i", tmp_path / "x.ts", "-map", "0:v", "-f", "rawvideo", "-") == want
+    raw = hr.io.remux(films / "a.mp4", None, format="h264", streams="video", bitstream="h264_mp4toannexb")
+    assert raw[:4] == b"\0\0\0\1"
+    (tmp_path / "x.h264").write_bytes(raw)
+    assert ffmpeg("-i", tmp_path / "x.h264", "-f", "rawvideo", "-") == want
+    packets = hr.io.demux(films / "a.mp4", streams="video", bitstream="h264_mp4toannexb")
+    assert bytes(packets[0].data[:4]) == b"\0\0\0\1"
+    assert np.array_equal(hr.io.decode(packets), hr.io.load_video(films / "a.mp4"))
+    hr.io.remux(packets, tmp_path / "y.ts")
+
+
+def test_remux_of_a_window(films, tmp_path):
+    whole = hr.io.load_video(films / "a.mp4")
+    hr.io.remux(films / "a.mp4", tmp_path / "part.mp4", start=1.52, end=2.52)
+    assert np.array_equal(hr.io.load_video(tmp_path / "part.mp4"), whole[38:63])  # frames from the key frame on are hidden
+    assert hashes(tmp_path / "part.mp4", "v")[0] == hashes(films / "a.mp4", "v")[25]
+    hr.io.remux(films / "b.mkv", tmp_path / "part.mkv", start=1, end=2)
+    assert np.array_equal(hr.io.load_video(tmp_path / "part.mkv"), hr.io.load_video(films / "b.mkv")[25:50])
+
+
+def test_what_cannot_be_remuxed_leaves_nothing(films, tmp_path):
+    for to, options, error in (
+        ("x.wav", {}, "cannot hold h264|does not|Invalid"),
+        ("x.webm", {}, "cannot hold h264"),
+        ("x.foo", {}, "give format"),
+        ("x.mp4", {"format": "foo"}, "no container to write is called foo"),
+        ("x.mp4", {"format": "segment"}, "no container to write"),
+        ("x.mp4", {"container": {"foo": 1}}, "no option foo"),
+        ("x.mp4", {"bitstream": "foo"}, "foo"),
+        ("x.mp4", {"bitstream": "vp9_superframe"}, "vp9_superframe"),
+        ("x.mp4", {"bitstream": {"audio": "aac_adtstoasc"}, "streams": "video"}, "no stream of audio"),
+    ):
+        with pytest.raises(hr.MediaError, match=error):
+            hr.io.remux(films / "a.mp4", tmp_path / to, **options)
+    with pytest.raises(FileNotFoundError):
+        hr.io.remux(films / "a.mp4", tmp_path / "no folder" / "x.mp4")
+    with pytest.raises(hr.WrongType):
+        hr.io.remux(films / "a.mp4", 3, format="mp4")
+    without_index = (films / "a.mp4").read_bytes()[:20000]
+    index_first = hr.io.remux(films / "a.mp4", None, format="mp4", container={"movflags": "faststart"})
+    for cut in (without_index, index_first[: len(index_first) // 2], index_first[:-10]):
+        with pytest.raises(hr.MediaError):
+            hr.io.remux(cut, tmp_path / "x.mkv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_that_name_stays_until_the_new_one_is_whole(films, tmp_path):
+    path = tmp_path / "x.mp4"
+    path.write_bytes(b"old")
+    with pytest.raises(hr.MediaError):
+        hr.io.remux(films / "a.mp4", path, container={"foo": 1})
+    assert path.read_bytes() == b"old"
+    hr.io.remux(films / "a.mp4", path)
+    assert hr.io.video_info(path).frames == 100
+    assert [p.name for p in tmp_path.iterdir()] == ["x.mp4"]
+
+
+def test_a_writer_gets_the_bytes(films):
+    class Writer:
+        content = b""
+
+        def write(self, data):
+            self.content += data
+
+    writer = Writer()
+    hr.io.remux(films / "a.mp4", writer, format="matroska")
+    assert hr.io.video_info(writer.content).frames == 100

@@ -1,0 +1,288 @@
+"""Frames and samples that are saved, and go through filters: compared with the ffmpeg command, and with what was given."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    hr.io.close()
+
+
+def ffmpeg(*args, given=None):
+    command = ["ffmpeg", "-v", "error", "-nostdin" if given is None else "-stdin", "-threads", "1", *map(str, args)]
+    return subprocess.run(command, check=True, capture_output=True, input=given).stdout
+
+
+def film(frames=12, height=48, width=64, channels=3, dtype=np.uint8):
+    """Something smooth that moves."""
+    y, x, t = np.mgrid[:height, :width, :frames].transpose(0, 3, 1, 2)
+    waves = [np.sin((x * (c + 1) + y * 2 + t * 5) / 30) for c in range(channels)]
+    most = np.iinfo(dtype).max
+    return ((np.stack(waves, -1) + 1) / 2 * most).round().astype(dtype)
+
+
+def tone(n, channels=2, dtype=np.float32):
+    t = np.arange(n)[:, None] * np.arange(1, channels + 1)
+    wave = 0.6 * np.sin(t / 17)
+    return wave.astype(dtype) if np.dtype(dtype).kind == "f" else (wave * np.iinfo(dtype).max).astype(dtype)
+
+
+def raw(path, form):
+    return ffmpeg("-i", path, "-f", "rawvideo", "-pix_fmt", form, "-")
+
+
+@pytest.mark.parametrize(("name", "codec"), [("x.mkv", None), ("x.avi", "huffyuv"), ("x.mov", "png"), ("x.nut", "rawvideo")])
+def test_what_loses_nothing_is_exact(tmp_path, name, codec):
+    for size in ((48, 64), (33, 35), (2, 2)):
+        frames = film(5, *size)
+        assert hr.io.save_video(tmp_path / name, frames, 25, codec=codec) is None
+        assert raw(tmp_path / name, "rgb24") == frames.tobytes()
+        assert np.array_equal(hr.io.load_video(tmp_path / name), frames)
+
+
+def test_gray_alpha_and_16_bits(tmp_path):
+    for frames, form in (
+        (film(3, channels=1), "gray"), (film(3, channels=1)[..., 0], "gray"), (film(3, channels=4), "rgba"),
+        (film(3, channels=3, dtype=np.uint16), "rgb48le"), (film(3, channels=1, dtype=np.uint16), "gray16le"),
+    ):  # fmt: skip
+        hr.io.save_video(tmp_path / "x.mkv", frames, 25)
+        assert raw(tmp_path / "x.mkv", form) == frames.tobytes(), form
+    wide = film(3, dtype=np.uint16)
+    hr.io.save_video(tmp_path / "x.mkv", wide, 25)
+    assert np.array_equal(hr.io.load_video(tmp_path / "x.mkv", dtype="uint16"), wide)
+
+
+@pytest.mark.parametrize(("name", "codec"), [("x.mp4", None), ("x.avi", None), ("x.ts", None), ("x.mov", "mjpeg"), ("x.webm", None)])
+def test_others_come_close(tmp_path, name, codec):
+    frames = film(20)
+    hr.io.save_video(tmp_path / name, frames, (30000, 1001), codec=codec)
+    info = hr.io.video_info(tmp_path / name)
+    assert info.frames == 20
+    assert info.fps == pytest.approx(29.97, rel=2e-3)
+    error = (hr.io.load_video(tmp_path / name).astype(float) - frames) ** 2
+    assert 10 * np.log10(255**2 / error.mean()) > 28, name
+
+
+def test_frames_come_one_by_one(tmp_path):
+    frames = film(9)
+    hr.io.save_video(tmp_path / "a.mkv", frames, 25)
+    hr.io.save_video(tmp_path / "b.mkv", (f for f in frames), 25)
+    hr.io.save_video(tmp_path / "c.mkv", iter([frames[:4], frames[4:5], frames[5:]]), 25)
+    assert (tmp_path / "a.mkv").read_bytes() == (tmp_path / "b.mkv").read_bytes() == (tmp_path / "c.mkv").read_bytes()
+
+    class Writer:
+        content = b""
+
+        def write(self, data):
+            self.content += data
+
+    writer = Writer()
+    hr.io.save_video(writer, frames, 25, format="matroska")
+    assert writer.content == hr.io.save_video(None, frames, 25, format="mkv") == (tmp_path / "a.mkv").read_bytes()
+
+
+def test_video_with_audio(tmp_path):
+    frames, samples = film(50), tone(32000)
+    hr.io.save_video(tmp_path / "x.mkv", frames, 25, audio=samples, audio_rate=16000, audio_codec="pcm_f32le")
+    assert np.array_equal(hr.io.load_audio(tmp_path / "x.mkv")[0], samples)
+    clip = hr.io.load_media(tmp_path / "x.mkv", start=0.4, duration=0.4)
+    assert np.array_equal(clip.video, frames[10:20])
+    assert np.array_equal(clip.audio, samples[6400:12800])
+    with pytest.raises(hr.MediaError, match="audio_rate"):
+        hr.io.save_video(tmp_path / "x.mkv", frames, 25, audio=samples)
+
+
+def test_audio_that_loses_nothing_is_exact(tmp_path):
+    kinds = [("x.wav", dtype, None) for dtype in (np.float32, np.int16, np.int32, np.float64)]
+    kinds += [(name, np.int16, None) for name in ("x.caf", "x.flac", "x.mka", "x.aiff")]
+    for name, dtype, codec in [*kinds, ("x.w64", np.float32, None), ("x.m4a", np.int16, "alac")]:
+        form = {"int16": "s16le", "int32": "s32le", "float32": "f32le", "float64": "f64le"}[np.dtype(dtype).name]
+        for n in (1, 1023, 1025, 5000):
+            samples = tone(n, 2, dtype)
+            hr.io.save_audio(tmp_path / name, samples, 16000, codec=codec)
+            got, rate = hr.io.load_audio(tmp_path / name)
+            assert (len(got), rate) == (n, 16000), (name, dtype, n)
+        want = ffmpeg("-i", tmp_path / name, "-f", form, "-c:a", "pcm_" + form, "-")
+        assert want[: samples.nbytes] == samples.tobytes(), (name, dtype)
+
+
+@pytest.mark.parametrize("name", ["x.m4a", "x.opus", "x.ogg", "x.mp3", "x.mp2", "x.ac3", "x.webm"])
+def test_other_audio_comes_close(tmp_path, name):
+    samples = tone(30000)
+    hr.io.save_audio(tmp_path / name, samples, 48000, bit_rate=192000)
+    got, rate = hr.io.load_audio(tmp_path / name)
+    assert rate == 48000
+    assert len(got) >= 30000
+    best = max(np.corrcoef(samples[2000:20000, 0], got[2000 + at : 20000 + at, 0])[0, 1] for at in range(1500))
+    assert best > 0.99, name
+    hr.io.save_audio(tmp_path / name, samples[:1], 48000)  # any number of samples
+    if name != "x.mp2" and name != "x.ac3":
+        assert len(hr.io.save_audio(None, samples, 44100, format=name[2:])) > 1000  # Opus has no such rate: it is resampled
+
+
+# ── What cannot be
+
+
+def test_what_cannot_be_saved_leaves_nothing(tmp_path):
+    frames, samples = film(3), tone(100)
+    for to, options, error in (
+        ("x.mp4", {"codec": "nope"}, "no encoder for nope"),
+        ("x.mp4", {"codec": "flac"}, "is for sound"),
+        ("x.webm", {"codec": "mpeg4"}, "cannot hold mpeg4"),
+        ("x.mp4", {"options": {"nope": 1}}, "no option nope"),
+        ("x.mp4", {"container": {"nope": 1}}, "no option nope"),
+        ("x.mp4", {"filter": "nope"}, "No such filter: 'nope'"),
+        ("x.mp4", {"filter": "split"}, "one output"),
+        ("x.mp4", {"pixel_format": "nope"}, "nope"),
+        ("x.mp4", {"quality": 0}, "quality"),
+        ("x.mp4", {"bit_rate": 0}, "bit_rate"),
+        ("x.xyz", {}, "give format"),
+        ("x.wav", {}, "give codec"),
+        ("x.mp4", {"fps": 0}, "fps"),
+        ("x.mp4", {"fps": "soon"}, "fps"),
+    ):
+        with pytest.raises((hr.MediaError, hr.WrongType), match=error):
+            hr.io.save_video(tmp_path / to, frames, **{"fps": 25, **options})
+    for bad in (np.zeros((2, 3, 5, 2), np.uint8), np.zeros((2, 3, 5, 3), np.float32), np.zeros((0, 4, 4, 3), np.uint8), iter([])):
+        with pytest.raises(hr.MediaError):
+            hr.io.save_video(tmp_path / "x.mkv", bad, 25)
+    with pytest.raises(hr.MediaError, match="the first has"):
+        hr.io.save_video(tmp_path / "x.mkv", iter([frames[0], frames[1][:-1]]), 25)
+    for bad in (np.zeros((2, 1000), np.float32), np.zeros(5, np.uint8), np.zeros((2, 2, 2), np.int16)):
+        with pytest.raises(hr.MediaError, match="samples have shape"):
+            hr.io.save_audio(tmp_path / "x.wav", bad, 16000)
+    with pytest.raises(hr.MediaError, match="rate"):
+        hr.io.save_audio(tmp_path / "x.wav", samples, 0)
+    with pytest.raises(FileNotFoundError):
+        hr.io.save_audio(tmp_path / "none" / "x.wav", samples, 16000)
+    with pytest.raises(hr.FileError, match="exists"):
+        hr.io.save_audio("/dev/full", samples, 16000, format="wav")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path):
+    def frames():
+        yield from film(3)
+        raise RuntimeError("no more")
+
+    (tmp_path / "x.mkv").write_bytes(b"old")
+    with pytest.raises(RuntimeError, match="no more"):
+        hr.io.save_video(tmp_path / "x.mkv", frames(), 25)
+    assert (tmp_path / "x.mkv").read_bytes() == b"old"
+
+    program = f"""
+import os, signal, sys, numpy as np, headrace as hr
+def frames():
+    for i in range(40):
+        yield np.full((64, 64, 3), i, np.uint8)
+    for child in open(f"/proc/{{os.getpid()}}/task/{{os.getpid()}}/children").read().split():
+        os.kill(int(child), signal.SIGKILL)
+    yield np.zeros((64, 64, 3), np.uint8)
+try:
+    hr.io.save_video({str(tmp_path / "y.mkv")!r}, frames(), 25)
+except hr.HeadraceError as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == "EngineDied", done
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.mkv"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    try:
+        noise = np.random.default_rng(1).integers(0, 256, (20, 128, 128, 3), np.uint8)
+        with pytest.raises(OSError, match="free some space") as full:
+            hr.io.save_video(disk / "x.mkv", noise, 25)
+        assert (full.value.errno, full.value.filename) == (errno.ENOSPC, str(disk / "x.mkv"))
+        assert list(disk.iterdir()) == []
+        hr.io.save_video(disk / "x.mkv", noise[:2], 25)
+        source = hr.io.save_video(None, noise, 25, format="mkv")
+        with pytest.raises(OSError, match="free some space"):
+            hr.io.remux(source, disk / "y.mkv")
+        with pytest.raises(OSError, match="free some space"):
+            hr.io.save_audio(disk / "y.wav", np.zeros(10**6, np.float32), 16000)
+        assert [p.name for p in disk.iterdir()] == ["x.mkv"]
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+# ── Filters
+
+
+def test_filters_are_those_of_the_command(tmp_path):
+    frames = film(10)
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "64x48", "-r", "25", "-i", "-"]
+    for graph in (
+        "hflip",
+        "crop=32:24:8:4,vflip",
+        "negate",
+        "transpose=1",
+        "select='not(mod(n,3))'",
+        "tile=2x2",
+        "format=gray,format=rgb24",
+    ):
+        want = ffmpeg(*source, "-vf", graph, "-vsync", "passthrough", "-f", "rawvideo", "-pix_fmt", "rgb24", "-", given=frames.tobytes())
+        assert hr.io.filter(graph, frames).tobytes() == want, graph
+    samples = tone(9000)
+    sound = ["-f", "f32le", "-ar", "16000", "-ac", "2", "-i", "-"]
+    for graph in ("volume=0.5", "areverse", "pan=mono|c0=c1", "atrim=start_sample=100:end_sample=7000", "aresample=8000"):
+        want = ffmpeg(*sound, "-af", graph, "-f", "f32le", "-", given=samples.tobytes())
+        got = hr.io.filter(graph, samples, rate=16000)
+        assert np.allclose(np.frombuffer(want, np.float32), got.ravel(), atol=1e-6), graph
+
+
+def test_graphs_of_several_ends():
+    frames = film(6)
+    both = hr.io.filter("[a][b]hstack", {"a": frames, "b": frames[:, ::-1]})
+    assert np.array_equal(both, np.concatenate([frames, frames[:, ::-1]], 2))
+    parts = hr.io.filter("[in]split[x][y];[y]negate[z]", {"in": frames})
+    assert np.array_equal(parts["x"], frames)
+    assert np.array_equal(parts["z"], 255 - frames)
+    waves = hr.io.filter("showwaves=s=64x32:r=25", tone(16000), rate=16000)  # audio becomes video
+    assert waves.shape[1:] == (32, 64, 3)
+    assert len(waves) >= 24
+    mixed = hr.io.filter("[p][q]amix=normalize=0", {"p": tone(4000) / 4, "q": tone(4000) / 4}, rate=16000)
+    assert np.allclose(mixed, tone(4000) / 2, atol=1e-6)
+    assert hr.io.filter("null", film(2, dtype=np.uint16)).dtype == np.uint16
+    assert hr.io.filter("null", frames, color="gray").shape == (6, 48, 64, 1)
+    assert len(hr.io.filter("trim=end_frame=2", frames)) == 2  # has enough before its input ends
+    assert hr.io.filter("select=0", frames).shape[0] == 0
+
+
+def test_wrong_graphs_are_blamed():
+    frames = film(2)
+    for graph, inputs, error in (
+        ("nope", frames, "No such filter: 'nope'"),
+        ("scale=nope=3", frames, "nope|Option not found"),
+        ("[a][b]hstack", {"a": frames}, "no input is given for"),
+        ("hflip", {"a": frames, "b": frames}, "no place for the input b"),
+        ("[x]hflip", {"y": frames}, r"no input is given for \[x\]"),
+        ("crop=1000:1000", frames, "crop|Invalid"),
+        ("", frames, "graph"),
+        ("volume=2", frames, "graph volume"),
+        ("nullsink", frames, "no output"),
+        ("hflip", np.zeros((0, 4, 4, 3), np.uint8), "empty"),
+        ("volume=2", tone(10), "give rate"),
+    ):
+        with pytest.raises(hr.MediaError, match=error):
+            hr.io.filter(graph, inputs)
+    with pytest.raises(hr.MediaError, match="max_bytes"):
+        hr.io.filter("loop=loop=-1:size=2", frames, max_bytes=1 << 20)  # without end
+    with pytest.raises(hr.WrongType):
+        hr.io.filter(3, frames)

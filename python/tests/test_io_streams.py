@@ -1,0 +1,224 @@
+"""Long files decoded piece by piece, and video and audio of one window."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from conftest import within
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    hr.io.close()
+
+
+def ffmpeg(*args):
+    return subprocess.run(
+        ["ffmpeg", "-y", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True, capture_output=True
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    root = tmp_path_factory.mktemp("films")
+    pattern = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=4", "-f", "lavfi", "-i", "aevalsrc=0.4*sin(440*t)|0.3*random(0):s=48000:d=4"]
+    ffmpeg(*pattern, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "3", "-g", "40", "-c:a", "aac", "-aac_pns", 0, root / "a.mp4")
+    ffmpeg(*pattern, "-pix_fmt", "yuv420p", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-c:a", "libopus", root / "b.webm")
+    ffmpeg("-i", root / "a.mp4", "-c", "copy", root / "c.ts")
+    ffmpeg("-i", root / "a.mp4", "-vn", "-c:a", "libmp3lame", root / "d.mp3")
+    ffmpeg("-i", root / "a.mp4", "-vn", "-c:a", "flac", root / "e.flac")
+    ffmpeg("-i", root / "a.mp4", "-vn", "-c:a", "pcm_s24le", root / "f.wav")
+    ffmpeg("-i", root / "a.mp4", "-c", "copy", "-bsf:v", "noise=drop='eq(n,41)'", root / "lost.mp4")
+    return root
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "b.webm", "c.ts"])
+def test_pieces_of_video_are_the_whole(films, name):
+    whole = hr.io.load_video(films / name)
+    stream = hr.io.stream_video(films / name, 16)
+    assert (stream.height, stream.width) == (48, 64)
+    pieces, times = [], []
+    for frames in stream:
+        pieces.append(frames)
+        times.append(stream.seconds)
+    assert [len(p) for p in pieces] == [16] * 6 + [4]  # across key frames, too
+    assert np.array_equal(np.concatenate(pieces), whole)
+    assert np.allclose(np.concatenate(times), hr.io.video_info(films / name).seconds, atol=1e-3)
+    assert list(stream) == []
+    small = hr.io.stream_video((films / name).read_bytes(), 7, stride=3, start="1", end=2.5, width=32, height=24)
+    want = hr.io.load_video(films / name, list(range(25, 63, 3)), width=32, height=24)
+    assert np.array_equal(np.concatenate(list(small)), want)
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "b.webm", "c.ts", "d.mp3", "e.flac", "f.wav"])
+def test_pieces_of_audio_are_the_whole(films, name):
+    for how in ({}, {"rate": 16000, "channels": "mono"}, {"rate": 44100, "layout": "CT", "dtype": "int16"}):
+        whole, rate = hr.io.load_audio(films / name, **how)
+        axis = 1 if how.get("layout") == "CT" else 0
+        stream = hr.io.stream_audio(films / name, 0.7, **how)
+        pieces = list(stream)
+        assert stream.sample_rate == rate
+        assert {p.shape[axis] for p in pieces[:-1]} == {round(0.7 * rate)}
+        together = np.concatenate(pieces, axis)
+        assert np.array_equal(together, whole), how
+
+
+def engine():
+    """What the engine has open, and its memory in bytes."""
+    children = [int(c) for c in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()]
+    (pid,) = [c for c in children if "headrace" in Path(f"/proc/{c}/comm").read_text()]
+    resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return {fd: where for fd in os.listdir(f"/proc/{pid}/fd") if (where := _link(f"/proc/{pid}/fd/{fd}"))}, resident
+
+
+def _link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
+
+
+def is_open(path):
+    return str(path) in engine()[0].values()
+
+
+def test_those_who_stop_leave_nothing(films):
+    path = films / "a.mp4"
+    stream = hr.io.stream_video(path, 4)
+    first = next(stream)
+    assert is_open(path)
+    stream.close()
+    assert not is_open(path)
+    stream.close()
+    assert list(stream) == []
+    assert np.array_equal(first, hr.io.load_video(path, range(4)))  # what was given stays
+
+    with hr.io.stream_audio(path, 0.1) as sound:
+        next(sound)
+    assert not is_open(path)
+
+    stream = hr.io.stream_video(path, 4)
+    next(stream)
+    del stream  # forgotten
+    gc.collect()
+    assert within(20, lambda: not is_open(path))
+
+    streams = [hr.io.stream_video(path, 5) for _ in range(4)]  # side by side
+    for frames in zip(*streams):
+        assert all(np.array_equal(frames[0], other) for other in frames[1:])
+
+
+def test_damage_is_an_error_and_ends_it(films, tmp_path):
+    stream = hr.io.stream_video(films / "lost.mp4", 10)
+    with pytest.raises(hr.MediaError, match=r"lost.mp4.*frame at 1\.\d+ s"):
+        list(stream)
+    assert list(stream) == []
+    assert not is_open(films / "lost.mp4")
+    for name, content in (("none", b""), ("text", b"no film at all"), ("half", (films / "a.mp4").read_bytes()[:4000])):
+        (tmp_path / name).write_bytes(content)
+        for start in (hr.io.stream_video, hr.io.stream_audio):
+            with pytest.raises(hr.MediaError):
+                start(tmp_path / name)
+    with pytest.raises(hr.MediaError, match="no stream"):
+        hr.io.stream_video(films / "d.mp3")
+    with pytest.raises(FileNotFoundError):
+        hr.io.stream_video(tmp_path / "nothing")
+    for wrong in ({"frames": 0}, {"stride": 0}, {"start": 2, "end": 1}, {"width": 5}, {"frames": 10**9}):
+        with pytest.raises(hr.MediaError):
+            next(hr.io.stream_video(films / "a.mp4", **wrong))
+    with pytest.raises(hr.MediaError, match="seconds"):
+        hr.io.stream_audio(films / "a.mp4", 0)
+
+
+def test_memory_and_descriptors_stay_flat(films, tmp_path):
+    """Over many files, half of them broken, and some left in the middle."""
+    broken = tmp_path / "broken.mp4"
+    broken.write_bytes((films / "lost.mp4").read_bytes())
+
+    def round():
+        for _ in range(25):
+            with hr.io.stream_video(films / "a.mp4", 8) as stream:
+                next(stream)
+            with pytest.raises(hr.MediaError):
+                list(hr.io.stream_video(broken, 50))
+            hr.io.demux(films / "a.mp4", start=1, end=1.2)
+            hr.io.remux(films / "a.mp4", None, format="matroska")
+            hr.io.save_audio(None, np.zeros(1000, np.float32), 16000, format="wav")
+
+    round()
+    round()
+    fds, before = engine()
+    round()
+    round()
+    after_fds, after = engine()
+    assert sorted(after_fds.values()) == sorted(fds.values())
+    assert after < before + (16 << 20)
+
+
+# ── Video and audio of one window
+
+
+@pytest.fixture(scope="module")
+def clapper(tmp_path_factory):
+    """Frames turn white at 1 s, for one of them, and a click is heard in the same moment; audio begins earlier and later than video."""
+    root = tmp_path_factory.mktemp("clapper")
+    flash = ["-f", "lavfi", "-i", "color=black:s=32x32:r=25:d=3,drawbox=c=white:t=fill:enable='eq(n,25)'"]
+    click = "aevalsrc='if(eq(n,48000),0.9,0)':s=48000:d=3"
+    made = {}
+    for name, cut, late in (("same", 0, 0), ("late", 0.4, 0.4), ("early", 0, 0)):
+        sound = ["-f", "lavfi", "-i", f"{click},atrim=start={cut},asetpts=PTS-STARTPTS"]
+        path = root / f"{name}.mkv"
+        shift = ["-itsoffset", late] if late else []
+        ffmpeg(*flash, *shift, *sound, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", path)
+        made[name] = path
+    late_film = ["-f", "lavfi", "-i", "color=black:s=32x32:r=25:d=2.6,drawbox=c=white:t=fill:enable='eq(n,15)'"]  # 1 s less 0.4
+    ffmpeg(
+        "-itsoffset", 0.4, *late_film, "-f", "lavfi", "-i", click, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", made["early"]
+    )
+    ffmpeg(*flash, "-f", "lavfi", "-i", click, "-c:v", "libx264", "-bf", 2, "-pix_fmt", "yuv420p", "-c:a", "alac", root / "same.mp4")
+    made["mp4"] = root / "same.mp4"
+    ffmpeg(*flash, "-c:v", "ffv1", root / "mute.mkv")
+    made["mute"] = root / "mute.mkv"
+    return made
+
+
+@pytest.mark.parametrize("name", ["same", "late", "early", "mp4"])
+def test_flash_and_click_come_together(clapper, name):
+    shown = 0.6 if name == "early" else 1.0  # counted from the first frame
+    for start, duration in ((None, None), (0.2, 1.2), (shown, 0.08), (shown - 0.4, 0.6)):
+        clip = hr.io.load_media(clapper[name], start=start, duration=duration)
+        flash = clip.seconds[clip.video.reshape(len(clip.video), -1).mean(1) > 128]
+        assert flash.tolist() == pytest.approx([shown], abs=1e-3)
+        (click,) = np.flatnonzero(clip.audio[:, 0] > 0.5)
+        assert abs(clip.start + click / clip.sample_rate - shown) <= 1.001 / clip.sample_rate, (start, duration)
+        if duration is not None:
+            assert len(clip.audio) == round(duration * 48000)
+            assert len(clip.video) == round(duration * 25)
+    clip = hr.io.load_media(clapper[name], start=0.2, duration=1.2, rate=16000, channels="mono", fps=5, width=16, height=16)
+    assert clip.audio.shape == (19200,)
+    assert clip.video.shape == (6, 16, 16, 3)
+    assert abs(0.2 + int(clip.audio.argmax()) / 16000 - shown) <= 1 / 16000
+
+
+def test_where_there_is_no_audio_there_is_silence(clapper):
+    clip = hr.io.load_media(clapper["mute"], start=1, duration=1, rate=16000, channels=2)
+    assert clip.audio.shape == (16000, 2)
+    assert not clip.audio.any()
+    assert len(clip.video) == 25
+    with pytest.raises(hr.MediaError, match="no stream"):
+        hr.io.load_media(clapper["mute"], start=1, duration=1)
+    clip = hr.io.load_media(clapper["late"], start=0, duration=0.3, rate=48000)
+    assert len(clip.audio) == 14400
+    assert not clip.audio.any()
+    with pytest.raises(hr.MediaError):
+        hr.io.load_media(clapper["same"], start=9)

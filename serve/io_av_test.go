@@ -1,0 +1,41 @@
+package serve
+
+import (
+	"strings"
+	"testing"
+
+	"headrace/wire"
+)
+
+// Tasks that go on with what was not begun, or that make no sense, are refused, and the
+// session goes on.
+func TestTasksOnStreamsThatAreWrong(t *testing.T) {
+	c := start(t).io(wire.IO{Protocol: wire.Version})
+	for task, says := range map[string]string{
+		`{"do":"next","av":{"count":1}}`:    "nothing was begun",
+		`{"do":"next","av":{"count":0}}`:    "count is 0",
+		`{"do":"finish"}`:                   "nothing was begun",
+		`{"do":"save","av":{}}`:             "0 streams",
+		`{"do":"save","av":{"foo":1}}`:      "unknown field",
+		`{"do":"nonsense"}`:                 "demux, end, filter",
+		`{"do":"demux","max_bytes":-1}`:     "max_bytes",
+		`{"do":"filter","av":{}}`:           "pictures",
+		`{"do":"demux","av":{"start":"x"}}`: "takes seconds",
+		`{"do":"save","av":{"save":[{"format":"rgb24","width":1000000,"height":1000000,"each":3,"fps":[1,1]}]}}`: "pixels",
+		`{"do":"save","av":{"save":[{"format":"rgb24","width":4,"height":4,"each":48,"fps":[0,1]}]}}`:            "frames a second",
+		`{"do":"save","av":{"save":[{"format":"flt","rate":8000,"channels":99,"each":4}]}}`:                      "1 to 64 channels",
+	} {
+		done, failures := c.task(task)
+		if len(failures) != 1 || !strings.Contains(failures[0].Message, says) || done.Flags&wire.HasResult != 0 {
+			t.Errorf("%s: %+v", task, failures)
+		}
+	}
+	if _, failures := c.task(`{"do":"write","av":{}}`, []byte("x")); len(failures) != 1 {
+		t.Errorf("%+v", failures)
+	}
+	done, failures := c.task(`{"do":"end"}`)
+	if len(failures) != 0 || done.Flags&wire.HasResult == 0 {
+		t.Errorf("%+v", failures)
+	}
+	c.giveBack(done)
+}

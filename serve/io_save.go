@@ -1,0 +1,281 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/ffmpeg"
+	"headrace/media/recode"
+	"headrace/tensor"
+	"headrace/wire"
+)
+
+// avArray says what frames or samples are like that the client has in memory.
+type avArray struct {
+	Label    string `json:"label"`
+	Format   string `json:"format"` // FFmpeg's name: rgb24, flt
+	Width    int    `json:"width"`
+	Height   int    `json:"height"`
+	Rate     int    `json:"rate"` // of sound
+	Channels int    `json:"channels"`
+	Each     int    `json:"each"` // bytes of a frame, or of a sample of all channels
+	FPS      [2]int `json:"fps"`
+	Aspect   [2]int `json:"aspect"`
+}
+
+// avSaved is a stream that is made of them.
+type avSaved struct {
+	avArray
+	Codec       string      `json:"codec"`
+	BitRate     int64       `json:"bit_rate"`
+	GOP         int         `json:"gop"`
+	BFrames     int         `json:"b_frames"`
+	Quality     float32     `json:"quality"`
+	Options     [][2]string `json:"options"`
+	Filter      string      `json:"filter"`
+	PixelFormat string      `json:"pixel_format"`
+}
+
+func (a *avArray) port() (p ffmpeg.Port, err error) {
+	p = ffmpeg.Port{Label: a.Label, Format: a.Format, Width: a.Width, Height: a.Height, Rate: a.Rate, Channels: a.Channels, Audio: a.Rate != 0}
+	if len(a.Label) > 60 || len(a.Format) > 30 {
+		return p, fmt.Errorf("serve: the label %.70q, the format %.40q: takes short names", a.Label, a.Format)
+	}
+	if p.Audio {
+		if p.Rate < 1 || p.Rate > 1<<24 || p.Channels < 1 || p.Channels > 64 || a.Each < 1 {
+			return p, fmt.Errorf("serve: sound of %d channels at %d samples a second: takes 1 to 64 channels", p.Channels, p.Rate)
+		}
+		p.TimeBase = av.Rational{Num: 1, Den: int32(p.Rate)}
+		return p, nil
+	}
+	if p.Width < 1 || p.Height < 1 || p.Width > media.MaxPixels/p.Height || a.Each < 1 {
+		return p, fmt.Errorf("serve: frames of %d×%d pixels", p.Width, p.Height)
+	}
+	rate, ok := av.Reduce(int64(a.FPS[0]), int64(a.FPS[1]))
+	if !ok {
+		return p, fmt.Errorf("serve: %d/%d frames a second: takes a number above 0", a.FPS[0], a.FPS[1])
+	}
+	p.FrameRate, p.TimeBase = rate, rate.Inverse()
+	p.Aspect = av.Rational{Num: int32(a.Aspect[0]), Den: int32(a.Aspect[1])}
+	return p, nil
+}
+
+func (e *errand) prepareSave() error {
+	if n := len(e.av().Save); n < 1 || n > 64 {
+		return fmt.Errorf("serve: %d streams to save: takes 1 to 64", n)
+	}
+	for i := range e.av().Save {
+		if _, err := e.av().Save[i].port(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A saving is a file that is being made.
+type saving struct {
+	out   *recode.Output
+	saver *recode.Saver
+	each  []int
+}
+
+func (f *saving) close() {
+	f.saver.Close()
+	f.out.Discard()
+}
+
+func (s *errands) openSaver(ctx context.Context) (*result, error) {
+	s.end()
+	to, err := s.what.container()
+	if err != nil {
+		return nil, err
+	}
+	f := new(saving)
+	var streams []recode.Saved
+	for i := range s.what.av().Save {
+		a := &s.what.av().Save[i]
+		port, err := a.port()
+		if err != nil {
+			return nil, err
+		}
+		pairs, order := map[string]string{}, []string{}
+		for _, o := range a.Options {
+			pairs[o[0]] = o[1]
+			order = append(order, o[0])
+		}
+		f.each = append(f.each, a.Each)
+		streams = append(streams, recode.Saved{
+			Encoding: ffmpeg.Encoding{
+				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames, Quality: a.Quality, Options: recode.Options(pairs, order),
+			},
+			Filter: a.Filter, Format: a.PixelFormat,
+		})
+	}
+	if f.out, err = recode.Create(s.what.av().To); err != nil {
+		return nil, err
+	}
+	if err := s.calling(ctx, func() (err error) {
+		f.saver, err = recode.NewSaver(f.out.File, to, streams)
+		return err
+	}); err != nil {
+		f.out.Discard()
+		return nil, err
+	}
+	s.goOn(f)
+	return s.told(ctx, struct{}{})
+}
+
+// ongoing is the file that is being made.
+func (s *errands) ongoing() (*saving, error) {
+	f, ok := s.standing.(*saving)
+	if !ok {
+		return nil, errNone
+	}
+	return f, nil
+}
+
+// writePiece encodes frames or samples that lie in the inbox. After an error nothing of
+// the file is left.
+func (s *errands) writePiece(ctx context.Context) (*result, error) {
+	f, err := s.ongoing()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.write(ctx, f); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s.told(ctx, struct{}{})
+}
+
+func (s *errands) write(ctx context.Context, f *saving) error {
+	stream := s.what.av().Stream
+	if stream < 0 || stream >= len(f.each) {
+		return fmt.Errorf("serve: there is no stream %d", stream)
+	}
+	in := s.input(0)
+	if in.path != "" {
+		return fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
+	}
+	in.size = int64(in.place.Length)
+	grant, err := s.images.larder.ask(ctx, in.size)
+	if err != nil {
+		return err
+	}
+	defer grant.Release()
+	in.data = files.Take(0)
+	defer in.forget()
+	if _, err := in.readInbox(in.size); err != nil {
+		return err
+	}
+	return s.calling(ctx, func() error { return f.saver.Write(ctx, stream, *in.data, f.each[stream]) })
+}
+
+func (s *errands) finishSaver(ctx context.Context) (*result, error) {
+	f, err := s.ongoing()
+	if err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if err := s.calling(ctx, f.saver.Finish); err != nil {
+		return nil, err
+	}
+	return s.written(ctx, f.out)
+}
+
+func (e *errand) prepareFilter() error {
+	for i := range e.av().Inputs {
+		if _, err := e.av().Inputs[i].port(); err != nil {
+			return err
+		}
+	}
+	if outFormats[e.av().Pictures].channels == 0 {
+		return fmt.Errorf("serve: pictures of the format %q", e.av().Pictures)
+	}
+	return nil
+}
+
+// outFormats are formats that pictures come out in, as arrays.
+var outFormats = map[string]struct {
+	dtype    tensor.DType
+	channels int
+}{
+	"rgb24": {tensor.Uint8, 3}, "rgba": {tensor.Uint8, 4}, "gray": {tensor.Uint8, 1},
+	"rgb48le": {tensor.Uint16, 3}, "rgba64le": {tensor.Uint16, 4}, "gray16le": {tensor.Uint16, 1},
+}
+
+// filter has arrays go through a graph.
+func (s *errands) filter(ctx context.Context) (*result, error) {
+	a := s.what.av()
+	if len(a.Inputs) != len(s.task.Inputs) {
+		return nil, errors.New("serve: as many inputs are needed as are described")
+	}
+	size := int64(0)
+	for _, in := range s.task.Inputs {
+		size += int64(in.Length)
+	}
+	grant, err := s.images.larder.ask(ctx, 3*size)
+	if err != nil {
+		return nil, err
+	}
+	defer grant.Release()
+
+	inputs := make([]recode.Input, len(a.Inputs))
+	for i := range inputs {
+		in := s.input(i)
+		if in.path != "" {
+			return nil, fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
+		}
+		in.size = int64(in.place.Length)
+		in.data = files.Take(0)
+		defer in.forget()
+		if _, err := in.readInbox(in.size); err != nil {
+			return nil, err
+		}
+		inputs[i] = recode.Input{Data: *in.data, Each: a.Inputs[i].Each}
+		if inputs[i].Port, err = a.Inputs[i].port(); err != nil {
+			return nil, err
+		}
+	}
+	var results []recode.Result
+	if err := s.calling(ctx, func() (err error) {
+		results, err = recode.Filter(ctx, a.Graph, inputs, a.Pictures, "flt", s.what.most())
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return s.filtered(ctx, results)
+}
+
+func (s *errands) filtered(ctx context.Context, results []recode.Result) (*result, error) {
+	size := int64(0)
+	for i := range results {
+		size += int64(len(results[i].Data) + 8*len(results[i].Times) + 64)
+	}
+	p, err := s.pack(ctx, size, 2*len(results))
+	if err != nil {
+		return nil, err
+	}
+	rates := map[string]any{}
+	for i := range results {
+		r := &results[i]
+		name := r.Label
+		if name == "" {
+			name = fmt.Sprint(i)
+		}
+		copy(p.room(len(r.Data)), r.Data)
+		if r.Audio {
+			p.add(name, tensor.Float32, tensor.Shape{r.Count, r.Channels})
+			rates[name] = r.Rate
+			continue
+		}
+		f := outFormats[s.what.av().Pictures]
+		p.add(name, f.dtype, tensor.Shape{r.Count, r.Height, r.Width, f.channels})
+		s.putTimes(p, r.Times)
+	}
+	p.About = map[string]any{"rates": rates}
+	return p.done()
+}

@@ -1,0 +1,246 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"unsafe"
+
+	"headrace/internal/machine"
+	"headrace/media/recode"
+	"headrace/tensor"
+)
+
+// errNone is for a task that goes on with what was not begun.
+var errNone = errors.New("serve: nothing was begun that could go on")
+
+// A frameStream is a video that is decoded piece by piece.
+type frameStream struct {
+	file *os.File
+	*recode.Frames
+}
+
+func (f *frameStream) close() {
+	f.Frames.Close()
+	f.file.Close()
+}
+
+func (s *errands) openFrames(ctx context.Context) (*result, error) {
+	s.end()
+	f, err := s.file(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := recode.FramesOptions{Window: s.what.av().window, Stride: s.what.av().Stride, Pixels: s.what.Video.Options(), Steps: s.what.steps}
+	var frames *recode.Frames
+	if err := s.calling(ctx, func() (err error) {
+		frames, err = recode.OpenFrames(f, o)
+		return err
+	}); err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.goOn(&frameStream{f, frames})
+	form := frames.Form()
+	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width})
+}
+
+// A sampleStream is a recording that is decoded piece by piece.
+type sampleStream struct {
+	file *os.File
+	*recode.Samples
+	layout, dtype string
+}
+
+func (f *sampleStream) close() {
+	f.Samples.Close()
+	f.file.Close()
+}
+
+func (s *errands) openSamples(ctx context.Context) (*result, error) {
+	s.end()
+	f, err := s.file(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := s.what.Audio
+	o := recode.SamplesOptions{Window: s.what.av().window}
+	if a.Rate != nil {
+		o.Rate = *a.Rate
+	}
+	if a.Channels != nil {
+		o.Channels = *a.Channels
+	}
+	var samples *recode.Samples
+	if err := s.calling(ctx, func() (err error) {
+		samples, err = recode.OpenSamples(f, o)
+		return err
+	}); err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.goOn(&sampleStream{f, samples, a.Layout, a.DType})
+	return s.told(ctx, map[string]any{"sample_rate": samples.Rate(), "channels": samples.Channels()})
+}
+
+// nextPiece decodes on. At the end the arrays are empty.
+func (s *errands) nextPiece(ctx context.Context) (r *result, err error) {
+	switch on := s.standing.(type) {
+	case *frameStream:
+		r, err = s.nextFrames(ctx, on)
+	case *sampleStream:
+		r, err = s.nextSamples(ctx, on)
+	default:
+		return nil, errNone
+	}
+	if err != nil {
+		s.end()
+	}
+	return r, err
+}
+
+func (s *errands) nextFrames(ctx context.Context, on *frameStream) (*result, error) {
+	form, count := on.Form(), s.what.av().Count
+	if form.Bytes() > math.MaxInt32*int64(16)/int64(count) {
+		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too much at once: take fewer", count, form.Width, form.Height)
+	}
+	p, err := s.pack(ctx, int64(count)*(form.Bytes()+8), 2)
+	if err != nil {
+		return nil, err
+	}
+	size := int(form.Bytes())
+	times := make([]float64, count)
+	n := 0
+	if err := s.calling(ctx, func() (err error) {
+		n, err = on.Next(ctx, p.room(count*size), times)
+		return err
+	}); err != nil {
+		p.slot.Drop()
+		return nil, err
+	}
+	p.add("video", form.DType, append(tensor.Shape{n}, form.Shape()...))
+	s.putTimes(p, times[:n])
+	return p.done()
+}
+
+func (s *errands) putTimes(p *packed, times []float64) {
+	if n := len(times); n > 0 {
+		copy(p.room(8*n), unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(times))), 8*n))
+	}
+	p.add("seconds", tensor.Float64, tensor.Shape{len(times)})
+}
+
+func (s *errands) nextSamples(ctx context.Context, on *sampleStream) (*result, error) {
+	count, channels := s.what.av().Count, on.Channels()
+	if count > math.MaxInt32/channels {
+		return nil, fmt.Errorf("serve: %d samples of %d channels are too much at once: take fewer", count, channels)
+	}
+	p, err := s.pack(ctx, 4*int64(count)*int64(channels), 1)
+	if err != nil {
+		return nil, err
+	}
+	buffer := files.Take(4 * count * channels)
+	defer files.Give(buffer)
+	floats := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(*buffer))), count*channels)
+	n, at := 0, on.Second()
+	if err := s.calling(ctx, func() (err error) {
+		n, err = on.Next(ctx, floats)
+		return err
+	}); err != nil {
+		p.slot.Drop()
+		return nil, err
+	}
+	p.sound(floats[:n*channels], channels, on.layout, on.dtype)
+	p.About = map[string]any{"second": at}
+	return p.done()
+}
+
+// sound adds samples in a layout and of a type.
+func (p *packed) sound(all []float32, channels int, layout, dtype string) {
+	n := len(all) / channels
+	step, next, shape := channels, 1, tensor.Shape{n, channels}
+	switch layout {
+	case "T":
+		shape = tensor.Shape{n}
+	case "CT":
+		step, next, shape = 1, n, tensor.Shape{channels, n}
+	}
+	is, width := tensor.Float32, 4
+	if dtype == "int16" {
+		is, width = tensor.Int16, 2
+	}
+	to := p.room(n * channels * width)
+	for i := range n {
+		for c := range channels {
+			v, at := all[i*channels+c], i*step+c*next
+			if width == 2 {
+				*(*int16)(unsafe.Pointer(&to[2*at])) = int16(min(max(math.RoundToEven(float64(v)*(1<<15)), math.MinInt16), math.MaxInt16))
+			} else {
+				*(*float32)(unsafe.Pointer(&to[4*at])) = v
+			}
+		}
+	}
+	p.add("audio", is, shape)
+}
+
+// prepareMedia is for video and sound of one window.
+func (e *errand) prepareMedia() error {
+	if err := e.prepareAudio(); err != nil {
+		return err
+	}
+	return e.prepareFrames()
+}
+
+// mediaClip decodes a clip of a video, and the sound that is heard meanwhile: sample n
+// belongs to the time of the clip's beginning and n samples, to half a sample.
+func (s *errands) mediaClip(ctx context.Context) (*result, error) {
+	in := s.input(0)
+	defer in.forget()
+	f, err := s.file(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+
+	var c *clipOf
+	if err := s.computing(ctx, &in, func() (err error) {
+		c, err = openClipOf(f, &s.what)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	defer c.video.Close()
+	grant, err := s.images.larder.ask(ctx, c.video.WorkingBytes())
+	if err != nil {
+		return nil, err
+	}
+	defer grant.Release()
+	if err := machine.Patiently(ctx, c.video.Load); err != nil {
+		return nil, err
+	}
+
+	var floats []float32
+	var rate, channels int
+	if err := s.computing(ctx, &in, func() (err error) {
+		floats, rate, channels, err = c.sound(ctx, f, s.what.Audio, s.what.most())
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	form := c.video.Form()
+	p, err := s.pack(ctx, form.Bytes()+int64(4*len(floats)+8*len(c.times)), 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.computing(ctx, &in, func() error { return c.video.Fill(ctx, p.room(int(form.Bytes()))) }); err != nil {
+		p.slot.Drop()
+		return nil, err
+	}
+	p.add("video", form.DType, form.Shape())
+	p.sound(floats, channels, s.what.Audio.Layout, s.what.Audio.DType)
+	s.putTimes(p, c.times)
+	p.About = map[string]any{"sample_rate": rate, "start": c.start}
+	return p.done()
+}
