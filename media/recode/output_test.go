@@ -25,8 +25,8 @@ func names(t *testing.T, folder string) (all []string) {
 	return all
 }
 
-// A file has its name when it is complete, and no other before: also where the file system
-// has no files without names.
+// A file has its name when it is complete, and no other before: also where the file
+// system has no files without names.
 func TestOutputsAppearWhole(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		folder := t.TempDir()

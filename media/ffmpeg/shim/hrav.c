@@ -43,8 +43,7 @@ static int result_of(int error) {
 		return HR_AV_UNSUPPORTED;
 	case AVERROR(ENOSPC):
 	case AVERROR(EFBIG):
-	case AVERROR(EDQUOT):
-	case AVERROR(EIO):
+	case AVERROR(EDQUOT): // EIO is what demuxers say of damage
 		return HR_AV_SYSTEM - AVUNERROR(error);
 	}
 	return HR_AV_CORRUPT;

@@ -67,7 +67,10 @@ void hr_reader_close(hr_av_reader *r) {
 }
 
 static int refused(hr_av_reader *r, int result, char *error) {
-	return hr_failed(r->failed != 0 ? AVERROR(EIO) : result, error);
+	if (r->failed == 0)
+		return hr_failed(result, error);
+	snprintf(error, HR_AV_TEXT, "%s", strerror(r->failed));
+	return HR_AV_SYSTEM - r->failed;
 }
 
 static int open_container(hr_av_reader *r) {
