@@ -81,6 +81,30 @@ def test_resume(folder: pathlib.Path) -> None:
     assert "the same batch" in run(folder, str(HERE / "resume.py"), "data/train")
 
 
+def test_remux(folder: pathlib.Path) -> None:
+    films = folder / "films"
+    (films / "cat").mkdir(parents=True)
+    pattern = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=1", "-pix_fmt", "yuv420p"]
+    for name in ("cat/0.mkv", "1.ts", "2.avi"):
+        subprocess.run([*pattern, "-c:v", "mpeg4", films / name], check=True)
+    (films / "3.webm").write_bytes(b"no film")
+    (films / "4.txt").write_bytes(b"no film")
+    done = subprocess.run(
+        [sys.executable, HERE / "remux.py", films, folder / "mp4"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "3 of 4 copied" in done.stdout
+    assert "3.webm" in done.stdout
+    copies = sorted(path.relative_to(folder / "mp4").as_posix() for path in (folder / "mp4").rglob("*") if path.is_file())
+    assert copies == ["1.mp4", "2.mp4", "cat/0.mp4"]
+    counts = ["ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=codec_name,nb_read_packets", "-of", "csv=p=0"]
+    for name in copies:
+        assert (
+            subprocess.run([*counts, folder / "mp4" / name], capture_output=True, text=True, check=True).stdout.strip()
+            == "mpeg4,25"
+        )
+
+
 def test_train_torch(folder: pathlib.Path) -> None:
     assert "epoch 1" in run(folder, str(HERE / "train_torch.py"), "data/train")
 

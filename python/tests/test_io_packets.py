@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -282,3 +284,29 @@ def test_a_writer_gets_the_bytes(films):
     writer = Writer()
     hr.io.remux(films / "a.mp4", writer, format="matroska")
     assert hr.io.video_info(writer.content).frames == 100
+
+
+# What spdl_io 0.8.0 has in spdl.io.__all__.
+SPDL = re.findall(
+    r"\w+",
+    """
+    load_npy load_npz NpzFile load_audio load_image load_image_batch load_image_batch_nvjpeg load_video sample_decode_video save_image
+    streaming_load_video_nvdec audio_encode_config cpu_storage cuda_config decode_config demux_config video_encode_config
+    ArrayInterface CUDAArrayInterface to_jax to_numba to_numpy to_torch apply_bsf BSF convert_array convert_frames
+    create_reference_audio_frame create_reference_video_frame decode_image_nvjpeg decode_packets decode_packets_nvdec Decoder
+    demux_audio demux_image demux_video Demuxer encode_image Muxer nv12_to_bgr nv12_to_rgb nvdec_decoder NvDecDecoder transfer_buffer
+    transfer_buffer_cpu FilterGraph get_abuffer_desc get_audio_filter_desc get_buffer_desc get_filter_desc get_video_filter_desc
+    iter_tarfile transfer_tensor transfer_tensor_d2h transfer_tensor_h2d load_wav parse_wav WAVHeader AudioCodec AudioDecoder
+    AudioEncodeConfig AudioEncoder AudioFrames AudioPackets CPUBuffer CPUStorage DecodeConfig DemuxConfig ImageCodec ImageFrames
+    ImagePackets VideoCodec VideoDecoder VideoEncodeConfig VideoEncoder VideoFrames VideoPackets CUDABuffer CUDAConfig
+    """,
+)
+
+
+def test_every_name_of_spdl_has_its_row():
+    page = (Path(__file__).parents[2] / "docs/guide/from-spdl.md").read_text()
+    table = page.split("## All names of `spdl.io`")[1].split("\n## ")[0]
+    left = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    named = [name for cell in left for name in re.findall(r"`(\w+)`", cell)]
+    assert len(SPDL) == 79
+    assert sorted(named) == sorted(SPDL)
