@@ -14,6 +14,8 @@ int hj_alone(const hj_header *h, const char *kernels, const uint8_t *src, size_t
 	const hj_kernels *const k = hj_kernels_named(kernels);
 	if (!kept || !hj_rows_begin(kept, h, k, src, n, (hj_part){0, 0, h->width, h->height}))
 		return 0;
+	if (!rgb && h->passes)
+		return 1; // it has been decoded
 	if (!rgb) {
 		for (int y = 0; y < kept->mcus_down; y++)
 			if (!k->skip(&kept->scan, kept->mcus_across))

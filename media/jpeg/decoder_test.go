@@ -16,6 +16,7 @@ import (
 	"headrace/media/internal/hostile"
 	"headrace/media/internal/testjpeg"
 	"headrace/media/turbo"
+	"headrace/tensor"
 )
 
 func TestDecoder(t *testing.T) { decodertest.Run(t, Decoder{}) }
@@ -74,6 +75,77 @@ func where(got, want []byte, width int) string {
 		}
 	}
 	return ""
+}
+
+// Progressive pictures do, in any scans that bring all bits, and in those of libjpeg.
+func TestProgressive(t *testing.T) {
+	sizes := [][2]int{{1, 1}, {8, 8}, {17, 31}, {33, 18}, {131, 70}}
+	equal := func(data []byte, name string, width int) {
+		want := decodertest.Whole(t, turbo.Decoder{}, data).Pix
+		for _, k := range kernels {
+			got, ok := alone(data, k)
+			if !ok {
+				t.Fatalf("%s %s: left to libjpeg", k, name)
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%s %s: %s", k, name, where(got, want, width))
+			}
+		}
+	}
+	for i, sampling := range append(samplings(), [][2]int{{1, 1}}) {
+		for j, size := range sizes {
+			seed := uint64(i*31 + j)
+			l := testjpeg.Layout{Sampling: sampling, Quality: []int{1, 8, 40}[(i+j)%3], Restart: []int{0, 0, 1, 3}[(i+j)%4]}
+			l.Scans = testjpeg.Progression(rand.New(rand.NewPCG(seed, 2)), len(sampling))
+			equal(testjpeg.Noise(size[0], size[1], seed, l), fmt.Sprintf("%v %+v", size, l), size[0])
+		}
+	}
+	for i, o := range []media.EncodeOptions{{}, {Quality: 1}, {Quality: 30}, {Quality: 100}, {Subsampling: "4:4:4"}, {Subsampling: "4:2:2", Quality: 95}} {
+		o.Format, o.Progressive = media.JPEG, true
+		for j, size := range append(sizes, [2]int{640, 427}) {
+			data, err := media.Encode(nil, noise(size[0], size[1], uint64(i*31+j)), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(data, fmt.Sprintf("%v %+v", size, o), size[0])
+		}
+	}
+}
+
+// noise is a picture with long runs of blocks that have little in them.
+func noise(width, height int, seed uint64) media.Pixels {
+	r := rand.New(rand.NewPCG(seed, 3))
+	p := media.Pixels{Width: width, Height: height, Color: media.RGB, DType: tensor.Uint8, Stride: 3 * width}
+	p.Data = make([]byte, 3*width*height)
+	for i := range p.Data {
+		x, y := i/3%width, i/3/width
+		p.Data[i] = byte(x + y*2)
+		if x/40%3 == 1 {
+			p.Data[i] += byte(r.IntN(90))
+		}
+	}
+	return p
+}
+
+// Scans that bring a picture only in part, or in an order that is none, are left.
+func TestScansThatAreLeft(t *testing.T) {
+	for name, scans := range map[string][]testjpeg.Scan{
+		"no AC":       {{Components: []int{0}}},
+		"no last bit": {{Components: []int{0}}, {Components: []int{0}, From: 1, To: 63, Low: 1}},
+		"no DC":       {{Components: []int{0}, From: 1, To: 63}},
+		"AC first":    {{Components: []int{0}, From: 1, To: 63}, {Components: []int{0}}},
+		"a bit twice": {{Components: []int{0}}, {Components: []int{0}, From: 1, To: 63}, {Components: []int{0}, From: 1, To: 63}},
+		"a gap":       {{Components: []int{0}}, {Components: []int{0}, From: 1, To: 5}, {Components: []int{0}, From: 7, To: 63}},
+	} {
+		data := testjpeg.Noise(40, 31, 3, testjpeg.Layout{Scans: scans})
+		if _, ok := alone(data, "plain"); ok {
+			t.Errorf("%s: decoded", name)
+		}
+		same(t, data, nil, media.Exact)
+	}
+	if _, ok := alone(testjpeg.ManyScans(64, 64, 300), "plain"); ok {
+		t.Error("300 scans: decoded")
+	}
 }
 
 // What no encoder would be given: all coefficients large, all samples at an end of their
@@ -156,6 +228,10 @@ func TestPartsEqual(t *testing.T) {
 			Progressive: rapid.IntRange(0, 9).Draw(rt, "progressive") == 0, Separate: rapid.IntRange(0, 9).Draw(rt, "separate") == 0,
 			Segments: [][]byte{decodertest.EXIF(byte(rapid.IntRange(1, 8).Draw(rt, "orientation")))},
 		}
+		if rapid.Bool().Draw(rt, "scans") {
+			r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "progression"), 0))
+			l.Scans = testjpeg.Progression(r, max(1, len(l.Sampling)))
+		}
 		width, height := rapid.IntRange(1, 150).Draw(rt, "width"), rapid.IntRange(1, 150).Draw(rt, "height")
 		data := testjpeg.Noise(width, height, rapid.Uint64Range(0, 9).Draw(rt, "seed"), l)
 		cols, rows := rapid.IntRange(1, width).Draw(rt, "cols"), rapid.IntRange(1, height).Draw(rt, "rows")
@@ -175,6 +251,8 @@ func damaged() [][]byte {
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S422, Quality: 60, Restart: 2}),
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S444, Quality: 90}),
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Quality: 60}),
+		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S420, Quality: 30, Scans: testjpeg.Progression(rand.New(rand.NewPCG(1, 2)), 3)}),
+		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Quality: 60, Restart: 4, Scans: testjpeg.Progression(rand.New(rand.NewPCG(3, 4)), 1)}),
 	}
 }
 
@@ -209,11 +287,10 @@ func TestRot(t *testing.T) {
 // What this package does not decode has the same pixels all the same.
 func TestLeftToLibjpeg(t *testing.T) {
 	for name, l := range map[string]testjpeg.Layout{
-		"progressive": {Sampling: testjpeg.S420, Progressive: true},
-		"separate":    {Sampling: testjpeg.S444, Separate: true},
-		"four":        {Sampling: [][2]int{{1, 1}, {1, 1}, {1, 1}, {1, 1}}},
-		"RGB":         {Sampling: testjpeg.S444, Segments: [][]byte{append([]byte{0xEE}, "Adobe\x00\x64\x00\x00\x00\x00\x00"...)}},
-		"unknown":     {Sampling: testjpeg.S444, Segments: [][]byte{{0xF0, 1, 2}}},
+		"separate": {Sampling: testjpeg.S444, Separate: true},
+		"four":     {Sampling: [][2]int{{1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+		"RGB":      {Sampling: testjpeg.S444, Segments: [][]byte{append([]byte{0xEE}, "Adobe\x00\x64\x00\x00\x00\x00\x00"...)}},
+		"unknown":  {Sampling: testjpeg.S444, Segments: [][]byte{{0xF0, 1, 2}}},
 	} {
 		data := testjpeg.Noise(60, 50, 2, l)
 		if _, ok := alone(data, "plain"); ok {

@@ -1,12 +1,13 @@
-// Package jpeg decodes baseline JPEG to the pixels of libjpeg-turbo, with an entropy
-// decoder and transforms of its own.
+// Package jpeg decodes baseline and progressive JPEG to the pixels of libjpeg-turbo, with
+// an entropy decoder and transforms of its own.
 //
 // # What it decodes
 //
 // Sequential Huffman-coded pictures (SOF0 and SOF1) of 8 bits in one scan, with one
 // component or with Y, Cb and Cr, any sampling factors that libjpeg accepts, and restart
-// intervals. All else goes to media/turbo: progressive and arithmetic coding, several
-// scans, other colours, unusual headers, planes at a reduced size in fast mode.
+// intervals; and progressive ones (SOF2) whose scans bring all bits of all coefficients.
+// All else goes to media/turbo: arithmetic coding, several sequential scans, other
+// colours, unusual headers, planes at a reduced size in fast mode.
 //
 // So does every picture that gives any reason to doubt: libjpeg-turbo begins it anew, and
 // what it says counts. There is thus no error of this package's own, and a damaged file
@@ -19,7 +20,8 @@
 // coefficients with one look into a table (huffman.h); kernels_*.h transform them; rows.c
 // interpolates chroma and converts colours. Rows of pixels, or planes, are handed to the
 // kernels of media/turbo, which resize them. MCUs that the plan does not need are
-// decoded, as what follows depends on them, but not kept.
+// decoded, as what follows depends on them, but not kept. Of a progressive picture all
+// scans are decoded first (passes.c, progressive.h).
 //
 // # Why pixels are equal
 //

@@ -49,9 +49,11 @@ TARGET static __attribute__((noinline)) hj_entry NAME(longer)(const hj_table *t,
 	if (length > 16)
 		return HJ_NONE << 8;
 	const int symbol = t->symbol[(t->offset[length] + (code >> (16 - length))) & 255];
-	const int run = t->is_dc ? 0 : symbol >> 4, size = t->is_dc ? symbol : symbol & 15;
+	const int run = t->kind == HJ_DC ? 0 : symbol >> 4, size = t->kind == HJ_DC ? symbol : symbol & 15;
+	if (size == 0 && t->kind != HJ_DC && run < 15)
+		return (hj_entry)run << 16 | HJ_END << 8 | length;
 	if (size == 0)
-		return (!t->is_dc && run == 0 ? HJ_END : run + 1) << 8 | length;
+		return (run + 1) << 8 | length;
 	int value = (bits << length) >> (64 - size);
 	if (!(value >> (size - 1)))
 		value -= (1 << size) - 1;

@@ -21,11 +21,20 @@ const hj_kernels *hj_kernels_named(const char *name) {
 	return &hj_plain;
 }
 
-static int begin(void *front, const void *header, const char *name, const uint8_t *src, size_t n, int left, int top, int cols, int rows) {
-	return hj_rows_begin(front, header, hj_kernels_named(name), src, n, (hj_part){left, top, cols, rows});
+static void end(void *front) { hj_picture_end(front, 0); }
+
+// Passes a result on. Where libjpeg begins anew, it needs the memory.
+static int sound(void *front, int is_sound) {
+	if (!is_sound)
+		hj_picture_end(front, 1);
+	return is_sound;
 }
 
-static int rows(void *front, uint8_t *const *to, int n) { return hj_rows_next(front, to, n); }
+static int begin(void *front, const void *header, const char *name, const uint8_t *src, size_t n, int left, int top, int cols, int rows) {
+	return sound(front, hj_rows_begin(front, header, hj_kernels_named(name), src, n, (hj_part){left, top, cols, rows}));
+}
+
+static int rows(void *front, uint8_t *const *to, int n) { return sound(front, hj_rows_next(front, to, n)); }
 
 static int divide_up(int a, int b) { return (a + b - 1) / b; }
 
@@ -68,16 +77,17 @@ static int begin_planes(void *front, const void *header, const char *name, const
 		right = x2 > right ? x2 : right;
 		bottom = y2 > bottom ? y2 : bottom;
 	}
-	return hj_picture_begin(front, h, hj_kernels_named(name), src, n, (hj_part){left, top, right - left, bottom - top}, 0, 1);
+	const hj_part part = {left, top, right - left, bottom - top};
+	return sound(front, hj_picture_begin(front, h, hj_kernels_named(name), src, n, part, 0, 1));
 }
 
 static int band(void *front, hr_band *b) {
 	hj_picture *const p = front;
 	while (p->row < p->top)
 		if (!hj_picture_next(p))
-			return 0;
+			return sound(p, 0);
 	if (p->row == p->mcus_down || !hj_picture_next(p))
-		return 0;
+		return sound(p, 0);
 	for (int i = 0; i < p->components; i++) {
 		const hj_plane *const c = &p->plane[i];
 		b->n[i] = c->down * 8;
@@ -90,6 +100,6 @@ static int band(void *front, hr_band *b) {
 }
 
 const void *hj_front(void) {
-	static const hr_front functions = {create, destroy, begin, rows, shape, begin_planes, band};
+	static const hr_front functions = {create, destroy, begin, rows, shape, begin_planes, band, end};
 	return &functions;
 }

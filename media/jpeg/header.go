@@ -13,8 +13,11 @@ import (
 // Markers, ITU-T T.81, table B.1.
 const (
 	sof0, sof1 = 0xC0, 0xC1
+	sof2       = 0xC2
 	dht        = 0xC4
+	rst0       = 0xD0
 	soi        = 0xD8
+	eoi        = 0xD9
 	sos        = 0xDA
 	dqt        = 0xDB
 	dri        = 0xDD
@@ -32,6 +35,7 @@ type header struct {
 	quantised, coded        [4]bool // tables that were defined, of the second DC and AC
 	codedAC                 [4]bool
 	framed, isJFIF, isAdobe bool
+	isProgressive           bool
 	transform               byte // Adobe's
 }
 
@@ -40,7 +44,7 @@ type header struct {
 func (h *header) read(src []byte) bool {
 	h.quantised, h.coded, h.codedAC = [4]bool{}, [4]bool{}, [4]bool{}
 	h.framed, h.isJFIF, h.isAdobe = false, false, false
-	h.c.restart = 0
+	h.c.restart, h.c.passes, h.isProgressive = 0, 0, false
 	if len(src) < 4 || src[0] != 0xFF || src[1] != soi {
 		return false
 	}
@@ -56,7 +60,13 @@ func (h *header) read(src []byte) bool {
 		at += 2 + size
 		if marker == sos {
 			h.c.scan = C.int32_t(at)
-			return h.framed && h.scan(body)
+			switch {
+			case !h.framed || h.c.components == 3 && !h.isYCC():
+				return false
+			case h.isProgressive:
+				return h.passes(src, body)
+			}
+			return h.scan(body)
 		}
 		if !h.segment(marker, body) {
 			return false
@@ -66,7 +76,8 @@ func (h *header) read(src []byte) bool {
 
 func (h *header) segment(marker byte, body []byte) bool {
 	switch {
-	case marker == sof0 || marker == sof1:
+	case marker == sof0 || marker == sof1 || marker == sof2:
+		h.isProgressive = marker == sof2
 		return !h.framed && h.frame(body)
 	case marker == dqt:
 		return h.quantisation(body)
@@ -188,7 +199,7 @@ func (h *header) scan(b []byte) bool {
 		}
 		c.dc[i], c.ac[i] = C.uint8_t(dc), C.uint8_t(ac)
 	}
-	return n == 1 || h.isYCC()
+	return true
 }
 
 // isYCC reports whether three components are Y, Cb and Cr, by the rules of libjpeg.

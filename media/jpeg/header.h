@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { HJ_COMPONENTS = 3, HJ_MCU_BLOCKS = 10 };
+enum { HJ_COMPONENTS = 3, HJ_MCU_BLOCKS = 10, HJ_PASSES = 64 };
 
 // A Huffman code as the file states it: how many codes of each length there are, and
 // their symbols.
@@ -13,6 +13,17 @@ typedef struct {
 	uint8_t count[16];
 	uint8_t symbol[256];
 } hj_code;
+
+// A scan of a progressive picture.
+typedef struct {
+	int32_t at, end;           // offsets of its entropy-coded data, and of the marker behind them
+	int32_t restart;           // as below
+	uint8_t components;        // 1, or all in order
+	uint8_t component[3];
+	uint8_t from, to;          // places of its coefficients in zigzag order: 0 and 0, or one component's behind them
+	uint8_t high, low;         // the bit that it adds is low; 0 of high: it is the first scan with these coefficients
+	hj_code code[3];           // of each component
+} hj_pass;
 
 typedef struct {
 	int32_t width, height;
@@ -23,6 +34,8 @@ typedef struct {
 	uint8_t dc[3], ac[3], quantised[3]; // which table each component uses
 	int16_t quant[4][64];               // in the order of rows, 1–32767
 	hj_code dc_code[4], ac_code[4];
+	int32_t passes; // scans of a progressive picture; 0: it is sequential
+	hj_pass pass[HJ_PASSES];
 } hj_header;
 
 #endif

@@ -6,11 +6,11 @@
 // F.2.
 enum { dc_most = 11, ac_most = 10 };
 
-static int is_sound(int symbol, int is_dc) {
-	if (is_dc)
+static int is_sound(int symbol, int kind) {
+	if (kind == HJ_DC)
 		return symbol <= dc_most;
 	const int run = symbol >> 4, size = symbol & 15;
-	return size ? size <= ac_most : run == 0 || run == 15;
+	return size ? size <= ac_most : run == 0 || run == 15 || kind == HJ_PROGRESSIVE;
 }
 
 // The number that so many bits stand for, F.2.2.1: those that begin with 0 are negative.
@@ -19,18 +19,19 @@ static int number(int bits, int size) { return size && !(bits >> (size - 1)) ? b
 static hj_entry hj_long(int least) { return (hj_entry)least << 16 | HJ_LONG << 8; }
 
 // The entry of a code of this length, followed by these bits of the HJ_LOOK.
-static hj_entry entry(int symbol, int length, int rest, int is_dc) {
-	const int run = is_dc ? 0 : symbol >> 4, size = is_dc ? symbol : symbol & 15, left = HJ_LOOK - length;
+static hj_entry entry(int symbol, int length, int rest, int kind) {
+	const int run = kind == HJ_DC ? 0 : symbol >> 4, size = kind == HJ_DC ? symbol : symbol & 15, left = HJ_LOOK - length;
 	if (size > left)
 		return hj_long(length);
-	const int value = number(rest >> (left - size), size);
-	const int distance = !is_dc && symbol == 0 ? HJ_END : run + 1;
+	if (kind != HJ_DC && size == 0 && run < 15)
+		return (hj_entry)run << 16 | HJ_END << 8 | length;
+	const int value = number(rest >> (left - size), size), distance = run + 1;
 	return (hj_entry)(uint16_t)value << 16 | (hj_entry)distance << 8 | (length + size);
 }
 
-void hj_table_make(hj_table *t, const hj_code *code, int is_dc) {
+void hj_table_make(hj_table *t, const hj_code *code, int kind) {
 	t->code = *code;
-	t->is_dc = is_dc;
+	t->kind = kind;
 	t->is_sound = 1;
 	memcpy(t->symbol, code->symbol, sizeof(t->symbol));
 	for (int i = 0; i < 1 << HJ_LOOK; i++)
@@ -46,20 +47,20 @@ void hj_table_make(hj_table *t, const hj_code *code, int is_dc) {
 				return;
 			}
 			const int symbol = code->symbol[at];
-			t->is_sound &= is_sound(symbol, is_dc);
+			t->is_sound &= is_sound(symbol, kind);
 			if (length > HJ_LOOK)
 				continue;
 			const int left = HJ_LOOK - length;
 			for (int rest = 0; rest < 1 << left; rest++)
-				t->look[next << left | rest] = entry(symbol, length, rest, is_dc);
+				t->look[next << left | rest] = entry(symbol, length, rest, kind);
 		}
 		t->limit[length] = next << (16 - length);
 	}
 	t->limit[17] = 1 << 16; // beyond all: there is no code
 }
 
-const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int is_dc) {
-	hj_table *const tables = kept->tables + is_dc * HJ_KEPT, *oldest = tables;
+const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int kind) {
+	hj_table *const tables = kept->tables + kind * HJ_KEPT, *oldest = tables;
 	kept->clock++;
 	for (hj_table *t = tables; t < tables + HJ_KEPT; t++) {
 		if (t->asked && !memcmp(&t->code, code, sizeof(*code))) {
@@ -69,7 +70,7 @@ const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int is_dc) {
 		if (t->asked < oldest->asked)
 			oldest = t;
 	}
-	hj_table_make(oldest, code, is_dc);
+	hj_table_make(oldest, code, kind);
 	oldest->asked = kept->clock;
 	return oldest;
 }

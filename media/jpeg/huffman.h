@@ -29,13 +29,17 @@ typedef struct {
 	int32_t offset[17]; // of the symbol of a code of this length
 	uint8_t symbol[256];
 	hj_code code; // that it was made from
-	int is_dc, is_sound;
+	int kind, is_sound;
 	uint64_t asked; // when it was asked for last; 0: it is empty
 } hj_table;
 
+// What a code is of. In progressive scans, symbols without a number end a run of blocks;
+// then the number of an entry says how many bits follow.
+enum { HJ_AC, HJ_DC, HJ_PROGRESSIVE, HJ_KINDS };
+
 // Makes the table of a code. It is not sound if the code has symbols that no 8-bit
-// baseline picture needs, or is none.
-void hj_table_make(hj_table *t, const hj_code *code, int is_dc);
+// picture needs, or is none.
+void hj_table_make(hj_table *t, const hj_code *code, int kind);
 
 // Tables of pictures past: most files share a few.
 enum { HJ_KEPT = 8 };
@@ -46,7 +50,7 @@ typedef struct {
 } hj_tables;
 
 // The table of a code, made now if it is not kept. It stays until HJ_KEPT others of its
-// kind were asked for, which is more than a picture has.
-const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int is_dc);
+// kind were asked for, which is more than a scan has.
+const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int kind);
 
 #endif

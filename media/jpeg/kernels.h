@@ -21,9 +21,11 @@ typedef struct {
 // that the second half works on.
 enum { HJ_NORM = 1475 };
 
-typedef struct {
+typedef struct hj_kernels {
 	const char *name;
 	hj_decode_mcus *keep, *skip;
+	hj_decode_dc *dc, *dc_bit;
+	hj_decode_ac *ac, *ac_bit;
 	// Multiplies and transforms two blocks, puts their samples beside each other, and
 	// makes the blocks zero. last is the place of the last coefficient in either. Returns
 	// 0 where a block is beyond HJ_NORM.

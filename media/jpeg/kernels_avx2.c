@@ -6,6 +6,8 @@
 #define TARGET __attribute__((target("avx2,bmi2")))
 #define NAME(x) hj_##x##_bmi2
 #include "entropy.h"
+#define NTH(bits, n) _pdep_u64(1ull << ((n) - 1), bits)
+#include "progressive.h"
 
 #define LANES 2
 #define V __m256i
@@ -71,7 +73,7 @@
 
 #include "kernels_x86.h"
 
-const hj_kernels hj_avx2 = {"avx2", hj_keep_bmi2, hj_skip_bmi2, transform, across, both, down, ycc};
+const hj_kernels hj_avx2 = {"avx2", hj_keep_bmi2, hj_skip_bmi2, hj_dc_bmi2, hj_dc_bit_bmi2, hj_ac_bmi2, hj_ac_bit_bmi2, transform, across, both, down, ycc};
 #else
 typedef int nothing;
 #endif

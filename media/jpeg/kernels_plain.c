@@ -5,6 +5,14 @@
 #define NAME(x) hj_##x##_plain
 #include "entropy.h"
 
+static uint64_t nth(uint64_t bits, uint32_t n) {
+	while (--n)
+		bits &= bits - 1;
+	return bits & -bits;
+}
+#define NTH nth
+#include "progressive.h"
+
 static uint8_t clamp(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
 
 // One half of the transform: eight numbers, stride apart, to as many, stride apart.
@@ -80,4 +88,4 @@ static void ycc(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t 
 	}
 }
 
-const hj_kernels hj_plain = {"plain", hj_keep_plain, hj_skip_plain, transform, across, both, down, ycc};
+const hj_kernels hj_plain = {"plain", hj_keep_plain, hj_skip_plain, hj_dc_plain, hj_dc_bit_plain, hj_ac_plain, hj_ac_bit_plain, transform, across, both, down, ycc};

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+// Bytes of coefficients that are kept for the next picture.
+enum { coefficients_kept = 16 << 20 };
 enum { block_memory = HJ_GROUP * HJ_MCU_BLOCKS * HJ_BLOCK * sizeof(int16_t) };
 
 hj_picture *hj_picture_new(hj_memory m) {
@@ -11,10 +13,10 @@ hj_picture *hj_picture_new(hj_memory m) {
 	memset(p, 0, sizeof(*p));
 	p->memory = m;
 	p->scan.data = m.take(HJ_PIECE + HJ_SLACK);
-	p->tables.tables = m.take(2 * HJ_KEPT * sizeof(hj_table));
+	p->tables.tables = m.take(HJ_KINDS * HJ_KEPT * sizeof(hj_table));
 	p->blocks = m.take(block_memory);
 	if (p->scan.data && p->tables.tables && p->blocks) {
-		memset(p->tables.tables, 0, 2 * HJ_KEPT * sizeof(hj_table));
+		memset(p->tables.tables, 0, HJ_KINDS * HJ_KEPT * sizeof(hj_table));
 		return p;
 	}
 	hj_picture_free(p);
@@ -27,6 +29,7 @@ void hj_picture_free(hj_picture *p) {
 	p->memory.release(p->scan.data);
 	p->memory.release(p->tables.tables);
 	p->memory.release(p->blocks);
+	p->memory.release(p->coefficients);
 	p->memory.release(p->planes);
 	p->memory.release(p->wide);
 	p->memory.release(p);
@@ -112,6 +115,47 @@ static int place_planes(hj_picture *p, int rows_of_mcus) {
 	return 1;
 }
 
+// Where the blocks of a group of MCUs lie while they are transformed.
+static void place_groups(hj_picture *p) {
+	for (int c = 0, at = 0; c < p->components; c++) {
+		hj_plane *const plane = &p->plane[c];
+		plane->blocks = p->blocks + at * HJ_BLOCK;
+		plane->last = p->last + at;
+		at += HJ_GROUP * plane->across * plane->down;
+	}
+}
+
+// Decodes all that a progressive picture has.
+static int read_passes(hj_picture *p, const hj_header *h, const uint8_t *src, size_t n) {
+	for (int c = 0; c < p->components; c++) {
+		const hj_plane *const plane = &p->plane[c];
+		p->held[c].across = p->mcus_across * plane->across;
+		p->held[c].down = p->mcus_down * plane->down;
+		p->held[c].cols = divide_up(plane->width, 8);
+		p->held[c].rows = divide_up(plane->height, 8);
+	}
+	if (!need(p, &p->coefficients, &p->coefficients_size, hj_coefficients_size(p->held, p->components)))
+		return 0;
+	hj_coefficients_place(p->held, p->components, p->coefficients);
+	place_groups(p);
+	return hj_passes(p->kernels, &p->scan, &p->tables, h, p->held, p->mcus_across, p->mcus_down, src, n);
+}
+
+// Takes the blocks of n MCUs from where they are held.
+static void fetch(hj_picture *p, int mcu, int n) {
+	for (int c = 0; c < p->components; c++) {
+		const hj_plane *const plane = &p->plane[c];
+		for (int y = 0; y < plane->down; y++) {
+			const size_t from = (size_t)(p->row * plane->down + y) * p->held[c].across + (size_t)mcu * plane->across;
+			const int to = y * HJ_GROUP * plane->across;
+			for (int x = 0; x < n * plane->across; x++) {
+				memcpy(plane->blocks + (to + x) * HJ_BLOCK, p->held[c].to + (from + x) * 64, 64 * sizeof(int16_t));
+				plane->last[to + x] = 63 - __builtin_clzll(p->held[c].set[from + x] | 1);
+			}
+		}
+	}
+}
+
 int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const uint8_t *src, size_t n, hj_part part, int margin,
                      int rows_of_mcus) {
 	p->kernels = k;
@@ -148,8 +192,19 @@ int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, con
 
 	memset(p->blocks, 0, block_memory);
 	memset(p->last, 0, sizeof(p->last));
+	p->is_progressive = h->passes > 0;
+	if (p->is_progressive)
+		return place_planes(p, rows_of_mcus) && read_passes(p, h, src, n);
 	hj_scan_begin(&p->scan, src + h->scan, src + n, h->restart);
 	return place_blocks(p, h) && place_planes(p, rows_of_mcus);
+}
+
+void hj_picture_end(hj_picture *p, int is_doubtful) {
+	if (p->coefficients_size <= coefficients_kept && !is_doubtful)
+		return;
+	p->memory.release(p->coefficients);
+	p->coefficients = NULL;
+	p->coefficients_size = 0;
 }
 
 // Transforms the blocks of a group of MCUs, of which mcu is the first.
@@ -182,19 +237,28 @@ static void extend(const hj_picture *p, const hj_plane *plane) {
 	}
 }
 
+// Passes over MCUs, or takes those that follow.
+static int skip(hj_picture *p, int n) { return p->is_progressive || p->kernels->skip(&p->scan, n); }
+
+static int take(hj_picture *p, int mcu, int n) {
+	if (!p->is_progressive)
+		return p->kernels->keep(&p->scan, n);
+	fetch(p, mcu, n);
+	return 1;
+}
+
 int hj_picture_next(hj_picture *p) {
-	hj_scan *const s = &p->scan;
 	if (p->row < p->top) {
 		p->row++;
-		return p->kernels->skip(s, p->mcus_across);
+		return skip(p, p->mcus_across);
 	}
 
-	if (!p->kernels->skip(s, p->from))
+	if (!skip(p, p->from))
 		return 0;
 	for (int mcu = p->from; mcu < p->to; mcu += HJ_GROUP)
-		if (!p->kernels->keep(s, min(HJ_GROUP, p->to - mcu)) || !transform(p, mcu))
+		if (!take(p, mcu, min(HJ_GROUP, p->to - mcu)) || !transform(p, mcu))
 			return 0;
-	if (!p->kernels->skip(s, p->mcus_across - p->to))
+	if (!skip(p, p->mcus_across - p->to))
 		return 0;
 
 	for (int c = 0; c < p->components; c++)

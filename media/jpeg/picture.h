@@ -3,6 +3,7 @@
 #define HEADRACE_JPEG_PICTURE_H
 
 #include "kernels.h"
+#include "passes.h"
 
 typedef struct {
 	void *(*take)(size_t n); // aligned to 64 bytes; NULL if there is none
@@ -38,6 +39,10 @@ typedef struct {
 	int row;                      // of MCUs, that comes next
 	int context;                  // some plane needs rows from above and below
 	hj_plane plane[HJ_COMPONENTS];
+	int is_progressive;
+	hj_coefficients held[HJ_COMPONENTS]; // of a progressive picture
+	uint8_t *coefficients;        // what they lie in
+	size_t coefficients_size;
 	int16_t *blocks;              // zero between groups
 	uint8_t last[HJ_GROUP * HJ_MCU_BLOCKS];
 	uint8_t *planes, *wide;
@@ -60,6 +65,9 @@ typedef struct {
 int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const uint8_t *src, size_t n, hj_part part, int margin, int rows_of_mcus);
 // Decodes the next row of MCUs. Returns 0 where there is a doubt.
 int hj_picture_next(hj_picture *p);
+// Gives large memory back that only this picture needed; all of it where libjpeg is to
+// begin anew.
+void hj_picture_end(hj_picture *p, int is_doubtful);
 
 static inline uint8_t *hj_plane_row(const hj_plane *p, int row) { return p->at + (ptrdiff_t)(row % p->ring) * p->stride; }
 

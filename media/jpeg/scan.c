@@ -106,3 +106,9 @@ int hj_scan_need(hj_scan *s) {
 		next_piece(s);
 	return hj_scan_is_within(s);
 }
+
+int hj_scan_ends_at(hj_scan *s, const uint8_t *marker) {
+	if (s->ends == HJ_MORE)
+		next_piece(s);
+	return s->ends == HJ_MARKER && s->src == marker && unused(s) >= 0 && unused(s) <= 7;
+}

@@ -51,6 +51,8 @@ void hj_scan_begin(hj_scan *s, const uint8_t *src, const uint8_t *end, int resta
 int hj_scan_need(hj_scan *s);
 // Whether no more was decoded than there are data.
 int hj_scan_is_within(const hj_scan *s);
+// Whether the data end with what was decoded, and the marker there is behind them.
+int hj_scan_ends_at(hj_scan *s, const uint8_t *marker);
 
 // Decodes n MCUs, and keeps the coefficients of HJ_GROUP at most; skip keeps nothing.
 // They return 0 where there is any doubt about the data.
@@ -58,6 +60,24 @@ typedef int hj_decode_mcus(hj_scan *s, int n);
 hj_decode_mcus hj_keep_plain, hj_skip_plain;
 #if defined(__x86_64__)
 hj_decode_mcus hj_keep_bmi2, hj_skip_bmi2;
+#endif
+
+// What a progressive scan of AC coefficients works on.
+typedef struct {
+	const hj_table *table;
+	int from, to, low;
+	uint32_t run; // blocks to come that have nothing more
+} hj_band;
+
+// Decode n MCUs of a progressive scan, or n blocks of a component: the first bits of
+// coefficients, or one bit more.
+typedef int hj_decode_dc(hj_scan *s, int n, int low);
+typedef int hj_decode_ac(hj_scan *s, hj_band *band, int16_t *to, uint64_t *set, int n);
+hj_decode_dc hj_dc_plain, hj_dc_bit_plain;
+hj_decode_ac hj_ac_plain, hj_ac_bit_plain;
+#if defined(__x86_64__)
+hj_decode_dc hj_dc_bmi2, hj_dc_bit_bmi2;
+hj_decode_ac hj_ac_bmi2, hj_ac_bit_bmi2;
 #endif
 
 #endif

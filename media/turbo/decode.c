@@ -385,6 +385,8 @@ static void trim(hr_decoder *d) {
 	hr_buffer_trim(&d->rows);
 	hr_buffer_trim(&d->part);
 	hr_buffer_trim(&d->turned);
+	if (d->other)
+		d->front->end(d->other);
 }
 
 static hr_axis axis(hr_axis a, const hr_span *spans, const int32_t *weights) {

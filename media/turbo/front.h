@@ -35,6 +35,8 @@ typedef struct {
 	// Begins the planes, and hands over one band after the other.
 	int (*begin_planes)(void *front, const void *header, const char *kernels, const uint8_t *src, size_t n, int eighths, const hr_region *needed);
 	int (*band)(void *front, hr_band *band);
+	// Gives memory back that only a large picture needed.
+	void (*end)(void *front);
 } hr_front;
 
 #endif

@@ -10,6 +10,7 @@ type Layout struct {
 	Sampling    [][2]int // horizontal and vertical factor of each component; none: one component, grey
 	Progressive bool     // a scan for DC, then two for the AC coefficients of each component
 	Separate    bool     // baseline: a scan for each component
+	Scans       []Scan   // progressive in these scans
 	Restart     int      // MCUs between restart markers; 0: none
 	Quality     int      // step of the quantisation; 0: 8
 	Segments    [][]byte // between the beginning and the frame: marker's second byte and content
@@ -136,6 +137,9 @@ func (e *encoder) tables() {
 	e.segment(0xDB, q)
 	e.segment(0xC4, huffmanTable(0x00, dcSymbols, 4))
 	e.segment(0xC4, huffmanTable(0x10, acSymbols, 8))
+	if e.layout.Scans != nil {
+		e.segment(0xC4, huffmanTable(0x11, endSymbols, 8))
+	}
 	if e.layout.Restart > 0 {
 		e.segment(0xDD, binary.BigEndian.AppendUint16(nil, uint16(e.layout.Restart)))
 	}
@@ -143,7 +147,7 @@ func (e *encoder) tables() {
 
 func (e *encoder) frame() {
 	marker := byte(0xC0)
-	if e.layout.Progressive {
+	if e.layout.Progressive || e.layout.Scans != nil {
 		marker = 0xC2
 	}
 	body := []byte{8}
@@ -157,65 +161,75 @@ func (e *encoder) frame() {
 }
 
 func (e *encoder) scans() {
-	all := make([]int, len(e.components))
-	for i := range all {
-		all[i] = i
-	}
+	all := upTo(len(e.components))
 	switch {
+	case e.layout.Scans != nil:
+		for _, s := range e.layout.Scans {
+			p := progressive{bitWriter: &e.bitWriter, scan: s}
+			e.scan(s, 1, p.block, p.end)
+		}
 	case e.layout.Progressive:
-		e.scan(all, 0, 0)
+		e.sequential(all, 0, 0)
 		for i := range e.components {
-			e.scan([]int{i}, 1, 5)
+			e.sequential([]int{i}, 1, 5)
 		}
 		for i := range e.components {
-			e.scan([]int{i}, 6, 63)
+			e.sequential([]int{i}, 6, 63)
 		}
 	case e.layout.Separate:
 		for i := range e.components {
-			e.scan([]int{i}, 0, 63)
+			e.sequential([]int{i}, 0, 63)
 		}
 	default:
-		e.scan(all, 0, 63)
+		e.sequential(all, 0, 63)
 	}
 }
 
-// scan writes coefficients from to last of some components.
-func (e *encoder) scan(which []int, from, last int) {
-	body := []byte{byte(len(which))}
-	for _, i := range which {
-		body = append(body, byte(i+1), 0)
+// sequential writes coefficients from to last of some components.
+func (e *encoder) sequential(which []int, from, last int) {
+	block := func(c *[64]int, dc *int) { e.block(c, dc, from, last) }
+	e.scan(Scan{Components: which, From: from, To: last}, 0, block, func() {})
+}
+
+// scan writes a scan with an AC table. block writes a block, end what is kept of those
+// before.
+func (e *encoder) scan(s Scan, table byte, block func(c *[64]int, dc *int), end func()) {
+	body := []byte{byte(len(s.Components))}
+	for _, i := range s.Components {
+		body = append(body, byte(i+1), table)
 	}
-	e.segment(0xDA, append(body, byte(from), byte(last), 0))
+	e.segment(0xDA, append(body, byte(s.From), byte(s.To), byte(s.High<<4|s.Low)))
 
 	across, down := e.mcusAcross(), e.mcusDown()
-	single := len(which) == 1
+	single := len(s.Components) == 1
 	if single {
-		c := &e.components[which[0]]
+		c := &e.components[s.Components[0]]
 		across, down = c.cols, c.rows
 	}
 
 	dc := make([]int, len(e.components))
 	for mcu := range across * down {
 		if r := e.layout.Restart; r > 0 && mcu > 0 && mcu%r == 0 {
+			end()
 			e.flush()
 			e.out = append(e.out, 0xFF, 0xD0+byte(mcu/r-1)&7)
 			clear(dc)
 		}
 
 		x, y := mcu%across, mcu/across
-		for _, i := range which {
+		for _, i := range s.Components {
 			c := &e.components[i]
 			h, v := c.h, c.v
 			if single {
 				h, v = 1, 1
 			}
 			for j := range h * v {
-				block := &c.blocks[(y*v+j/h)*c.across+x*h+j%h]
-				e.block(block, &dc[i], from, last)
+				block(&c.blocks[(y*v+j/h)*c.across+x*h+j%h], &dc[i])
 			}
 		}
 	}
 
+	end()
 	e.flush()
 }
 

@@ -79,7 +79,17 @@ var (
 	dcSymbols, acSymbols = symbols()
 	dcCode               = codes(dcSymbols, 4)
 	acCode               = codes(acSymbols, 8)
+	endSymbols           = append(acSymbols[:len(acSymbols):len(acSymbols)], endings()...) // of progressive scans
+	endCode              = codes(endSymbols, 8)
 )
+
+// endings are the symbols of runs of blocks that have nothing more.
+func endings() (all []byte) {
+	for size := range byte(14) {
+		all = append(all, (size+1)<<4)
+	}
+	return all
+}
 
 func symbols() (dc, ac []byte) {
 	ac = []byte{0x00, 0xF0}
