@@ -105,6 +105,33 @@ def test_remux(folder: pathlib.Path) -> None:
         )
 
 
+@pytest.fixture(scope="module")
+def words(folder: pathlib.Path) -> pathlib.Path:
+    """Tones in place of words, in several formats and of several lengths."""
+    import headrace as hr
+
+    for word, pitch in {"yes": 300, "no": 900, "go": 2000}.items():
+        (folder / "words" / word).mkdir(parents=True)
+        for i in range(12):
+            tone = 0.4 * np.sin(2 * np.pi * pitch * (1 + 0.02 * i) * np.arange(14000 + 2000 * i) / 16000)
+            hr.io.save_audio(folder / "words" / word / f"{i}.{('flac', 'wav', 'mka')[i % 3]}", tone.astype(np.float32), 16000)
+    hr.io.close()
+    return folder / "words"
+
+
+def test_keyword_spotting(folder: pathlib.Path, words: pathlib.Path) -> None:
+    assert run(folder, str(HERE / "keyword_spotting.py"), "words", "6").splitlines()[-1].endswith("100% right")
+
+
+def test_transcription(folder: pathlib.Path, words: pathlib.Path) -> None:
+    files = sorted(words.rglob("*.*"))
+    lines = [f"{path.relative_to(folder)}\t{path.parent.name}, the {path.stem}th time\n" for path in files if path.is_file()]
+    (folder / "said.tsv").write_text("".join(lines))
+    out = run(folder, str(HERE / "transcription.py"), "said.tsv").splitlines()
+    assert out[-1].startswith("36 recordings, ")
+    assert len(out) >= 10
+
+
 def test_train_torch(folder: pathlib.Path) -> None:
     assert "epoch 1" in run(folder, str(HERE / "train_torch.py"), "data/train")
 

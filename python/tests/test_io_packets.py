@@ -160,6 +160,35 @@ def test_damaged_packets_are_refused(films):
         hr.io.Packets(3)
 
 
+def test_damaged_files_do_no_harm(films):
+    """Whatever bytes are changed, there is a result or an error, and the engine lives on."""
+    chance = random.Random(5)
+    sources = [(films / name).read_bytes() for name in ("a.mp4", "b.mkv", "c.mp3")]
+    engine = None
+    for _ in range(60):
+        bad = bytearray(chance.choice(sources))
+        for _ in range(chance.choice([1, 5, 30])):
+            bad[chance.randrange(len(bad) if chance.random() < 0.5 else 3000)] = chance.randrange(256)
+        data = bytes(bad[: chance.choice([len(bad), len(bad) // 2])])
+        for do in (
+            lambda data: hr.io.demux(data, start=chance.choice([None, 1])),
+            lambda data: hr.io.remux(data, None, format="matroska"),
+            lambda data: sum(len(piece) for piece in hr.io.stream_video(data, 50)),
+        ):
+            try:
+                do(data)
+            except (hr.MediaError, OSError):
+                pass
+        engine = engine or engines()
+        assert engines() == engine
+
+
+def engines():
+    import os
+
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+
+
 def test_streams_are_chosen(films):
     path = films / "a.mp4"
     for streams, kinds in (

@@ -118,6 +118,26 @@ def test_those_who_stop_leave_nothing(films):
         assert all(np.array_equal(frames[0], other) for other in frames[1:])
 
 
+def test_a_forked_child_cannot_go_on(films):
+    stream = hr.io.stream_video(films / "a.mp4", 40)
+    next(stream)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            next(stream)
+        except hr.MediaError as error:
+            os.write(write, str(error).encode())
+        finally:
+            stream.close()
+            os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(write)
+    with open(read, "rb") as said:
+        assert b"belongs to the process that opened it" in said.read()
+    assert sum(len(frames) for frames in stream) == 60
+
+
 def test_damage_is_an_error_and_ends_it(films, tmp_path):
     stream = hr.io.stream_video(films / "lost.mp4", 10)
     with pytest.raises(hr.MediaError, match=r"lost.mp4.*frame at 1\.\d+ s"):

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from .._client import fork
 from .._client.channel import Gone
 from ..errors import HeadraceError, MediaError, WrongType, unwritten
 from .pool import pool
@@ -122,13 +123,17 @@ class Ongoing:
 
     def __init__(self, name: str, what: bytes, inputs: Sequence[Input], to: str | None = None) -> None:
         self._session: Any = None
+        self._elsewhere = False
         self._name = name
         self._to = to
         self._source = inputs[0] if inputs else None
         self._session = pool._borrow()
+        fork.share(self)
         self.told = json.loads(self.do(what, inputs).tobytes())
 
     def do(self, what: bytes, inputs: Sequence[Input] = ()) -> Any:
+        if self._elsewhere:
+            raise MediaError(f"headrace: {self._name}: it belongs to the process that opened it")
         session = self._session
         if session is None:
             raise MediaError(f"headrace: {self._name}: it is closed")
@@ -149,7 +154,12 @@ class Ongoing:
 
     @property
     def closed(self) -> bool:
-        return self._session is None
+        return self._session is None and not self._elsewhere
+
+    def after_fork(self) -> None:
+        """In the child: it is the parent's."""
+        self._session = None
+        self._elsewhere = True
 
     def close(self) -> None:
         """Have the engine let go of all that it holds for this. May be called again."""
