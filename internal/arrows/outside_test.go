@@ -45,7 +45,7 @@ func TestUsersNeedNoC(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(module), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// Each of the two compiles everything; what asks for C fails in the second at once.
+		// Each of the two compiles everything; what asks for C fails in the second.
 		for _, env := range [][]string{{"CGO_ENABLED=1", "CC=false"}, {"CGO_ENABLED=0"}}[:tier.Cases(1, 2)] {
 			cmd := exec.Command("go", "run", "-mod=mod", ".")
 			cmd.Dir = folder
