@@ -185,6 +185,23 @@ def test_memory_and_descriptors_stay_flat(films, tmp_path):
     assert after < before + (16 << 20)
 
 
+def test_a_window_reads_what_it_needs(tmp_path):
+    """Of a file with an index: the index, and little before and after the window."""
+    path = tmp_path / "long.mp4"
+    noise = ["-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=60,noise=alls=20:allf=t", "-f", "lavfi", "-i", "sine=r=48000:d=60"]
+    ffmpeg(*noise, "-pix_fmt", "yuv420p", "-c:v", "mpeg4", "-q:v", 4, "-g", 25, "-c:a", "aac", path)
+
+    def read():
+        (child,) = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+        return int(Path(f"/proc/{child}/io").read_text().split()[1])
+
+    hr.io.video_info(path)
+    before = read()
+    packets = hr.io.demux(path, start=40, end=41)
+    assert len(hr.io.decode(packets, "video")) == 25
+    assert read() - before < path.stat().st_size / 4
+
+
 # ── Video and audio of one window
 
 
