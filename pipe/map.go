@@ -62,9 +62,24 @@ func (m *mapStage[In, Out]) fit(workers int) {
 	m.in.WakeTakers()
 }
 
+// inHand is the run of inputs that a worker has, and which of them its operation works
+// on: -1 is none.
+type inHand[In any] struct {
+	queue.Run[In]
+	at int
+}
+
 // work is the life of one worker: places, inputs, operations, results.
 func (m *mapStage[In, Out]) work(w *worker.Worker) {
 	var inputs []queue.Message[In]
+	h := inHand[In]{at: -1}
+	defer func() { // once for all runs, as some have few items
+		if h.at >= 0 {
+			m.exited(w, &h)
+		}
+		w.LeaveGate()
+	}()
+
 	for {
 		most := worker.LongestRun(int(m.Number.Load()))
 		if most > len(inputs) {
@@ -74,26 +89,19 @@ func (m *mapStage[In, Out]) work(w *worker.Worker) {
 		if places == 0 {
 			return
 		}
-		h := m.in.Take(w, inputs[:places])
+		h.Run = m.in.Take(w, inputs[:places])
 		m.out.Release(places - len(h.Msgs))
-		if len(h.Msgs) == 0 || !m.operateAll(w, h) {
+		if len(h.Msgs) == 0 || !m.operateAll(w, &h) {
 			return
 		}
+		w.LeaveGate()
 		clear(h.Msgs)
 	}
 }
 
 // operateAll works on a run of inputs. Each result is handed on at once: the operation
 // behind it may wait for what becomes of it. It reports whether the stage goes on.
-func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h queue.Run[In]) bool {
-	at := -1 // whose operation is under way: as attempt, but once for all inputs
-	defer func() {
-		if at >= 0 {
-			m.exited(w, h, at)
-		}
-		w.LeaveGate()
-	}()
-
+func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h *inHand[In]) bool {
 	for i := range h.Msgs {
 		in := &h.Msgs[i]
 		if in.Kind == queue.Item && !w.EnterGate() {
@@ -107,9 +115,9 @@ func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h queue.Run[In]) bool {
 		}
 
 		var result queue.Message[Out]
-		at = i
+		h.at = i
 		m.operate(w, in, &result)
-		at = -1
+		h.at = -1
 
 		broken := result.Kind == queue.Failed && (m.raises || result.Failure.Stops || w.Ctx.Err() != nil)
 		if broken {
@@ -131,12 +139,12 @@ func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h queue.Run[In]) bool {
 
 // exited makes the end of a goroutine, which its operation has brought about, the failure
 // of that operation's item: what was made before comes first.
-func (m *mapStage[In, Out]) exited(w *worker.Worker, h queue.Run[In], at int) {
+func (m *mapStage[In, Out]) exited(w *worker.Worker, h *inHand[In]) {
 	why := w.NoteExit()
-	m.in.DiscardAll(h.Msgs[at+1:])
+	m.in.DiscardAll(h.Msgs[h.at+1:])
 	m.haltAbove()
 	if w.Ctx.Err() == nil {
-		m.out.Fill(h.At+int64(at), h.Segment, &queue.Message[Out]{Lineage: h.Msgs[at].Lineage, Kind: queue.Failed, Failure: m.NewFailure(why)}, w.Last)
+		m.out.Fill(h.At+int64(h.at), h.Segment, &queue.Message[Out]{Lineage: h.Msgs[h.at].Lineage, Kind: queue.Failed, Failure: m.NewFailure(why)}, w.Last)
 	}
 }
 

@@ -120,7 +120,7 @@ func (r *Ring[T]) Release(n int) {
 
 // wakeMaker wakes one who waits for room, if there is some.
 func (r *Ring[T]) wakeMaker() {
-	if r.credits.Load() > 0 {
+	if r.room.waiting > 0 && r.credits.Load() > 0 {
 		r.room.wake()
 	}
 }

@@ -135,6 +135,7 @@ func (r *Ring[T]) wakeTaker() {
 	switch {
 	case r.ended:
 		r.ready.wakeAll()
+	case r.ready.waiting == 0: // as for most items, and there is no cell to look at
 	case r.takeable():
 		r.ready.wake()
 	}
