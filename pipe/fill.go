@@ -56,7 +56,7 @@ type FillOpts struct {
 // none, the stage waits for it or for op. When more operations are abandoned at a time
 // than Workers, the run stops, whatever the policy.
 func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
-	return fill(in, n, nil, store, op, o)
+	return fill(in, n, nil, store, op, nil, o)
 }
 
 // FillGroups is Fill for batches that have an end of their own: behind every item for
@@ -78,7 +78,7 @@ func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Con
 // lose or drop items, or the end is lost with them.
 func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
 	o.Ordered = true
-	f := fill(in, n, last, store, op, o)
+	f := fill(in, n, last, store, op, nil, o)
 	if last == nil {
 		f.node.mistake("its function that tells a batch's last item is nil")
 	}
@@ -88,7 +88,32 @@ func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B
 	return f
 }
 
-func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, o FillOpts) Flow[B] {
+// FillRuns is Fill for operations that cost little more for several items than for one,
+// such as those that workers elsewhere are asked for: several is called with those that
+// are there, up to as many as size says, which is asked each time; where there is one, op
+// is. While size says more than one, so few operations run at once that items can come
+// together: abreast for each of Workers. An item is settled as soon as several calls done
+// with its place in the run: once, in its own goroutine. What it has not called done for
+// when it returns has failed. A Gate and a Limit are for operations of one item.
+func FillRuns[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, several func(ctx context.Context, run []Row[In, B], done func(i int, err error)), size func() int, o FillOpts) Flow[B] {
+	f := fill(in, n, nil, store, op, &runs[In, B]{several, size}, o)
+	if several == nil || size == nil {
+		f.node.mistake("its function for several items, or that for their number, is nil")
+	}
+	if o.Gate != nil || o.Limit != 0 {
+		f.node.mistake("a Gate and a Limit are for operations of one item")
+	}
+	return f
+}
+
+// A Row is an item, with the row that it is to be written into.
+type Row[In, B any] struct {
+	Item  In
+	Batch B
+	Row   int
+}
+
+func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, several *runs[In, B], o FillOpts) Flow[B] {
 	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	if last != nil {
 		nd.detail = fmt.Sprint("of up to ", n)
@@ -113,7 +138,12 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		out.Budget = nil // its items are batches, and the policy is about rows
 		f := newFiller(st, in.into(open, st), out, n, store, last, o.DropLast)
 		f.op = watchedFill(st, f.limit(write, o.Limit), f.in.Discard)
-		open.runAll(st, f.work, f.fit)
+		work := f.work
+		if several != nil && st.engine.hooks.Task == nil { // which is told of each item
+			f.runs = several
+			work = f.workOnRuns
+		}
+		open.runAll(st, work, f.fit)
 		return out
 	}}
 

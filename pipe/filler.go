@@ -27,17 +27,20 @@ type filler[In, B any] struct {
 	op      func(context.Context, In, rows.Ref[B]) error
 	ends    func(In) bool // whether a batch ends behind an item; nil: every n do
 	limited bool
+	runs    *runs[In, B] // nil: operations are of one item
 
 	mu        sync.Mutex
 	turn      sync.Cond // there may be a row, or nothing to wait for
 	rows      *rows.Machine[B]
-	closing   bool   // a worker carries out what is decided
-	impatient func() // ends the wait for the store; may be nil
+	closing   bool      // a worker carries out what is decided
+	operating int       // of runs: workers that have some
+	few       sync.Cond // of runs: there may be too few of them
+	impatient func()    // ends the wait for the store; may be nil
 }
 
 func newFiller[In, B any](s *stage, in *queue.Ring[In], out *queue.Ring[B], n int, store Store[B], ends func(In) bool, dropLast bool) *filler[In, B] {
 	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends}
-	f.turn.L = &f.mu
+	f.turn.L, f.few.L = &f.mu, &f.mu
 	f.rows = rows.New[B](rows.Options{
 		Size: n, Ordered: s.ordered, Groups: ends != nil, DropLast: dropLast,
 		Raises: s.raises, KeepMembers: s.keepMembers, Budget: s.newBudget(),
@@ -51,6 +54,7 @@ func (f *filler[In, B]) fit(workers int) {
 	f.mu.Lock()
 	f.rows.SetWorkers(workers)
 	f.turn.Broadcast()
+	f.few.Broadcast()
 	f.mu.Unlock()
 	f.in.WakeTakers()
 }
@@ -85,6 +89,12 @@ func (f *filler[In, B]) next(w *worker.Worker, buf []queue.Message[In]) (in In, 
 		if f.leaves() {
 			f.in.WakeTakers() // it may have been woken in place of another
 			return in, at, false
+		}
+		if f.enough() {
+			w.BeforeWait(&w.InTurn)
+			f.few.Wait()
+			w.Tick(&w.InTurn)
+			continue
 		}
 
 		switch f.rows.Ready() {
@@ -226,6 +236,7 @@ func (f *filler[In, B]) halt() {
 	defer f.mu.Unlock()
 	f.rows.Halt()
 	f.turn.Broadcast()
+	f.few.Broadcast()
 }
 
 // dropAll drops what is left behind the last worker.

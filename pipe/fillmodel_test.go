@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,7 @@ type filling struct {
 	epochs   int
 	o        pipe.FillOpts
 	changes  []int // numbers of workers that are set, one every few milliseconds
+	sizes    []int // of runs, one after the other; nil: operations are of one number
 }
 
 type rowFate int
@@ -42,6 +44,7 @@ const (
 	heedful // too late, and returns when its context ends
 	deaf    // too late, and returns long after
 	lasting // returns only when the test is over
+	unsaid  // of a run: the operation returns without it
 )
 
 func drawFilling(rt *rapid.T) filling {
@@ -68,6 +71,15 @@ func drawFilling(rt *rapid.T) filling {
 		}
 		m.fates = append(m.fates, fate)
 		m.pauses = append(m.pauses, time.Duration(max(0, number("pause", -20, 20)))*time.Millisecond)
+	}
+	if !m.groups && rapid.Bool().Draw(rt, "runs") {
+		m.o.Gate, m.o.Limit = nil, 0
+		m.sizes = rapid.SliceOfN(rapid.IntRange(1, 8), 1, 6).Draw(rt, "sizes")
+		for v, fate := range m.fates {
+			if fate >= heedful {
+				m.fates[v] = unsaid
+			}
+		}
 	}
 	if rapid.Bool().Draw(rt, "cut") {
 		m.cut = number("after", 0, 6)
@@ -251,6 +263,8 @@ func (m filling) flow(c *cellar, free chan struct{}) pipe.Flow[*crate] {
 			}
 			b.set(row, lateWrite)
 			return nil
+		case unsaid:
+			return errFault
 		case lasting:
 			<-free
 			b.set(row, lateWrite)
@@ -263,7 +277,31 @@ func (m filling) flow(c *cellar, free chan struct{}) pipe.Flow[*crate] {
 	if m.groups {
 		return pipe.FillGroups(numbers, m.n, func(v int) bool { return m.ends[v] }, c, op, m.o)
 	}
+	if m.sizes != nil {
+		asked := new(atomic.Int64)
+		size := func() int { return m.sizes[int(asked.Add(1))%len(m.sizes)] }
+		return pipe.FillRuns(numbers, m.n, c, op, m.several(op), size, m.o)
+	}
 	return pipe.Fill(numbers, m.n, c, op, m.o)
+}
+
+// several works on all numbers of a run at once, and tells of each when it is done.
+func (m filling) several(op func(context.Context, int, *crate, int) error) func(context.Context, []pipe.Row[int, *crate], func(int, error)) {
+	return func(ctx context.Context, run []pipe.Row[int, *crate], done func(int, error)) {
+		type outcome struct {
+			i   int
+			err error
+		}
+		outcomes := make(chan outcome)
+		for i, r := range run {
+			go func() { outcomes <- outcome{i, op(ctx, r.Item, r.Batch, r.Row)} }()
+		}
+		for range run {
+			if o := <-outcomes; m.fates[run[o.i].Item] != unsaid {
+				done(o.i, o.err)
+			}
+		}
+	}
 }
 
 // Whatever fails, is skipped, takes too long or never returns, batches are those of a

@@ -70,7 +70,7 @@ const DefaultBatchBuffer = 2
 const SourceBuffer = 16
 
 // FastSourceBuffer is how many it keeps ready while both it and the first stage take less
-// than 10 µs for an item.
+// than 40 µs for an item.
 const FastSourceBuffer = 64
 
 var errEmptyFlow = errors.New("pipe: a flow begins with From, this one is empty")

@@ -40,6 +40,10 @@ func From[T any](name string, s Source[T]) Flow[T] {
 	}}
 }
 
+// fastSource is how long items may take of which more are kept ready. The stages that
+// they go to may take several at once then.
+const fastSource = 4 * worker.FastOp
+
 type sourceStage[T any] struct {
 	*stage
 	source Source[T]
@@ -95,7 +99,7 @@ func (s *sourceStage[T]) reserve(w *worker.Worker) bool {
 // they are not. It returns false when nothing more is needed.
 func (s *sourceStage[T]) widen(w *worker.Worker) bool {
 	if s.made >= worker.FastStreak {
-		s.wide = w.Last-s.then < worker.FastOp*time.Duration(s.made)
+		s.wide = w.Last-s.then < fastSource*time.Duration(s.made)
 		s.made, s.then = 0, w.Last
 	}
 	if s.wide {

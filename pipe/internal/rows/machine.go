@@ -97,6 +97,20 @@ func (m *Machine[B]) Ready() Step {
 	return Reserve
 }
 
+// Rows is how many items may be taken at once where Ready says that one may: as many as
+// there are rows for.
+func (m *Machine[B]) Rows() int {
+	free := 1
+	switch {
+	case !m.Ordered:
+		s := m.roomyBatch()
+		free = len(s.free) + m.Size - s.next
+	case !m.Groups:
+		free = m.Size - max(m.claim%m.Size, m.newest.next)
+	}
+	return max(1, min(free, m.ahead+2*m.Size+pendingSlack-m.pending.len()))
+}
+
 // Needs tells whether a buffer is still to be reserved, after Decide has been asked,
 // which may have freed some.
 func (m *Machine[B]) Needs() bool { return !m.hasRow() && !m.reserving && !m.owed }
