@@ -37,7 +37,9 @@ type lane struct {
 func newLane(proc *process, k *link, index int, c cell) *lane {
 	l := &lane{process: proc, keeper: proc.keeper, link: k, index: index, cell: c, knows: map[*Pool]*knowledge{}}
 	l.pack.link, l.pack.pid, l.pack.worked = k, proc.PID, &proc.worked
-	l.pack.done = func(item int, err error) { proc.workers.queue.complete(l.jobs[item], err) }
+	l.pack.done = func(first int, errs ...error) {
+		proc.workers.queue.completeAll(l.jobs[first:first+len(errs)], errs)
+	}
 	l.pack.back = func(from int) {
 		rest := l.jobs[from:]
 		l.jobs = l.jobs[:from]
@@ -112,8 +114,21 @@ func (l *lane) serve() {
 		}
 		l.pack.reported.Store(noPack)
 		each := time.Since(l.began) / time.Duration(len(l.jobs))
+		p.took(l, each)
 		k.pace = min(2*k.pace, message.MostCalls, max(1, int(packTime/max(1, each))))
 	}
+}
+
+// took notes how long a lane's calls took, each with its share of what is done for all.
+func (p *Pool) took(l *lane, each time.Duration) {
+	if l.loop != nil || p.o.Interpreter.Own() != nil {
+		return
+	}
+	before := time.Duration(p.each.Load())
+	if before == 0 {
+		before = each
+	}
+	p.each.Store(int64(max(1, (3*before+each)/4)))
 }
 
 // know has the worker load a function that it has not. A [StartError] says that it

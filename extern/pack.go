@@ -19,11 +19,11 @@ type pack struct {
 	link     *link
 	number   uint32 // of the stream that it travels on
 	pid      int
-	worked   *atomic.Bool              // the process has done something
-	done     func(item int, err error) // a call has come back: it is not the pack's any more
-	back     func(from int)            // calls from there on were not begun, and will not be: they are not the pack's any more
-	reported atomic.Int64              // calls that have come back; very many where there is no pack
-	saved    []byte                    // in the heap: where the worker copies what it is about to give to a function that may change it
+	worked   *atomic.Bool                   // the process has done something
+	done     func(first int, errs ...error) // calls have come back: they are not the pack's any more
+	back     func(from int)                 // calls from there on were not begun, and will not be: they are not the pack's any more
+	reported atomic.Int64                   // calls that have come back; very many where there is no pack
+	saved    []byte                         // in the heap: where the worker copies what it is about to give to a function that may change it
 
 	of       *function
 	tasks    []*task
@@ -39,6 +39,7 @@ type pack struct {
 	single   bool   // it is one call, whatever the worker counts in it
 	began    bool   // a stream has given something
 	values   []Value
+	errs     []error
 	kept     []keeping // what the function may change
 	safe     bool      // and what it changes can be restored
 	seen     int       // samples that a stream has given, of this worker
@@ -70,7 +71,7 @@ func (k *pack) begin(number uint32, has installed) {
 	if has.random {
 		flags |= message.WithRandom
 	}
-	if k.of.kind == Index || k.of.kind == Iterate {
+	if k.of.kind == Index || k.of.kind == Iterate || k.of.chain.Reads() {
 		flags |= message.WithIndex
 	}
 	if k.tasks[0].yield != nil {
@@ -385,22 +386,27 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, len(k.tasks))
 	}
 
+	errs := k.errs[:0]
 	for i := range r.N {
 		j := k.tasks[r.First+i]
 		err := k.result(r, i, r.First+i, j.call)
 		if errors.Is(err, wire.ErrProtocol) {
+			k.done(r.First, errs...)
 			return false, err
 		}
 		j.call.Took = r.Took(i)
-
-		// From here on the sample is not the pack's any more.
 		k.reported.Add(1)
 		k.worked.Store(true)
-		if r.Last && i == r.N-1 {
-			k.release()
-		}
-		k.done(r.First+i, err)
+		errs = append(errs, err)
 	}
+
+	// From here on these samples are not the pack's any more.
+	if r.Last {
+		k.release()
+	}
+	k.done(r.First, errs...)
+	clear(errs)
+	k.errs = errs
 
 	if r.Returned {
 		rest := r.First + r.N + 1 // after the one in work

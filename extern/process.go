@@ -233,7 +233,8 @@ func (proc *process) run() {
 
 		select {
 		case <-proc.ready: // its lanes see that they are to end
-		default:
+		case <-proc.exited: // it has loaded what it was asked to, and its hooks and objects have ended
+		case <-time.After(patience):
 			proc.Kill()
 		}
 
@@ -260,20 +261,30 @@ func (proc *process) run() {
 		lanes.Wait()
 		proc.loop.wait()
 
-		for _, conn := range proc.Lanes {
-			conn.CloseWrite() // after which the worker ends by itself
-		}
-		select {
-		case <-proc.exited:
-		case <-time.After(2 * patience):
-			proc.Kill()
-		}
+		proc.dismiss()
 	} else {
+		select {
+		case <-keeper.stop:
+			proc.dismiss()
+		default:
+		}
 		proc.Kill()
 	}
 
 	<-proc.exited
 	<-stopped
+}
+
+// dismiss has the worker end by itself.
+func (proc *process) dismiss() {
+	for _, conn := range proc.Lanes {
+		conn.CloseWrite()
+	}
+	select {
+	case <-proc.exited:
+	case <-time.After(2 * patience):
+		proc.Kill()
+	}
 }
 
 // begin has the worker load the functions that there are, and waits until it has; false:
@@ -284,6 +295,11 @@ func (proc *process) begin() bool {
 	pools := slices.Clone(w.pools)
 	w.mu.Unlock()
 	for _, p := range pools {
+		select {
+		case <-proc.keeper.stop:
+			return false
+		default:
+		}
 		_, err := proc.install(proc.lanes[0], p)
 		refused := (*StartError)(nil)
 		switch {

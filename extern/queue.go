@@ -12,6 +12,8 @@ type job struct {
 	pool    *Pool
 	number  uint64        // counts all that came to the queue
 	done    chan struct{} // has room for one
+	group   *group        // of which it is one; nil: it is called by itself
+	at      int           // among those
 	place   place         // guarded by the queue's lock, as process is
 	process *process      // that works on it
 	suspect bool          // it was in work when a process died: it is done again alone
@@ -24,6 +26,12 @@ var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)}
 func (j *job) forget() {
 	*j = job{done: j.done}
 	jobs.Put(j)
+}
+
+// group is calls that somebody waits for together. The queue's lock guards ready.
+type group struct {
+	news  chan struct{} // has room for one: some are ready
+	ready []*job        // that nobody was told of yet
 }
 
 // queue is where calls wait for workers, the oldest first.
@@ -65,19 +73,23 @@ func (q *queue) init() {
 	q.some.L = &q.mu
 }
 
-func (q *queue) put(j *job) {
+// put adds jobs of one pool.
+func (q *queue) put(all ...*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := &j.pool.line
-	if err := q.why(l); err != nil {
-		j.finish(err)
-		return
+	for _, j := range all {
+		l := &j.pool.line
+		if err := q.why(l); err != nil {
+			j.finish(err)
+			continue
+		}
+		j.place = waiting
+		q.last++
+		j.number = q.last
+		if l.waiting = append(l.waiting, j); j == all[len(all)-1] {
+			q.wake(l)
+		}
 	}
-	j.place = waiting
-	q.last++
-	j.number = q.last
-	l.waiting = append(l.waiting, j)
-	q.wake(l)
 }
 
 // wake has somebody look at what waits in a line. A lane beside a trial looks and must
@@ -377,7 +389,25 @@ func (q *queue) complete(j *job, err error) {
 	q.mu.Unlock()
 }
 
+// completeAll does that for several.
+func (q *queue) completeAll(all []*job, errs []error) {
+	q.mu.Lock()
+	for i, j := range all {
+		q.endTrial(j)
+		j.finish(errs[i])
+	}
+	q.mu.Unlock()
+}
+
 func (j *job) finish(err error) {
 	j.place, j.err = finished, err
+	if g := j.group; g != nil {
+		g.ready = append(g.ready, j)
+		select {
+		case g.news <- struct{}{}:
+		default:
+		}
+		return
+	}
 	j.done <- struct{}{}
 }

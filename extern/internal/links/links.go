@@ -17,6 +17,7 @@ type Link struct {
 	Step     string // its name
 	Function string
 	Filters  bool // false of it drops the sample
+	Reads    bool // the first one alone: an object that is asked for obj[Call.ID.Index]
 
 	Fields []string      // whose values it is given as arguments; nil: a dict of all fields
 	To     []string      // Fields: the names of what it returns; nil: Fields
@@ -51,6 +52,9 @@ func New(all []Link, pickled func(function string) []byte) (c Chain) {
 	}
 	return c
 }
+
+// Reads tells whether the first of them reads samples by their numbers.
+func (c Chain) Reads() bool { return len(c) > 0 && c[0].Link.Reads }
 
 // Step is the name of the i-th function's step, or another one where there is none of
 // that number.
@@ -93,8 +97,11 @@ func (c Chain) Stats() (all []Stats) {
 func (c Chain) Setup(heap *shared.Heap) (all []message.SetupLink, err error) {
 	for _, l := range c {
 		s := message.SetupLink{Step: l.Link.Step, Function: l.Function, Kind: "map", Fields: l.Fields, To: l.To, Gives: message.FieldsOf(l.Gives), Checks: l.Checks, Seed: l.Seed, Copy: l.Copy}
-		if l.Filters {
+		switch {
+		case l.Filters:
 			s.Kind = "filter"
+		case l.Reads:
+			s.Kind = "index"
 		}
 		if s.Pickle, err = Place(heap, l.pickle); err != nil {
 			return nil, err

@@ -1,0 +1,64 @@
+package extern
+
+// Another opens a pool of the same function, with one worker.
+func (p *Pool) Another() (*Pool, error) {
+	o := p.given
+	o.Workers, o.On = 1, nil
+	return Open(o)
+}
+
+// Ahead is how many bytes the worker of a stream may have filled at most that yield has
+// not returned for, so that there can be room for them before Stream is called: those of
+// several samples where they travel with messages, and of one where they do not, for a
+// worker that asks for memory is not answered before yield has returned for all that it
+// sent. A result whose size is not known is taken to be no larger than the largest so
+// far.
+func (p *Pool) Ahead() int64 {
+	small, large := 0, 0
+	for f := range p.o.Gives {
+		n := p.expected(f)
+		if n > inlineMost {
+			large += n
+		}
+		if n <= inlineMost || !p.o.Gives[f].Type.Fixed() { // others may be smaller
+			small += min(n, inlineMost)
+		}
+	}
+	return int64((streamCredit+1)*aheadSamples*small + large)
+}
+
+// Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is
+// duplicated. An id that came before now stands for this memory.
+func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
+	return p.workers.spaces.Add(fd, id, memory)
+}
+
+// Forget takes back what Segment has said. The memory must be in no call's Room or Whole.
+func (p *Pool) Forget(id uint32) { p.workers.spaces.Drop(id) }
+
+// SetWorkers changes the number of processes, or of threads, that the function may be
+// called in. Those that are too many finish what they have.
+func (p *Pool) SetWorkers(n int) {
+	n = max(1, n)
+	if p.o.Kind == Aggregate || p.o.Kind == Iterate {
+		n = 1
+	}
+	p.workers.set(p, n)
+}
+
+// Await has SetWorkers wait from now on until all workers have started: for who measures
+// what they do then.
+func (p *Pool) Await() { p.workers.await() }
+
+// Close ends what waits to be called: it fails with [ErrClosed]. Workers of the pool's
+// own end, too: each finishes the sample that it has, has its close() called, and is
+// killed if that takes long. It may be called again, and returns when all processes of
+// the pool's own are gone.
+func (p *Pool) Close() error {
+	if p.own {
+		return p.workers.Close()
+	}
+	p.workers.queue.refuse(p, ErrClosed)
+	p.workers.remove(p)
+	return nil
+}
