@@ -41,10 +41,8 @@ def third(x: Any) -> Any:
 
 def of_headrace(where: str) -> float:
     kind = (np.uint8, (1024,))
-    chain = hr.source(Rows()).map(first, fields="x", where=where, workers=2, gives=kind)
-    chain = chain.map(second, fields="x", where=where, workers=2, gives=kind).map(
-        third, fields="x", where=where, workers=2, gives=kind
-    )
+    chain = hr.source(Rows(), where=where).map(first, fields="x", where=where, gives=kind)
+    chain = chain.map(second, fields="x", where=where, gives=kind).map(third, fields="x", where=where, gives=kind)
     with chain.batch(BATCH).loader(epochs=2, workers=2) as loader:
         for _ in loader:
             pass

@@ -23,6 +23,7 @@ type Writer struct {
 	Collating *Collating // of which a function makes batches; all else here is nothing then
 
 	write    func(context.Context, rowRef) (struct{}, error) // with all that is done about failures
+	retries  bool
 	Replaces bool
 	Losses   *pipe.Policy
 }
@@ -49,7 +50,7 @@ type rowRef struct {
 // Handle says what is done about failures. Way is how samples get here.
 func (e *Writer) Handle(name string, h ops.Handling, way []ops.PathStep) {
 	e.write, e.Replaces, e.Losses = e.writeOnce, h.Replaces, h.Policy
-	if h.Retries > 0 {
+	if e.retries = h.Retries > 0; e.retries {
 		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
 	}
 	if !h.Replaces {
@@ -98,9 +99,14 @@ func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error
 			return struct{}{}, err
 		}
 	}
+	return struct{}{}, e.finish(s)
+}
+
+// finish writes what is not made on the way into the row.
+func (e *Writer) finish(s rowRef) error {
 	if s.batch.Slots.Layout.Single {
 		if err := e.open(s.it.Values, s.batch); err != nil {
-			return struct{}{}, err
+			return err
 		}
 	}
 	for _, c := range e.Fields {
@@ -111,7 +117,7 @@ func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error
 	}
 	s.batch.empty(s.row)
 	s.batch.origin(s.row, s.it)
-	return struct{}{}, nil
+	return nil
 }
 
 func (c FieldWriter) write(v *record.Values, b *Batch, row int) {

@@ -30,14 +30,25 @@ func (r *RowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
 // into calls the function for a sample. When it returns, nobody writes into the row any
 // more: a worker that has not answered is dead.
 func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
+	c, err := r.call(ctx, it, b, row)
+	if err != nil {
+		return err
+	}
+	defer r.Done(c)
+	if err := r.Ask(ctx, c); err != nil {
+		return err
+	}
+	return r.take(ctx, c, b, row)
+}
+
+// call is what the function is called with.
+func (r *RowWriter) call(ctx context.Context, it *record.Record, b *Batch, row int) (*extern.Call, error) {
 	if r.Begin != nil {
 		if err := r.Begin(ctx, it); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	c := r.Call(it)
-	defer r.Done(c)
-
 	for _, f := range r.fields {
 		var room []byte
 		if f.text < 0 {
@@ -45,10 +56,11 @@ func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 		}
 		c.Room = append(c.Room, room)
 	}
+	return c, nil
+}
 
-	if err := r.Ask(ctx, c); err != nil {
-		return err
-	}
+// take takes what does not lie in its row already.
+func (r *RowWriter) take(ctx context.Context, c *extern.Call, b *Batch, row int) error {
 	defer r.giveBack(c)
 	if r.Begin != nil {
 		pipe.AddBytes(ctx, c.Bytes())

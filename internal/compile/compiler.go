@@ -25,7 +25,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case ops.Program, *recipe.DecodeNPY, *recipe.DecodeAudio, *recipe.LogMel, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
+		case ops.Program, *recipe.Object, *recipe.DecodeNPY, *recipe.DecodeAudio, *recipe.LogMel, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
 			continue
 		}
 		for n, s := range r.All() {
@@ -122,6 +122,7 @@ type compiler struct {
 	groups   bool            // of the section at hand: samples come into batches by what they are
 	rows     int             // likewise: of a full batch, or samples
 	reads    bool            // likewise: its source is read where batches are filled
+	chains   bool            // by a chain of functions
 	reader   *ops.Function   // by this
 	uneven   bool            // batches are made of batches, or taken apart
 	drops    bool            // some samples may be left out
@@ -144,7 +145,7 @@ type scope struct {
 // section goes along a plan.
 func (c *compiler) section(p fuse.Plan) (s *section, err error) {
 	s = &section{plan: p}
-	c.reads = p.Last.Reads
+	c.reads, c.chains = p.Last.Reads, p.Last.Step != nil
 	if s.line, err = c.line(p.Samples); err != nil {
 		return nil, err
 	}
@@ -199,6 +200,9 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		read.name = "read " + source.Name
 	}
 	var err error
+	if c.reads && c.chains {
+		return source.LinkOrder(c.work)
+	}
 	if read.python, err = source.Link(c.work, s, t.schema, &t.columns); err != nil {
 		return err
 	}
@@ -588,14 +592,18 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		if err := c.group(n, e, plan); err != nil {
 			return nil, err
 		}
-	} else if p.Reads {
+	} else if p.Reads && p.Step == nil {
 		c.reader.Stage = p.Name()
 		e.Function = batch.NewRowWriter(c.reader, c.layout)
-		e.Function.Begin = n.source.Late(c.work)
+		e.Function.Begin = n.source.Late(c.work, &c.scope.columns)
 	} else if p.Step != nil {
 		c.reach(n, p)
+		late := c.scope.columns.Branch()
 		if e.Function, err = c.rowWriter(p); err != nil {
 			return nil, err
+		}
+		if p.Reads {
+			e.Function.Begin = n.source.Late(c.work, &late)
 		}
 	} else if p.Images != nil {
 		c.reach(n, p)

@@ -28,7 +28,11 @@ func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
 		return j.group(samples, s, later)
 	}
 	s.Slots.Packs = s.line.batches != nil // a row may be several samples
-	return pipe.Fill(samples, s.Layout.Rows, s.Slots, s.end.Fill, j.filling(s, s.plan.Batch.DropLast, later))
+	filling := j.filling(s, s.plan.Batch.DropLast, later)
+	if s.end.Together() {
+		return pipe.FillRuns(samples, s.Layout.Rows, s.Slots, s.end.Fill, s.end.FillAll, s.end.Function.Together, filling)
+	}
+	return pipe.Fill(samples, s.Layout.Rows, s.Slots, s.end.Fill, filling)
 }
 
 // filling are the settings of the stage that fills batches.

@@ -18,7 +18,8 @@ type link struct {
 
 // NewChain makes a part of steps that are functions of Python and that the same workers
 // call one after the other, and returns the fields behind them. Only what is there behind
-// the last one, and made by one of them, is written into memory.
+// the last one, and made by one of them, is written into memory. The first one may be the
+// object that samples come from, whose fields are those of in.
 func NewChain(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
 	if len(steps) == 1 {
 		return NewFunction(w, steps[0], in, where)
@@ -29,7 +30,10 @@ func NewChain(w *Env, steps []recipe.Step, name string, in sample.Schema, where 
 	p.Begin(c.Options.In, where)
 	p.gives(c.Options.Gives, in, c.out, where)
 	p.links = linksOf(steps)
-	return p, c.out, p.open(c.first, c.Options, nil)
+	if err := p.open(c.first, c.Options, nil); err != nil {
+		return nil, nil, err
+	}
+	return p, c.out, p.behindTrials(steps, in, where)
 }
 
 func linksOf(steps []recipe.Step) (all []link) {
@@ -72,6 +76,10 @@ func Chained(steps []recipe.Step, in sample.Schema) chained {
 		l := extern.Link{Step: s.Name}
 		var python *recipe.Python
 		switch args := s.Args.(type) {
+		case *recipe.Object:
+			read := args.Python()
+			python, l.Reads, l.To, l.Gives, l.Checks = &read, true, args.Fields, args.Gives.Schema, true
+			made, passes, c.out = l.Gives, slices.DeleteFunc(passes, func(f sample.Field) bool { return l.Gives.Find(f.Name) >= 0 }), in
 		case *recipe.Filter:
 			python, l.Filters, c.Filters = &args.Python, true, true
 		case *recipe.Map:
@@ -84,7 +92,7 @@ func Chained(steps []recipe.Step, in sample.Schema) chained {
 		o.Copy = o.Copy || l.Copy
 
 		for _, f := range passes {
-			if l.Fields == nil || slices.Contains(l.Fields, f.Name) {
+			if !l.Reads && (l.Fields == nil || slices.Contains(l.Fields, f.Name)) {
 				needed[f.Name] = true
 			}
 		}

@@ -20,10 +20,11 @@ import (
 // not it.
 type Function struct {
 	Env       *Env
-	Name      string // of its step
-	Stage     string // that it runs in
-	DrawID    uint64 // of the random draws
-	links     []link // of a chain: its functions
+	Name      string    // of its step
+	Stage     string    // that it runs in
+	DrawID    uint64    // of the random draws
+	links     []link    // of a chain: its functions
+	rest      *Function // of a chain that reads samples: those behind its first, for samples that were read already; nil: there are none
 	Pool      *extern.Pool
 	Workers   int      // as many as it begins with
 	PerWorker int      // samples in hand for each
@@ -69,12 +70,34 @@ func (p *Function) Ask(ctx context.Context, c *extern.Call) error {
 	return Final(err)
 }
 
+// Together is how many samples are worth being given to [Function.AskAll].
+func (p *Function) Together() int {
+	if h := p.Env.Host; h.probes || h.trials.some.Load() { // each is looked for among those that were tried
+		return 1
+	}
+	return p.Pool.Together()
+}
+
+// AskAll is [Function.Ask] for several samples, each of which is done when it has come
+// back.
+func (p *Function) AskAll(ctx context.Context, calls []*extern.Call, done func(i int, err error)) {
+	p.Pool.CallAll(ctx, calls, func(i int, err error) {
+		pipe.Worked(ctx, calls[i].Took)
+		done(i, Final(err))
+	})
+}
+
 // Try calls the function, unless it was called with this sample when the loader was
 // opened. Gives are its results; nil: it says them itself.
 func (p *Function) Try(ctx context.Context, c *extern.Call, gives sample.Schema) error {
 	host := p.Env.Host
 	if host.recall(p.Name, p.Pool, c, gives) {
 		return nil
+	}
+	if p.rest != nil {
+		if done, err := p.goOn(ctx, c); done {
+			return err
+		}
 	}
 	t := host.begin(p.Pool, c)
 	if err := p.Pool.Call(ctx, c); err != nil || t == nil {

@@ -48,9 +48,11 @@ func (o *object) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *r
 	return o.python, err
 }
 
-// Late has samples read by the function that Link has returned when they have rows: Fetch
-// makes them without what the object has.
-func (o *object) Late() { o.late = true }
+// Late has samples read when they have rows, by the function that Link has returned or by
+// a chain: Fetch makes them without what the object has.
+func (o *object) Late(where *record.Columns) {
+	o.late, o.name = true, where.Of["key"]
+}
 
 // begins finds the places of what a sample has.
 func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {

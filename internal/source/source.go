@@ -130,10 +130,8 @@ func (l *Listing) Places() int64 {
 // Link is told where values of the source's fields go, and returns the function whose
 // workers read them; nil: the engine reads.
 func (l *Listing) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
-	if o, ok := l.Order.(*sampled); ok {
-		if err := o.link(w); err != nil {
-			return nil, err
-		}
+	if err := l.LinkOrder(w); err != nil {
+		return nil, err
 	}
 	return l.Contents.Link(w, s, schema, where)
 }
@@ -191,11 +189,19 @@ func (l *Listing) Fetch(w *ops.Env) ops.Op {
 	}
 }
 
-// Late has samples read when they have rows, by the function that Link has returned, and
-// returns what is done before: the same as Read. Only objects that are not iterated over
-// can do that.
-func (l *Listing) Late(w *ops.Env) ops.Op {
-	l.Contents.(*object).Late()
+// LinkOrder is Link for samples that a chain of functions reads.
+func (l *Listing) LinkOrder(w *ops.Env) error {
+	if o, ok := l.Order.(*sampled); ok {
+		return o.link(w)
+	}
+	return nil
+}
+
+// Late has samples read when they have rows, by the function that Link has returned or by
+// a chain, and returns what is done before: the same as Read. Only objects that are not
+// iterated over can do that.
+func (l *Listing) Late(w *ops.Env, where *record.Columns) ops.Op {
+	l.Contents.(*object).Late(where)
 	return l.Fetch(w)
 }
 

@@ -65,7 +65,7 @@ def test_the_last_of_a_chain_writes_into_the_batch():
     with numbers(30).map(first).map(second, fields="image").batch(10).loader(epochs=1, workers=2) as loader:
         for r in rows(loader):
             assert (r["image"] == int(r["n"]) % 250 + 1).all()
-        assert stages(loader)[-1] == "map+map_2+batch"
+        assert stages(loader)[-1] == "source+map+map_2+batch"
 
 
 def test_between_functions_values_are_any_objects(tmp_path):
@@ -385,5 +385,5 @@ def test_dead_letters_of_a_chain_name_the_sample_and_the_step(tmp_path, where, o
     assert [line["key"] for line in told] == [one.key for one in lost] == ["4", "9", "14", "19"]
     line_of = f"test_chains.py:{not_every_fifth.__code__.co_firstlineno + 2}"
     for n, line in zip((4, 9, 14, 19), told):
-        assert line["stage"] == "map+map_2+batch"
+        assert line["stage"] == ("source+" if where == "process" else "") + "map+map_2+batch"
         assert line["error"].startswith(f"map: not_every_fifth ({line_of}): ValueError: {n} is bad")

@@ -236,6 +236,11 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 		f.plan.Last = Part{Names: []string{source.Name, s.Name}, Reads: true, Failures: source.Failures}
 	case p == nil || !fills(p, s) || f.separate && !c.unstorable(p):
 		f.plan.Last = Part{Names: []string{s.Name}}
+	case !f.separate && readBy(&c.flow, p):
+		c.flow.Nodes = nil
+		source := c.flow.Source
+		read := recipe.Step{Op: "source", Name: source.Name, Args: source.Object}
+		f.plan.Last = Part{Names: slices.Concat([]string{source.Name}, p.Names, []string{s.Name}), Step: &read, Then: p.Chain(), Reads: true}
 	default:
 		c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
 		p.Names = append(p.Names, s.Name)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"headrace/recipe"
+	"headrace/sample"
 )
 
 // Joins tells whether a step is called by the same workers as the step before it, right
@@ -15,6 +16,11 @@ func Joins(before, s recipe.Step) bool {
 	if a == nil || b == nil || before.Failures != nil || s.Failures != nil {
 		return false
 	}
+	return alike(a, b)
+}
+
+// alike tells whether two functions say the same about their workers.
+func alike(a, b *recipe.Python) bool {
 	if a.Where != b.Where || !equal(a.Workers, b.Workers) {
 		return false
 	}
@@ -24,6 +30,31 @@ func Joins(before, s recipe.Step) bool {
 		return (len(a.Seed) == 0) == (len(b.Seed) == 0)
 	}
 	return slices.Equal(a.Seed, b.Seed)
+}
+
+// readBy tells whether the object that a flow begins with is read by the workers that
+// call the functions of its only part, right before these: they are told which samples to
+// read, and no sample goes from one worker to another. It has to be a source of which
+// nothing else is known of a sample, such as its name, before that is there. What is an
+// object of Python is pickled on its way, so that no function can change that of the
+// source.
+func readBy(f *Flow, p *Part) bool {
+	chain := p.Chain()
+	if f.Source == nil || f.Source.Object == nil || len(f.Nodes) != 1 || len(chain) == 0 || f.Source.Failures != nil || p.Failures != nil {
+		return false
+	}
+	object := f.Source.Object
+	first := linked(chain[0].Args)
+	if first == nil || object.Iterated() || object.Keys != "" || object.Gives.Schema.Find("key") >= 0 {
+		return false
+	}
+	for _, field := range object.Gives.Schema {
+		if field.Type.Kind == sample.Object {
+			return false
+		}
+	}
+	python := object.Python()
+	return alike(&python, first)
 }
 
 // linked are the arguments of a function that can be part of a chain; nil: it cannot.

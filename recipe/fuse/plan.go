@@ -102,7 +102,7 @@ type Part struct {
 	Images   *Images
 	Step     *recipe.Step
 	Then     []recipe.Step    // behind Step, that is a function of Python: those that the same workers call next, one after the other
-	Reads    bool             // the last part alone: the object that is the source is read here, into the batch
+	Reads    bool             // the last part alone: the object that is the source is read here, into the batch; or it is Step
 	Failures *recipe.Failures // of its first step; all others have the same, or none of their own
 }
 

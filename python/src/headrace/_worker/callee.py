@@ -76,7 +76,9 @@ class Callee:
     def hook(self, hooks: Hooks, beside: bool) -> None:
         """Have hooks around the calls. `beside` others, in an event loop, hooks of functions that are not async are awaited, too."""
         self.hooks = hooks
-        if self.kind not in ("index", *STREAMS):
+        if self.kind == "index":
+            self.awaits = beside and hooks.of_async
+        elif self.kind not in STREAMS:
             self.awaits = self.is_async or (beside and hooks.of_async)
             self.target = hooks.around(self.step, self.target, self.is_async, self.awaits)
 
@@ -156,7 +158,7 @@ class Callee:
     def getter(self) -> Callable[[int], Any]:
         """What gives a sample of a source by its number."""
         get = partial(getitem, self.object)
-        return get if self.hooks is None else self.hooks.around(self.step, get, False, False)
+        return get if self.hooks is None else self.hooks.around(self.step, get, False, self.awaits)
 
     def wait(self, result: Any) -> Any:
         """The result of a coroutine."""

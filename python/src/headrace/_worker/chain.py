@@ -11,14 +11,14 @@ from .._batch.lazy_numpy import is_array, np
 from .._recipe.functions import BARE
 from . import log
 from .callee import Callee
-from .columns import checker
+from .columns import Arrays, checker, taker
 from .errors import Misfit
-from .frames import OWN_SHARED
+from .frames import DONE, OWN_SHARED
 from .long_calls import LongCalls
 from .reader import Packed
 from .results import is_bare, values_of_result
 from .types import infer, told
-from .writer import FULL, SEND_AFTER
+from .writer import FULL, SEND_AFTER, TOOK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from .lane import Lane, Task
 
     Sample = dict[str, Any]
+
+_NUMBER = "\0number"  # the field of a sample with its number, until it is read
+
+
+def names_of(chain: Chain) -> list[str]:
+    """The fields of a sample that comes."""
+    names = [f["name"] for f in chain.setup["in"]]
+    return [*names, _NUMBER] if chain.callees[0].kind == "index" else names
+
+
+def rows_of(task: Task) -> Any:
+    """What the first function is given of each sample."""
+    columns = task.columns if task.index is None else [*task.columns, task.index]
+    return zip(*columns) if columns else repeat((), task.items)
 
 
 class Chain:
@@ -73,6 +87,7 @@ class Link:
     """One function of a chain, as it works on what the one before it has left of a sample: a dict of its fields, which is nobody else's."""
 
     def __init__(self, chain: Chain, at: int, lane: Lane) -> None:
+        self.chain, self.at = chain, at
         self.callee = callee = chain.callees[at]
         setup, writer = callee.setup, lane.writer
         self.step: str = setup["step"]
@@ -80,6 +95,10 @@ class Link:
         self.prepare = callee.prepare() if callee.random else None
         self.fields: list[str] | None = setup["fields"]
         self.keeps = callee.kind == "filter"
+        self.reads = callee.kind == "index"
+        self.names = names_of(chain)
+        if self.reads:
+            self.function = callee.getter()
         self.last = at == len(chain.callees) - 1
         self.found: list[dict[str, Any]] | None = None  # what it has returned, where that is to be found out
         self.probing = writer.probing and not self.keeps
@@ -97,12 +116,15 @@ class Link:
         self.to: list[str] = setup["to"] or self.fields or []
         self._values = values_of_result(setup, _Named(self.to if self.fields is not None else [f["name"] for f in gives or ()]))
         self.call = self._caller()  # None: it takes more than values
+        self.field = self._field()
         self.accept = self._acceptor()
 
     # How it is called.
 
     def _getter(self) -> Callable[[Sample], Any]:
         fields = self.fields
+        if self.reads:
+            return lambda state: (state[_NUMBER],)
         if fields is None:
             if self.keeps:
                 return lambda state: (state[BARE] if BARE in state else dict(state),)
@@ -120,15 +142,23 @@ class Link:
         if self._objects or self._copy:
             arguments = self.arguments
             return lambda state: function(*arguments(state))
-        if self.fields is not None and len(self.fields) == 1:
+        if self.fields is not None and len(self.fields) == 1 and not self.reads:
             (name,) = self.fields
             return lambda state: function(state[name])
         get = self._get
         return lambda state: function(*get(state))
 
+    def _field(self) -> str | None:
+        """The field whose value is all that it takes, as it is; None: there is none."""
+        if self.reads and self.call is not None:
+            return _NUMBER
+        if self.call is None or self._objects or self._copy or self.fields is None or len(self.fields) != 1:
+            return None
+        return self.fields[0]
+
     def arguments(self, state: Sample) -> Any:
         """What the function is given."""
-        if self._objects:
+        if self._objects and not self.reads:
             for name in self.fields or tuple(state):
                 if type(state.get(name)) is Packed:
                     state[name] = state[name].value()
@@ -144,7 +174,7 @@ class Link:
 
     def reason(self, e: BaseException, state: Sample | None) -> BaseException:
         """Why it has failed: the exception, or that the sample has not what it takes."""
-        if isinstance(e, KeyError) and state is not None:
+        if isinstance(e, KeyError) and state is not None and not self.reads:
             for name in self.fields or ():
                 if name not in state:
                     there = ", ".join(map(repr, state)) or "none"
@@ -157,6 +187,8 @@ class Link:
         """What takes a sample and a result, and gives what is left of the sample; None: nothing."""
         if self.keeps:
             return lambda state, result: state if result else None
+        if self.reads:
+            return self._reader()
         if self.probing:
             return self._find
         return self._whole if self.fields is None else self._named()
@@ -192,8 +224,12 @@ class Link:
             return several
         (name,) = to
         check = checks[0][1] if checks else None
+        before: dict[str, Any] = self.chain.callees[self.at - 1].setup if self.at > 0 else {"checks": False}
+        same = check is None or (before["checks"] and self.callee.setup["gives"][0] in (before["gives"] or ()))
 
         def one(state: Sample, result: Any) -> Sample:
+            if same and name in state and state[name] is result:
+                return state  # what was checked before
             if check is not None:
                 check(result)
             if not last and len(state) > (name in state) and is_array(result):
@@ -204,6 +240,29 @@ class Link:
             return state
 
         return one
+
+    def _reader(self) -> Callable[[Sample, Any], Sample]:
+        """What takes what was read. The next function may work in place, so nothing of it is the object's own any more."""
+        values_of = self._values
+        gives = self.callee.setup["gives"]
+        columns = [(f["name"], taker(f, gives)) for f in gives]
+        names = {f["name"] for f in gives} if self.fields is None else None  # of a dict
+        alone = len(self.names) == 1
+
+        def read(state: Sample, result: Any) -> Sample:
+            if type(result) is dict and result.keys() == names:
+                sample = {}
+                for name, take in columns:
+                    sample[name] = take(result[name])
+            else:
+                sample = {name: take(value) for (name, take), value in zip(columns, values_of(result))}
+            if alone:
+                return sample
+            del state[_NUMBER]
+            state.update(sample)
+            return state
+
+        return read
 
     def _find(self, state: Sample, result: Any) -> Sample:
         """Take a result, and note what it is."""
@@ -279,11 +338,12 @@ class Run:
     def __init__(self, chain: Chain, lane: Lane) -> None:
         self.writer = lane.writer
         self.lane = lane
-        self.names = [f["name"] for f in chain.setup["in"]]
+        self.names = names_of(chain)
         self.links = [Link(chain, at, lane) for at in range(len(chain.callees))]
         self.width = 2 * chain.keys
         self.makers = self._makers([link.callee.setup["gives"] for link in self.links])
         self.writer.counts = [0] * (2 * len(self.links))
+        self.only: Arrays | None = None  # the one column that there is, if its values need no more than to be appended
 
     def _makers(self, gives: list[list[dict[str, Any]] | None]) -> dict[str, Link]:
         """Of fields, the function that makes them last, by what each gives."""
@@ -293,9 +353,22 @@ class Run:
                 makers = ({} if link.fields is None else makers) | {f["name"]: link for f in fields or ()}
         return makers
 
+    def begin(self) -> None:
+        """Begin with a pack."""
+        columns = self.writer.columns
+        column = columns[0] if len(columns) == 1 else None
+        self.only = column if isinstance(column, Arrays) and column.plain else None
+
     def add(self, item: int, state: Sample | None, row: Any) -> None:
         """Take what is left of a sample."""
         writer = self.writer
+        only = self.only
+        if only is not None and state is not None:
+            value: Any = state.get(only.name)
+            if type(value) is np.ndarray and value.dtype is only.dtype and value.shape == only.shape:
+                only.rows.append(value.tobytes())
+                writer.status.append(DONE)
+                return
         if state is None:
             writer.drop()
             return
@@ -304,9 +377,10 @@ class Run:
             made = self.makers = self._makers(writer.found)
             writer.find(list(made), [state[name] for name in made])
         try:
-            writer.add(item, [state[name] for name in writer.names], row)
+            values = [state[name] for name in writer.names]
         except KeyError as e:
             raise Misfit(e.args[0], f"field {e.args[0]!r} is missing", "KeyError") from None
+        writer.add(item, values, row)
 
     def fail(self, item: int, e: BaseException, link: Link | None) -> None:
         """Say which function has failed; None: what it gave is not what the chain is to give."""
@@ -323,16 +397,34 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     writer, cell = lane.writer, lane.cell
     it = Run(callee, lane)
     names, width, counts = it.names, it.width, writer.counts
+    name = names[0] if len(names) == 1 else None
+    add = it.add
     links = [
-        (at, 2 * at, 2 * at + 1, link, link.step, link.call, link.accept, link.callee.wait if link.callee.is_async else None)
+        (
+            at,
+            2 * at,
+            2 * at + 1,
+            link,
+            link.step,
+            link.function,
+            link.field,
+            link.call,
+            link.accept,
+            link.callee.wait if link.callee.is_async else None,
+        )
         for at, link in enumerate(it.links)
     ]
-    speak = log.speak
+    voice = log.Voice()
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
 
     def run(task: Task) -> None:
-        rows: Any = zip(*task.columns) if task.columns else repeat((), task.items)
+        with log.speaking_for(voice):
+            each_of(task)
+
+    def each_of(task: Task) -> None:
+        it.begin()
+        rows = rows_of(task)
         each = task.flags & OWN_SHARED
         random = task.random
         tag = lane.tag
@@ -351,16 +443,18 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
             cell[1] = now
             cell[0] = tag + item + 1
             began = now
-            state: Any = dict(zip(names, row))
+            state: Any = {name: row[0]} if name is not None else dict(zip(names, row))
             link: Link | None = None
             failed: BaseException | None = None
             if several:
                 enter(item)
             try:
-                for at, calls, times, link, step, call, accept, wait in links:
+                for at, calls, times, link, step, function, field, call, accept, wait in links:
                     cell[2] = at
-                    speak(step)
-                    if call is not None:
+                    voice.stage = step
+                    if field is not None:
+                        result = function(state[field])
+                    elif call is not None:
                         result = call(state)
                     else:
                         result = link.function(*link.arguments(state), **link.keywords(random, width * item + 2 * at, item))
@@ -380,14 +474,15 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                 failed = link.reason(e, state) if link is not None else e
             if several:
                 leave()
-            try:
-                if failed is not None:
-                    raise failed
-                it.add(item, state, row)
-            except BaseException as e:
-                it.fail(item, e, link)
+            if failed is not None:
+                it.fail(item, failed, link)
+            else:
+                try:
+                    add(item, state, row)
+                except BaseException as e:
+                    it.fail(item, e, link)
             done = monotonic_ns()
-            writer.took(done - now)
+            writer.status[-1] += done - now << TOOK
             now = done
         writer.send(True)
 
@@ -449,7 +544,7 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
         writer.send(True)
 
     def begin(task: Task) -> None:
-        row = next(zip(*task.columns)) if task.columns else ()
+        row = next(iter(rows_of(task)))
         lane.working(0)
         start(run(Call(lane), row, task.random))
 

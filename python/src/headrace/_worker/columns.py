@@ -34,6 +34,29 @@ def checker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
     return column(0, field, _Nowhere([f["name"] for f in gives])).check  # type: ignore[arg-type]
 
 
+def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
+    """What makes a value of a field what a function is given of it: nobody else has its memory."""
+    kind, check = field["kind"], checker(field, gives)
+    if kind == "tensor" and field.get("shape"):
+        dtype, shape, ndarray = dtype_of(field["dtype"]), tuple(field["shape"]), np.ndarray
+
+        def array_of(value: Any) -> Any:
+            if type(value) is ndarray and value.dtype is dtype and value.shape == shape:
+                return value.copy()
+            return check(value).astype(dtype)
+
+        return array_of
+    if kind == "tensor":
+        narrow = dtype_of(field["dtype"]).type if field["dtype"] in ("float16", "float32", "bfloat16") else None
+        return check if narrow is None else lambda value: float(narrow(check(value)))
+
+    def value_of(value: Any) -> Any:
+        check(value)
+        return value if isinstance(value, (str, bytes)) else bytes(value)
+
+    return value_of
+
+
 class _Nowhere:
     """Stands for a writer where nothing is written."""
 
@@ -43,7 +66,14 @@ class _Nowhere:
         self.own: dict[int, Any] = {}
 
 
-class Scalars:
+class Column:
+    """What all have in common."""
+
+    def settle(self, plain: bool) -> None:
+        """Begin with a pack. `plain` says that there is no other place for results than the message."""
+
+
+class Scalars(Column):
     """Numbers: they lie one behind the other, those of samples that have failed too."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
@@ -121,7 +151,7 @@ class Scalars:
         return np.array(self.values, dtype_of(self.dtype)).tobytes()  # type: ignore[no-any-return]
 
 
-class Arrays:
+class Arrays(Column):
     """Arrays: small ones of one shape lie one behind the other, others go where they find room."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
@@ -136,6 +166,7 @@ class Arrays:
             self.bytes *= n
         self.in_rows = self.fixed and 0 < self.bytes <= 4096
         self.lent: Any = None  # memory for one small result
+        self.plain = False  # all of it lies in rows
         self.candidates = [
             i
             for i, f in enumerate(writer.inputs)
@@ -151,11 +182,20 @@ class Arrays:
         self.same = 0  # samples whose result is an input
 
     def cut(self, n: int) -> None:
+        if self.plain:
+            del self.rows[n:]
         del self.places[n:], self.shapes[n:]
 
     def blank(self) -> None:
+        if self.plain:
+            self.rows.append(bytes(self.bytes))
+            return
         self.places.append(0)
         self.shapes.append(self.shape if self.fixed else (0,) * len(self.shape))
+
+    def settle(self, plain: bool) -> None:
+        """Begin with a pack. `plain` says that there is no other place for results than the message."""
+        self.plain = plain and self.in_rows
 
     def lend(self, item: int, one: bool) -> tuple[Any, int | None]:
         """Memory for a result, and its place; None: what is written there is copied."""
@@ -175,7 +215,11 @@ class Arrays:
         return bool(value.dtype == self.dtype and value.strides == memory.strides and value.ctypes.data == memory.ctypes.data)
 
     def add(self, item: int, value: Any, row: Any) -> None:
-        value = self.check(value)
+        if type(value) is not np.ndarray or value.dtype is not self.dtype or value.shape != self.shape:
+            value = self.check(value)
+        if self.plain:
+            self.rows.append((value if value.dtype is self.dtype else value.astype(self.dtype)).tobytes())
+            return
         self.places.append(self._place(item, value, row))
         self.shapes.append(value.shape)
 
@@ -261,7 +305,7 @@ class Arrays:
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         places = self.places
-        if len(self.rows) == len(places):
+        if self.plain or len(self.rows) == len(places):
             words += (ROWS, size, *self.shape)
         elif self.same == len(places) and places.count(places[0]) == len(places):
             words += (ALL_SAME, places[0] & OFFSET)
@@ -276,7 +320,7 @@ class Arrays:
         return size
 
 
-class Bytes:
+class Bytes(Column):
     """Text, and bytes: whatever is so long that it says so."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:

@@ -18,7 +18,23 @@ LEVEL = "HEADRACE_WORKER_LOG_LEVEL"  # what the trainer wants to see at least: a
 _MOST = 32 << 10  # characters of a message
 
 
-_speaker = contextvars.ContextVar("stage", default="")  # whose function this thread, or coroutine, calls
+class Voice:
+    """Whose function a thread calls, where that changes often: what is set in a context costs more."""
+
+    __slots__ = ("stage",)
+
+    def __init__(self) -> None:
+        self.stage = ""
+
+
+_speaker: contextvars.ContextVar[str | Voice] = contextvars.ContextVar(
+    "stage", default=""
+)  # whose function this thread, or coroutine, calls
+
+
+def _speaks() -> str:
+    speaker = _speaker.get()
+    return speaker.stage if isinstance(speaker, Voice) else speaker
 
 
 class speaking_for:
@@ -26,7 +42,7 @@ class speaking_for:
 
     __slots__ = ("before", "stage")
 
-    def __init__(self, stage: str) -> None:
+    def __init__(self, stage: str | Voice) -> None:
         self.stage = stage
 
     def __enter__(self) -> None:
@@ -40,7 +56,7 @@ speak = _speaker.set  # has what this thread, or coroutine, says from now on be 
 
 
 def _write(fd: int, level: str, logger: str, text: str) -> None:
-    line = {"stage": _speaker.get(), "level": level, "logger": logger, "message": text[:_MOST]}
+    line = {"stage": _speaks(), "level": level, "logger": logger, "message": text[:_MOST]}
     data = memoryview(json.dumps(line).encode() + b"\n")
     while data:
         data = data[os.write(fd, data) :]
@@ -74,7 +90,7 @@ class _Stream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        stage = _speaker.get()
+        stage = _speaks()
         if not stage:
             return int(self._stream.write(text))
         with self._lock:

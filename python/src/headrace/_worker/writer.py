@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .lane import Engine
 
-_TOOK = 2  # bits of a sample's state, above which is how long it was in work
+TOOK = 2  # bits of a sample's state, above which is how long it was in work
 _SCRATCH = 512 << 10
 FULL = 256 << 10  # bytes of results after which they are sent
 SEND_AFTER = 10_000_000  # ns after which they are sent before the next call
@@ -57,6 +57,7 @@ class Writer:
         self.keep = keep
         for c in self.columns:
             c.same_as = [k for k in c.candidates if keep[k]]
+            c.settle(not (c.same_as or self.offered or self.whole))
 
     def _clear(self) -> None:
         self.status: list[int] = []
@@ -123,7 +124,7 @@ class Writer:
 
     def took(self, time: int) -> None:
         """Say how long the last sample was in work, in nanoseconds."""
-        self.status[-1] += time << _TOOK
+        self.status[-1] += time << TOOK
 
     def find(self, names: list[str], values: list[Any]) -> None:
         """Make columns for whatever a function has returned."""
