@@ -49,7 +49,7 @@ func (f *filler[In, B]) workOnRuns(w *worker.Worker) {
 // fillRun is what a worker has taken.
 type fillRun[In, B any] struct {
 	*filler[In, B]
-	worker  *worker.Worker
+	worker   *worker.Worker
 	messages [mostRun]queue.Message[In]
 	rows     []Row[In, B]
 	at       []rows.Placing[B]
