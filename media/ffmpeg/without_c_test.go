@@ -13,7 +13,18 @@ func TestWithoutC(t *testing.T) {
 	if _, err := Library(); !errors.Is(err, media.ErrUnsupported) {
 		t.Error(err)
 	}
-	if _, err := NewDecoder(Stream{Codec: "h264"}); !errors.Is(err, media.ErrUnsupported) {
-		t.Error(err)
+	_, decoder := NewDecoder(Stream{Codec: "h264"})
+	_, reader := NewReader(nil)
+	_, bitstream := NewBitstream("null", nil)
+	_, graph := NewGraph("null", nil, "", "")
+	_, encoder := NewEncoder(Encoding{Codec: "ffv1"})
+	_, takes := EncoderTakes("ffv1")
+	_, writer := NewWriter(nil, "mp4")
+	_, format := FormatOf("x.mp4")
+	_, file := Demux(nil)
+	for i, err := range []error{decoder, reader, bitstream, graph, encoder, takes, writer, format, file} {
+		if !errors.Is(err, media.ErrUnsupported) {
+			t.Error(i, err)
+		}
 	}
 }
