@@ -33,9 +33,6 @@ func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
 	return p.workers.spaces.Add(fd, id, memory)
 }
 
-// Forget takes back what Segment has said. The memory must be in no call's Room or Whole.
-func (p *Pool) Forget(id uint32) { p.workers.spaces.Drop(id) }
-
 // SetWorkers changes the number of processes, or of threads, that the function may be
 // called in. Those that are too many finish what they have.
 func (p *Pool) SetWorkers(n int) {

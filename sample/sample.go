@@ -1,10 +1,6 @@
 package sample
 
-import (
-	"strconv"
-
-	"headrace/tensor"
-)
+import "strconv"
 
 // ID says which sample this is. Random draws, checkpoints and messages refer to samples
 // by it.
@@ -14,22 +10,6 @@ type ID struct {
 	Pos    int64  // place in this rank's epoch
 	Index  int64  // place in the source
 	Output Output // which of the samples that were made of that one
-}
-
-// Sample is a set of values with a name. The values stand in the order of the schema of
-// the edge it travels on.
-type Sample struct {
-	ID     ID
-	Key    string // a name for people: a path, as it was given
-	Values []Value
-}
-
-// Value is one value of a sample. Which part of it is used follows from the field's type.
-type Value struct {
-	Tensor tensor.Tensor
-	Bytes  []byte
-	Text   string
-	Int    int64 // the value of an int64 of shape []: labels are many, and need no memory of their own
 }
 
 // Error says which sample something happened to.
