@@ -101,9 +101,9 @@ func TestNobodyWaitsForRoomForEver(t *testing.T) {
 		memory int64
 		rows   int // of 16 samples flat makes 23, of 11 it makes 16
 	}{
-		"both":           {numbersUpTo(16) + flat + "," + twos + "," + small, 4 << 10, 23},
-		"behind a merge": {`{"merge":{"of":[[` + justNumbers(16) + `],[` + justNumbers(11) + `]]}},` + flat + "," + twos + "," + small, 4 << 10, 39},
-		"in a merge":     {`{"merge":{"of":[[` + numbersUpTo(16) + flat + `],[` + numbersUpTo(12) + twos + `]]}},` + small, 4 << 10, 35},
+		"both":          {numbersUpTo(16) + flat + "," + twos + "," + small, 4 << 10, 23},
+		"after a merge": {`{"merge":{"of":[[` + justNumbers(16) + `],[` + justNumbers(11) + `]]}},` + flat + "," + twos + "," + small, 4 << 10, 39},
+		"in a merge":    {`{"merge":{"of":[[` + numbersUpTo(16) + flat + `],[` + numbersUpTo(12) + twos + `]]}},` + small, 4 << 10, 35},
 		// Those that take others' places wait for one worker, and have bytes that the
 		// sample may wait for that this works on.
 		"iterated": {`{"source":{"function":"ahead:Stream",` + largeThings + `}},` + small, 4 << 10, 40},

@@ -21,7 +21,7 @@ type (
 	// Draw is what a step drew for one sample.
 	Draw = record.Draw
 
-	// InFlight is told which samples are being worked on by C code. Cell is the number of
+	// InFlight learns which samples are being worked on by C code. Cell is the number of
 	// the operation among those that run at once.
 	InFlight = ops.InFlight
 

@@ -144,7 +144,7 @@ func planOf(r recipe.Recipe, c Config) (fuse.Plan, error) {
 }
 
 // sections are what makes batches: the last one for the consumer, those before it for
-// later stages, whose batches lie where samples do.
+// later stages, whose batches are where samples do.
 func (l *Loader) sections(r recipe.Recipe, last *fuse.Plan, room int) (all []compile.Section, err error) {
 	for p := last.Samples.Batches; p != nil; p = p.Samples.Batches {
 		rows := l.rowsOf(p)
@@ -532,8 +532,8 @@ func (l *Loader) iterated() *source.Listing {
 }
 
 // announce tells of the memory of batches: a consumer in another process, and workers
-// that write into it. These are told of the pool alone. A segment of one batch comes and
-// goes while a consumer holds many, and each worker would have to map it; what lies there
+// that write into it. These learn of the pool alone. A segment of one batch comes and
+// goes while a consumer holds many, and each worker would have to map it; what is there
 // is copied.
 func (l *Loader) announce(s arena.Segment) error {
 	if l.options.Announce != nil {

@@ -119,7 +119,7 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 	})
 }
 
-// drawPNG writes a picture whose pixels are all different, with every degree of opacity
+// drawPNG writes an image whose pixels are all different, with every degree of opacity
 // where it has an alpha channel.
 func drawPNG(t *testing.T, path string, m draw.Image) {
 	t.Helper()

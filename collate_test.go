@@ -63,7 +63,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 	nothingHeld(t, l)
 }
 
-// Who holds large batches is told so, by what they are.
+// Who holds large batches learns so, by what they are.
 func TestLargeBatchesThatAreHeld(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 20)
@@ -90,7 +90,7 @@ func TestLargeBatchesThatAreHeld(t *testing.T) {
 	nothingHeld(t, l)
 }
 
-// Workers write into the batch itself: what lies elsewhere, and is copied, are numbers,
+// Workers write into the batch itself: what is elsewhere, and is copied, are numbers,
 // and what does not fit.
 func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 	leak.Check(t)

@@ -18,7 +18,7 @@ type Config struct {
 	Epochs *int `json:"epochs" min:"0" doc:"number of epochs; null: without end"`
 
 	// Rank is this consumer among WorldSize that share the data; LocalWorldSize of them
-	// share this machine. 0 stands for 1 in both.
+	// share this machine. 0 means 1 in both.
 	Rank           int `json:"rank"`
 	WorldSize      int `json:"world_size"`
 	LocalWorldSize int `json:"local_world_size"`
@@ -39,7 +39,7 @@ type Config struct {
 	HoldLimit *int64 `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`
 
 	// OnError is what happens to a bad sample; "": Raise.
-	OnError OnError `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"`
+	OnError OnError `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes instead of each"`
 
 	// MaxErrors is how many samples may be bad, with Skip and Replace; zero: 1 % of an
 	// epoch, at least 10.
@@ -65,8 +65,8 @@ type Config struct {
 	Fuse *bool `json:"fuse" doc:"false: each operation on images runs by itself, with statistics of its own; null: true"`
 
 	// DeadLetters is a file that gets a line for each sample that is lost or replaced,
-	// behind what is in it; "": none.
-	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, behind what is in it; null: none"`
+	// after what is in it; "": none.
+	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, after what is in it; null: none"`
 
 	// DeadLettersOwn says that a recipe has named DeadLetters, and not the user: the file
 	// is a new one, whose name ends in .jsonl, or one of dead letters already.
@@ -110,10 +110,10 @@ func (c Config) Check() error {
 		}
 	}
 
-	refuse(c.Epochs != nil && *c.Epochs < 0, "epochs is %d: takes a number from 0 on, or null for endless epochs", deref(c.Epochs))
-	refuse(c.WorldSize < 1, "world_size is %d: takes a number from 1 on", c.WorldSize)
+	refuse(c.Epochs != nil && *c.Epochs < 0, "epochs is %d: must be at least 0, or null for endless epochs", deref(c.Epochs))
+	refuse(c.WorldSize < 1, "world_size is %d: must be at least 1", c.WorldSize)
 	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: takes 0 to %d, for world_size is %d", c.Rank, c.WorldSize-1, c.WorldSize)
-	refuse(c.LocalWorldSize < 1, "local_world_size is %d: takes a number from 1 on", c.LocalWorldSize)
+	refuse(c.LocalWorldSize < 1, "local_world_size is %d: must be at least 1", c.LocalWorldSize)
 	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: takes 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
 	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: takes %q or %q", c.Order, InputOrder, CompletionOrder)
 	refuse(c.OnError != Raise && c.OnError != Skip && c.OnError != Replace, "on_error is %q: takes %q, %q or %q", c.OnError, Raise, Skip, Replace)

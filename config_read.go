@@ -105,8 +105,8 @@ func settings() (all []setting) {
 	return all
 }
 
-// configReader reads a configuration key by key, so that each mistake is told with its
-// key.
+// configReader reads a configuration key by key, so that each mistake is reported with
+// its key.
 type configReader struct {
 	settings []setting
 	refused  map[string]string // keys, and why there are none of them

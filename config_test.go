@@ -25,7 +25,7 @@ func TestConfigRefusals(t *testing.T) {
 		`{"prefetch":-1}`:                      "prefetch is -1",
 		`{"max_errors":5}`:                     "max_errors has no meaning",
 		`{"on_error":"skip","max_errors":-1}`:  "max_errors is -1",
-		`{"on_error":"skip","max_errors":1.5}`: "max_errors is 1.5: a rate lies in (0, 1]",
+		`{"on_error":"skip","max_errors":1.5}`: "max_errors is 1.5: a rate must be in (0, 1]",
 		`{"on_error":"skip","max_errors":"x"}`: "takes a whole number of samples or a rate",
 		`{"on_error":"skip","world_size":2}`:   "ranks could yield different numbers of batches",
 		`{"wrokers":2}`:                        `headrace: unknown key "wrokers": did you mean "workers"? takes epochs, rank,`,
@@ -49,8 +49,8 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
-// What is wrong with the section "loader" of a recipe is told with its place, and what
-// has no place there, with the reason.
+// What is wrong with the section "loader" of a recipe is reported with its place, and
+// what has no place there, with the reason.
 func TestConfigOfAFile(t *testing.T) {
 	const head = "headrace: 1\nvars: {amount: 1 GiB, n: 7}\nsteps: [{files: {pattern: data}}]\n"
 	read := func(loader string) (Config, error) {
@@ -69,7 +69,7 @@ func TestConfigOfAFile(t *testing.T) {
 	}
 	for loader, want := range map[string]string{
 		"loader:\n  epochs: many":  `r.yaml:5:11: loader: epochs is "many": takes a whole number`,
-		"loader:\n  memory: much":  `r.yaml:5:11: loader: memory is "much": takes a number of bytes from 1 on, such as 1073741824, 512MiB or 2GB`,
+		"loader:\n  memory: much":  `r.yaml:5:11: loader: memory is "much": must be a number of bytes, at least 1, such as 1073741824, 512MiB or 2GB`,
 		"loader:\n  memory: [1]":   `r.yaml:5:11: loader: memory is [1]: takes a number of bytes`,
 		"loader:\n  wrokers: 3":    `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? takes epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, dead_letters`,
 		"loader:\n  max_errors: 3": `r.yaml:5:15: loader: max_errors has no meaning with on_error="raise": the first bad sample stops the run; use on_error="skip"`,

@@ -41,7 +41,7 @@ func lettersIn(t *testing.T, file string) (all []report.DeadLetter) {
 	return all
 }
 
-// What is told is in the file, in the same order, and what was there before stays.
+// What is reported is in the file, in the same order, and what was there before stays.
 func TestDeadLetters(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 23)

@@ -1,5 +1,5 @@
 // Package headrace turns a recipe into a running loader: it reads samples from where they
-// lie, decodes and transforms them with every core, and gives finished batches in shared
+// are, decodes and transforms them with every core, and gives finished batches in shared
 // memory.
 //
 //	file, err := recipe.ReadFile("train.yaml", recipe.Variables{})

@@ -30,7 +30,7 @@ type EpochSummary struct {
 	Batches  int64
 	Samples  int64 // yielded, several in a row where they are packed
 	Lost     int64 // samples that failed and were dropped
-	Replaced int64 // of those yielded, samples that came in the place of others that failed
+	Replaced int64 // of those yielded, samples that came instead of others that failed
 	Wrapped  int64
 	Last     bool
 }

@@ -78,8 +78,8 @@ func TestPlacesAtTheEnd(t *testing.T) {
 		ended   []EpochSummary
 	}{
 		"no epochs":                 {new(0), State{}, 0, nil},
-		"behind the last epoch":     {new(2), State{Epoch: 2}, 0, nil},
-		"far behind the last":       {new(2), State{Epoch: 5}, 0, nil},
+		"after the last epoch":      {new(2), State{Epoch: 2}, 0, nil},
+		"far after the last":        {new(2), State{Epoch: 5}, 0, nil},
 		"the end of the last":       {new(2), placed(1, SourceState{Position: 10}), 0, nil},
 		"the end of the first":      {new(2), placed(0, SourceState{Position: 10}), 3, []EpochSummary{{Epoch: 1, Batches: 3, Samples: 10, Last: true}}},
 		"only losses are left":      {new(1), placed(0, SourceState{Position: 8, Lost: []int64{9, 8, 9}}), 0, []EpochSummary{{Batches: 1, Samples: 8, Lost: 2, Last: true}}},

@@ -12,7 +12,7 @@ import (
 	"headrace/tensor"
 )
 
-// drawn makes a folder of pictures in the folders day and night.
+// drawn makes a folder of images in the folders day and night.
 func drawn() string {
 	root, err := os.MkdirTemp("", "headrace")
 	if err != nil {

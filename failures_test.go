@@ -132,7 +132,7 @@ func TestRunsThatReplaceGoOnAtEveryBatch(t *testing.T) {
 	cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: Replace, Workers: new(2), Fuse: new(false)})
 }
 
-// Bad samples behind merges and routes: what is left of the others comes in the same
+// Bad samples after merges and routes: what is left of the others comes in the same
 // order, and others in their places are of the same source and branch.
 func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
@@ -179,7 +179,7 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 		case !bad(was) && key != was.key:
 			t.Errorf("sample %d is %s, and was %s", i, key, was.key)
 		case bad(was) && (key == was.key || filepath.Dir(filepath.Dir(key)) != filepath.Dir(filepath.Dir(was.key))):
-			t.Errorf("in the place of %s came %s", was.key, key)
+			t.Errorf("instead of %s came %s", was.key, key)
 		}
 	}
 	for i := range lists {

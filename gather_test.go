@@ -244,7 +244,7 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		"in step, all":             {inStep, four, ""},
 		"all":                      {apart, fourApart, ""},
 		"none":                     {apart, nil, "there is no record"},
-		"one":                      {apart, fourApart[1:2], "it was saved with world_size 4 by rank 1, this is rank 1 of 3: to divide anew what is left takes the records of all ranks, and there is none of ranks 0, 2, 3"},
+		"one":                      {apart, fourApart[1:2], "it was saved with world_size 4 by rank 1, this is rank 1 of 3: to divide again what is left takes the records of all ranks, and there is none of ranks 0, 2, 3"},
 		"one is missing":           {apart, three, "there is none of rank 3"},
 		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another recipe"},
 		"twice":                    {apart, append(slices.Clone(three), three[0]), "there are two states of rank 0"},
@@ -307,7 +307,7 @@ func TestTheRecordOfAnotherRank(t *testing.T) {
 	}
 }
 
-// With several sources, each is divided anew.
+// With several sources, each is divided again.
 func TestMergesGoOnUnderAnotherWorldSize(t *testing.T) {
 	leak.Check(t)
 	one, two := phototest.Folder(t, 31), phototest.Folder(t, 17)

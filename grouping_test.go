@@ -74,7 +74,7 @@ func shownBatch(t *testing.T, b *Batch) string {
 	return s.String()
 }
 
-// epochOf returns the batches that are left of an epoch, as text, with the state behind
+// epochOf returns the batches that are left of an epoch, as text, with the state after
 // each.
 func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
@@ -93,7 +93,7 @@ func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
 
 var lengthsOfFiles = []int{3, 1, 9, 4, 4, 2, 8, 8, 1, 5, 3, 3, 9, 7, 2, 6, 1, 1, 4, 10, 5, 2}
 
-// A run that goes on from the state behind any batch yields the batches that the
+// A run that goes on from the state after any batch yields the batches that the
 // uninterrupted one would have, whatever brings samples together.
 func TestGroupedBatchesResume(t *testing.T) {
 	leak.Check(t)
@@ -112,7 +112,7 @@ func TestGroupedBatchesResume(t *testing.T) {
 	}
 }
 
-// checkResumes goes on behind each batch of an epoch, from the state there and from the
+// checkResumes goes on after each batch of an epoch, from the state there and from the
 // one that Seek finds.
 func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 	t.Helper()
@@ -128,7 +128,7 @@ func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 			t.Errorf("%s: %+v, %d batches at most", steps, got, l.Info().BatchesPerEpoch)
 		}
 		if at, err := l.Seek(t.Context(), states[0], 2); err != nil || !reflect.DeepEqual(at, states[2]) {
-			t.Errorf("%s: two behind the first: %v, %+v, want %+v", steps, err, at, states[2])
+			t.Errorf("%s: two after the first: %v, %+v, want %+v", steps, err, at, states[2])
 		}
 		for i, from := range states {
 			text, err := json.Marshal(from)
@@ -147,7 +147,7 @@ func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 				got, _ = epochOf(t, l)
 			}
 			if !slices.Equal(got, first[i+1:]) {
-				t.Fatalf("%s, fused %v: behind batch %d, %s:\n%v\nwant\n%v", steps, fuse, i, text, got, first[i+1:])
+				t.Fatalf("%s, fused %v: after batch %d, %s:\n%v\nwant\n%v", steps, fuse, i, text, got, first[i+1:])
 			}
 			if again, _ := epochOf(t, l); !slices.Equal(again, second) {
 				t.Fatalf("%s: the epoch after is another", steps)
@@ -160,7 +160,7 @@ func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 	}
 }
 
-// The same behind what joins ways.
+// The same after what joins ways.
 func TestGroupedBatchesBehindMergesAndRoutes(t *testing.T) {
 	leak.Check(t)
 	npys, others, photos := sequences(t, lengthsOfFiles...), sequences(t, 7, 7, 2, 5, 1, 9), phototest.Folder(t, 30)
@@ -177,7 +177,7 @@ func TestGroupedBatchesBehindMergesAndRoutes(t *testing.T) {
 	}
 }
 
-// The ledger has every sample of a packed row, in the order in which they lie there.
+// The ledger has every sample of a packed row, in the order in which they are there.
 func TestOriginsOfPackedRows(t *testing.T) {
 	leak.Check(t)
 	root := sequences(t, lengthsOfFiles...)
@@ -336,8 +336,8 @@ func TestFailuresInGroupedBatches(t *testing.T) {
 	}
 }
 
-// Every sample of a packed row that came in the place of another is told before its
-// batch, and counted, in the order of the rows; also behind a resume. One too many ends
+// Every sample of a packed row that came instead of another is reported before its
+// batch, and counted, in the order of the rows; also after a resume. One too many ends
 // the run before its batch.
 func TestReplacedSamplesOfPackedRows(t *testing.T) {
 	leak.Check(t)
@@ -385,7 +385,7 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 		told := int64(0)
 		for i, s := range all {
 			if told += int64(len(s.lost)); s.state.Epoch == 0 && s.state.Replaced != told {
-				t.Errorf("behind batch %d %d were replaced, and the state says %d", i, told, s.state.Replaced)
+				t.Errorf("after batch %d %d were replaced, and the state says %d", i, told, s.state.Replaced)
 			}
 			if s.state.Epoch > 0 {
 				continue
@@ -394,7 +394,7 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := rest(l); err != io.EOF || !reflect.DeepEqual(got, all[i+1:]) || l.Epoch().Replaced != 7 {
-				t.Errorf("behind batch %d: %v, %+v\n%v\nwant\n%v", i, err, l.Epoch(), got, all[i+1:])
+				t.Errorf("after batch %d: %v, %+v\n%v\nwant\n%v", i, err, l.Epoch(), got, all[i+1:])
 			}
 		}
 		config.MaxErrors = ErrorCount(2)

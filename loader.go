@@ -93,7 +93,7 @@ type Source struct {
 	Name            string `json:"name"`              // of its step
 	Samples         int64  `json:"samples"`           // in it
 	SamplesPerEpoch int64  `json:"samples_per_epoch"` // of them, this rank's share
-	First           int64  `json:"first"`             // the number of its first sample where those of all sources are numbered, one source behind the other
+	First           int64  `json:"first"`             // the number of its first sample where those of all sources are numbered, one source after the other
 }
 
 // Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and
@@ -416,7 +416,7 @@ func (l *Loader) Stop() {
 
 // Finish stops the run for good, and completes the files that the loader writes: a trace
 // that nobody has stopped, whose error it returns, and dead letters, of which
-// Options.Warn is told what is wrong. Close does it, too.
+// Options.Warn learns what is wrong. Close does it, too.
 func (l *Loader) Finish() error {
 	l.Stop()
 	l.dead.Close()

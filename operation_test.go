@@ -154,7 +154,7 @@ func (o *thin) Do(_ context.Context, in thinIn) (imageOut, error) {
 }
 
 // trim leaves off as much as is drawn: nobody knows the size before, and the result
-// lies in the memory of what was given.
+// is in the memory of what was given.
 type trim struct{}
 
 type trimIn struct {
@@ -310,7 +310,7 @@ func clonePixels(p media.Pixels) media.Pixels {
 }
 
 // randomChain draws a recipe of files that has operations of a program before, between
-// and behind those on images.
+// and after those on images.
 func randomChain(t *rapid.T) []plainStep {
 	ctx := context.Background()
 	var chain []plainStep
@@ -583,7 +583,7 @@ func troubled(root string, what trouble, batch recipe.Batch) recipe.Recipe {
 	}}
 }
 
-// index is the place of a photograph of phototest.Folder in the source, which has one
+// index is the place of an image of phototest.Folder in the source, which has one
 // class after the other.
 func index(key string, n int) int {
 	var i int
@@ -624,7 +624,7 @@ func TestWhatOperationsDoToTheirSamples(t *testing.T) {
 	}
 }
 
-// By default the first failure stops the run, behind what came before it.
+// By default the first failure stops the run, after what came before it.
 func TestAFailureOfAnOperationStopsTheRun(t *testing.T) {
 	leak.Check(t)
 	register(t)

@@ -35,7 +35,7 @@ type ProfileOptions struct {
 // for, or for eight, the error is an [ErrConfig].
 func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (pipe.Report, error) {
 	if o.Items < 0 {
-		return pipe.Report{}, fmt.Errorf("%w: %d samples are to be profiled: takes a number from 1 on", ErrConfig, o.Items)
+		return pipe.Report{}, fmt.Errorf("%w: %d samples are to be profiled: must be at least 1", ErrConfig, o.Items)
 	}
 	if o.Epoch < 0 {
 		return pipe.Report{}, fmt.Errorf("%w: epoch %d is to be profiled: epochs count from 0", ErrConfig, o.Epoch)

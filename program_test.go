@@ -45,7 +45,7 @@ func cropTo(height, width int) recipe.Step {
 	return recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: height, Width: width}}}
 }
 
-// An operation may decode by itself: its bytes are gone then, and its image lies in
+// An operation may decode by itself: its bytes are gone then, and its image is in
 // their memory.
 func TestAnOperationDecodes(t *testing.T) {
 	leak.Check(t)
@@ -119,7 +119,7 @@ func registerSecond(t *testing.T) {
 	}
 }
 
-// Pictures may be decoded one after the other; bytes are waited for before each, and
+// Images may be decoded one after the other; bytes are waited for before each, and
 // the oldest sample can always go on.
 func TestTwoPicturesOfASample(t *testing.T) {
 	leak.Check(t)
@@ -347,7 +347,7 @@ func (o *dawdle) Do(ctx context.Context, in troubleIn) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Whoever waits for bytes must not keep an older sample from asking for its own.
+// Anyone who waits for bytes must not keep an older sample from asking for its own.
 func TestTheOldestSampleIsNotOvertakenWhereBytesAreWaitedFor(t *testing.T) {
 	leak.Check(t)
 	register(t)
@@ -429,7 +429,7 @@ func (o *crash) Do(_ context.Context, in troubleIn) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// noted writes what is in flight to a file, for whoever looks after a crash.
+// noted writes what is in flight to a file, for anyone who looks after a crash.
 type noted struct {
 	mu    sync.Mutex
 	file  *os.File

@@ -107,7 +107,7 @@ func nothingHeld(t *testing.T, l *Loader) {
 		t.Errorf("%d bytes of the budget are still held", n)
 	}
 	if n := l.work.Host.Heap.Held(); n != 0 {
-		t.Errorf("%d bytes of the heap are still held, behind Close", n)
+		t.Errorf("%d bytes of the heap are still held, after Close", n)
 	}
 }
 
@@ -210,7 +210,7 @@ func numbersUpTo(n int) string {
 }
 
 // What workers share, and what the budget counts, is free again when a loader is closed:
-// behind all batches, behind a few, and behind a failure; whatever functions do.
+// after all batches, after a few, and after a failure; whatever functions do.
 func TestNothingIsHeldAtTheEnd(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 16)

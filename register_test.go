@@ -98,7 +98,7 @@ func TestRegisterRefuses(t *testing.T) {
 		`field A of Out is []float32: takes`: registering(&fake[nothing, struct {
 			A []float32 `field:"x"`
 		}, int]{}),
-		`field B of In stands for what another field stands for`: registering(&fake[struct {
+		`field B of In means what another field means`: registering(&fake[struct {
 			A, B string `field:"key"`
 		}, nothing, int]{}),
 		`field R of In is a headrace.Rand, which is no field of samples: takes no tag`: registering(&fake[struct {
@@ -107,7 +107,7 @@ func TestRegisterRefuses(t *testing.T) {
 		`field C of In is a headrace.Canvas, which is no field`: registering(&fake[struct {
 			C Canvas `field:"bytes,take"`
 		}, nothing, int]{}),
-		`field S of In stands for what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
+		`field S of In means what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
 		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
 		`a field that only In can have is in Out: headrace.Rand`:       registering(&fake[nothing, withRand, int]{}),
@@ -222,7 +222,7 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
 		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
 		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
-		{`step "trouble" (#2): of is 0: takes a number from 1 on`, []recipe.Step{{Args: Args(&trouble{})}}},
+		{`step "trouble" (#2): of is 0: must be at least 1`, []recipe.Step{{Args: Args(&trouble{})}}},
 		{`step "asks" (#2): reads "label" as float32: it is int64
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
 recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},

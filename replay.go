@@ -11,7 +11,7 @@ import (
 	"headrace/pipe"
 )
 
-// Seek returns the state n batches behind another. Where batches can be counted without
+// Seek returns the state n batches after another. Where batches can be counted without
 // looking at samples it is computed; otherwise the loader runs until there, which drops
 // what is under way. [pipe.ErrDone] says that the epochs end before.
 func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
@@ -45,7 +45,7 @@ func (l *Loader) countable() bool {
 	return len(l.sources) == 1 && l.info.Exact && !l.compiled.Uneven && l.config.StepsPerEpoch == nil && l.config.Order == InputOrder
 }
 
-// jump computes the state n batches behind another.
+// jump computes the state n batches after another.
 func (l *Loader) jump(s State, n int64) (State, error) {
 	name := l.sources[0].Name
 	for n > 0 {
@@ -75,7 +75,7 @@ func (l *Loader) jump(s State, n int64) (State, error) {
 // saved these records, under whatever world size. Under the same one, that is this rank's
 // own. Otherwise the records of all ranks are needed, in any order; where all ranks have
 // the same batches at every moment and nothing was lost ([State.InStep]), one of them is
-// enough. What the ranks had not finished is divided anew. An [ErrState] says why it
+// enough. What the ranks had not finished is divided again. An [ErrState] says why it
 // cannot be gone on with, and whose records are missing. Records that cannot be of one
 // run are refused, also where one of them is this rank's own. Nothing is changed:
 // [Loader.Start] begins there.

@@ -53,17 +53,17 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 				for n := 0; n < len(states)-from; n += tier.Cases(2, 1) {
 					got, err := l.Seek(t.Context(), states[from], int64(n))
 					if err != nil {
-						t.Fatalf("%d behind %d: %v", n, from, err)
+						t.Fatalf("%d after %d: %v", n, from, err)
 					}
 					want := states[from+n]
 					want.Replaced, got.Replaced = 0, 0 // of batches that nobody looked at nobody knows
 					if !reflect.DeepEqual(got, want) {
-						t.Fatalf("%d behind %d: %+v, want %+v", n, from, got, want)
+						t.Fatalf("%d after %d: %+v, want %+v", n, from, got, want)
 					}
 				}
 			}
 			if _, err := l.Seek(t.Context(), states[1], int64(len(states))); !errors.Is(err, pipe.ErrDone) {
-				t.Errorf("behind the end: %v", err)
+				t.Errorf("after the end: %v", err)
 			}
 			if _, err := l.Seek(t.Context(), State{Epoch: -1}, 0); !errors.Is(err, ErrState) {
 				t.Errorf("from nowhere: %v", err)
@@ -89,7 +89,7 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 
 // What the ledger tells of a row is what the source, the order and the random numbers
 // say, worked out here without the loader; also of rows that were moved because others
-// were lost, of samples in the place of others, and however operations are divided.
+// were lost, of samples instead of others, and however operations are divided.
 func TestOrigins(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 22)
@@ -128,7 +128,7 @@ func TestOrigins(t *testing.T) {
 				b.Release()
 			}
 			if want := map[OnError]int{Skip: 40, Replace: 44}[c.OnError]; seen != want || (replaced > 0) != (c.OnError == Replace) {
-				t.Errorf("%d rows, %d in the place of others", seen, replaced)
+				t.Errorf("%d rows, %d instead of others", seen, replaced)
 			}
 		})
 	}
@@ -158,7 +158,7 @@ func checkOrigin(t *testing.T, l *Loader, o Origin, key string) {
 		t.Errorf("%+v: flipped is %v", o, flipped)
 	}
 	crop := o.Draws[0].Values
-	n := 2 * int(o.ID.Index) // of the photograph: those of even numbers are in the first folder
+	n := 2 * int(o.ID.Index) // of the image: those of even numbers are in the first folder
 	if n >= 22 {
 		n -= 21
 	}
@@ -168,7 +168,8 @@ func checkOrigin(t *testing.T, l *Loader, o Origin, key string) {
 	}
 }
 
-// What an operation of a program took from its Rand is told as the numbers themselves.
+// What an operation of a program took from its Rand is reported as the numbers
+// themselves.
 func TestOriginsOfPrograms(t *testing.T) {
 	leak.Check(t)
 	if err := registerDice(); err != nil {

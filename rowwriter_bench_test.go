@@ -12,7 +12,7 @@ import (
 
 // BenchmarkRows puts arrays of 1 MiB, which a function returns as they are, into
 // batches of 8: written there by the worker, with and without out; and stored, and
-// copied there by the engine (split). Beside the time of an array stands the CPU time
+// copied there by the engine (split). Beside the time of an array is the CPU time
 // of this process and of the worker: copying, and all else that they do. One worker
 // that does all of the copying may well be slower than two processes that do more of
 // it.

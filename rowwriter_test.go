@@ -62,7 +62,7 @@ const rowTold = `"decode_image",{"resize":{"size":[90,80]}},{"map":{"function":"
 	"failures":{%s}},{"batch":{"size":4}}`
 
 // A row that was begun and not finished, for its function has raised, died, taken too
-// long, or given something else, is written anew or given to another sample.
+// long, or given something else, is written again or given to another sample.
 func TestRowsThatFail(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 18)
@@ -104,7 +104,7 @@ func TestRowsThatFail(t *testing.T) {
 	}
 }
 
-// Batches that the consumer keeps lie in memory that no worker has mapped, beyond the
+// Batches that the consumer keeps are in memory that no worker has mapped, beyond the
 // pool; whatever is kept stays as it was.
 func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	leak.Check(t)
@@ -128,7 +128,7 @@ func TestRowsOfBatchesThatAreKept(t *testing.T) {
 		b.Release()
 	}
 	if unpooled == 0 || unpooled == len(kept) {
-		t.Errorf("%d of %d lie beyond the pool", unpooled, len(kept))
+		t.Errorf("%d of %d are beyond the pool", unpooled, len(kept))
 	}
 	_, want := onePass(t, root, `"decode_image",{"resize":{"size":[20,31]}},{"map":{"function":"rows:several","workers":1}},{"batch":{"size":2}}`, Config{Fuse: new(false)}, Options{})
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -153,7 +153,7 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, _, pooled := b.Slot(); !pooled {
-			t.Errorf("batch %d lies beyond the pool", n)
+			t.Errorf("batch %d is beyond the pool", n)
 		}
 		b.Release()
 		n++

@@ -120,7 +120,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 	}
 }
 
-// What remains of an epoch that was cut is finished, for whoever has come to the next
+// What remains of an epoch that was cut is finished, for anyone who has come to the next
 // one; ranks that are not there yet are.
 func TestStepsPerEpochUnderAnotherWorldSize(t *testing.T) {
 	leak.Check(t)

@@ -19,7 +19,7 @@ import (
 	"headrace/recipe"
 )
 
-// grove is two folders of photographs, read in two ways, and what a plain loop makes of
+// grove is two folders of images, read in two ways, and what a plain loop makes of
 // them.
 type grove struct {
 	t     *testing.T
@@ -185,7 +185,7 @@ func stream(t *testing.T, r recipe.Recipe, c Config, from *State, each func(b *B
 	}
 }
 
-// cutAnywhere compares a run that is cut behind every batch with the one that is not.
+// cutAnywhere compares a run that is cut after every batch with the one that is not.
 func cutAnywhere(t *testing.T, r recipe.Recipe, c Config) {
 	t.Helper()
 	c.Epochs = new(2)

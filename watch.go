@@ -12,11 +12,11 @@ import (
 	"headrace/stats"
 )
 
-// stallAfter is how long nothing moves before somebody is told, unless a configuration
-// says otherwise.
+// stallAfter is how long nothing moves before a stall is reported, unless a
+// configuration says otherwise.
 const stallAfter = 300 * time.Second
 
-// stall is who is told when nothing moves.
+// stall is who learns when nothing moves.
 func (l *Loader) stall() pipe.Stall {
 	after := stallAfter
 	if l.config.StallAfter != nil {

@@ -65,7 +65,7 @@ func TestAgesFollowTheOrderOfARun(t *testing.T) {
 	}
 }
 
-// A picture that is enlarged before it is cut takes more than its file and its result
+// An image that is enlarged before it is cut takes more than its file and its result
 // say.
 func TestPicturesOnTheWayAreReserved(t *testing.T) {
 	root := phototest.Folder(t, 4)

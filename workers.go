@@ -9,7 +9,7 @@ import (
 )
 
 // SetWorkers changes how many samples a stage has in hand at once, of those in
-// [Info].Stages that have workers, by its name or that of one of its steps; "" stands for
+// [Info].Stages that have workers, by its name or that of one of its steps; "" means
 // all that compute, which have the Workers of [Config]. It may be called by anyone at any
 // time. Batches, order and state stay what they would have been. The number holds for all
 // runs of the loader that follow, and is in Info and Stats; no more samples are worked on

@@ -80,7 +80,7 @@ func TestSetWorkersChangesNoBatch(t *testing.T) {
 	}
 }
 
-// The number is told by Info and Stats, and holds for the runs that follow.
+// The number is reported by Info and Stats, and holds for the runs that follow.
 func TestSetWorkersIsTold(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 9)

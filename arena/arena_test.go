@@ -36,7 +36,7 @@ func TestReserveWaitsForARelease(t *testing.T) {
 	})
 }
 
-// Whoever waits is told when the consumer begins to wait for them.
+// Anyone who waits learns when the consumer begins to wait for them.
 func TestReserveSeesThatTheConsumerWaits(t *testing.T) {
 	leaveNothing(t)
 	synctest.Test(t, func(t *testing.T) {

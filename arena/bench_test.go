@@ -2,7 +2,7 @@ package arena
 
 import "testing"
 
-// The sizes are those of 32 pictures of 224 × 224 pixels.
+// The sizes are those of 32 images of 224 × 224 pixels.
 const benchmarkBytes = 32*224*224*3 + 512
 
 // BenchmarkCycle is a slot's whole life, its bytes untouched: what the arena itself

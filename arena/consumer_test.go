@@ -48,7 +48,7 @@ func TestAnotherProcess(t *testing.T) {
 	consumer.kill()
 }
 
-// A consumer that is killed while it holds everything leaves nothing behind, and its
+// A consumer that is killed while it holds everything leaves nothing after, and its
 // death is nothing to our mappings.
 func TestKilledConsumer(t *testing.T) {
 	leaveNothing(t)
@@ -142,7 +142,7 @@ func (p *peer) hear(want string) {
 	}
 }
 
-// consume is the helper: it does what it is told until it is killed.
+// consume is the helper: it does what it is reported until it is killed.
 func consume() error {
 	c := consumer{segments: map[uint32]mapped{}}
 	buf, oob := make([]byte, 1000), make([]byte, unix.CmsgSpace(4))

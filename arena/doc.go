@@ -31,7 +31,7 @@
 // on the virtual machine where this was measured, 4 ms for a batch of 4.8 MB, against
 // 0.05 ms to write it again (BenchmarkFirstTouch, BenchmarkWarm). That is why slots are
 // used again, and why unpooled ones are the exception. Nothing is faulted in ahead:
-// MADV_POPULATE_WRITE takes the same processor time as the first writes, fallocate four
+// MADV_POPULATE_WRITE takes the same CPU time as the first writes, fallocate four
 // tenths of it and the first writes the rest, at the moment when decoding the first
 // batch needs the cores; and the pages of slots that are never needed would be
 // resident. Huge pages are six times cheaper (0.6 ms for the same batch, on a tmpfs

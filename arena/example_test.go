@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := slot.Send(); err != nil { // a consumer in another process maps the segment, and is told which slot
+	if err := slot.Send(); err != nil { // a consumer in another process maps the segment, and learns which slot
 		fmt.Println(err)
 		return
 	}

@@ -70,7 +70,7 @@ type life struct {
 	state   state // free: ended
 	pattern byte
 	calls   []func()
-	home    uint32 // the segment of the place in which it stands, once it has grown; else its own
+	home    uint32 // the segment of the place in which it is, once it has grown; else its own
 }
 
 func newModel(rt *rapid.T, ctx context.Context) *model {

@@ -8,7 +8,7 @@ import (
 
 // patience is how long Reserve waits for batches in the making, with no slot moving,
 // before it takes an unpooled slot although they may still be finished: long beside any
-// batch of pictures, short beside a person's wondering.
+// batch of images, short beside a person's wondering.
 const patience = time.Second
 
 // Reserve returns a free slot to be filled, and waits for one where there is none. Its

@@ -15,7 +15,7 @@ const (
 	taken
 	leased
 	abandoned
-	lent       // a larger one stands in its place
+	lent       // a larger one is in its place
 	states int = iota
 )
 
@@ -37,17 +37,17 @@ func (a *Arena) handle(c *cell) *Slot {
 	return &Slot{arena: a, cell: c, serial: c.serial, bytes: c.bytes}
 }
 
-// Bytes is the slot's memory, of Options.SlotBytes, or of what Grow was told; nil after
-// Send, Drop and Abandon.
+// Bytes is the slot's memory, of Options.SlotBytes, or of what Grow was reported; nil
+// after Send, Drop and Abandon.
 func (s *Slot) Bytes() []byte { return s.bytes }
 
-// Segment is the ID of the segment in which the slot lies.
+// Segment is the ID of the segment in which the slot is.
 func (s *Slot) Segment() uint32 { return s.cell.segment.id }
 
 // Index is the number of the slot in its segment.
 func (s *Slot) Index() uint32 { return s.cell.index }
 
-// Pooled reports whether the slot is one of the pool, or stands in the place of one.
+// Pooled reports whether the slot is one of the pool, or replaces one.
 // The others exist because the consumer holds so many.
 func (s *Slot) Pooled() bool { return s.cell.home().segment.pooled }
 

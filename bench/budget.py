@@ -1,9 +1,9 @@
-"""Where the work goes, per photograph: instructions by part, and CPU time by depth of decoding.
+"""Where the work goes, per image: instructions by part, and CPU time by depth of decoding.
 
     python budget.py [--bed BED] [--out results/budget.json]
 
-Instructions are counted by callgrind while the whole engine (bench/engine) loads photographs of the bed. To leave out what
-happens once, it loads them once and three times, and the difference counts. libjpeg-turbo's functions are told apart by what
+Instructions are counted by callgrind while the whole engine (bench/engine) loads images of the bed. To leave out what
+happens once, it loads them once and three times, and the difference counts. libjpeg-turbo's functions are distinguished by what
 bench/limit needs: those that run when nothing but coefficients is wanted belong to entropy decoding, those that planes need
 beside them to the inverse transform, and the rest to upsampling and colours. valgrind knows no AVX-512, so kernels run as on
 a machine with AVX2. Instructions are not time: one of entropy decoding waits longer than one of a SIMD kernel. And reading
@@ -59,7 +59,7 @@ def main() -> None:
         total = sum(parts.values())
         shares = ", ".join(f"{part} {value / total:.1%}" for part, value in parts.items())
         print(f"{name}: {total / 1e6:.2f} million instructions a photograph: {shares}", flush=True)
-    print("CPU µs a photograph:", {k: round(statistics.median(v)) for k, v in report["cpu_us"].items()})
+    print("CPU µs an image:", {k: round(statistics.median(v)) for k, v in report["cpu_us"].items()})
     if options.out:
         options.out.write_text(json.dumps(report, indent=1) + "\n")
     if failures:
@@ -80,7 +80,7 @@ def arguments() -> argparse.Namespace:
 
 
 def depths(files: list[str], options: argparse.Namespace) -> dict[str, list[float]]:
-    """CPU time per photograph of bench/limit at each depth, in µs."""
+    """CPU time per image of bench/limit at each depth, in µs."""
     path = write_list("budget", files)
     cpu: dict[str, list[float]] = {depth: [] for depth in DEPTHS}
     for _ in range(options.rounds):
@@ -101,7 +101,7 @@ def write_list(name: str, files: list[str]) -> str:
 
 
 def instructions(files: list[str]) -> tuple[dict[str, dict[str, float]], list[str]]:
-    """Per photograph and part, of the limit and of the engine; and what failed."""
+    """Per image and part, of the limit and of the engine; and what failed."""
     path = write_list("photographs", files)
     at = {depth: callgrind.count([str(LIMIT), path, "1", depth]) for depth in (*DEPTHS, "planes_small", "train", "train_exact")}
     entropy = {f for f in at["coefficients"] if is_libjpeg(f)}

@@ -1,4 +1,4 @@
-"""Draws docs/card.png, the picture that links to this repository show: what Headrace is, and the bars of `train`.
+"""Draws docs/card.png, the image that links to this repository show: what Headrace is, and the bars of `train`.
 
     python card.py          needs Pillow and the fonts of DejaVu
 

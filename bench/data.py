@@ -1,18 +1,18 @@
-"""Makes the pictures that the contestants load, as far as they are missing: the same ones every time.
+"""Makes the images that the contestants load, as far as they are missing: the same ones every time.
 
     python data.py BED [--images N]
 
-The sources are photographs in Debian packages, downloaded and unpacked but not installed. There are three sets:
+The sources are images in Debian packages, downloaded and unpacked but not installed. There are three sets:
 
 train     4,000 JPEG files in 100 folders, listed in bench_files.txt. They are meant to be like those of ImageNet: half of them
           500 x 375, some small, some large, qualities from 75 to 96, mostly 4:2:0, a few grey, progressive, rotated by EXIF, or
           with restart markers.
 large     200 JPEG files of 1 to 8 megapixels, listed in large_files.txt: 3:2, 4:3 and 16:9, qualities from 85 to 95, as cameras
           and phones write them, one in ten progressive.
-formats   PNG, WebP and AVIF of 0.2 to 2 megapixels, 24 pictures each, listed in formats/png.txt and so on.
+formats   PNG, WebP and AVIF of 0.2 to 2 megapixels, 24 images each, listed in formats/png.txt and so on.
 
-Sensor noise is added, because photographs that went through a wallpaper's smoothing decode too fast; less of it to large
-pictures, since cameras smooth those.
+Sensor noise is added, because images that went through a wallpaper's smoothing decode too fast; less of it to large
+images, since cameras smooth those.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def make_set(pool: concurrent.futures.Executor, path: pathlib.Path, make, count: int, sources: int) -> None:
-    """Makes the files of one set, then its list, in a mixed order: a list stands for a complete set."""
+    """Makes the files of one set, then its list, in a mixed order: a list means a complete set."""
     files = list(pool.map(make, range(count), chunksize=max(1, min(50, count // 24))))
     order = np.random.default_rng(2).permutation(len(files))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def make_avif(data: pathlib.Path, sources: list[pathlib.Path], count: int, i: in
 
 
 def make_format(data: pathlib.Path, sources: list[pathlib.Path], count: int, i: int, name: str, **options: int) -> pathlib.Path:
-    """The same picture for each format."""
+    """The same image for each format."""
     draw = np.random.default_rng([20261122, 0, i])
     image = taken(sources[i * len(sources) // count], draw, 0.2e6, 2e6)
     path = data / "formats" / name / f"{i:02d}.{name}"
@@ -157,7 +157,7 @@ def make_format(data: pathlib.Path, sources: list[pathlib.Path], count: int, i: 
 
 
 def taken(source: pathlib.Path, draw: np.random.Generator, least: float, most: float) -> Image.Image:
-    """A picture of least to most pixels, evenly by their logarithm, as a camera would have taken it."""
+    """An image of least to most pixels, evenly by their logarithm, as a camera would have taken it."""
     pixels = float(np.exp(draw.uniform(np.log(least), np.log(most))))
     ratio = float(draw.choice([3 / 2, 4 / 3, 4 / 3, 16 / 9]))
     if draw.random() < 0.3:

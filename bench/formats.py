@@ -1,4 +1,4 @@
-"""Compares decoding of PNG, WebP and AVIF with Pillow's: whole pictures to RGB, on one core.
+"""Compares decoding of PNG, WebP and AVIF with Pillow's: whole images to RGB, on one core.
 
     python formats.py [--bed BED] [--rounds 5] [--only png,…] [--out results/formats.json]
 
@@ -105,7 +105,7 @@ def load(data: bytes) -> int:
     from PIL import Image, ImageOps
 
     image = Image.open(io.BytesIO(data))
-    if image.format == "JPEG":  # as the other side, which turns pictures upright
+    if image.format == "JPEG":  # as the other side, which turns images upright
         image = ImageOps.exif_transpose(image)
     image = image.convert("RGB")
     return image.width * image.height

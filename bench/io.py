@@ -4,12 +4,12 @@
 
 The environment is one of the bed's that has simplejpeg and OpenCV.
 
-batch   32 photographs to 224 x 224, as one array: `load_image_batch`, exact and fast, from paths and from bytes, beside as many
+batch   32 images to 224 x 224, as one array: `load_image_batch`, exact and fast, from paths and from bytes, beside as many
         threads as cores, each of which reads a file, decodes it with simplejpeg and resizes it with OpenCV (without antialiasing,
         which is less work) into its row
         and beside what libjpeg needs for the same files on as many threads, with nothing around it (limit.c): to decode their
-        entropy code alone, and to decode whole pictures
-single  one photograph of 64 x 64 pixels that is in memory: `decode_jpeg` beside `simplejpeg.decode_jpeg`, call after call
+        entropy code alone, and to decode whole images
+single  one image of 64 x 64 pixels that is in memory: `decode_jpeg` beside `simplejpeg.decode_jpeg`, call after call
 
 A round does everything once; ratios are taken within a round. CPU time is that of this process and its engine. Files are in the
 page cache.

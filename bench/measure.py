@@ -4,7 +4,7 @@ Usage: python measure.py LOADER WORK LIST [--workers W] [--mode MODE] [--dtype u
 
 LOADER is a module of loaders/. Its function `batches(job)` gives arrays of 32 images in the way that its makers recommend.
 WORK is `val` (shorter side to 256, centre 224 x 224) or `train` (random resized crop of 224 x 224 and a flip). Images of
-uint8 may lie as the loader likes; floating-point ones are normalised, channels first.
+uint8 may be as the loader likes; floating-point ones are normalised, channels first.
 
 The rate is taken from the Nth batch to the last multiple of N; what came before is reported as the time to the first batch,
 counted from the moment in which the runner started this process (environment variable STARTED).
@@ -21,7 +21,7 @@ import sys
 import time
 
 BATCH = 32
-# Of the photographs of ImageNet, as everybody has them.
+# Of the images of ImageNet, as everybody has them.
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 
@@ -89,7 +89,7 @@ def measure(batches, job: Job, every: int) -> dict:
 
 
 def check(batch, job: Job) -> None:
-    """Ends the program if the batch has not the asked form, or cannot be photographs by its numbers."""
+    """Ends the program if the batch has not the asked form, or cannot be images by its numbers."""
     shape, dtype = list(batch.shape[1:]), str(batch.dtype)
     shapes = [[3, 224, 224]] + ([[224, 224, 3]] if job.dtype == "uint8" else [])
     dtypes = ["bfloat16", "uint16"] if job.dtype == "bfloat16" else [job.dtype]

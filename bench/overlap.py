@@ -1,4 +1,4 @@
-"""How well a model and a store behind batch overlap: two functions that take 50 ms each, one worker each.
+"""How well a model and a store after batch overlap: two functions that take 50 ms each, one worker each.
 
     PYTHONPATH=python/src .venv/bin/python bench/overlap.py
 

@@ -1,15 +1,15 @@
 """How far pixels differ: fast from exact, exact from Pillow, and one build of a decoder from another.
 
-    python pixels.py [--bed BED] [--photographs 800] [--large 60] [--out results/pixels.json]
+    python pixels.py [--bed BED] [--images 800] [--large 60] [--out results/pixels.json]
 
-All differences are absolute, per channel value of 8 bits, over photographs of the bed, the first of each list. What is
+All differences are absolute, per channel value of 8 bits, over images of the bed, the first of each list. What is
 compared:
 
 - the two modes, for the transforms `val` and `train`, the same crops in both; apart where a reduced inverse transform fits
   (the crop is at least twice as large as the result) and where none does
 - exact with Pillow's resize of the pixels that the same decoder gives whole: the promise is 1 at most
 - exact with Pillow's resize of the pixels that Pillow decodes: what changes for somebody who changes loaders
-- whole pictures as several builds of JPEG decoders give them; none is wrong, since the standard leaves rounding open
+- whole images as several builds of JPEG decoders give them; none is wrong, since the standard leaves rounding open
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def opened(file: str) -> Image.Image:
 
 
 def builds(small: list[str], large: list[str], options: argparse.Namespace, found: dict[str, Histogram]) -> None:
-    """Whole pictures; those without an orientation, since not all decoders turn pictures."""
+    """Whole images; those without an orientation, since not all decoders turn images."""
     files = [f for f in small if Image.open(f).getexif().get(0x112, 1) == 1]
     interpreter = options.bed / "venv-spdl/bin/python"
     streams = [ours(files, "whole", "exact"), ours(files, "whole", "exact", "-go")]

@@ -2,7 +2,7 @@
 
     python plot.py          from results/*.json to ../docs/*.svg
 
-A picture whose results are missing is left as it is.
+An image whose results are missing is left as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes what was measured into docs/performance.md: each table stands between two comments, and is made from results/*.json.
+"""Writes what was measured into docs/performance.md: each table is between two comments, and is made from results/*.json.
 
     python report.py
 
@@ -45,7 +45,7 @@ def block(match: re.Match) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """A table without the columns in which nothing stands."""
+    """A table without the columns in which nothing is."""
     kept = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line[i] for i in kept) + " |" for line in lines)
@@ -323,7 +323,7 @@ def budget() -> str | None:
         total = sum(row.values())
         cells = [f"{row[part] / 1e6:.2f} ({row[part] / total:.1%})" if part in row else "" for part in ranked]
         rows.append([name if name.startswith("limit") else f"**Headrace, {name}**", f"{total / 1e6:.2f}", *cells])
-    return table(["millions of instructions per photograph", "all", *ranked], rows)
+    return table(["millions of instructions per image", "all", *ranked], rows)
 
 
 def budget_time() -> str | None:
@@ -341,11 +341,11 @@ def budget_time() -> str | None:
         "only what the window of `val` needs, and resizing it": cpu["val"],
     }
     rows = [[name, spread(values, ",.0f"), f"{statistics.median(values) / whole:.1%}"] for name, values in steps.items()]
-    for depth, name in (("alone", "handing over, of 32 photographs at a time"), ("engine", "the same and the engine's stages")):
+    for depth, name in (("alone", "handing over, of 32 images at a time"), ("engine", "the same and the engine's stages")):
         if batches:
             values = [v / 32 for v in batches[depth]["cpu_us_per_batch"]]
             rows.append([name, spread(values, ".1f"), f"{statistics.median(values) / whole:.1%}"])
-    return table(["", "CPU µs per photograph", "of a whole picture"], rows)
+    return table(["", "CPU µs per image", "of a whole picture"], rows)
 
 
 def differences(cpu: dict[str, list[float]], deeper: str, shallower: str) -> list[float]:

@@ -11,7 +11,7 @@ The kinds of work:
 
 val     shorter side to 256, centre 224 x 224, to uint8
 train   random resized crop of 224 x 224 and a flip, to uint8
-large   as val, from photographs of 1 to 8 megapixels
+large   as val, from images of 1 to 8 megapixels
 float   as val, normalised, channels first, as float32 or bfloat16, beside the same as uint8
 start   to the first batch, with few and with many workers
 transforms  as train, by a function of the user's over Pillow, the same in all contestants

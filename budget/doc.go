@@ -13,10 +13,10 @@
 //
 // # Order
 //
-// Items are ordered, smallest first, by a number that their owner gives them. Whoever
+// Items are ordered, smallest first, by a number that their owner gives them. Anyone who
 // waits is admitted in that order and in no other: a small request never overtakes an
 // older, larger one, so none starves. The item at the head of the order is admitted
-// even where it does not fit, because everything behind it may be waiting for it to
+// even where it does not fit, because everything after it may be waiting for it to
 // finish; this is why a budget cannot deadlock, and why it can be overshot. How far it
 // was is part of [Stats].
 //

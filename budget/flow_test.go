@@ -10,7 +10,7 @@ import (
 )
 
 // Runs in miniature, with budgets of next to nothing: several sources read ahead and
-// wait in short queues for the turns of a merge, behind it buckets hold samples until
+// wait in short queues for the turns of a merge, after it buckets hold samples until
 // they have enough of a kind, and a slow consumer takes them. Every run must come to
 // its end (a run that stands still is an error of the bubble), with no more bytes in
 // use than the limit, the largest item of every lane, and what the buckets held.

@@ -7,7 +7,7 @@ import (
 
 // Lane is a line of items, those of one source: the oldest of every lane is always
 // admitted. Items of different lanes are in no order, so that the item for which a
-// merge waits is never behind those that wait for the merge. [Budget.Lane] makes it.
+// merge waits is never after those that wait for the merge. [Budget.Lane] makes it.
 type Lane struct {
 	b       *Budget
 	holders holders
@@ -28,7 +28,7 @@ func (l *Lane) Limit() int64 { return l.b.limit }
 
 // Acquire waits until n bytes are free or no older item of the lane holds or awaits
 // any, and grants them to the item called order. An item may hold several grants.
-// Acquire fails only when ctx ends, and then leaves nothing behind. It panics where n
+// Acquire fails only when ctx ends, and then leaves nothing after. It panics where n
 // is negative.
 func (l *Lane) Acquire(ctx context.Context, order uint64, purpose Purpose, n int64) (Grant, error) {
 	if n < 0 {

@@ -5,7 +5,7 @@ package budget
 // place, so that any of them can leave. container/heap would box every element: an
 // allocation per grant.
 
-// nowhere is the place of what stands in no heap.
+// nowhere is the place of what is in no heap.
 const nowhere = -1
 
 // holder is a grant under way.

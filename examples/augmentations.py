@@ -1,4 +1,4 @@
-"""Draws what each random operation makes of one photograph: a row an operation, a column an epoch.
+"""Draws what each random operation makes of one image: a row an operation, a column an epoch.
 
 Usage: python augmentations.py PHOTOGRAPH SHEET.png
 """
@@ -35,7 +35,7 @@ def main(photograph, sheet):
 
 
 def pictures(row):
-    """The photograph in each of some epochs."""
+    """The image in each of some epochs."""
     with row.batch(1).loader(epochs=COLUMNS) as loader:
         return [batch["image"][0].copy() for _ in range(COLUMNS) for batch in loader]
 

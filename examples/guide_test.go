@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What the guide shows of Go stands in a program that is tested.
+// What the guide shows of Go is in a program that is tested.
 func TestTheGuideShowsProgramsThatRun(t *testing.T) {
 	guide, err := os.ReadFile("../docs/guide/go.md")
 	if err != nil {

@@ -1,4 +1,4 @@
-"""A transform that is written in Python, with Pillow, as a step: blurs and posterizes photographs, in worker processes.
+"""A transform that is written in Python, with Pillow, as a step: blurs and posterizes images, in worker processes.
 
 Usage: python own_transform.py FOLDER [SHEET.png]
 """
@@ -12,7 +12,7 @@ from PIL import Image, ImageFilter, ImageOps
 
 
 def paint(image, rng):
-    """An image as if it were painted: uint8 [height, width, 3] to the same. The same picture is painted alike in each run."""
+    """An image as if it were painted: uint8 [height, width, 3] to the same. The same image is painted alike in each run."""
     picture = Image.fromarray(image).filter(ImageFilter.GaussianBlur(rng.uniform(0, 3)))
     return ImageOps.posterize(picture, int(rng.integers(2, 6)))
 

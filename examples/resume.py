@@ -20,7 +20,7 @@ def main(folder):
             print("before:", batch["key"][0])
             if step == 2:
                 break
-        saved = json.dumps(loader.state_dict())  # as it would lie in a checkpoint
+        saved = json.dumps(loader.state_dict())  # as it would be in a checkpoint
     print("saved: ", saved)
 
     with make_loader(folder) as loader:

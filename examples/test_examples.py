@@ -1,4 +1,4 @@
-"""Runs what the documents and this folder show, as it stands there."""
+"""Runs what the documents and this folder show, as it is there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = HERE.parent
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A working directory with photographs in data/train, a folder per class."""
+    """A working directory with images in data/train, a folder per class."""
     folder = tmp_path_factory.mktemp("examples")
     sys.path.insert(0, str(HERE / "demo"))
     import photographs

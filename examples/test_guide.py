@@ -1,9 +1,9 @@
-"""Runs what the guide shows, as it stands there, and compares what it prints with what the guide says it prints.
+"""Runs what the guide shows, as it is there, and compares what it prints with what the guide says it prints.
 
 In a page, a block of Python or YAML with a title is a file of that name; the other Python blocks are one program, from the page's
-first to its last. A block of shell commands is run where those files lie. A block of text is what the block before it prints: the
+first to its last. A block of shell commands is run where those files are. A block of text is what the block before it prints: the
 same words in the same lines, but for numbers, which differ from machine to machine, and the folder, which is /home/me/project
-there. A line that is only `…` stands for any number of lines.
+there. A line that is only `…` means any number of lines.
 Of a block of text with a title, which says where it was printed, one line has to be the same, as the head of a table is: the
 others depend on how busy the machine is.
 """
@@ -74,7 +74,7 @@ def program(code: list[Block]) -> str:
 
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The folder that examples/demo/photographs.py makes, of generated pictures."""
+    """The folder that examples/demo/photographs.py makes, of generated images."""
     sys.path.insert(0, str(HERE / "demo"))
     import photographs
 

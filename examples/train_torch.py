@@ -1,4 +1,4 @@
-"""Trains a small model on folders of photographs with PyTorch: what a training script's data part looks like.
+"""Trains a small model on folders of images with PyTorch: what a training script's data part looks like.
 
 Usage: python train_torch.py FOLDER [EPOCHS]
 

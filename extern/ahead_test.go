@@ -12,7 +12,7 @@ import (
 )
 
 // Memory that a worker asks for it gets when all that it sent was taken. So of what is
-// large, one sample lies there.
+// large, one sample is there.
 func TestAGeneratorOfLargeResultsHasRoomForOne(t *testing.T) {
 	var n notes
 	gives := sample.Schema{{Name: "x", Type: intType}, {Name: "image", Type: sample.TensorType(tensor.Float32, 300, 300)}}
@@ -33,7 +33,7 @@ func TestAGeneratorOfLargeResultsHasRoomForOne(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, errEnough) || most > pool.Ahead()*5/4 || most < pool.Ahead()*9/10 { // pieces of the heap are larger than what lies in them
+	if !errors.Is(err, errEnough) || most > pool.Ahead()*5/4 || most < pool.Ahead()*9/10 { // pieces of the heap are larger than what is in them
 		t.Errorf("%v; %d bytes, where %d were foreseen", err, most, pool.Ahead())
 	}
 }

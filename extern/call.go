@@ -64,16 +64,16 @@ type Call struct {
 	Begin  bool        // Aggregate: a new object is made before, which the calls that follow are for, too
 
 	// Room is, by output, memory that the result is to be written into. Where that lies
-	// in the heap, or in a segment that the pool was told of, the worker writes there,
+	// in the heap, or in a segment that the pool knows of, the worker writes there,
 	// but for small results; elsewhere the result is copied. nil, for one or all: the
 	// pool takes a piece of the heap. A result that is larger than its Room does not fit,
 	// which is the call's failure. Whatever the outcome, anything may have been written
 	// there.
 	Room [][]byte
 
-	// Whole, of Collate, is memory for all arrays of the result: one behind the other in
+	// Whole, of Collate, is memory for all arrays of the result: one after the other in
 	// the order of Options.Gives, each at the next multiple of [WholeAlign] bytes. Where
-	// it lies in a segment that the pool was told of, or in the heap, the worker writes
+	// it is in a segment that the pool knows of, or in the heap, the worker writes
 	// those there that fit, but for single numbers; Data of Out says which these are. The
 	// others come as without it, in pieces of the heap. Whatever the outcome, anything
 	// may have been written there.

@@ -11,7 +11,7 @@
 //
 // # Memory
 //
-// Arrays that lie in the [Heap] reach the function without a copy, and what it returns is
+// Arrays that are in the [Heap] reach the function without a copy, and what it returns is
 // copied once: into a piece of the heap, or into the memory that [Call.Room] names, such
 // as a row of a batch. Small values travel with the message. Who calls owns what he
 // passes, and what comes out.

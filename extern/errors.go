@@ -160,7 +160,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Cause }
 
-// failure is what a sample is told that the process has died under.
+// failure is what a sample learns that the process has died under.
 func failure(proc *child.Child, stage string, again bool) error {
 	e := &WorkerError{Stage: stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
 	if status := proc.Status(); !status.Signaled() {

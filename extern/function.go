@@ -27,7 +27,7 @@ type function struct {
 	largest           []atomic.Int64 // by output: bytes of the largest result so far
 }
 
-// room is memory for a result, and where it lies: what a caller wants it written into,
+// room is memory for a result, and where it is: what a caller wants it written into,
 // else a piece of the heap. There is none where the result comes with the message, as
 // small ones do, and is copied here.
 func (fn *function) room(c *Call, f int) (r room, at uint64, in *shared.Space) {

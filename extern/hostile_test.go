@@ -23,8 +23,8 @@ func hostile(t *testing.T, how string) *extern.Interpreter {
 	return python
 }
 
-// A worker that breaks the protocol is ended, its sample is told why, and nothing else
-// comes of it.
+// A worker that breaks the protocol is ended, its sample is reported why, and nothing
+// else comes of it.
 func TestHostileWorkers(t *testing.T) {
 	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "whole", "dropped", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "returns", "unknown", "length", "number", "rooms", "error",
 		"start", "mute"} {

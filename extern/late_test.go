@@ -77,7 +77,7 @@ func TestWorkersThatDieLateCostNoSample(t *testing.T) {
 
 var pictured = sample.Schema{{Name: "x", Type: intType}, {Name: "image", Type: sample.TensorType(tensor.Uint8, tensor.Unknown)}}
 
-// picture is a sample whose bytes lie in the heap, where functions may change them.
+// picture is a sample whose bytes are in the heap, where functions may change them.
 func picture(pool *extern.Pool, x int64) []extern.Value {
 	data := heapOf(pool).Take(20_000)[:20_000]
 	for i := range data {

@@ -13,7 +13,7 @@ type link struct {
 	conn *wire.Conn
 
 	mu    sync.Mutex
-	known map[uint64]bool // segments that the worker was told of; guarded by mu
+	known map[uint64]bool // segments that the worker knows of; guarded by mu
 }
 
 func newLink(conn *wire.Conn) *link {

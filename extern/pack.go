@@ -29,7 +29,7 @@ type pack struct {
 	tasks    []*task
 	all      bool   // the worker works on all samples at once
 	ints     []byte // the words of the message
-	data     []byte // and what lies behind them
+	data     []byte // and what is after them
 	segments []uint64
 	borrowed [][]byte // copies in the heap of values that lay elsewhere
 	rooms    []room   // by sample and output
@@ -122,7 +122,7 @@ func (k *pack) begin(number uint32, has installed) {
 	rooms := k.offer()
 	saved := k.save(flags&message.OwnShared != 0)
 
-	// The data lies behind the words; what is aligned in it must be so in the message.
+	// The data is after the words; what is aligned in it must be so in the message.
 	for len(k.ints)%16 != 0 {
 		k.ints = word(k.ints, 0)
 	}
@@ -210,7 +210,7 @@ func (k *pack) column(f, items int) (own bool) {
 	return own
 }
 
-// place says where bytes are, after it has copied them there if it must. shared: they lie
+// place says where bytes are, after it has copied them there if it must. shared: they are
 // where they lay.
 func (k *pack) place(b []byte) (at uint64, shared bool) {
 	if len(b) > inlineMost {
@@ -236,7 +236,7 @@ func (k *pack) place(b []byte) (at uint64, shared bool) {
 // save reserves memory for a copy of what a function may change in place, so that it can
 // be called again for the same sample; and returns where that is, 0 for nowhere. The
 // worker makes the copy, of one sample at a time, before it says in its cell that this
-// one is in work: the values in k.kept behind each other, at multiples of 64 bytes.
+// one is in work: the values in k.kept after each other, at multiples of 64 bytes.
 func (k *pack) save(own bool) (at uint64) {
 	k.safe = !own || k.of.copies || k.all || k.of.kind == Aggregate
 	if k.safe {
@@ -521,7 +521,7 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 		k.of.note(f, bytes)
 		v.Data = memory[:bytes]
 
-		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or lies where no worker can write
+		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or is where no worker can write
 			defer k.of.heap.Give(memory)
 			if bytes > int64(len(given)) {
 				return Value{}, -1, tooLarge(r.Schema[f], int(bytes), len(given))

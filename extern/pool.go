@@ -18,7 +18,7 @@ type Options struct {
 	Stage       string // a name for people
 	Function    string // "module:qualname": the pickle of that name in Interpreter.Functions, else it is imported
 	Kind        Kind
-	Keys        string       // Index: what tells the samples' names by their numbers, like Function: called, or indexed. A sample's name is one more value, of text, behind its others, and in CallError.Key
+	Keys        string       // Index: what tells the samples' names by their numbers, like Function: called, or indexed. A sample's name is one more value, of text, after its others, and in CallError.Key
 	Interpreter *Interpreter // nil: Default()
 	Heap        *Heap
 	Workers     int      // processes, or threads of the one process; less than 1: 1

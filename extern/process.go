@@ -312,7 +312,7 @@ func (proc *process) begin() bool {
 		case refused != nil:
 			w.queue.refuse(p, err)
 		case err != nil:
-			return false // it has died, which is told by died
+			return false // it has died, which is reported by died
 		}
 	}
 	for _, l := range proc.lanes {

@@ -144,7 +144,7 @@ func (q *queue) putBack(again []*job) {
 	for _, j := range again {
 		q.endTrial(j)
 		if why := q.why(l); why != nil {
-			j.finish(why) // after which it may stand for another call already
+			j.finish(why) // after which it may mean another call already
 		} else if err := j.ctx.Err(); err != nil {
 			j.finish(err)
 		} else if j.place = waiting; j.suspect {
@@ -368,7 +368,7 @@ func (q *queue) refuse(p *Pool, err error) {
 		if j.pool != p {
 			return false
 		}
-		j.finish(p.line.err) // after which it may stand for another call already
+		j.finish(p.line.err) // after which it may mean another call already
 		return true
 	})
 	q.wakeAll()

@@ -9,14 +9,14 @@ import (
 )
 
 // What travels how: values of up to so many bytes go with the message, larger ones by the
-// place where they lie.
+// place where they are.
 const (
 	inlineMost = 4 << 10
-	copyMost   = 16 << 10 // so much is copied into the message where it does not lie in shared memory; more is copied into the heap
+	copyMost   = 16 << 10 // so much is copied into the message where it is not in shared memory; more is copied into the heap
 	roomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
 )
 
-// keeping is a value that lies in memory which the worker has too.
+// keeping is a value that is in memory which the worker has too.
 type keeping struct {
 	item int
 	size int

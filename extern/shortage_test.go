@@ -30,7 +30,7 @@ func few(t *testing.T) (back func()) {
 }
 
 // Workers are started as soon as the machine has again what that takes. Where that does
-// not come, the run is told what is missing.
+// not come, the run learns what is missing.
 func TestWorkersWaitForTheMachine(t *testing.T) {
 	pool := late(t, extern.Options{Function: "late:poisons", Idle: true})
 	back := few(t)

@@ -70,7 +70,7 @@ func TestAGeneratorDoesNotRunAway(t *testing.T) {
 	}
 }
 
-// Each Begin makes an object anew, of a class, of an object that is imported, and of a
+// Each Begin makes an object again, of a class, of an object that is imported, and of a
 // pickle; that of the call before is closed.
 func TestAggregatorsBeginAnew(t *testing.T) {
 	for _, function := range []string{"Gathering", "gathering"} {
@@ -131,7 +131,7 @@ func TestAggregatorsWhoseWorkerDies(t *testing.T) {
 	}
 }
 
-// Workers write the arrays of a batch where they belong, one behind the other, as far as
+// Workers write the arrays of a batch where they belong, one after the other, as far as
 // there is room.
 func TestCollateIntoASegment(t *testing.T) {
 	const room = 1 << 20

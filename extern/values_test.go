@@ -38,7 +38,7 @@ var (
 	pixelsOut = sample.Schema{{Name: "raw", Type: sample.BytesType}, {Name: "n", Type: intType}, {Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}}
 )
 
-// Values of every kind and size arrive and come back as they are, whether they lie in the
+// Values of every kind and size arrive and come back as they are, whether they are in the
 // heap or not, travel with the message or do not.
 func TestValues(t *testing.T) {
 	for _, threads := range []bool{false, true} {
@@ -336,7 +336,7 @@ func TestKillsAtAnyMoment(t *testing.T) {
 						return
 					case <-time.After(time.Duration(random.IntN(8000)) * time.Microsecond):
 					}
-					// Whoever kills workers that have not begun learns that none can
+					// Anyone who kills workers that have not begun learns that none can
 					// start.
 					if now := done.Load(); now > seen+20 {
 						seen = now

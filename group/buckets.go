@@ -48,14 +48,14 @@ func (o BucketOpts) Check() error {
 		errs = append(errs, fmt.Errorf("group: batches of %d samples and %d tokens: takes no limit below 0", o.Size, o.Tokens))
 	}
 	if len(o.Sizes) > 0 && (len(o.Sizes) != len(o.Lengths) || slices.Min(o.Sizes) < 1) {
-		errs = append(errs, fmt.Errorf("group: sizes are %v for buckets of the lengths %v: takes a number from 1 on for each", o.Sizes, o.Lengths))
+		errs = append(errs, fmt.Errorf("group: sizes are %v for buckets of the lengths %v: each must be at least 1", o.Sizes, o.Lengths))
 	}
 	if o.Size == 0 && o.Tokens == 0 && len(o.Sizes) == 0 {
 		errs = append(errs, errors.New("group: has neither size nor tokens: without a limit no batch would end"))
 	}
 	for i, n := range o.Lengths {
 		if n < 1 || i > 0 && n <= o.Lengths[i-1] {
-			errs = append(errs, fmt.Errorf("group: the buckets' lengths are %v: takes rising numbers from 1 on", o.Lengths))
+			errs = append(errs, fmt.Errorf("group: the buckets' lengths are %v: must be rising numbers, at least 1", o.Lengths))
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func (o BucketOpts) Check() error {
 // is the length to which its samples are padded. At the end of an epoch each bucket
 // gives what it has, shortest first, or drops it, as [pipe.AggregateOpts] say.
 //
-// Buckets know nothing of each other, and a bucket begins anew behind each of its
+// Buckets know nothing of each other, and a bucket begins again after each of its
 // batches. A batch ends before the first sample that does not fit, which is then the
 // first that its bucket holds.
 func Buckets[T any](length func(T) int, o BucketOpts) (begin func() pipe.Aggregator[T, Placed[T, int]], err error) {

@@ -157,7 +157,7 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// A sample whose shape cannot be told has failed, alone.
+// A sample whose shape cannot be reported has failed, alone.
 func TestShapeErrors(t *testing.T) {
 	bad := errors.New("no header")
 	shape := func(i int) (string, error) {

@@ -9,10 +9,10 @@
 //     which its batch is padded.
 //   - [Shapes] gathers samples of one shape.
 //   - [Budget] takes samples as they come, as many as their costs allow.
-//   - [Pack] puts several samples behind each other into a [Row] of a fixed length.
+//   - [Pack] puts several samples after each other into a [Row] of a fixed length.
 //     Rows are batched as any items are, with [pipe.Fill] or [pipe.Batch].
 //
-// Samples of a batch are handed on one by one, so that a [pipe.Fill] behind can write
+// Samples of a batch are handed on one by one, so that a [pipe.Fill] after can write
 // them at the same time, each into its row:
 //
 //	begin, err := group.Shapes(shapeOf, group.ShapeOpts{Size: 32})
@@ -23,6 +23,6 @@
 //
 // What an aggregator here does with a sample depends on the samples that it holds, in
 // their order, and never on those that it has handed on: between two batches, or two
-// rows, it stands as if they had not been. So a run that is resumed there yields what
+// rows, it is as if they had not been. So a run that is resumed there yields what
 // the uninterrupted run would have. The comments at each kind say why.
 package group

@@ -8,7 +8,7 @@ import (
 	"headrace/pipe"
 )
 
-// Row is several samples behind each other. From Length on it is empty.
+// Row is several samples after each other. From Length on it is empty.
 type Row[T any] struct {
 	Segments []Segment[T]
 	Length   int // of all segments
@@ -42,7 +42,7 @@ type PackOpts struct {
 func (o PackOpts) Check() error {
 	errs := []error{o.Overlong.check()}
 	if o.Length < 1 {
-		errs = append(errs, fmt.Errorf("group: rows of length %d: takes a number from 1 on", o.Length))
+		errs = append(errs, fmt.Errorf("group: rows of length %d: must be at least 1", o.Length))
 	}
 	if o.Segments < 0 || o.Open < 0 {
 		errs = append(errs, fmt.Errorf("group: %d segments in each of %d open rows: takes none below 0", o.Segments, o.Open))

@@ -10,7 +10,7 @@ type Placed[T, S any] struct {
 	Rows  int // of the batch
 }
 
-// Last tells whether the batch ends behind this sample.
+// Last tells whether the batch ends after this sample.
 func (p Placed[T, S]) Last() bool { return p.Row == p.Rows-1 }
 
 // emit hands on the samples of a batch.

@@ -20,13 +20,13 @@ type ShapeOpts struct {
 // Check returns what is wrong with the settings.
 func (o ShapeOpts) Check() error {
 	if o.Size < 1 || o.Open < 0 {
-		return fmt.Errorf("group: batches of %d samples, %d open: takes a size from 1 on, and no number of open batches below 0", o.Size, o.Open)
+		return fmt.Errorf("group: batches of %d samples, %d open: the size must be at least 1, and no number of open batches below 0", o.Size, o.Open)
 	}
 	return nil
 }
 
 // Shapes makes aggregators that gather samples of one shape: images of the same aspect
-// ratio, which is of few, as it is behind a resize to one of several sizes. An error of
+// ratio, which is of few, as it is after a resize to one of several sizes. An error of
 // shape is the failure of its sample. Where samples have more shapes than batches may
 // be open, the oldest batch is handed on as it is. At the end of an epoch that happens
 // to all, the oldest first, or they are dropped, as [pipe.AggregateOpts] say.

@@ -20,7 +20,7 @@ type AdjustKind uint8
 // The changes of colours.
 const (
 	Brightness AdjustKind = iota // times Factor
-	Contrast                     // away from the picture's mean lightness by Factor
+	Contrast                     // away from the image's mean lightness by Factor
 	Saturation                   // away from the pixel's own lightness by Factor
 	Hue                          // round the circle of hues by Factor, of which 1 is the whole
 	Grayscale                    // all channels become the lightness; there are as many as before
@@ -96,7 +96,7 @@ func (p *Plan) checkColors() error {
 	return p.Output.check(f.Color, f.DType)
 }
 
-// adjust changes the colours of the picture as it is so far. What changes nothing is
+// adjust changes the colours of the image as it is so far. What changes nothing is
 // left out.
 func (p *Plan) adjust(a Adjust) {
 	if p.Color == Gray && a.Kind >= Saturation || a.Factor == 1 && a.Kind <= Saturation {

@@ -60,7 +60,7 @@ func TestEveryHueEqualsTorchvisions(t *testing.T) {
 
 const hueStep = 15
 
-// All pairs of a byte and the picture's mean, for many factors.
+// All pairs of a byte and the image's mean, for many factors.
 func TestEveryBlendEqualsTorchvisions(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 2))
 	for range 300 {

@@ -55,7 +55,7 @@ func divideAlpha(p Pixels) {
 	}
 }
 
-// onto lays a picture with an alpha channel over a background, in place, and returns it
+// onto lays an image with an alpha channel over a background, in place, and returns it
 // without the channel, as RGB or Gray, at the beginning of the same rows. Of 8 bits
 // that is what Pillow's paste does with the alpha channel as the mask.
 func onto(p Pixels, background [3]uint8, to Color) Pixels {

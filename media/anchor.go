@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Anchor is where a picture stands in a larger frame, or which part of it stays when it
+// Anchor is where an image is in a larger frame, or which part of it stays when it
 // is cut. Its zero value is Center.
 type Anchor uint8
 
@@ -44,7 +44,7 @@ func (a *Anchor) UnmarshalText(name []byte) (err error) {
 
 func (a Anchor) check(op string) error { return anchors.check(op, uint8(a)) }
 
-// shares are how much of what is over lies on the left, and above.
+// shares are how much of what is over is on the left, and above.
 func (a Anchor) shares() (x, y float64) {
 	share := func(least, most string) float64 {
 		switch name := a.String(); {

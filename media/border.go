@@ -7,7 +7,7 @@ import (
 )
 
 // Border gives a colour, by channel and of the pixels' depth, to everything outside of
-// inner, which must lie in the picture; to everything if inner is empty.
+// inner, which must be in the image; to everything if inner is empty.
 func Border(p Pixels, inner Rect, fill [4]uint16) {
 	if inner.Width <= 0 || inner.Height <= 0 {
 		inner = Rect{0, p.Height, 0, 0}

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// ResizeToBucket gives a picture that of several sizes whose proportions are nearest to
+// ResizeToBucket gives an image that of several sizes whose proportions are nearest to
 // its own, by the logarithm of width to height; of equally near ones the first. The
-// picture is scaled so that it just covers the size, and the middle is cut out.
+// image is scaled so that it just covers the size, and the middle is cut out.
 type ResizeToBucket struct {
 	Sizes  []Size `json:"sizes"`
 	Filter Filter `json:"filter,omitzero"`
@@ -40,7 +40,7 @@ func (o ResizeToBucket) name() string { return "resize_to_bucket" }
 func (o ResizeToBucket) place(p *Plan, _ uint64, _ Rand) error {
 	to := o.nearest(Size{p.Height, p.Width})
 	cover := to
-	if p.Width*to.Height >= p.Height*to.Width { // the picture is the wider one
+	if p.Width*to.Height >= p.Height*to.Width { // the image is the wider one
 		cover.Width = max(scaleDown(to.Height, p.Width, p.Height), to.Width)
 	} else {
 		cover.Height = max(scaleDown(to.Width, p.Height, p.Width), to.Height)
@@ -54,7 +54,7 @@ func (o ResizeToBucket) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// nearest picks the size for a picture.
+// nearest picks the size for an image.
 func (o ResizeToBucket) nearest(in Size) Size {
 	if in.Height <= 0 || in.Width <= 0 {
 		return Size{Unknown, Unknown}

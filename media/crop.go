@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// CenterCrop cuts the middle out of a picture. A smaller picture is padded with zeros
+// CenterCrop cuts the middle out of an image. A smaller image is padded with zeros
 // first (black; transparent, where there is an alpha channel), on the right and below
 // by one more pixel than on the left and above where it does not come out even.
 type CenterCrop struct {
@@ -35,7 +35,7 @@ func centre(side, crop int) int {
 	return int(math.RoundToEven(float64(side-crop) / 2))
 }
 
-// RandomCrop cuts a random part of this size out of a picture, which must not be smaller.
+// RandomCrop cuts a random part of this size out of an image, which must not be smaller.
 type RandomCrop struct {
 	Height int `json:"height"`
 	Width  int `json:"width"`

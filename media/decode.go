@@ -6,8 +6,8 @@ import (
 	"headrace/tensor"
 )
 
-// Decode decodes a picture of any format, carries out the steps, and returns what
-// becomes of it, in new memory: for those who have one picture, or few. The random
+// Decode decodes an image of any format, carries out the steps, and returns what
+// becomes of it, in new memory: for those who have one image, or few. The random
 // operations among the steps ask r, which may be nil where there are none. Steps that
 // make anything but whole numbers side by side are refused; MakePlan and a Decoder
 // write those.

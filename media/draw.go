@@ -1,8 +1,8 @@
 package media
 
-// Draw is what a random operation has drawn for one picture, in terms that people can
+// Draw is what a random operation has drawn for one image, in terms that people can
 // check: RandomCrop and RandomResizedCrop tell the part that they cut out (x, y, width
-// and height, in the picture that they are given, which is turned as its orientation
+// and height, in the image that they are given, which is turned as its orientation
 // says), the flips whether they have flipped, RandomRotate90 its turns, ColorJitter the
 // order of what it changes with the factor of each, RandomGrayscale whether it took the
 // colours out.

@@ -20,8 +20,8 @@ func chance(seed uint64) drawn {
 	return d
 }
 
-// What is told of a random operation is what it does: with fixed operations in its
-// place that do what was told, the plan is the same.
+// What learns of a random operation is what it does: with fixed operations in its
+// place that do what was reported, the plan is the same.
 func TestExplainTellsWhatIsDone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draws := chance(rapid.Uint64().Draw(t, "seed"))
@@ -68,7 +68,7 @@ func TestExplainTellsWhatIsDone(t *testing.T) {
 	})
 }
 
-// asTold are operations without chance that do what was told of one.
+// asTold are operations without chance that do what knows of one.
 func asTold(op media.Op, told map[string]any) []media.Op {
 	when := func(done any, op media.Op) []media.Op {
 		if done == true {

@@ -28,7 +28,7 @@ type EncodeOptions struct {
 	Effort int
 }
 
-// Encode appends the picture to dst, as a file of o.Format, and returns the extended
+// Encode appends the image to dst, as a file of o.Format, and returns the extended
 // memory; dst may be nil. JPEG takes Gray and RGB of 8 bits; WebP takes RGBA besides,
 // and stores Gray as RGB; PNG takes all, and 16 bits too. After an error the result is
 // nil.

@@ -27,7 +27,7 @@ func (goJPEGEncoder) AppendEncoded(dst []byte, p Pixels, o EncodeOptions) ([]byt
 	return w.Bytes(), nil
 }
 
-// standard is the picture as one of the types that image/jpeg reads fast. Grey ones
+// standard is the image as one of the types that image/jpeg reads fast. Grey ones
 // share p's memory.
 func standard(p Pixels) image.Image {
 	bounds := image.Rect(0, 0, p.Width, p.Height)

@@ -10,7 +10,7 @@ import (
 	"headrace/tensor"
 )
 
-// pngEncoder writes PNG from rows as they lie in memory. image/png would drop an alpha
+// pngEncoder writes PNG from rows as they are in memory. image/png would drop an alpha
 // channel that is opaque everywhere, and takes each pixel of 16 bits through an
 // interface.
 type pngEncoder struct{}
@@ -126,10 +126,10 @@ func paeth(left, above, corner byte) byte {
 func distance(a int, b byte) int { return max(a-int(b), int(b)-a) }
 
 // pngWriter appends chunks, one at a time. What is written to it is the content of the
-// chunk that has begun; the pixels of a picture that may be encoded fit into one.
+// chunk that has begun; the pixels of an image that may be encoded fit into one.
 type pngWriter struct {
 	out   []byte
-	begun int // where the kind of the chunk stands
+	begun int // where the kind of the chunk is
 }
 
 func (w *pngWriter) begin(kind string) {

@@ -63,7 +63,7 @@ func TestEncodedPNG(t *testing.T) {
 	}
 }
 
-// The upper byte of 16 bits stands first in a PNG, and an alpha channel stays, though
+// The upper byte of 16 bits is first in a PNG, and an alpha channel stays, though
 // it be opaque.
 func TestEncodedPNGKeepsItsForm(t *testing.T) {
 	p := media.Pixels{Data: binary.NativeEndian.AppendUint16(nil, 0x1234), Stride: 2, Width: 1, Height: 1, Color: media.Gray, DType: tensor.Uint16}

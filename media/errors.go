@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// What can be wrong with a picture. Errors of this package and of decoders wrap exactly
+// What can be wrong with an image. Errors of this package and of decoders wrap exactly
 // one of these, or ErrMemory.
 var (
 	// ErrFormat: the data are of no known format.
@@ -17,13 +17,13 @@ var (
 	ErrCorrupt = errors.New("media: corrupt image")
 	// ErrTooLarge: more than MaxPixels, on the way in or out.
 	ErrTooLarge = errors.New("media: image too large")
-	// ErrUnsupported: a valid picture of a kind that is not decoded.
+	// ErrUnsupported: a valid image of a kind that is not decoded.
 	ErrUnsupported = errors.New("media: unsupported image")
-	// ErrGeometry: the operations cannot be applied to a picture of this size, or are
+	// ErrGeometry: the operations cannot be applied to an image of this size, or are
 	// wrong in themselves.
 	ErrGeometry = errors.New("media: impossible geometry")
 )
 
 // ErrMemory: the system has given a decoder or encoder no memory, which is no fault of
-// the picture. It is ENOMEM for errors.Is, so that nobody skips the picture for it.
+// the image. It is ENOMEM for errors.Is, so that nobody skips the image for it.
 var ErrMemory = fmt.Errorf("media: %w", syscall.ENOMEM)

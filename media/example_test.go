@@ -8,7 +8,7 @@ import (
 	"headrace/tensor"
 )
 
-// gradient is a picture that gets lighter from left to right, as a PNG.
+// gradient is an image that gets lighter from left to right, as a PNG.
 func gradient() []byte {
 	p := media.Pixels{Data: make([]byte, 3*64*32), Stride: 3 * 64, Width: 64, Height: 32, DType: tensor.Uint8}
 	for i := range p.Data {

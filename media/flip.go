@@ -2,7 +2,7 @@ package media
 
 import "fmt"
 
-// RandomFlip mirrors a picture, left to right, with probability P.
+// RandomFlip mirrors an image, left to right, with probability P.
 type RandomFlip struct {
 	P float64 `json:"p"`
 }
@@ -20,7 +20,7 @@ func (o RandomFlip) place(p *Plan, id uint64, r Rand) error {
 	return p.flip(r.Float64(id, 0) < o.P, 2)
 }
 
-// RandomVerticalFlip mirrors a picture, top to bottom, with probability P.
+// RandomVerticalFlip mirrors an image, top to bottom, with probability P.
 type RandomVerticalFlip struct {
 	P float64 `json:"p"`
 }

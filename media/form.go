@@ -46,12 +46,12 @@ func (c Color) String() string {
 	return colors[c].name
 }
 
-// Layout is the order of a picture's axes in memory. Its zero value is HWC.
+// Layout is the order of an image's axes in memory. Its zero value is HWC.
 type Layout uint8
 
 // The layouts.
 const (
-	HWC  Layout = iota // row, column, channel: a pixel's values lie side by side
+	HWC  Layout = iota // row, column, channel: a pixel's values are side by side
 	CHW                // channel, row, column: a plane for each channel
 	CTHW               // of clips: all frames of one channel, then those of the next; a frame by itself is CHW
 )
@@ -69,10 +69,10 @@ func (l Layout) String() string {
 // Frame is the layout of one frame of a clip.
 func (l Layout) Frame() Layout { return min(l, CHW) }
 
-// Form is what is known of a picture without having it: its extents, [Unknown] where
-// they differ from picture to picture, and how it lies in memory.
+// Form is what is known of an image without having it: its extents, [Unknown] where
+// they differ from image to image, and how it is in memory.
 //
-// It is that of a clip where Frames is not 0: of so many pictures of one size, which
+// It is that of a clip where Frames is not 0: of so many images of one size, which
 // operations treat alike. Where Clips is not 0, it is that of so many clips of one video.
 type Form struct {
 	Height, Width int
@@ -82,7 +82,7 @@ type Form struct {
 	Frames, Clips int
 }
 
-// Shape returns the form as extents of an array: those of a picture, behind those of
+// Shape returns the form as extents of an array: those of an image, after those of
 // clips and frames.
 func (f Form) Shape() (s tensor.Shape) {
 	if f.Clips != 0 {
@@ -116,10 +116,10 @@ func (f Form) Axes() string {
 	return axes
 }
 
-// Moves reports whether it is the form of clips, and not of a picture.
+// Moves reports whether it is the form of clips, and not of an image.
 func (f Form) Moves() bool { return f.Frames != 0 }
 
-// Pictures is how many pictures there are: 1, or the frames of all clips.
+// Pictures is how many images there are: 1, or the frames of all clips.
 func (f Form) Pictures() int { return max(1, f.Frames) * max(1, f.Clips) }
 
 // Picture is the form of one of them.
@@ -128,7 +128,7 @@ func (f Form) Picture() Form {
 	return f
 }
 
-// Bytes is the number of bytes of all pictures, one row behind the other.
+// Bytes is the number of bytes of all images, one row after the other.
 func (f Form) Bytes() int64 {
 	n := int64(f.RowBytes()) * int64(f.Height) * int64(f.Pictures())
 	if f.Layout != HWC {
@@ -151,7 +151,7 @@ func (f Form) RowBytes() int {
 
 func (f Form) String() string { return f.DType.String() + " " + f.Shape().String() }
 
-// checkPixels refuses what is no picture of interleaved integers any more: operations
+// checkPixels refuses what is no image of interleaved integers any more: operations
 // on geometry and colour work on nothing else.
 func (f Form) checkPixels(op string) error {
 	if f.Layout != HWC || f.DType != tensor.Uint8 && f.DType != tensor.Uint16 {
@@ -160,7 +160,7 @@ func (f Form) checkPixels(op string) error {
 	return nil
 }
 
-// sized is the form with another size, if it is that of a picture that can get one.
+// sized is the form with another size, if it is that of an image that can get one.
 func (f Form) sized(op string, s Size) (Form, error) {
 	err := f.checkPixels(op)
 	f.Height, f.Width = s.Height, s.Width

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A Format is a kind of picture that is known by how its data begin.
+// A Format is a kind of image that is known by how its data begin.
 type Format struct {
 	Name     string                          // in Info.Format, Register and DecoderFor
 	Title    string                          // as people write it
@@ -16,7 +16,7 @@ type Format struct {
 	Probe    func(data []byte) (Info, error) // reads the header, as [Probe] does
 }
 
-// AddFormat has [Probe] know another format, behind all others. Its decoder is registered
+// AddFormat has [Probe] know another format, after all others. Its decoder is registered
 // apart. Packages call it in an init function.
 func AddFormat(f Format) {
 	formats.mu.Lock()
@@ -33,7 +33,7 @@ func Suffixes() (all []string) {
 	return all
 }
 
-// formats are read for each picture, and seldom change.
+// formats are read for each image, and seldom change.
 var formats struct {
 	mu  sync.Mutex // of who changes them
 	all atomic.Pointer[[]Format]

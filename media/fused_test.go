@@ -121,7 +121,7 @@ func made(info media.Info, o media.Options, steps []media.Step, r media.Rand, sr
 	return dst, plan, media.GoRunner{}.Run(dst, f.RowBytes(), src, &plan)
 }
 
-// unfused turns the picture upright and then makes one step after the other.
+// unfused turns the image upright and then makes one step after the other.
 func unfused(info media.Info, o media.Options, steps []media.Step, r media.Rand, src media.Pixels) ([]byte, error) {
 	data, plan, err := made(info, o, nil, r, src)
 	layout := media.HWC

@@ -15,7 +15,7 @@ import (
 )
 
 // GoJPEG is the decoder that needs no C: image/jpeg, and the resampler of this package.
-// It decodes the whole picture and allocates memory for it each time; what comes after
+// It decodes the whole image and allocates memory for it each time; what comes after
 // that is as exact as elsewhere.
 type GoJPEG struct{}
 
@@ -93,7 +93,7 @@ func goError(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// upright gives a part of the picture, turned upright, to pixels of its size.
+// upright gives a part of the image, turned upright, to pixels of its size.
 func upright(to Pixels, img image.Image, orientation int, part Rect) {
 	width, height := img.Bounds().Dx(), img.Bounds().Dy()
 	origin := img.Bounds().Min

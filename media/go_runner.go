@@ -35,7 +35,7 @@ func goRun(dst []byte, stride int, src Pixels, plan *Plan, spare bool) error {
 	}
 	s := goScratches.Get().(*goScratch)
 	defer s.giveBack()
-	// A picture that stands upright is worked on where it is. Only colours with an
+	// An image that is upright is worked on where it is. Only colours with an
 	// alpha channel are changed by that.
 	return s.run(dst, stride, plan, func(part Rect) Pixels {
 		if plan.Orientation <= 1 && (spare || src.Color != RGBA) {
@@ -47,7 +47,7 @@ func goRun(dst []byte, stride int, src Pixels, plan *Plan, spare bool) error {
 	})
 }
 
-// checkSource refuses stored pictures of a size that the plan was not made for.
+// checkSource refuses stored images of a size that the plan was not made for.
 func (p *Plan) checkSource(width, height int) error {
 	if w, h := orient.Size(p.Orientation, width, height); !p.Stages[0].Crop.In(w, h) {
 		return fmt.Errorf("%w: the plan is for a larger picture than %d×%d", ErrGeometry, width, height)
@@ -55,7 +55,7 @@ func (p *Plan) checkSource(width, height int) error {
 	return nil
 }
 
-// turned gives a part of the upright picture to pixels of its size.
+// turned gives a part of the upright image to pixels of its size.
 func turned(to, src Pixels, orientation int, part Rect) {
 	n := src.PixelBytes()
 	for y := range part.Height {

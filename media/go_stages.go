@@ -9,7 +9,7 @@ import (
 	"headrace/tensor"
 )
 
-// goScratch is what plain Go keeps from picture to picture: the input and the output of
+// goScratch is what plain Go keeps from image to image: the input and the output of
 // a stage, rows between the passes, what is to be turned, tables.
 type goScratch struct {
 	in, out, rows, unturned []byte
@@ -18,7 +18,7 @@ type goScratch struct {
 
 var goScratches = sync.Pool{New: func() any { return new(goScratch) }}
 
-// giveBack keeps s for the next picture, without what a giant among pictures needed.
+// giveBack keeps s for the next image, without what a giant among images needed.
 func (s *goScratch) giveBack() {
 	for _, b := range [...]*[]byte{&s.in, &s.out, &s.rows, &s.unturned} {
 		if cap(*b) > scratch.Keep {
@@ -30,7 +30,7 @@ func (s *goScratch) giveBack() {
 }
 
 // run carries the stages out and writes what comes of them. load gives a part of the
-// upright picture, in the form that the plan's options ask for.
+// upright image, in the form that the plan's options ask for.
 func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect) Pixels) error {
 	f := plan.Options.Form()
 	var now Pixels

@@ -2,10 +2,10 @@ package media
 
 import "fmt"
 
-// ToGrayscale takes the colours out of a picture. What is left is the lightness:
+// ToGrayscale takes the colours out of an image. What is left is the lightness:
 // (19595·R + 38470·G + 7471·B + 32768) / 65536, rounded down.
 type ToGrayscale struct {
-	Channels int `json:"channels,omitempty"` // 1, which 0 stands for: a gray picture; 3: one whose red, green and blue are equal
+	Channels int `json:"channels,omitempty"` // 1, which 0 means: a gray image; 3: one whose red, green and blue are equal
 }
 
 // Check returns what is wrong with the parameters.
@@ -40,7 +40,7 @@ func (o ToGrayscale) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// RandomGrayscale takes the colours out of a picture with probability P. The picture
+// RandomGrayscale takes the colours out of an image with probability P. The image
 // keeps its channels.
 type RandomGrayscale struct {
 	P float64 `json:"p"`

@@ -2,8 +2,8 @@ package media
 
 import "fmt"
 
-// MaxPixels is the largest picture that is decoded or produced, in pixels. It is the
-// size at which Pillow takes a picture for a decompression bomb and refuses it.
+// MaxPixels is the largest image that is decoded or produced, in pixels. It is the
+// size at which Pillow takes an image for a decompression bomb and refuses it.
 const MaxPixels = 178_956_970
 
 // The names of formats in Info.Format, Register and DecoderFor.
@@ -17,7 +17,7 @@ const (
 	TIFF = "tiff"
 )
 
-// Info is what the header of a picture says.
+// Info is what the header of an image says.
 type Info struct {
 	Format        string // "jpeg", "png", …
 	Width, Height int    // as stored, before Orientation
@@ -40,7 +40,7 @@ func (i Info) Oriented() (width, height int) {
 	return i.Width, i.Height
 }
 
-// String describes the picture for people.
+// String describes the image for people.
 func (i Info) String() string {
 	s := fmt.Sprintf("%s %d×%d, %d components", i.Format, i.Width, i.Height, i.Components)
 	if i.Progressive {

@@ -7,12 +7,12 @@ import (
 	"headrace/tensor"
 )
 
-// ColorJitter changes brightness, contrast, saturation and hue of a picture, each by a
+// ColorJitter changes brightness, contrast, saturation and hue of an image, each by a
 // factor between two bounds, in random order. What has zero bounds is left out, as is
 // what has bounds that change nothing: two ones, for hue two zeros. (A factor that is
 // always 0 has the bounds 0 and [math.SmallestNonzeroFloat64].)
 //
-// Of a gray picture only brightness and contrast change; one of 16 bits is refused.
+// Of a gray image only brightness and contrast change; one of 16 bits is refused.
 type ColorJitter struct {
 	Brightness [2]float64 `json:"brightness,omitzero"` // of numbers from 0 on; 1 changes nothing
 	Contrast   [2]float64 `json:"contrast,omitzero"`   // the same
@@ -20,7 +20,7 @@ type ColorJitter struct {
 	Hue        [2]float64 `json:"hue,omitzero"`        // of turns round the circle of hues, from -0.5 to 0.5
 }
 
-// JitterAround are the bounds that a single number stands for, as torchvision reads it:
+// JitterAround are the bounds that a single number means, as torchvision reads it:
 // from 1-x to 1+x, but not below 0.
 func JitterAround(x float64) [2]float64 { return [2]float64{max(0, 1-x), 1 + x} }
 

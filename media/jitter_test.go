@@ -13,7 +13,7 @@ import (
 	"headrace/tensor"
 )
 
-// These numbers stay: a seed must give the same pictures in every release.
+// These numbers stay: a seed must give the same images in every release.
 func TestJitterDrawsArePinned(t *testing.T) {
 	all := media.ColorJitter{
 		Brightness: [2]float64{0.6, 1.4}, Contrast: [2]float64{0.5, 1.5}, Saturation: [2]float64{0, 2}, Hue: [2]float64{-0.1, 0.1},

@@ -3,7 +3,7 @@ package media
 import "fmt"
 
 // ParseLayout returns the layout called "NHWC" or "NCHW", where N is the axis that
-// batches have before those of a picture; or, of clips, "THWC", "TCHW" or "CTHW".
+// batches have before those of an image; or, of clips, "THWC", "TCHW" or "CTHW".
 func ParseLayout(name string) (Layout, error) {
 	switch name {
 	case "NHWC", "THWC":
@@ -16,7 +16,7 @@ func ParseLayout(name string) (Layout, error) {
 	return 0, fmt.Errorf(`media: unknown layout %q: takes "NHWC" or "NCHW", and of clips "THWC", "TCHW" or "CTHW"`, name)
 }
 
-// ToLayout orders the axes of a picture.
+// ToLayout orders the axes of an image.
 type ToLayout struct {
 	Layout Layout `json:"layout"`
 }

@@ -12,12 +12,12 @@ import (
 // result of each of the three operations; these are torchvision's numbers, bit for bit.
 // Float16 and BFloat16 are rounded from them to the nearest, halves to even.
 //
-// Of a gray picture all three means must be equal, and all three deviations: it has one
+// Of a gray image all three means must be equal, and all three deviations: it has one
 // channel.
 type Normalize struct {
 	Mean  [3]float64   `json:"mean"`
 	Std   [3]float64   `json:"std"`
-	DType tensor.DType `json:"dtype,omitzero"` // Float32, which Invalid stands for, Float16 or BFloat16
+	DType tensor.DType `json:"dtype,omitzero"` // Float32, which Invalid means, Float16 or BFloat16
 }
 
 // Check returns what is wrong with the parameters.

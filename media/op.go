@@ -1,18 +1,18 @@
 package media
 
-// Unknown stands for a size that depends on the picture.
+// Unknown means a size that depends on the image.
 const Unknown = -1
 
-// Size is the size of a picture in pixels; either number may be Unknown.
+// Size is the size of an image in pixels; either number may be Unknown.
 type Size struct{ Height, Width int }
 
-// Op is an operation on a picture. The set is closed: an operation is one of the types
+// Op is an operation on an image. The set is closed: an operation is one of the types
 // of this package.
 type Op interface {
 	// Check returns what is wrong with the parameters.
 	Check() error
 	// Result tells the form after the operation, as far as it is known without the
-	// picture, or why there is none. The parameters must be such as Check accepts.
+	// image, or why there is none. The parameters must be such as Check accepts.
 	Result(in Form) (Form, error)
 	// name is what recipes call it.
 	name() string
@@ -33,7 +33,7 @@ type Step struct {
 	ID uint64
 }
 
-// Results tells the form after all steps, as far as it is known without the picture.
+// Results tells the form after all steps, as far as it is known without the image.
 func Results(in Form, steps []Step) (Form, error) {
 	for _, s := range steps {
 		var err error

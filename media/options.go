@@ -26,26 +26,26 @@ func (m Mode) String() string {
 	return "exact"
 }
 
-// Options say how a picture is decoded. The zero value decodes to RGB of 8 bits,
-// exactly, as the picture is stored.
+// Options say how an image is decoded. The zero value decodes to RGB of 8 bits,
+// exactly, as the image is stored.
 type Options struct {
-	Orient bool // turn the picture as its EXIF orientation says
+	Orient bool // turn the image as its EXIF orientation says
 	Mode   Mode
 	// Color of the result. RGB and Gray drop an alpha channel, whatever it says, unless
-	// there is a Background; RGBA is opaque where the picture has no alpha channel.
+	// there is a Background; RGBA is opaque where the image has no alpha channel.
 	Color Color
-	// Background, if not nil, is the colour that shows through where the picture is
+	// Background, if not nil, is the colour that shows through where the image is
 	// transparent. Color must not be RGBA.
 	Background *[3]uint8
 	// DType is Uint8 (or Invalid, which means the same) or Uint16. Of 16 bits, the
 	// upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16.
 	DType tensor.DType
-	// MaxPixels is the largest picture that is decoded, in pixels; 0: as large as
+	// MaxPixels is the largest image that is decoded, in pixels; 0: as large as
 	// [MaxPixels] allows. MakePlan refuses larger ones.
 	MaxPixels int
 }
 
-// Form is that of the decoded picture, whose size is not known.
+// Form is that of the decoded image, whose size is not known.
 func (o Options) Form() Form {
 	f := Form{Height: Unknown, Width: Unknown, Color: o.Color, DType: o.DType}
 	if f.DType == tensor.Invalid {

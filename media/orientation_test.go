@@ -11,8 +11,8 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// entry of a TIFF directory. A value of up to four bytes stands in the entry, a longer
-// one behind the directory.
+// entry of a TIFF directory. A value of up to four bytes is in the entry, a longer
+// one after the directory.
 type entry struct {
 	tag, kind uint16
 	count     uint32

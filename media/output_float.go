@@ -28,7 +28,7 @@ func toFloat16(x float32) uint16 {
 	return sign | uint16(halvesToEven(bits-rebias, dropped))
 }
 
-// fromFloat16 is the number that the bits of a float16 stand for.
+// fromFloat16 is the number that the bits of a float16 mean.
 func fromFloat16(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exponent {

@@ -78,7 +78,7 @@ func TestNormalizeOf16Bits(t *testing.T) {
 	}
 }
 
-// Each type and depth can lie in planes, which hold what interleaved channels do.
+// Each type and depth can be in planes, which hold what interleaved channels do.
 func TestLayouts(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 3))
 	for _, color := range []media.Color{media.RGB, media.RGBA, media.Gray} {
@@ -111,7 +111,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// Normalizing may come before or behind the layout, and behind normalizing comes
+// Normalizing may come before or after the layout, and after normalizing comes
 // nothing else.
 func TestOrderOfNormalizeAndLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 4))
@@ -127,7 +127,7 @@ func TestOrderOfNormalizeAndLayout(t *testing.T) {
 		var plan media.Plan
 		err := media.MakePlan(media.Info{Width: 8, Height: 8}, media.Options{}, steps(op, late), make(drawn, 30), &plan)
 		if !errors.Is(err, media.ErrGeometry) {
-			t.Errorf("%#v behind normalize: %v", late, err)
+			t.Errorf("%#v after normalize: %v", late, err)
 		}
 	}
 	for _, c := range []struct {

@@ -6,13 +6,13 @@ import (
 	"headrace/tensor"
 )
 
-// Pad puts a border of one colour round a picture.
+// Pad puts a border of one colour round an image.
 type Pad struct {
 	Left   int `json:"left,omitempty"`
 	Top    int `json:"top,omitempty"`
 	Right  int `json:"right,omitempty"`
 	Bottom int `json:"bottom,omitempty"`
-	// Fill is the colour by channel, of the picture's depth: gray has one, and RGBA's
+	// Fill is the colour by channel, of the image's depth: gray has one, and RGBA's
 	// fourth is alpha.
 	Fill [4]uint16 `json:"fill,omitzero"`
 }

@@ -6,7 +6,7 @@ import (
 	"headrace/tensor"
 )
 
-// Pixels are a picture in memory: rows of interleaved channels, each of 8 bits, or of
+// Pixels are an image in memory: rows of interleaved channels, each of 8 bits, or of
 // 16 in the machine's byte order.
 type Pixels struct {
 	Data          []byte
@@ -24,13 +24,13 @@ func (p Pixels) Form() Form {
 // PixelBytes is the number of bytes of one pixel.
 func (p Pixels) PixelBytes() int { return p.Color.Channels() * p.DType.Size() }
 
-// Row returns the bytes of row y, without what lies between rows.
+// Row returns the bytes of row y, without what is between rows.
 func (p Pixels) Row(y int) []byte {
 	n := p.Width * p.PixelBytes()
 	return p.Data[y*p.Stride:][:n:n]
 }
 
-// part is a rectangle of the picture, in the same memory.
+// part is a rectangle of the image, in the same memory.
 func (p Pixels) part(r Rect) Pixels {
 	if r.Width > 0 && r.Height > 0 {
 		p.Data = p.Data[r.Y*p.Stride+r.X*p.PixelBytes():]
@@ -39,7 +39,7 @@ func (p Pixels) part(r Rect) Pixels {
 	return p
 }
 
-// Check returns why p is no picture: an impossible size or form, or Data that ends
+// Check returns why p is no image: an impossible size or form, or Data that ends
 // before the last row.
 func (p Pixels) Check() error {
 	if p.Width <= 0 || p.Height <= 0 || p.Color.Channels() == 0 || p.DType != tensor.Uint8 && p.DType != tensor.Uint16 {

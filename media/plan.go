@@ -7,11 +7,11 @@ import (
 	"headrace/tensor"
 )
 
-// Plan is what a whole sequence of operations comes to for one picture. Its zero value
+// Plan is what a whole sequence of operations comes to for one image. Its zero value
 // is ready for MakePlan, which may be called on the same Plan again and again.
 type Plan struct {
-	Options       Options // how the picture is decoded
-	Orientation   int     // 1–8: how the stored picture is turned before the first stage
+	Options       Options // how the image is decoded
+	Orientation   int     // 1–8: how the stored image is turned before the first stage
 	Stages        []Stage // at least one
 	Width, Height int     // of the result
 	Color         Color   // of the result
@@ -44,7 +44,7 @@ type Stage struct {
 	// Crop is the part of the input that takes part. Its edges are hard: no pixel from
 	// beyond them is mixed in.
 	Crop Rect
-	// Part, where it is not all of Crop, is what is resized; what lies beside it in
+	// Part, where it is not all of Crop, is what is resized; what is beside it in
 	// Crop is mixed in as far as the filter reaches.
 	Part Part
 	// Width and Height are what Crop, or Part, is resized to; Crop's own size where it
@@ -65,7 +65,7 @@ type Stage struct {
 	Adjust []Adjust
 }
 
-// Rect is a rectangle of pixels; its right and lower edges lie outside it.
+// Rect is a rectangle of pixels; its right and lower edges are outside it.
 type Rect struct{ X, Y, Width, Height int }
 
 // Part is a part of a rectangle, with edges between pixels. Where a length is 0, it is
@@ -84,7 +84,7 @@ func (p Part) Of(r Rect) Part {
 	return whole
 }
 
-// In reports whether the rectangle lies within a picture of this size.
+// In reports whether the rectangle is within an image of this size.
 func (r Rect) In(width, height int) bool {
 	return r.X >= 0 && r.Y >= 0 && r.X+r.Width <= width && r.Y+r.Height <= height
 }
@@ -94,10 +94,10 @@ func (s Stage) Resizes() bool {
 	return s.Width != s.Crop.Width || s.Height != s.Crop.Height || s.Part != Part{}
 }
 
-// Pads reports whether the window reaches beyond the resized picture.
+// Pads reports whether the window reaches beyond the resized image.
 func (s Stage) Pads() bool { return !s.Window.In(s.Width, s.Height) }
 
-// Visible is the part of Window that the resized picture covers. It is the zero Rect if
+// Visible is the part of Window that the resized image covers. It is the zero Rect if
 // there is none.
 func (s Stage) Visible() Rect {
 	x0, y0 := max(s.Window.X, 0), max(s.Window.Y, 0)
@@ -108,7 +108,7 @@ func (s Stage) Visible() Rect {
 	return Rect{x0, y0, x1 - x0, y1 - y0}
 }
 
-// Target is where Visible stands in the result of the stage. It is the zero Rect if
+// Target is where Visible is in the result of the stage. It is the zero Rect if
 // nothing is visible.
 func (s Stage) Target() Rect {
 	v := s.Visible()
@@ -123,21 +123,21 @@ func (s Stage) Target() Rect {
 	return v.upright(s.Turn, s.Window.Width, s.Window.Height)
 }
 
-// stored is the part of a picture of this size that comes to be r when the picture is
+// stored is the part of an image of this size that comes to be r when the image is
 // turned.
 func (r Rect) stored(turn, width, height int) Rect {
 	x, y, w, h := orient.Stored(turn, width, height, r.X, r.Y, r.Width, r.Height)
 	return Rect{x, y, w, h}
 }
 
-// upright is what the part r of a picture of this size comes to be when the picture is
+// upright is what the part r of an image of this size comes to be when the image is
 // turned.
 func (r Rect) upright(turn, width, height int) Rect {
 	x, y, w, h := orient.Upright(turn, width, height, r.X, r.Y, r.Width, r.Height)
 	return Rect{x, y, w, h}
 }
 
-// MakePlan works out what the steps, one after the other, do to the picture that info
+// MakePlan works out what the steps, one after the other, do to the image that info
 // describes, decoded as o says. The random operations among them ask r. plan is
 // overwritten; its memory is used again.
 func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
@@ -208,7 +208,7 @@ func (p *Plan) finish() {
 func (p *Plan) addStage() {
 	n := len(p.Stages)
 	var list []Adjust
-	if n < cap(p.Stages) { // a stage of an earlier plan lies there: its list is used again
+	if n < cap(p.Stages) { // a stage of an earlier plan is there: its list is used again
 		list = p.Stages[:n+1][n].Adjust[:0]
 	}
 	whole := Rect{0, 0, p.Width, p.Height}
@@ -217,11 +217,11 @@ func (p *Plan) addStage() {
 
 func (p *Plan) last() *Stage { return &p.Stages[len(p.Stages)-1] }
 
-// resize scales the picture to this size. It joins the last stage if that has only
+// resize scales the image to this size. It joins the last stage if that has only
 // cropped and turned so far: then the window is the crop.
 func (p *Plan) resize(width, height int, f Filter) { p.resizePart(Part{}, width, height, f) }
 
-// resizePart is resize of a part of the picture.
+// resizePart is resize of a part of the image.
 func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	if width == p.Width && height == p.Height && part == (Part{}) {
 		return
@@ -238,7 +238,7 @@ func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	p.Width, p.Height = width, height
 }
 
-// window cuts r out of the picture; where r reaches beyond it, the result is fill. That
+// window cuts r out of the image; where r reaches beyond it, the result is fill. That
 // takes a stage of its own where fill would get another colour, and where something was
 // cut off, which must not come back.
 func (p *Plan) window(r Rect, fill [4]uint16) {
@@ -273,7 +273,7 @@ func (s *Stage) looksAround() bool {
 	return false
 }
 
-// turn turns the picture as for one of EXIF's orientations. Colours may have been
+// turn turns the image as for one of EXIF's orientations. Colours may have been
 // changed before: that comes to the same, as no change of colours depends on where a
 // pixel is.
 func (p *Plan) turn(t int) {

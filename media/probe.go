@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Probe reads the header of a picture, without decoding anything; it tells formats by
-// their content. For a picture that is valid but cannot be decoded, the error is
+// Probe reads the header of an image, without decoding anything; it tells formats by
+// their content. For an image that is valid but cannot be decoded, the error is
 // ErrUnsupported or ErrTooLarge and Info is filled in all the same. It allocates
-// nothing, except where EXIF lies compressed in a text chunk of a PNG.
+// nothing, except where EXIF is compressed in a text chunk of a PNG.
 //
 // Orientation is the one that Pillow's exif_transpose follows: EXIF's, where that says
 // none XMP's; of AVIF that of its own properties alone. TIFF, which Pillow turns by
@@ -55,7 +55,7 @@ func checkSize(title string, width, height int) error {
 	return checkPixels(width, height, 0)
 }
 
-// checkPixels refuses a picture of more pixels than most; 0 stands for MaxPixels.
+// checkPixels refuses an image of more pixels than most; 0 means MaxPixels.
 func checkPixels(width, height, most int) error {
 	switch {
 	case most > 0 && width > most/height:

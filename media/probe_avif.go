@@ -208,7 +208,7 @@ func (p *avifProperties) take(kind string, body []byte) {
 }
 
 // hasAlpha looks for an item that says it is the alpha channel of the primary one. A
-// picture has a few auxiliary items, if any: more are not looked at, since each costs a
+// image has a few auxiliary items, if any: more are not looked at, since each costs a
 // walk over all associations.
 func (f *avifItems) hasAlpha() bool {
 	const most = 16
@@ -245,7 +245,7 @@ func (f *avifItems) refersToPrimary(items []byte, wide bool) bool {
 	return false
 }
 
-// avifMovie reads the size of the first track of pictures, where a sequence comes
+// avifMovie reads the size of the first track of images, where a sequence comes
 // without a still.
 func avifMovie(info *Info, moov []byte) error {
 	info.Animated = true

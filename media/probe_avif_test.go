@@ -9,8 +9,8 @@ import (
 	"headrace/media"
 )
 
-// Items that refer to the picture in great number, properties in great number, and
-// associations of many with many: what is looked up anew for each of the others would
+// Items that refer to the image in great number, properties in great number, and
+// associations of many with many: what is looked up again for each of the others would
 // take hours.
 func TestProbeAVIFTangled(t *testing.T) {
 	const many = 60_000

@@ -26,7 +26,7 @@ func probeBMP(data []byte) (Info, error) {
 	} else {
 		info.Width, info.Height = int(int32(binary.LittleEndian.Uint32(header[4:]))), int(int32(binary.LittleEndian.Uint32(header[8:])))
 		if info.Height < 0 {
-			info.Height = -info.Height // the rows stand from top to bottom
+			info.Height = -info.Height // the rows are from top to bottom
 		}
 		info.Bits = int(binary.LittleEndian.Uint16(header[14:]))
 		compression = binary.LittleEndian.Uint32(header[16:])

@@ -29,7 +29,7 @@ func colours() []int {
 
 type options = map[string]any
 
-// probes are pictures by Pillow, and what Probe says of them.
+// probes are images by Pillow, and what Probe says of them.
 var probes = []struct {
 	name    string
 	image   oracle.Image
@@ -99,7 +99,7 @@ func TestProbeFormats(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, want)
 			continue
 		}
-		// Pillow's size when the picture stands upright is the judge of the orientation
+		// Pillow's size when the image is upright is the judge of the orientation
 		// that turns sideways.
 		upright := oracle.ReadImage(t, data, "RGB", true)
 		if w, h := got.Oriented(); w != upright.Width || h != upright.Height {
@@ -111,7 +111,7 @@ func TestProbeFormats(t *testing.T) {
 	}
 }
 
-// Any start of a picture is told, or is an error of the right kind; the whole header,
+// Any start of an image is reported, or is an error of the right kind; the whole header,
 // wherever it ends, is enough.
 func TestProbeFormatsCutAnywhere(t *testing.T) {
 	for _, c := range probes {
@@ -126,7 +126,7 @@ func TestProbeFormatsCutAnywhere(t *testing.T) {
 	}
 }
 
-// Damage never leads out of the data, nor to pictures without size.
+// Damage never leads out of the data, nor to images without size.
 func TestProbeHostileFormats(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, c := range probes {
@@ -218,7 +218,7 @@ func TestProbeRefusesFormats(t *testing.T) {
 	}
 }
 
-// The places where PNGs hide an orientation: behind the pixels, and in texts, as
+// The places where PNGs hide an orientation: after the pixels, and in texts, as
 // ImageMagick writes it.
 func TestProbePNGTexts(t *testing.T) {
 	png := oracle.WriteImage(t, pixeltest.Noise("RGB", 61, 45, 1), "PNG", nil)

@@ -14,7 +14,7 @@ const (
 	temporary                     = 0x01
 )
 
-// probeJPEG walks the segments up to the first scan. A picture may carry several EXIF
+// probeJPEG walks the segments up to the first scan. An image may carry several EXIF
 // segments: the first counts.
 func probeJPEG(data []byte) (Info, error) {
 	info := Info{Format: JPEG, Orientation: 1, Bits: 8}
@@ -45,7 +45,7 @@ func probeJPEG(data []byte) (Info, error) {
 				return info, fmt.Errorf("%w: JPEG without a frame before its first scan", ErrCorrupt)
 			}
 			info.Orientation = orientation(exif, xmp)
-			// A baseline picture may have a scan for each component: its coefficients
+			// A baseline image may have a scan for each component: its coefficients
 			// are held like those of a progressive one.
 			info.Scans = info.Progressive || len(body) > 0 && int(body[0]) < info.Components
 			return info, refused
@@ -62,7 +62,7 @@ func nextSegment(data []byte) (marker byte, body, rest []byte, err error) {
 			return 0, nil, nil, fmt.Errorf("%w: JPEG ends before its first scan", ErrTruncated)
 		}
 		for data = data[i:]; len(data) > 0 && data[0] == 0xFF; {
-			data = data[1:] // any number of 0xFF may stand before the marker's code
+			data = data[1:] // any number of 0xFF may be before the marker's code
 		}
 		if len(data) == 0 {
 			return 0, nil, nil, fmt.Errorf("%w: JPEG ends before its first scan", ErrTruncated)
@@ -96,7 +96,7 @@ func isFrame(marker byte) bool {
 	return marker >= sof0 && marker <= 0xCF && marker != dht && marker != jpgExtension && marker != dac
 }
 
-// frame reads the frame header. refused says why the picture, though valid, is not
+// frame reads the frame header. refused says why the image, though valid, is not
 // decoded.
 func frame(info *Info, marker byte, body []byte) (refused, err error) {
 	if len(body) < 6 {

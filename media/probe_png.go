@@ -8,7 +8,7 @@ import (
 
 const pngMagic = "\x89PNG\r\n\x1a\n"
 
-// probePNG walks all chunks: EXIF may stand behind the pixels.
+// probePNG walks all chunks: EXIF may be after the pixels.
 func probePNG(data []byte) (Info, error) {
 	info := Info{Format: PNG, Orientation: 1}
 	kind, body, rest, ok := nextPNGChunk(data[len(pngMagic):])

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// pngTexts are the chunks of a PNG in which an orientation may stand. As Pillow reads
+// pngTexts are the chunks of a PNG in which an orientation may be. As Pillow reads
 // them, the last of each kind counts.
 type pngTexts struct {
 	chunk      []byte // eXIf
@@ -29,7 +29,7 @@ func (t *pngTexts) take(kind string, body []byte) {
 			t.profile, t.compressed = text, true
 		}
 	case "iTXt":
-		// Not compressed; what stands before the text is a method, the language, and
+		// Not compressed; what is before the text is a method, the language, and
 		// the keyword in that language.
 		if text, ok := bytes.CutPrefix(body, []byte("XML:com.adobe.xmp\x00\x00")); ok && len(text) > 0 {
 			_, text, _ = bytes.Cut(text[1:], []byte{0})
@@ -38,7 +38,7 @@ func (t *pngTexts) take(kind string, body []byte) {
 	}
 }
 
-// exif is the EXIF structure, from wherever it stands.
+// exif is the EXIF structure, from wherever it is.
 func (t *pngTexts) exif() []byte {
 	if t.chunk != nil {
 		return trimEXIF(t.chunk)

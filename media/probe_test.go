@@ -28,7 +28,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// damaged is a good picture with n bytes replaced, from the at-th of the frame's
+// damaged is a good image with n bytes replaced, from the at-th of the frame's
 // segment on; 0 is its marker's code.
 func damaged(l testjpeg.Layout, at int, with ...byte) []byte {
 	data := testjpeg.Noise(61, 45, 1, l)
@@ -77,7 +77,7 @@ func TestProbeRefuses(t *testing.T) {
 	}
 }
 
-// A picture that is refused for what it is says what it is.
+// An image that is refused for what it is says what it is.
 func TestProbeTellsWhatItRefuses(t *testing.T) {
 	info, err := media.Probe(damaged(testjpeg.Layout{Sampling: testjpeg.S420, Progressive: true}, 3, 12))
 	want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: 3, Bits: 12, Progressive: true, Scans: true}
@@ -119,7 +119,7 @@ func TestProbeCutAnywhere(t *testing.T) {
 	}
 }
 
-// What stands between segments, and any number of fill bytes, is passed over.
+// What is between segments, and any number of fill bytes, is passed over.
 func TestProbeIsPatient(t *testing.T) {
 	good := testjpeg.Noise(61, 45, 1, testjpeg.Layout{Sampling: testjpeg.S420})
 	odd := append([]byte{0xFF, 0xD8, 0xFF, 0xFF, 0xFF, 0xFE, 0, 2, 7, 7, 0xFF, 0, 7}, good[2:]...)

@@ -16,7 +16,7 @@ const (
 	tiffExtraSamples = 338
 )
 
-// probeTIFF reads the first directory. Further ones are further pictures.
+// probeTIFF reads the first directory. Further ones are further images.
 func probeTIFF(data []byte) (Info, error) {
 	info := Info{Format: TIFF, Orientation: 1, Components: 1, Bits: 1}
 	if len(data) < 8 {

@@ -41,7 +41,7 @@ func startOfMagic(data []byte) bool {
 	return string(data[4:8]) == "ftyp" && uint64(binary.BigEndian.Uint32(data)) > uint64(len(data))
 }
 
-// foreign names what is often found where pictures are expected, by its first bytes.
+// foreign names what is often found where images are expected, by its first bytes.
 func foreign(data []byte) string {
 	for _, f := range [...]struct {
 		at          int

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// probeWebP reads the first chunk, which says everything; EXIF and XMP stand in chunks
+// probeWebP reads the first chunk, which says everything; EXIF and XMP are in chunks
 // at the end.
 func probeWebP(data []byte) (Info, error) {
 	info := Info{Format: WebP, Orientation: 1, Bits: 8, Components: 3}
 	if end := uint64(binary.LittleEndian.Uint32(data[4:])) + 8; end < uint64(len(data)) {
-		data = data[:max(end, 12)] // what follows is not the picture's
+		data = data[:max(end, 12)] // what follows is not the image's
 	}
 
 	rest := data[12:]

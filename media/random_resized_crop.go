@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// RandomResizedCrop cuts a random part out of a picture, of random area and
+// RandomResizedCrop cuts a random part out of an image, of random area and
 // proportions, and scales it to one size. Up to ten times it draws an area between the
-// bounds of Scale (as a share of the picture's), and a ratio of width to height, evenly
+// bounds of Scale (as a share of the image's), and a ratio of width to height, evenly
 // distributed in its logarithm between the bounds of Ratio; the first part that fits is
 // taken, at a random place. If none fits, it is the largest part in the middle whose
-// ratio lies within bounds. Zero bounds mean the usual ones: 0.08 to 1, and 3/4 to 4/3.
+// ratio is within bounds. Zero bounds mean the usual ones: 0.08 to 1, and 3/4 to 4/3.
 type RandomResizedCrop struct {
 	Height int        `json:"height"`
 	Width  int        `json:"width"`

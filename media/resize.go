@@ -2,7 +2,7 @@ package media
 
 import "fmt"
 
-// Resize scales a picture so that its short side has Size pixels, and the long side in
+// Resize scales an image so that its short side has Size pixels, and the long side in
 // proportion, rounded down. If the long side would then be longer than MaxSize (where
 // that is not 0), it is MaxSize, and the short side shrinks in proportion.
 type Resize struct {
@@ -55,7 +55,7 @@ func (o Resize) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// ResizeExact scales a picture to this size, whatever becomes of its proportions.
+// ResizeExact scales an image to this size, whatever becomes of its proportions.
 type ResizeExact struct {
 	Height int    `json:"height"`
 	Width  int    `json:"width"`

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// ResizePad scales a picture in proportion so that it just fits into a frame of one
+// ResizePad scales an image in proportion so that it just fits into a frame of one
 // size, and fills the rest of the frame: a letterbox. It is Pillow's ImageOps.pad.
 type ResizePad struct {
 	Height int    `json:"height"`
@@ -43,8 +43,8 @@ func (o ResizePad) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// ResizeCrop cuts the largest part of the wanted proportions out of a picture, and
-// scales it to the size. The part may begin and end within pixels, and what lies beside
+// ResizeCrop cuts the largest part of the wanted proportions out of an image, and
+// scales it to the size. The part may begin and end within pixels, and what is beside
 // it is mixed in as far as the filter reaches: it is Pillow's ImageOps.fit.
 type ResizeCrop struct {
 	Height int    `json:"height"`
@@ -77,7 +77,7 @@ func (o ResizeCrop) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// within is a part of a side, of which so much lies before it. Pillow has the edges in
+// within is a part of a side, of which so much is before it. Pillow has the edges in
 // single precision.
 func within(side int, length, share float64) (from, size float64) {
 	left := float64((float64(side) - length) * share)
@@ -85,7 +85,7 @@ func within(side int, length, share float64) (from, size float64) {
 	if first == 0 && end == float32(side) {
 		return 0, 0
 	}
-	// What is too thin for single precision lies in the picture all the same.
+	// What is too thin for single precision is in the image all the same.
 	first = min(first, math.Nextafter32(float32(side), 0))
 	end = max(end, math.Nextafter32(first, math.MaxFloat32))
 	return float64(first), float64(end - first)
@@ -101,8 +101,8 @@ func checkFit(height, width int, f Filter, a Anchor) error {
 	return a.check("resize")
 }
 
-// PadTo puts a border of one colour round a picture, so that it has a size. A larger
-// picture is an error.
+// PadTo puts a border of one colour round an image, so that it has a size. A larger
+// image is an error.
 type PadTo struct {
 	Height int    `json:"height"`
 	Width  int    `json:"width"`

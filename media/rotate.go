@@ -1,6 +1,6 @@
 package media
 
-// Rotate90 turns a picture counter-clockwise by so many quarters of a circle, of which
+// Rotate90 turns an image counter-clockwise by so many quarters of a circle, of which
 // any whole number is taken, as by numpy.rot90.
 type Rotate90 struct {
 	Turns int `json:"turns"`
@@ -24,11 +24,11 @@ func (o Rotate90) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// quarters are the orientations that turn a picture counter-clockwise by 0 to 3
+// quarters are the orientations that turn an image counter-clockwise by 0 to 3
 // quarters of a circle.
 var quarters = [4]int{1, 8, 3, 6}
 
-// RandomRotate90 turns a picture, with probability P, by none to three quarters of a
+// RandomRotate90 turns an image, with probability P, by none to three quarters of a
 // circle, each as likely as the others. So it may stay as it is, even if P is 1.
 type RandomRotate90 struct {
 	P float64 `json:"p"`

@@ -79,7 +79,7 @@ func pixelsOf(p oracle.Image) media.Pixels {
 	return src
 }
 
-// anyGeometry is an operation and what it is called elsewhere, for a picture of this
+// anyGeometry is an operation and what it is called elsewhere, for an image of this
 // height and width.
 func anyGeometry(t *rapid.T, src media.Pixels, in [2]int) (media.Op, []oracle.Step) {
 	side := rapid.IntRange(1, 100)
@@ -157,7 +157,7 @@ func filled(args []int, src media.Pixels, fill [4]uint16) []int {
 	return args
 }
 
-// Every channel of 16 bits is treated as a gray picture is.
+// Every channel of 16 bits is treated as a gray image is.
 func TestChannelsOf16Bits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 100 {

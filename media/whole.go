@@ -7,19 +7,19 @@ import (
 	"headrace/tensor"
 )
 
-// PixelDecoder decodes whole pictures of one format, without regard to what becomes of
+// PixelDecoder decodes whole images of one format, without regard to what becomes of
 // them.
 type PixelDecoder interface {
 	// Name tells which implementation this is.
 	Name() string
-	// DecodePixels writes the picture as stored into dst, which has its size. Where dst
-	// has more channels or bits than the picture, or fewer, what Options says of Color
+	// DecodePixels writes the image as stored into dst, which has its size. Where dst
+	// has more channels or bits than the image, or fewer, what Options says of Color
 	// and DType holds; the background is not its matter. An animation gives its first
 	// frame. After an error dst holds anything. It keeps neither dst nor src.
 	DecodePixels(dst Pixels, src []byte, info *Info) error
 }
 
-// Whole makes a Decoder of a PixelDecoder: the picture is decoded into memory that is
+// Whole makes a Decoder of a PixelDecoder: the image is decoded into memory that is
 // used again, and the [Runner] does the rest.
 func Whole(d PixelDecoder) Decoder { return whole{d} }
 
@@ -50,7 +50,7 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 		return w.d.DecodePixels(Pixels{dst, stride, f.Width, f.Height, f.Color, f.DType}, src, info)
 	}
 
-	// Runners may read Slack bytes behind the last row.
+	// Runners may read Slack bytes after the last row.
 	buffer := wholes.Take(f.RowBytes()*f.Height + Slack)
 	defer wholes.Give(buffer)
 	p := Pixels{*buffer, f.RowBytes(), f.Width, f.Height, f.Color, f.DType}
@@ -68,7 +68,7 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	return CurrentRunner().Run(dst, stride, p, plan)
 }
 
-// Slack is the number of bytes behind the last row that a [Runner] is faster for being
+// Slack is the number of bytes after the last row that a [Runner] is faster for being
 // allowed to read.
 const Slack = 1024
 

@@ -13,7 +13,7 @@ import (
 	"headrace/tensor"
 )
 
-// given is a PixelDecoder whose picture is known.
+// given is a PixelDecoder whose image is known.
 type given struct {
 	p   media.Pixels
 	err error
@@ -64,7 +64,7 @@ func TestBackground(t *testing.T) {
 			t.Errorf("%v, resized: differs at byte %d, %v", color, firstDifference(got, want.Pix), err)
 		}
 	}
-	// Without an alpha channel there is nothing to see behind the picture.
+	// Without an alpha channel there is nothing to see after the image.
 	rgb := media.Pixels{Data: decodertest.Random(300, 1), Stride: 30, Width: 10, Height: 10, DType: tensor.Uint8}
 	got, err := decoded(given{p: rgb}, media.Info{Width: 10, Height: 10}, media.Options{Background: &background})
 	if err != nil || !bytes.Equal(got, rgb.Data) {

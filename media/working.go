@@ -41,13 +41,13 @@ func (p *Plan) WorkingBytes(info *Info, src []byte) int64 {
 	return n
 }
 
-// WorkingBytes is that of a plan that makes RGB of the whole picture in some other
+// WorkingBytes is that of a plan that makes RGB of the whole image in some other
 // form: what is known before there is a plan.
 func (i Info) WorkingBytes() int64 {
 	return 1<<18 + int64(i.Width)*int64(i.Height)*(3+6) + i.decoderBytes(nil, Form{Color: RGB, DType: tensor.Uint8}, false)
 }
 
-// Plain reports whether the result is the decoded picture, pixel for pixel.
+// Plain reports whether the result is the decoded image, pixel for pixel.
 func (p *Plan) Plain() bool {
 	s := &p.Stages[0]
 	f := p.Options.Form()
@@ -55,7 +55,7 @@ func (p *Plan) Plain() bool {
 		s.Crop == Rect{0, 0, p.inWidth, p.inHeight} && s.Window == s.Crop && p.Color == f.Color && p.Output.DType == f.DType && p.Output.Layout == HWC
 }
 
-// decoderBytes is what a library takes for itself to decode the picture to a form.
+// decoderBytes is what a library takes for itself to decode the image to a form.
 func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 	pixels := int64(i.Width) * int64(i.Height)
 	stored := int64(i.Components) * int64((i.Bits+7)/8) // of a pixel
@@ -72,7 +72,7 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 	case JPEG:
 		n := rows + pixels*unusual
 		if inGo {
-			// Planes and the picture made of them, and of a picture in several scans all
+			// Planes and the image made of them, and of an image in several scans all
 			// coefficients, of 32 bits each.
 			n += i.samples(src) + 4*pixels
 			if i.Scans {
@@ -141,9 +141,9 @@ func blocks(width, height int, components []byte) (n int64) {
 	return n
 }
 
-// passBytes is what the passes take: all pictures on the way to the result, which may
+// passBytes is what the passes take: all images on the way to the result, which may
 // be enlarged before they are cut, and what is between the passes of each. rowwise says
-// that the first has no picture to work on, but rows as they come.
+// that the first has no image to work on, but rows as they come.
 func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 	inGo := CurrentRunner().Name() == GoRunner{}.Name()
 	for i := range p.Stages {

@@ -6,9 +6,9 @@ import (
 	"headrace/media/internal/vp8l"
 )
 
-// webpPlanes is what a library takes to hold what is coded without loss: the picture,
+// webpPlanes is what a library takes to hold what is coded without loss: the image,
 // with its colours still transformed, or the alpha channel of a lossy one, which is
-// decoded like a picture. The pixels of a lossy picture go on row by row.
+// decoded like an image. The pixels of a lossy image go on row by row.
 func (i *Info) webpPlanes(src []byte, inGo bool) int64 {
 	pixels := int64(i.Width) * int64(i.Height)
 	const blocks = 3 // quarters of a byte for each pixel: predictors of blocks of 4 × 4, their colours, and which codes are theirs
@@ -32,9 +32,9 @@ func (i *Info) webpPlanes(src []byte, inGo bool) int64 {
 	return lossless + 2*alpha // nothing has been read of it
 }
 
-// webpKind is the kind of the picture, or of the first frame, by the name of its chunk;
+// webpKind is the kind of the image, or of the first frame, by the name of its chunk;
 // "" where it has not been read. packed says that it has an alpha channel which is coded
-// as a lossless picture.
+// as a lossless image.
 func webpKind(src []byte) (kind string, packed bool) {
 	if len(src) < 12 {
 		return "", false
@@ -78,8 +78,8 @@ func (i *Info) webpCodes(src []byte, inGo bool) int64 {
 	return n
 }
 
-// webpImages calls found for each lossless image of the still picture, or of the first
-// frame: the picture, or its alpha channel. No further one is decoded.
+// webpImages calls found for each lossless image of the still image, or of the first
+// frame: the image, or its alpha channel. No further one is decoded.
 func webpImages(rest []byte, width, height int, found func(data []byte, width, height int)) {
 	for alpha := false; len(rest) >= 8; {
 		name, n := string(rest[:4]), int(binary.LittleEndian.Uint32(rest[4:]))

@@ -5,7 +5,7 @@
 // function from position to index ([Permutation]), a rank's share of it another
 // ([Split]), and a random draw a third ([Key]). So a run can be cut, resumed, given
 // other numbers of workers or ranks, and moved to another machine, and still the same
-// sample stands at the same place with the same crop.
+// sample is at the same place with the same crop.
 //
 //	p := order.Permute(samples, seed, epoch)
 //	s := order.Split{Samples: samples, Batch: 256, World: 8, Rank: 3}
@@ -19,7 +19,7 @@
 //	}
 //
 // Where the number of ranks changes inside an epoch, what was finished before is a list
-// of ranges of places ([Share.Finished]), and what remains is split anew
+// of ranges of places ([Share.Finished]), and what remains is split again
 // ([Split.Over]).
 //
 // [Version] names all of these functions together. It goes into every saved state; a
@@ -39,6 +39,6 @@
 // really cut into pieces. Golden vectors pin Version.
 package order
 
-// Version is the number of the algorithms in this package. Whoever saves a position
+// Version is the number of the algorithms in this package. Anyone who saves a position
 // saves it too: under another version the position means other samples.
 const Version = 2

@@ -14,8 +14,8 @@ type Frontier struct {
 	Lost     []int64
 }
 
-// ErrApart marks frontiers that differ so much that what is finished could not be told
-// in a record of sensible size.
+// ErrApart marks frontiers that differ so much that what is finished could not be
+// reported in a record of sensible size.
 var ErrApart = errors.New("order: the ranks are too far apart")
 
 // mostApart bounds the ranges that Finished has for what ranks differ in.
@@ -35,7 +35,7 @@ func (s Share) After(k int64) [][2]int64 {
 }
 
 // Finished returns the ranges of the epoch that are finished once rank r of the share's
-// World stands at frontiers[r]: what was finished before is among them, and there are
+// World is at frontiers[r]: what was finished before is among them, and there are
 // no more ranges than it takes to tell what the ranks differ in. Samples that filled up
 // a batch do not count.
 func (s Share) Finished(frontiers []Frontier) ([][2]int64, error) {
@@ -113,7 +113,7 @@ func (s Share) progress(f Frontier) (progress, error) {
 	return p, nil
 }
 
-// addRows adds what the positions from pos to end stand for, which are of two batches
+// addRows adds what the positions from pos to end mean, which are of two batches
 // at most.
 func (s Share) addRows(rows [][2]int64, pos, end int64) [][2]int64 {
 	for pos < end {
@@ -127,7 +127,7 @@ func (s Share) addRows(rows [][2]int64, pos, end int64) [][2]int64 {
 	return rows
 }
 
-// batchEnd is the position behind the batch that pos is in.
+// batchEnd is the position after the batch that pos is in.
 func (s Share) batchEnd(pos int64) int64 {
 	if k := pos / s.share(); k < s.full() {
 		return (k + 1) * s.share()

@@ -10,7 +10,7 @@ import (
 // finished already: under another number of ranks, as a rule. [Split.Over] makes it.
 //
 // The remaining places, in their order, are cut into global batches as [Split] cuts a
-// whole epoch, and Samples counts them. So where all finished places lie at the epoch's
+// whole epoch, and Samples counts them. So where all finished places are at the epoch's
 // start, at the end of a global batch, the batches to come are those that would have
 // come anyway. Samples that fill up the last batch come from the start of the whole
 // epoch.
@@ -27,7 +27,7 @@ func (s Split) Over(done [][2]int64) (Share, error) {
 	end := int64(0)
 	for i, d := range done {
 		if d[0] < end || d[1] <= d[0] || d[1] > s.Samples {
-			return Share{}, fmt.Errorf("order: the finished range %v is not behind %d, in order, and within %d places", d, end, s.Samples)
+			return Share{}, fmt.Errorf("order: the finished range %v is not after %d, in order, and within %d places", d, end, s.Samples)
 		}
 		end = d[1]
 		r.gone[i+1] = r.gone[i] + d[1] - d[0]

@@ -211,7 +211,7 @@ func checkShare(t *rapid.T, s order.Share, want [][]place) {
 	}
 }
 
-// Where all ranks stop behind the same batch, the global batches that follow are those
+// Where all ranks stop after the same batch, the global batches that follow are those
 // of an epoch that another world reads from its start.
 func TestGlobalBatchesGoOnUnderAnotherWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

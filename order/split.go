@@ -17,7 +17,7 @@ import (
 // What remains at the end of an epoch is dropped (DropLast), or becomes a smaller last
 // batch that is split in the same way. Where there are fewer samples left than ranks,
 // places from the epoch's start follow, one sample per rank: they are wrapped, and
-// counted. Uneven has the other ranks go without a batch instead, for whoever can do
+// counted. Uneven has the other ranks go without a batch instead, for anyone who can do
 // with that.
 type Split struct {
 	Samples  int64 // places in an epoch
@@ -87,7 +87,7 @@ func (s Split) At(pos int64) (place int64, wrapped bool) {
 	return place, wrapped
 }
 
-// row is the place of a sample as if the epoch went on behind its end, and whether it
+// row is the place of a sample as if the epoch went on after its end, and whether it
 // has come to that.
 func (s Split) row(pos int64) (place int64, wrapped bool) {
 	share := s.share()

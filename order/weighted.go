@@ -48,7 +48,7 @@ func (w *Weighted) Epoch(epoch int) func(draw int64) int64 {
 		}
 	}
 
-	// Whoever waits the shortest is drawn first, where waits are exponential with the
+	// Anyone who waits the shortest is drawn first, where waits are exponential with the
 	// weights as rates: as likely as drawing one after the other, and no draw depends
 	// on another.
 	type waiting struct {

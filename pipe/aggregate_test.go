@@ -282,7 +282,7 @@ func (lingers) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int, [
 
 func (lingers) Flush(context.Context, *pipe.Emitter[int, []int]) error { return nil }
 
-// What an aggregator takes for an item is all of it, and not what came behind its last
+// What an aggregator takes for an item is all of it, and not what came after its last
 // output.
 func TestTimesOfAggregators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -90,7 +90,7 @@ func (b *batchStage[T]) work(w *worker.Worker) {
 			return
 		}
 
-		// A run does not reach beyond the batch: what is behind it stays where it is
+		// A run does not reach beyond the batch: what is after it stays where it is
 		// counted.
 		h, late := b.take(w, inputs[:min(worker.MaxRun, b.n-len(b.batch))])
 		if late {

@@ -7,7 +7,7 @@ import (
 )
 
 // WaitBlocked calls f, which waits within an operation for room for what this makes:
-// until others behind it give some back. That is no time of the operation's, but one in
+// until others after it give some back. That is no time of the operation's, but one in
 // which its stage is blocked, and it holds no permit of the gate meanwhile: others may
 // need one to give room back. The error is that of f, or why the run has ended.
 func WaitBlocked(ctx context.Context, f func() error) error {

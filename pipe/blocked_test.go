@@ -79,7 +79,7 @@ func TestWaitBlocked(t *testing.T) {
 	}
 }
 
-// Who waits for room holds no permit: the stage behind, which gives the room back, needs
+// Who waits for room holds no permit: the stage after, which gives the room back, needs
 // one.
 func TestWhoWaitsForRoomHoldsNoPermit(t *testing.T) {
 	for name, flat := range map[string]bool{"map": false, "sequence": true} {

@@ -160,7 +160,7 @@ func TestE42TimeoutLosesNothing(t *testing.T) {
 	})
 }
 
-// What goes wrong with discarding does not stop Close, and is told by it.
+// What goes wrong with discarding does not stop Close, and is reported by it.
 func TestDiscardMayPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Discard(pipe.From("numbers", pipetest.Numbers{N: 3}), func(int) { panic(errBad) })

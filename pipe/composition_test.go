@@ -147,7 +147,7 @@ func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, all := saved(t, c.before, c.items, nil)
 			if len(s.Parts) == 0 {
-				t.Fatalf("%s: it does not lie within anything: %+v", name, s)
+				t.Fatalf("%s: it is not within anything: %+v", name, s)
 			}
 			again := start(t, c.before, pipe.Config{Resume: s})
 			rest, err := remains(again)
@@ -251,7 +251,7 @@ func drawShape(rt *rapid.T) shape {
 }
 
 // A setting is what may change: how many workers each stage has, whether they keep order,
-// how long operations take, and what is drawn anew of sizes.
+// how long operations take, and what is drawn again of sizes.
 type setting struct {
 	workers []int
 	ordered []bool
@@ -538,7 +538,7 @@ func TestStateWithinABatchThatAMergeCuts(t *testing.T) {
 	}
 }
 
-// What comes behind a merge that has ended its epoch is needed, and has to be as it was.
+// What comes after a merge that has ended its epoch is needed, and has to be as it was.
 func TestStateWithinABatchBehindAMergeThatCuts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		merged := pipe.Merge([]pipe.Flow[int]{hundreds(0, 3), hundreds(1, 50)}, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin, Until: pipe.Shortest})

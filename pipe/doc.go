@@ -37,7 +37,7 @@
 // input. Whatever a flow is made of, a state is exact: a source item is finished when
 // everything that was made of it is.
 //
-// A state may lie inside a batch that is taken apart again. It records what the batch was
+// A state may be inside a batch that is taken apart again. It records what the batch was
 // made of, and the resumed run must make the same batch: it does where the stages before
 // the batch keep order and their settings are the same. Start refuses such a state if a
 // stage before the batch keeps no order. If the batch comes out differently for another
@@ -54,7 +54,7 @@
 // place for its result, then takes an input, then operates, so that finished work never
 // waits for room. A stage therefore holds at most Workers + Buffer items that the next
 // stage has not taken, and a source [SourceBuffer], or [FastSourceBuffer] while it and
-// the stage behind are fast. With a consumer that does not read, a chain of maps pulls
+// the stage after are fast. With a consumer that does not read, a chain of maps pulls
 // exactly the sum of these from its source; with one that has stopped reading never more.
 // A batch stage holds Buffer + 1 batches, a FlatMap Buffer outputs, and where it keeps
 // order as many of each item whose turn has not come.
@@ -96,7 +96,7 @@
 // lost within the policy's limits, counted, and told to [Hooks]. The k-th item that is
 // made of a batch counts, and is listed, as the batch's k-th; a batch that is lost as a
 // whole counts as all of its items. Dropping an item on purpose is the error [Skip]. What
-// stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie
+// stops a run comes out of [Run.Next] as a [*StageError], after all outputs that are
 // before it, joined with what has stopped other stages by then.
 //
 // [Retry], [Replace], [DeadLetters] and [Limit] are operations around an operation, and
@@ -112,7 +112,7 @@
 // several numbers of workers, and [MeasureHeadspace] tells what a consumer would gain
 // from a faster flow.
 //
-// A run that stands still can say what it waits for: [Config].Stall is told which
+// A run that stands still can say what it waits for: [Config].Stall learns which
 // operations do not return, who waits for whom, and where the goroutines are. Their
 // labels in profiles are run and stage. While runtime/trace traces, a run is a task in
 // it, and each operation a region.

@@ -27,7 +27,7 @@ type drawing struct {
 	seen map[*node]bool
 }
 
-// draw writes a node behind lead, and what is above it behind indent.
+// draw writes a node after lead, and what is above it after indent.
 func (d *drawing) draw(n *node, lead, indent string) {
 	if n == nil {
 		fmt.Fprintf(d.w, "%s(empty)\n", lead)

@@ -15,7 +15,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A chain is a random flow: a source, or a merge of chains, and constructs behind it.
+// A chain is a random flow: a source, or a merge of chains, and constructs after it.
 type chain struct {
 	source string
 	items  int

@@ -269,7 +269,7 @@ func (c construct) expectRoute(in []note) (out []note) {
 	return out
 }
 
-// An account is what a consumer was given, epoch by epoch, and what it was told to be
+// An account is what a consumer was given, epoch by epoch, and what it was asked to be
 // lost.
 type account struct {
 	yields [][]int
@@ -293,7 +293,7 @@ func (c chain) account(epochs int) account {
 }
 
 // diff compares. Of groups that are not finished when a loose epoch ends, losses need not
-// be told.
+// be reported.
 func (a account) diff(got account, exact, loose bool) string {
 	for epoch := range a.yields {
 		want, have := slices.Clone(a.yields[epoch]), slices.Clone(got.yields[epoch])
@@ -321,7 +321,7 @@ func (a account) diff(got account, exact, loose bool) string {
 	return ""
 }
 
-// read lets a run go on for so many items, and tells where it stands then.
+// read lets a run go on for so many items, and tells where it is then.
 func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, items int, a *account) (pipe.State, bool) {
 	epoch := 0
 	for _, s := range at.Sources {
@@ -460,7 +460,7 @@ func followTheModel(t *testing.T, rt *rapid.T, changing bool) {
 }
 
 // Random definitions of all constructs go on in the same way wherever they are cut:
-// restored at every item of a run they yield what it yielded behind that, with the same
+// restored at every item of a run they yield what it yielded after that, with the same
 // losses, or, where no order is kept, every item that had not come once.
 func TestAllConstructsResumeAnywhere(t *testing.T) {
 	for round := range 1 + modelRounds/10 {

@@ -230,7 +230,7 @@ func ExampleHooks() {
 	double := pipe.Map(numbers, func(_ context.Context, v int) (int, error) { return 2 * v, nil }, pipe.Opts{Name: "double"})
 	hooks := pipe.Hooks{Task: func(ctx context.Context, t pipe.Task) (context.Context, func(pipe.Outcome)) {
 		if t.Stage == "numbers" {
-			return nil, nil // nothing is to be told of the source
+			return nil, nil // nothing is to be reported of the source
 		}
 		return ctx, func(o pipe.Outcome) { fmt.Println(t.Stage, "of", t.In, "is", o.Out) }
 	}}
@@ -294,7 +294,7 @@ func ExampleProfile() {
 	// Output: slow is the slowest, best with 4 workers
 }
 
-// Batches end where the caller says: here behind every number that divides by three. Rows
+// Batches end where the caller says: here after every number that divides by three. Rows
 // are written where the store has reserved them.
 func ExampleFillGroups() {
 	write := func(_ context.Context, v int, b *page, row int) error { b.rows[row] = 10 * v; return nil }

@@ -176,7 +176,7 @@ func TestE30RateIsJudgedAfterAWarmUp(t *testing.T) {
 	}
 }
 
-// Losses are counted anew in each epoch, whoever counts them.
+// Losses are counted again in each epoch, whoever counts them.
 func TestPoliciesCountPerEpoch(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		policy := pipe.Policy{Skip: true, Count: 2}

@@ -11,7 +11,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// An error that is fatal ends the run, whatever the policy, and can be told from others.
+// An error that is fatal ends the run, whatever the policy, and can be known from others.
 func TestFatalErrorsEndTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 9}), func(_ context.Context, v int) (int, error) {

@@ -59,7 +59,7 @@ func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Con
 	return fill(in, n, nil, store, op, nil, o)
 }
 
-// FillGroups is Fill for batches that have an end of their own: behind every item for
+// FillGroups is Fill for batches that have an end of their own: after every item for
 // which last returns true, also if that item is lost or dropped, and at the end of an
 // epoch. Their items come in the order of the input, whatever Ordered says. Holes close
 // within the batch, and a batch of which all items are lost or dropped is not handed on.
@@ -71,7 +71,7 @@ func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Con
 // policy does not tolerate a loss, that batch still comes, unless the policy is the
 // stage's own.
 //
-// Each batch lies in one that store has reserved for n rows. At most Workers+1 of these
+// Each batch is in one that store has reserved for n rows. At most Workers+1 of these
 // are being filled at a time, and no more than two where the batches are as large as
 // Workers. last is asked once for each item, in order, by one worker at a time; it should
 // be quick. Stages between the one that decides where batches end and this one may not

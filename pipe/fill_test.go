@@ -84,7 +84,7 @@ func spyFill(s *spyStore, items int, op func(context.Context, int, []int, int) e
 }
 
 // A loss that is known before the next batch is begun costs only the moves around it: the
-// batch behind takes just the missing row, and later batches are written where they
+// batch after takes just the missing row, and later batches are written where they
 // belong.
 func TestFillMovesOnlyAroundALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestFillMovesOnlyAroundALoss(t *testing.T) {
 	})
 }
 
-// While a row of the first batch is still being written, the batch behind takes just the
+// While a row of the first batch is still being written, the batch after takes just the
 // rows that the first is known to lack.
 func TestFillReservesAShortBatchAfterALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ type filler[In, B any] struct {
 	n       int
 	store   Store[B]
 	op      func(context.Context, In, rows.Ref[B]) error
-	ends    func(In) bool // whether a batch ends behind an item; nil: every n do
+	ends    func(In) bool // whether a batch ends after an item; nil: every n do
 	limited bool
 	runs    *runs[In, B] // nil: operations are of one item
 
@@ -156,7 +156,7 @@ func (f *filler[In, B]) await(w *worker.Worker) bool {
 	return f.in.Wait(w, kept)
 }
 
-// last tells whether a batch ends behind an item that has the next row.
+// last tells whether a batch ends after an item that has the next row.
 func (f *filler[In, B]) last(w *worker.Worker, m queue.Message[In]) (ends bool, err error) {
 	if f.ends == nil {
 		return false, nil
@@ -172,7 +172,7 @@ func (f *filler[In, B]) last(w *worker.Worker, m queue.Message[In]) (ends bool, 
 func (f *filler[In, B]) refuse(w *worker.Worker, m queue.Message[In], err error) {
 	f.haltAbove()
 	f.pass(w, rows.Outcome{Kind: rows.Fatal, Lineage: m.Lineage, Failure: f.NewFailure(err)})
-	f.mu.Unlock() // only now: others take what comes behind the item
+	f.mu.Unlock() // only now: others take what comes after the item
 	f.in.DiscardMsg(m)
 	f.mu.Lock()
 }

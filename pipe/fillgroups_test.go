@@ -28,7 +28,7 @@ func multipleOf(n int) func(int) bool { return func(v int) bool { return v%n == 
 
 func rowsPrinted(b *numbered) []string { return printAll(b.rows) }
 
-// A batch ends behind its last item, also when that is lost or dropped, and with the
+// A batch ends after its last item, also when that is lost or dropped, and with the
 // epoch; a batch of which nothing is left does not come.
 func TestFillGroupsEndBehindTheLast(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
@@ -121,7 +121,7 @@ func TestFillGroupsPanicOfLast(t *testing.T) {
 	})
 }
 
-// What comes behind an item that ends the run does not pass it, however long it takes to
+// What comes after an item that ends the run does not pass it, however long it takes to
 // dispose of the item.
 func TestFillGroupsEndBeforeWhatFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestFillGroupsInWorkAtOnce(t *testing.T) {
 	}
 }
 
-// A batch and its losses are one step: the hook is told when the batch comes, and not
-// again when the batch is lost behind it, and a run that is cut anywhere makes the same
+// A batch and its losses are one step: the hook learns when the batch comes, and not
+// again when the batch is lost after it, and a run that is cut anywhere makes the same
 // batches again, although the stage before puts items together as it holds them.
 func TestFillGroupsResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestFillGroupsResume(t *testing.T) {
 	})
 }
 
-// One loss more than the run tolerates ends it behind the batch; one more than the stage
+// One loss more than the run tolerates ends it after the batch; one more than the stage
 // tolerates, before.
 func TestFillGroupsPolicies(t *testing.T) {
 	two := &pipe.Policy{Skip: true, Count: 2}

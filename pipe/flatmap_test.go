@@ -140,8 +140,8 @@ func TestE5OutputsBeforeAFailureAreKept(t *testing.T) {
 	}
 }
 
-// A source item is finished when all its outputs are; what some of them stand in is told
-// in the state, and not made twice.
+// A source item is finished when all its outputs are; what some of them are in is
+// reported in the state, and not made twice.
 func TestE5PartsOfAnItemAreFinishedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 6}), upwards, pipe.Opts{Name: "many", Workers: 3, Ordered: true})

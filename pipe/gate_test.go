@@ -188,7 +188,7 @@ func TestGateDo(t *testing.T) {
 	})
 }
 
-// Whoever gives up leaves the line, and its permit goes on.
+// Anyone who gives up leaves the line, and its permit goes on.
 func TestGateDoThatIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(1)

@@ -102,7 +102,7 @@ func TestGoexitIsTheItemsFailure(t *testing.T) {
 	}
 }
 
-// A weird aggregator ends its goroutine, or panics, wherever it is told to.
+// A weird aggregator ends its goroutine, or panics, wherever it is asked to.
 type weird struct {
 	pairs
 	flush func() error
@@ -151,7 +151,7 @@ func (s touchyStore) touch(in string) {
 }
 
 // doors are flows of which some function, besides operations, calls end at position 5 or
-// behind.
+// after.
 func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 	at := func(v int) int {
 		if v == 5 {
@@ -357,7 +357,7 @@ func TestTheLostHookEndsTheConsumer(t *testing.T) {
 				}
 				return v, nil
 			}, pipe.Opts{Name: "map", Ordered: true}), p.Gone)
-			if within { // it is told before an item that is at hand
+			if within { // it is reported before an item that is at hand
 				f = pipe.Unbatch(pipe.Batch(f, 2, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "flat"})
 			}
 			run := start(t, f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}, Hooks: pipe.Hooks{Lost: func(pipe.Loss) { runtime.Goexit() }}})

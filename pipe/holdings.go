@@ -12,7 +12,7 @@ import (
 // time that hardly grows with their number: there may be thousands in rows that are being
 // packed.
 type holdings[In any] struct {
-	all  []holding[In] // in order of their numbers; those that were released stand there until half of them have been
+	all  []holding[In] // in order of their numbers; those that were released are there until half of them have been
 	left int           // that are held
 }
 
@@ -21,7 +21,7 @@ type holding[In any] struct {
 	lineage progress.Lineage
 	number  int64
 	held    bool
-	loss    *failure.Failure // it has failed, which is told with what it is held with; nil: it has not
+	loss    *failure.Failure // it has failed, which is reported with what it is held with; nil: it has not
 }
 
 func (h *holdings[In]) add(number int64, m queue.Message[In]) {

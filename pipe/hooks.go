@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Hooks are told what happens in a run. A nil func is not called, and costs nothing. A
+// Hooks learn what happens in a run. A nil func is not called, and costs nothing. A
 // hook that panics, or ends its goroutine, stops the run, whatever the policy, with a
 // *HookError: of Task in place of its item's result; of a Stage that ends in place of the
-// io.EOF of the last epoch, behind all items; otherwise at once.
+// io.EOF of the last epoch, after all items; otherwise at once.
 type Hooks struct {
 	// Lost is called for each source item that was lost, by Next, on its caller's
 	// goroutine: in the order of the outputs, and before the output is returned whose
@@ -26,7 +26,7 @@ type Hooks struct {
 	// Task is called for everything that a flow has to do for an item: the operations of
 	// Map, Filter, FlatMap and Fill, the pick of a Route, an aggregator's Add and Flush,
 	// and a source that is asked for its next item. It is called before, and what is done
-	// gets the context that it returns, derived from the one that it is given; nil stands
+	// gets the context that it returns, derived from the one that it is given; nil is
 	// for that. The func that it returns, which may be nil, is called when that has
 	// returned, or Limit has abandoned it. Operations run at once, and so do hooks.
 	//
@@ -35,7 +35,7 @@ type Hooks struct {
 
 	// Span is called for each part of the life of every worker, and of the consumer, when
 	// it is over: by the worker itself, or by Next. Workers do that at once. Of one
-	// worker it is called in order, be it a little later; and for the last time before
+	// worker it is called in order, whether a little later; and for the last time before
 	// Close returns.
 	Span func(Span)
 }

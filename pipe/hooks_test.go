@@ -197,7 +197,7 @@ func TestE55Tee(t *testing.T) {
 	}
 }
 
-// A source that panics has ended its task, and what it yields as failures is told.
+// A source that panics has ended its task, and what it yields as failures is reported.
 func TestE55TasksOfSourcesThatFail(t *testing.T) {
 	var l log
 	n := pipetest.Numbers{N: 3, Pulled: func(_ int, pos int64) {

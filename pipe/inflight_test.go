@@ -171,7 +171,7 @@ func TestGated(t *testing.T) {
 				})
 			})
 			if p := pipe.Permit(ctx); p != -1 {
-				return 0, fmt.Errorf("permit %d behind", p)
+				return 0, fmt.Errorf("permit %d after", p)
 			}
 			return out, err
 		}

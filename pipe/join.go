@@ -70,7 +70,7 @@ func (m *mergeStage[T]) take(w *worker.Worker, in *mergeInput[T]) (v queue.Messa
 	return buf[0], len(h.Msgs) > 0
 }
 
-// Choices are what a router has decided, and the join behind it has not heard of yet.
+// Choices are what a router has decided, and the join after it has not heard of yet.
 // They are no more than messages are in the branches.
 type choices[C any] struct {
 	mu      sync.Mutex

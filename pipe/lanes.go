@@ -30,7 +30,7 @@ type lanes[T any] struct {
 	first   int64       // the number of the epoch's first
 	stopped bool
 
-	// Where the workers stand for others elsewhere:
+	// Where the workers mean others elsewhere:
 	elsewhere     bool
 	begun         int64 // inputs that have, in their order
 	underWay      int   // sequences that are under way

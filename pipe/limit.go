@@ -70,7 +70,7 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 	}
 }
 
-// An attempt is a call of an operation with a limit. Whoever settles it first, the
+// An attempt is a call of an operation with a limit. Anyone who settles it first, the
 // operation or the clock, decides.
 type attempt[Out any] struct {
 	settled atomic.Bool

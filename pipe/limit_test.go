@@ -233,8 +233,8 @@ func TestE43AbandonedPermits(t *testing.T) {
 	})
 }
 
-// What goes wrong with a result that comes too late is told by Close. An operation that
-// ends its goroutine stops the run.
+// What goes wrong with a result that comes too late is reported by Close. An operation
+// that ends its goroutine stops the run.
 func TestLimitAndBadManners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStuck(1)

@@ -54,7 +54,7 @@ func TestE16FastConsumerBoundsTheSource(t *testing.T) {
 	}
 }
 
-// What lies in the consumer's hand when a run ends, whatever ends it, was not yielded, is
+// What is in the consumer's hand when a run ends, whatever ends it, was not yielded, is
 // not in the state, and is disposed of once.
 func TestE40CloseWithItemsAtHand(t *testing.T) {
 	for _, workers := range []int{1, 4} {

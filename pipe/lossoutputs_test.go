@@ -15,7 +15,7 @@ import (
 )
 
 // named is a source of the texts "0", "1" and so on. What is made of an item in the tests
-// below has its name with a number behind it, so that each item says where it is from.
+// below has its name with a number after it, so that each item says where it is from.
 func named(n int) pipe.Flow[string] {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: n})
 	return pipe.Map(numbers, func(_ context.Context, v int) (string, error) { return fmt.Sprint(v), nil }, pipe.Opts{Name: "named"})
@@ -33,8 +33,8 @@ func outputsOf(f pipe.Flow[string], name string, n int) pipe.Flow[string] {
 	}, pipe.Opts{Name: name, Workers: 2, Ordered: true})
 }
 
-// A lost output is told, and named by the error that ends a run, with the numbers of the
-// outputs on its way, however it was put into batches and taken out of them again. A
+// A lost output is reported, and named by the error that ends a run, with the numbers of
+// the outputs on its way, however it was put into batches and taken out of them again. A
 // batch that is lost as a whole is each of what it holds.
 func TestLossesNameTheOutput(t *testing.T) {
 	batch := func(f pipe.Flow[string], name string, n int) pipe.Flow[[]string] {
@@ -101,7 +101,7 @@ func TestLossesNameTheOutput(t *testing.T) {
 }
 
 // An item that is made into a sequence which breaks off has failed itself, and so has one
-// of which an output is made anew in a resumed run.
+// of which an output is made again in a resumed run.
 func TestLossesOfTheItemItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		breaks := pipe.FlatMap(named(4), func(_ context.Context, v string) iter.Seq2[string, error] {

@@ -18,7 +18,7 @@ type Opts struct {
 	Gate     *Gate   // a limit on operations at once that is shared with other stages and runs; nil: none
 	Failures *Policy // nil: the run's
 
-	// Workers may stand for workers elsewhere, such as processes, each of which has
+	// Workers may mean workers elsewhere, such as processes, each of which has
 	// several items in hand: then so many operations for each of them run at once, and
 	// wait for it. OnResize is called with the number of Workers before they begin, and
 	// whenever it changes. The statistics are theirs then: an operation has to tell with

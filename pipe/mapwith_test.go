@@ -74,7 +74,7 @@ func TestE15WorkersThatCannotBegin(t *testing.T) {
 	}
 }
 
-// What panics at the end of a worker is told by Close.
+// What panics at the end of a worker is reported by Close.
 func TestE15EndMayPanic(t *testing.T) {
 	begin := func(context.Context) (func(context.Context, int) (int, error), func(), error) {
 		return same, func() { panic(errBad) }, nil

@@ -39,7 +39,7 @@ type Order int
 const (
 	Arrival    Order = iota // who has an item
 	RoundRobin              // one after the other
-	ByWeight                // drawn with Weights and Seed, for each turn of each epoch anew
+	ByWeight                // drawn with Weights and Seed, for each turn of each epoch again
 	ByPick                  // what Pick says for each turn
 )
 
@@ -185,7 +185,7 @@ type mergeStage[T any] struct {
 	last    bool               // no epoch follows
 	failed  bool               // an input has ended the run
 	broken  []queue.Message[T] // the ends of inputs that failed
-	late    []queue.Message[T] // and of those that failed behind the end of the epoch
+	late    []queue.Message[T] // and of those that failed after the end of the epoch
 	stopped bool
 }
 
@@ -237,7 +237,7 @@ func (m *mergeStage[T]) forward(w *worker.Worker, in *mergeInput[T]) {
 			continue
 		}
 
-		// The lock keeps the end of the epoch behind this item.
+		// The lock keeps the end of the epoch after this item.
 		m.out.Put(&v, w.Last)
 		m.mu.Unlock()
 
@@ -314,7 +314,7 @@ func (m *mergeStage[T]) note(in *mergeInput[T], v queue.Message[T]) {
 	}
 }
 
-// endEpoch is the message behind the last item of the epoch. Those inputs that failed are
+// endEpoch is the message after the last item of the epoch. Those inputs that failed are
 // reported now.
 func (m *mergeStage[T]) endEpoch() queue.Message[T] {
 	if len(m.broken) > 0 {

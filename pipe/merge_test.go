@@ -231,7 +231,7 @@ func TestE24MergeUntilTheShortestEnds(t *testing.T) {
 	}
 }
 
-// A failure behind the end of the epoch is none of it: it is reported in the next one, if
+// A failure after the end of the epoch is none of it: it is reported in the next one, if
 // there is one.
 func TestE24FailureBehindTheShortest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestE24FailureBehindTheShortest(t *testing.T) {
 	})
 }
 
-// A merge by turns can be cut anywhere, also where batches behind it hold back what
+// A merge by turns can be cut anywhere, also where batches after it hold back what
 // others have overtaken, and where inputs have ended.
 func TestE24MergesResume(t *testing.T) {
 	for i, o := range orders {

@@ -39,7 +39,7 @@ type change struct {
 	before int // events; less than 0: it is made by the clock
 	after  int
 	stage  int
-	flat   bool // the stage behind it
+	flat   bool // the stage after it
 	n      int
 }
 

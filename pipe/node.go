@@ -22,7 +22,7 @@ type node struct {
 	ordered   bool
 	gate      *Gate
 	inFlight  int       // operations at once for each worker
-	onResize  func(int) // is told how many workers there are; may be nil
+	onResize  func(int) // learns how many workers there are; may be nil
 	policy    *Policy
 	ups       []*node // whose items it takes
 	scheduled bool    // it takes its inputs by turns, which a state counts
@@ -52,7 +52,7 @@ const (
 	kindJoin      = "join"
 )
 
-// joinSuffix is what the name of a join ends with, behind that of its router.
+// joinSuffix is what the name of a join ends with, after that of its router.
 const joinSuffix = "/join"
 
 // DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer
@@ -129,7 +129,7 @@ func (n *node) settleBuffer() {
 // several tells whether more than one operation may run at once.
 func (n *node) several() bool { return n.workers > 1 || n.inFlight > 1 }
 
-// router is where the branches begin behind which a join stands.
+// router is where the branches begin after which a join is.
 func (n *node) router() *node {
 	branch := strings.TrimSuffix(n.name, joinSuffix) + "/0"
 	for _, at := range n.walk() {
@@ -178,7 +178,7 @@ func (n *node) check() error {
 	return errors.Join(all...)
 }
 
-// walk lists the nodes, each once and behind those that feed it. Stages on an empty flow
+// walk lists the nodes, each once and after those that feed it. Stages on an empty flow
 // are there, the empty flow is not.
 func (n *node) walk() (all []*node) {
 	seen := make(map[*node]bool)

@@ -55,7 +55,7 @@ const (
 	Operation = observe.Operation // in operations: what is busy in StageStats
 	Work      = observe.Work      // in what else is busy: a batch is sealed, then it is Item; a worker begins
 	Starved   = observe.Starved   // waiting for the stage before
-	Blocked   = observe.Blocked   // waiting for the stage behind, or for a Store
+	Blocked   = observe.Blocked   // waiting for the next stage, or for a Store
 	Gated     = observe.Gated     // waiting for a Gate
 	Queued    = observe.Queued    // with an item, waiting for a worker elsewhere
 	HandOver  = observe.HandOver  // by the consumer: Next has an item, and returns it

@@ -7,7 +7,7 @@ import (
 
 // Outputs are several that an aggregator makes of the same items: each is an item of its
 // own, which is handed on at once, and the items are finished when all of them are,
-// behind Close. A state may lie between two: after a resume the items come again, and
+// after Close. A state may be between two: after a resume the items come again, and
 // those that are finished are dropped.
 type Outputs[In, Out any] struct {
 	emitter *Emitter[In, Out]
@@ -81,9 +81,9 @@ func (o *Outputs[In, Out]) Fail(err error) {
 }
 
 // Lose is for an item that is held and has failed, where the aggregator may remember it
-// all the same: the loss is told with the output that is made of it, with those that are
-// held with it, or at the end of the epoch. A state counts it then, so that a resumed run
-// gives the aggregator that item, too. Where no loss is tolerated, the run ends.
+// all the same: the loss is reported with the output that is made of it, with those that
+// are held with it, or at the end of the epoch. A state counts it then, so that a resumed
+// run gives the aggregator that item, too. Where no loss is tolerated, the run ends.
 func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 	if e.idle(err) {
 		return

@@ -163,15 +163,15 @@ func hoarded(salt int, empty bool, numbers []int) (out, lost []int) {
 
 // An aggregator that keeps what it likes gives what it would give alone, and a run that
 // is cut at any of its outputs, or of the batches of them, goes on with it: nothing comes
-// twice, nothing is missing, and every loss is told once, whatever groups the outputs are
-// made of, and whatever overtakes behind.
+// twice, nothing is missing, and every loss is reported once, whatever groups the outputs
+// are made of, and whatever overtakes after.
 func TestAggregatorsWithAMemoryAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(rt, "items")
 		salt, empty := rapid.IntRange(0, 50).Draw(rt, "salt"), rapid.Bool().Draw(rt, "empty flush")
 		several, drops, twice := rapid.Bool().Draw(rt, "several of one"), rapid.Bool().Draw(rt, "drops some"), rapid.Bool().Draw(rt, "two of them")
 		merged, own := rapid.Bool().Draw(rt, "merged"), rapid.Bool().Draw(rt, "own policy")
-		size, ordered := rapid.IntRange(0, 5).Draw(rt, "batches"), rapid.Bool().Draw(rt, "ordered behind")
+		size, ordered := rapid.IntRange(0, 5).Draw(rt, "batches"), rapid.Bool().Draw(rt, "ordered after")
 		synctest.Test(t, func(t *testing.T) {
 			numbers := func(name string, n, add int) (pipe.Flow[int], []int) {
 				value := func(_ int, pos int64) int { return int(pos) + add }
@@ -316,7 +316,7 @@ func (m *misuser) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, 
 		e.Open().Close("")
 	case "not closed":
 		e.Open(v).Emit(1)
-	case "lost behind":
+	case "lost after":
 		e.Emit(1, v)
 		e.Lose(v, errBad)
 	case "twice":
@@ -341,10 +341,10 @@ func (*misuser) Flush(context.Context, *pipe.Emitter[int, int]) error { return n
 
 func TestWhatCannotBeDoneWithOutputs(t *testing.T) {
 	for how, want := range map[string]string{
-		"of nothing":  "outputs that are made of no item",
-		"not closed":  "outputs that it has not closed",
-		"lost behind": "an item before it says that this is lost",
-		"twice":       "an item that it does not hold",
+		"of nothing": "outputs that are made of no item",
+		"not closed": "outputs that it has not closed",
+		"lost after": "an item before it says that this is lost",
+		"twice":      "an item that it does not hold",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := pipe.Aggregate(pipe.From("numbers", pipetest.Numbers{N: 1}), func() pipe.Aggregator[int, int] { return &misuser{how: how} }, pipe.AggregateOpts{Name: "a"})
@@ -357,7 +357,7 @@ func TestWhatCannotBeDoneWithOutputs(t *testing.T) {
 	}
 }
 
-// Under a policy that tolerates nothing, what is lost ends the run, behind what was
+// Under a policy that tolerates nothing, what is lost ends the run, after what was
 // handed on.
 func TestLossesOfOutputsEndTheRun(t *testing.T) {
 	for how, want := range map[string]string{"fails": "[0]", "lose": "[]", "lose in": "[0]"} {

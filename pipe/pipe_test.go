@@ -72,7 +72,7 @@ func drawFaults(rt *rapid.T, name string) faults {
 
 // Random pipelines whose stages all keep order do to the letter what the model does:
 // items, losses, states, failure. They may be cut short anywhere, and leave nothing
-// behind.
+// after.
 func TestE10OrderedPipelinesAreSequential(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		defer pipe.Haste(rt)()
@@ -211,7 +211,7 @@ func TestResumeOfRandomPipelines(t *testing.T) {
 		s.items, s.quick = min(s.items, 15), false
 		for k := range s.stages {
 			if s.stages[k].own != nil {
-				s.stages[k].own = nil // a policy of a stage's own counts anew after a resume
+				s.stages[k].own = nil // a policy of a stage's own counts again after a resume
 			}
 		}
 		whole := s.expect(pipe.SourceState{Epoch: s.first})
@@ -232,10 +232,10 @@ func TestResumeOfRandomPipelines(t *testing.T) {
 	})
 }
 
-// sameItems compares what a consumer is given. When which loss is told is left out: after
-// a resume, a loss may come before an item that it came behind, because the item is made
-// of later ones only. And a state does not say which stage lost an item, or with which
-// others.
+// sameItems compares what a consumer is given. When which loss is reported is left out:
+// after a resume, a loss may come before an item that it came after, because the item is
+// made of later ones only. And a state does not say which stage lost an item, or with
+// which others.
 func sameItems(want, got []event) bool {
 	return slices.EqualFunc(want, got, func(a, b event) bool {
 		blamed := a.stage == b.stage && a.pos == b.pos || b.stage == "source"

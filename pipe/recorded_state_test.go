@@ -18,7 +18,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the recorded states anew")
+var rewrite = flag.Bool("rewrite", false, "write the recorded states again")
 
 // recorded are flows that keep order, so that their states depend on nothing but the
 // number of items that were taken.
@@ -95,7 +95,7 @@ func TestRecordedStates(t *testing.T) {
 	}
 }
 
-// Every recorded state is gone on with: behind it comes what came in the run that it
+// Every recorded state is gone on with: after it comes what came in the run that it
 // was saved in.
 func TestRecordedStatesAreResumed(t *testing.T) {
 	for name, f := range recorded() {
@@ -115,14 +115,14 @@ func TestRecordedStatesAreResumed(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := read(t, f, s); !slices.Equal(got, whole[min(items, len(whole)):]) {
-					t.Errorf("behind %d: %v, not %v", items, got, whole[min(items, len(whole)):])
+					t.Errorf("after %d: %v, not %v", items, got, whole[min(items, len(whole)):])
 				}
 			}
 		})
 	}
 }
 
-// after is the state behind so many items of two epochs, whose ends count, too.
+// after is the state after so many items of two epochs, whose ends count, too.
 func after(t *testing.T, f pipe.Flow[int], items int) (s pipe.State, more bool) {
 	run := start(t, f, pipe.Config{Until: 2})
 	defer run.Close()

@@ -15,7 +15,7 @@ import (
 // RouteOpts are the settings of a Route.
 type RouteOpts struct {
 	Name     string  // of the stage; required, and unique in its flow
-	Buffer   int     // items kept ready before each branch, and behind them all; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
+	Buffer   int     // items kept ready before each branch, and after them all; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
 	Ordered  bool    // keep the order of the input: for branches of ordered stages that make one item of one
 	Failures *Policy // of pick; nil: the run's
 }
@@ -65,7 +65,7 @@ func Mapped[In, Out any](f func(context.Context, In) (Out, error), o Opts) func(
 	return func(in Flow[In]) Flow[Out] { return Map(in, f, o) }
 }
 
-// A division is the description of a router, its branches, and the join behind them.
+// A division is the description of a router, its branches, and the join after them.
 type split[In, Out any] struct {
 	in           Flow[In]
 	router, join *node

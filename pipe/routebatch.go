@@ -13,7 +13,7 @@ import (
 // RouteBatchOpts are the settings of a RouteBatch.
 type RouteBatchOpts struct {
 	Name     string  // of the stage; required, and unique in its flow
-	Buffer   int     // batches kept ready before each branch, and behind them all; 0: DefaultBatchBuffer
+	Buffer   int     // batches kept ready before each branch, and after them all; 0: DefaultBatchBuffer
 	Failures *Policy // of pick; nil: the run's
 }
 

@@ -216,7 +216,7 @@ func (r *Run[T]) All() iter.Seq2[T, error] {
 	}
 }
 
-// State is where the run stands. After io.EOF of an epoch, that is the beginning of the
+// State is where the run is. After io.EOF of an epoch, that is the beginning of the
 // next one.
 func (r *Run[T]) State() State {
 	r.mu.Lock()
@@ -302,7 +302,7 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 	return r.err
 }
 
-// finish records that what a message stands for is finished, and deals with what was lost
+// finish records that what a message means is finished, and deals with what was lost
 // of it.
 func (r *Run[T]) finish(m *queue.Message[T]) {
 	finished, within := r.record(m)
@@ -313,7 +313,7 @@ func (r *Run[T]) finish(m *queue.Message[T]) {
 }
 
 // loseWithin deals with what was lost of something that is finished. One loss too many is
-// the end, but behind what it was a part of.
+// the end, but after what it was a part of.
 func (r *Run[T]) loseWithin(all []progress.PendingLoss) {
 	for _, l := range all {
 		lost := failure.Part(l.LostInput)

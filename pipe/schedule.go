@@ -13,7 +13,7 @@ import (
 // but its number, so a state needs only the numbers of the turns that are finished: after
 // a resume these are left out, and the others find the same items, because those that are
 // not finished come again, in order. Turns of an input whose epoch is over are void; the
-// next turn that is not stands for them.
+// next turn that is not means them.
 type scheduledMerge[T any] struct {
 	*mergeStage[T]
 	pick     func(epoch int, turn int64) int
@@ -78,9 +78,9 @@ func (t *scheduledMerge[T]) work(w *worker.Worker) {
 	}
 }
 
-// takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
+// takeTurns hands on one epoch, and returns the value after it. A place is reserved.
 func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool) {
-	void := t.skip.Low // the first turn that the next item stands for
+	void := t.skip.Low // the first turn that the next item means
 	idle := 0          // turns of inputs whose epoch is over, one after the other
 	number := int64(0) // of the next item
 

@@ -27,7 +27,7 @@ func TestSnapshotsOfARunAtRest(t *testing.T) {
 				t.Errorf("the last queue: %+v", last)
 			}
 			if source.Full != 10*time.Second || source.PutWait != 10*time.Second {
-				t.Errorf("the queue behind the source: %+v", source)
+				t.Errorf("the queue after the source: %+v", source)
 			}
 			if stage := s.Stages[1]; stage.Blocked != 20*time.Second || stage.Starved != 0 {
 				t.Errorf("the map: %+v", stage)

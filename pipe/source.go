@@ -12,12 +12,12 @@ import (
 
 // A Source yields the items of an epoch from position pos on: the i-th that Items yields
 // has position pos+i. The same epoch always has the same items. A yielded error is that
-// position's failure; the sequence may go on behind it. The sequence ends early when ctx
-// is cancelled. A panic, or runtime.Goexit, ends the run, behind the items before it.
+// position's failure; the sequence may go on after it. The sequence ends early when ctx
+// is cancelled. A panic, or runtime.Goexit, ends the run, after the items before it.
 //
 // On resume Items is asked for the lowest unfinished position, and what was finished
 // beyond is taken and discarded; where that is more than a hundred items in a row, Items
-// is asked again, for the position behind them.
+// is asked again, for the position after them.
 type Source[T any] interface {
 	Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
 }
@@ -208,7 +208,7 @@ func (s *sourceStage[T]) unfinished(w *worker.Worker, ctx context.Context, epoch
 // rather than to be asked again.
 const maxDiscard = 100
 
-// items are the source's, with what hooks are told around them.
+// items are the source's, with the hooks around them.
 func (s *sourceStage[T]) items(w *worker.Worker, ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
 	items := watchedItems(ctx, s.stage, s.from(ctx, epoch, pos), pos, s.out.Discard)
 	if w.Tracer == nil {

@@ -38,7 +38,7 @@ func Count(n int) Source[int] {
 	})
 }
 
-// Seq is a source of what a sequence yields. Each epoch iterates over it anew, so it has
+// Seq is a source of what a sequence yields. Each epoch iterates over it again, so it has
 // to yield the same items each time. It has no positions to go to: a resumed run iterates
 // from the start, and disposes of what was finished, as Discard says.
 func Seq[T any](seq iter.Seq[T]) Source[T] {

@@ -14,7 +14,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Every ready source yields the same items in each epoch, and goes on behind any item.
+// Every ready source yields the same items in each epoch, and goes on after any item.
 func TestReadySources(t *testing.T) {
 	for name, source := range map[string]pipe.Source[int]{
 		"slice": pipe.Slice(upTo(7)),

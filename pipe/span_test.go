@@ -15,7 +15,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// spans are what a hook was told.
+// spans are what a hook was reported.
 type spans struct {
 	mu   sync.Mutex
 	all  []pipe.Span

@@ -15,7 +15,7 @@ type stage struct {
 	*node
 	engine       *engine
 	raises       bool // the first failure is the end
-	keepMembers  bool // a stage behind makes several items of one, and has to know what that was put together of
+	keepMembers  bool // a stage after makes several items of one, and has to know what that was put together of
 	cancel       context.CancelFunc
 	below        *stage           // who takes its items; nil: the consumer
 	queue        untypedQueue     // what it makes
@@ -71,7 +71,7 @@ func (s *stage) haltAbove() {
 	}
 }
 
-// newQueue makes the queue behind a stage, of so many places.
+// newQueue makes the queue after a stage, of so many places.
 func newQueue[T any](s *stage, places int) *queue.Ring[T] {
 	o := queue.Owner{Run: s.Run, From: &s.Origin, Limit: s.buffer, InOrder: s.ordered, Raises: s.raises, Halt: s.halt, Note: s.engine.note}
 	r := queue.New[T](o, places, s.newBudget())

@@ -14,7 +14,7 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// oneOfEachKind is a flow for each kind of stage, behind the source numbers, with the
+// oneOfEachKind is a flow for each kind of stage, after the source numbers, with the
 // names of the stages whose hooks are called.
 func oneOfEachKind() map[string]pipe.Flow[int] {
 	numbers := func(name string) pipe.Flow[int] { return pipe.From(name, pipetest.Numbers{N: 12}) }

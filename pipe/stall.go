@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stall says who is told when a run stands still: when for a time no queue and no
+// Stall says who learns when a run stands still: when for a time no queue and no
 // operation has moved, whoever should have moved it. An operation moves when it returns,
 // and with AddBytes.
 //

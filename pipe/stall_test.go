@@ -95,7 +95,7 @@ func TestStallNamesTheOperation(t *testing.T) {
 			}
 		}
 		text := all[0].String()
-		for _, part := range []string{"nothing has moved for 1m", "and the consumer waits", "item 20 of numbers in epoch 3 for 1m", "2 waiting for the stage behind", "batch: 1 waiting for the stage before"} {
+		for _, part := range []string{"nothing has moved for 1m", "and the consumer waits", "item 20 of numbers in epoch 3 for 1m", "2 waiting for the next stage", "batch: 1 waiting for the stage before"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q is not in\n%s", part, text)
 			}
@@ -195,7 +195,7 @@ func TestStallsOfAllKinds(t *testing.T) {
 		"store": {func(free chan struct{}) pipe.Flow[int] {
 			f := pipe.Fill(pipe.From("numbers", pipetest.Numbers{N: 10}), 1, closedStore{plainStore{1}, free}, writeUnless(-1), pipe.FillOpts{Name: "work", Workers: 2})
 			return pipe.Map(f, func(_ context.Context, row []int) (int, error) { return row[0], nil }, pipe.Opts{Name: "row"})
-		}, "work: 2 waiting for the stage behind"},
+		}, "work: 2 waiting for the next stage"},
 		"gate": {func(free chan struct{}) pipe.Flow[int] {
 			gate := pipe.NewGate(1)
 			f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 10}), hangsOn(free, 0), pipe.Opts{Name: "holds", Gate: gate})
@@ -238,8 +238,8 @@ func (s closedStore) Reserve(ctx context.Context) ([]int, error) {
 	return s.plainStore.Reserve(ctx)
 }
 
-// A report may use the run. Its panic is told by Close, and a report that does not return
-// is not waited for longer than CloseWithin may wait.
+// A report may use the run. Its panic is reported by Close, and a report that does not
+// return is not waited for longer than CloseWithin may wait.
 func TestReportsOfStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free, told := make(chan struct{}), make(chan struct{})

@@ -20,7 +20,7 @@ type Config struct {
 	Until    int    // the epoch to end before, counted from 0: a resumed run ends where the first one would have; 0: Epochs decides
 	Failures Policy // for all stages that have no policy of their own, together; Count and Rate are of the source's items
 	Hooks    Hooks
-	Stall    Stall // who is told when nothing moves
+	Stall    Stall // who learns when nothing moves
 }
 
 // Start runs a flow. It returns all mistakes in the flow and the configuration, joined,

@@ -5,7 +5,7 @@ import "headrace/pipe/internal/progress"
 // StateVersion is what State.Version says.
 const StateVersion = progress.StateVersion
 
-// A State is where a run stands: everything that its consumer was given, or was told to
+// A State is where a run is: everything that its consumer was given, or was asked to
 // be lost, and nothing else. The zero State is the beginning. It is JSON, and its fields
 // are for people:
 //
@@ -44,7 +44,7 @@ type Composition = progress.Composition
 type ItemRange = progress.ItemRange
 
 // A Memory is what an aggregator knows besides the items that it holds, as
-// [Outputs.Close] was told, when the last of its outputs is finished: Groups are the
+// [Outputs.Close] was reported, when the last of its outputs is finished: Groups are the
 // outputs that are finished in this epoch, and State is what it knew after the last of
 // these.
 type Memory = progress.Memory

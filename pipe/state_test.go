@@ -149,7 +149,7 @@ func TestStatesThatCannotBe(t *testing.T) {
 }
 
 // A state within a batch that another run may put together of other items is refused,
-// with the stage that is to blame; one behind it is not.
+// with the stage that is to blame; one after it is not.
 func TestStateWithinALooseBatch(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 20})
 	loose := pipe.Map(numbers, same, pipe.Opts{Name: "loose", Workers: 2})

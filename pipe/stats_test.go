@@ -14,7 +14,7 @@ import (
 )
 
 // The clocks tell where time goes: a slow stage is busy, the one before it is blocked,
-// the one behind it is starved, and each worker's clocks add up to its life.
+// the one after it is starved, and each worker's clocks add up to its life.
 func TestE52ClocksNameTheBottleneck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := func(ctx context.Context, v int) (int, error) {
@@ -45,7 +45,7 @@ func TestE52ClocksNameTheBottleneck(t *testing.T) {
 			t.Errorf("before is blocked for %.2f of its life", blocked)
 		}
 		if starved, _, _ := shares("behind"); starved < 0.97 {
-			t.Errorf("behind is starved for %.2f of its life", starved)
+			t.Errorf("after is starved for %.2f of its life", starved)
 		}
 		if s.Elapsed < 100*time.Second || s.Waited < s.Elapsed*9/10 || s.Yielded != 200 {
 			t.Errorf("%+v", s)
@@ -63,7 +63,7 @@ func TestE52ClocksNameTheBottleneck(t *testing.T) {
 	})
 }
 
-// Queues are full before a slow stage and empty behind it; the one to the consumer is
+// Queues are full before a slow stage and empty after it; the one to the consumer is
 // counted like the others.
 func TestE53Queues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestE53Queues(t *testing.T) {
 			t.Errorf("before the slow stage: %+v", before)
 		}
 		if behind.Empty < behind.Observed*9/10 || behind.Mean > 0.1 || behind.Puts != 101 || behind.Gets != 101 {
-			t.Errorf("behind the slow stage: %+v", behind)
+			t.Errorf("after the slow stage: %+v", behind)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -193,13 +193,13 @@ func TestE53QueuesCountWaits(t *testing.T) {
 		s := run.Stats()
 		source, one, three := s.Queues[0], s.Queues[1], s.Queues[2]
 		if one.PutWait < 180*time.Second || one.PutWait > 200*time.Second || one.GetWait > 2*time.Second {
-			t.Errorf("behind the fast stage: %+v", one)
+			t.Errorf("after the fast stage: %+v", one)
 		}
 		if three.PutWait > time.Second || three.GetWait < 299*time.Second || three.GetWait != s.Start+s.Waited {
-			t.Errorf("behind the slow stage: %+v, the consumer waited %v", three, s.Waited)
+			t.Errorf("after the slow stage: %+v, the consumer waited %v", three, s.Waited)
 		}
 		if source.PutWait < 200*time.Second || source.GetWait != 0 {
-			t.Errorf("behind the source: %+v", source)
+			t.Errorf("after the source: %+v", source)
 		}
 		if rate := three.Rate(); rate < 0.33 || rate > 0.34 || (pipe.QueueStats{}).Rate() != 0 {
 			t.Errorf("%v", rate)

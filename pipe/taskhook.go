@@ -105,7 +105,7 @@ func watchedItems[T any](ctx context.Context, s *stage, items iter.Seq2[T, error
 
 		nothing := func() {}
 		defer func() {
-			if end != nil { // the source has panicked, which is told when the stage has recovered
+			if end != nil { // the source has panicked: reported when the stage has recovered
 				_ = tell(nil, errPanicked, nothing)
 			}
 		}()

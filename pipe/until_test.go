@@ -69,7 +69,7 @@ func ends(t *testing.T, f pipe.Flow[int], c pipe.Config, most int) (e ended) {
 	return e
 }
 
-// A run that is resumed behind its last epoch, or begins there, has nothing to do, and
+// A run that is resumed after its last epoch, or begins there, has nothing to do, and
 // says so; its state stays what it was.
 func TestUntilOfARunThatIsDone(t *testing.T) {
 	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 5}), restless, pipe.Opts{Name: "map", Workers: 2})

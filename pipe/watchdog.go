@@ -26,7 +26,7 @@ type watchdog struct {
 
 	moved    int64         // what had moved when it looked last
 	since    time.Duration // when it was seen first that no more had
-	reported bool          // this stall was told
+	reported bool          // this stall was reported
 	workers  map[*worker.Worker]seen
 }
 

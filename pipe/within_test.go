@@ -126,8 +126,8 @@ func TestBatchesWithinATimeAreExact(t *testing.T) {
 	})
 }
 
-// Where a state stands in the middle of what was made of such a batch, the next run could
-// make another batch: that is refused. Behind it, it is not.
+// Where a state is in the middle of what was made of such a batch, the next run could
+// make another batch: that is refused. After it, it is not.
 func TestStatesWithinBatchesByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flow := func(within time.Duration) pipe.Flow[int] {
@@ -140,18 +140,18 @@ func TestStatesWithinBatchesByTime(t *testing.T) {
 			if v, err := run.Next(t.Context()); v != k || err != nil {
 				t.Fatal(v, err)
 			}
-			pipetest.Sleep(t.Context(), 1) // for the message behind a batch's last element
+			pipetest.Sleep(t.Context(), 1) // for the message after a batch's last element
 			synctest.Wait()
 			err := flow(10).Fits(run.State())
 			if inside := k == 0 || k == 2 || k == 3; inside && !contains(err, "because stage batch makes batches by time") {
-				t.Errorf("behind item %d: %v", k, err)
+				t.Errorf("after item %d: %v", k, err)
 			}
 		}
 		if _, err := run.Next(t.Context()); err != io.EOF {
 			t.Error(err)
 		}
 		if err := flow(10).Fits(run.State()); err != nil {
-			t.Errorf("behind the epoch: %v", err)
+			t.Errorf("after the epoch: %v", err)
 		}
 	})
 }

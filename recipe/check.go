@@ -254,7 +254,7 @@ func joins(op Op, args Args) bool {
 	return holds && op.Place == Source
 }
 
-// place checks whether step i may stand where it does. It comes after another, or is the
+// place checks whether step i may be where it does. It comes after another, or is the
 // first in what the other holds.
 func (c *checker) place(i, before int, first bool, around surroundings) {
 	place := c.steps[i].op.Place
@@ -279,9 +279,9 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 
 	switch {
 	case c.steps[i].op.gathers && around.beside:
-		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or behind it", c.steps[around.step].Name)
+		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or after it", c.steps[around.step].Name)
 	case place == Batching && around.op != "":
-		c.wrong(i, "", "makes batches inside of %q: takes its place behind it", c.steps[around.step].Name)
+		c.wrong(i, "", "makes batches inside of %q: takes its place after it", c.steps[around.step].Name)
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
 		c.wrong(i, "", "comes after %q: it has to follow the sources directly, inside of it, since it says in which order a source is read", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):

@@ -55,7 +55,7 @@ func TestSchemasAlongTheWay(t *testing.T) {
 	}
 }
 
-// Whoever draws a recipe has the schema of each edge, also where there are mistakes.
+// Anyone who draws a recipe has the schema of each edge, also where there are mistakes.
 func TestSchemas(t *testing.T) {
 	wrong := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 8}, Filter: "area"}}
 	all, err := steps(files, decode, wrong, recipe.Step{Op: "resise"}, crop).Schemas()
@@ -94,7 +94,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "files" (#1): pattern contains a zero byte`,
 			`step "files" (#1): root is "data": takes the absolute path of a folder`,
 			`step "files" (#1): label is "folder": it must be "parent", which labels each file with the name of its folder, or left out`,
-			`step "files" (#1): max_bytes is -1: takes a number from 1 on`,
+			`step "files" (#1): max_bytes is -1: must be at least 1`,
 		}},
 		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a"}}, Label: "parent"})), []string{`step "files" (#1): label is "parent", but pairs bring labels of their own`}},
 
@@ -123,17 +123,17 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "random_resized_crop" (#3): scale is [0, 0]: takes two rising shares, above 0 and up to 1`,
 			`step "random_resized_crop" (#3): ratio is [2, 1]: takes two rising numbers above 0`,
 		}},
-		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: takes a number from 0 to 1`}},
+		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: must be from 0 to 1`}},
 
 		// batch
 		{steps(files, decode, resize, batch), []string{
 			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
 		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image or decode_npy before it, or leave the field out: drop("bytes")`}},
-		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): has no size, or 0: takes either size or global_size, a number from 1 on`}},
+		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): has no size, or 0: needs either size or global_size, at least 1`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: takes either of them`}},
-		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: takes a number from 1 to 2147483647`}},
-		{steps(files, decode, crop, with(&recipe.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: takes a number from 1 to 2147483647`}},
+		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: must be from 1 to 2147483647`}},
+		{steps(files, decode, crop, with(&recipe.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: must be from 1 to 2147483647`}},
 		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`}},
 
 		// order
@@ -274,7 +274,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// A list stands in the fingerprint with all its paths and labels, and their order.
+// A list is in the fingerprint with all its paths and labels, and their order.
 func TestFingerprintOfLists(t *testing.T) {
 	seen := make(map[string]string)
 	for _, f := range []recipe.Files{

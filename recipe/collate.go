@@ -38,7 +38,7 @@ func (c *Collate) check(in sample.Schema, sized bool) (sample.Schema, error) {
 		errs = append(errs, argument.Inside("collate", err))
 	}
 	if sized {
-		errs = append(errs, errors.New("has collate, which is given samples in their order, and cannot follow resize_to_bucket, behind which each batch has images of one size: take resize, or batch without collate"))
+		errs = append(errs, errors.New("has collate, which is given samples in their order, and cannot follow resize_to_bucket, after which each batch has images of one size: take resize, or batch without collate"))
 	}
 	for _, f := range c.Gives.Schema {
 		if f.Type.Kind == sample.Bytes {

@@ -84,7 +84,7 @@ func (c *Column) Len() int {
 // Text is a value of a column of text.
 func (c *Column) Text(i int) string { return c.texts[i] }
 
-// Number is a value of a column of numbers, as it lies in memory.
+// Number is a value of a column of numbers, as it is in memory.
 func (c *Column) Number(i int) []byte { return c.data[i*c.DType.Size():][:c.DType.Size()] }
 
 func (c *Column) typeName() string {

@@ -43,7 +43,7 @@
 // check.go has the rules of the whole tree. parse.go and file.go are the way in,
 // locate.go gives mistakes their places, hints.go says what was probably meant, write.go
 // is the way out, text.go what people are shown, fingerprint.go what states are compared
-// by, schema.go what editors are told.
+// by, schema.go what editors are reported.
 //
 // Below are packages that know nothing of recipes: internal/document makes one JSON value
 // of YAML or JSON, internal/rawjson looks into it, internal/variables replaces variables

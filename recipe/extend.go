@@ -7,7 +7,7 @@ import (
 	"headrace/recipe/internal/jsonschema"
 )
 
-// Holder is implemented by arguments that lie in a struct of another type: one that knows
+// Holder is implemented by arguments that are in a struct of another type: one that knows
 // nothing of recipes. Package headrace registers operations whose own fields are their
 // arguments in this way. A Holder writes itself as JSON, as the struct would.
 type Holder interface {

@@ -15,7 +15,7 @@ import (
 	"headrace/sample"
 )
 
-// File is a recipe with what else stands in its file.
+// File is a recipe with what else is in its file.
 type File struct {
 	Name   string          // what messages call it; "": text without a name
 	Recipe Recipe          // complete

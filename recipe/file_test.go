@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Every mistake is told where it is, whichever notation it is made in.
+// Every mistake learns where it is, whichever notation it is made in.
 func TestMistakesHavePlaces(t *testing.T) {
 	const steps = "headrace: 1\nsteps:\n"
 	for _, c := range []struct{ doc, want string }{
@@ -95,7 +95,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 		{"headrace: 1\nsteps: {files: {}}\n", "r:2:8: steps is an object: takes a list of steps"},
 		{"headrace: 1\nsteps: []\nstps: []\n", `r:3:1: unknown key "stps": did you mean "steps"? takes headrace, vars, seed, steps, loader`},
 		{"headrace: 1\nsteps: []\nseed: 1\nseed: 2\n", "r:4:1: seed is given twice"},
-		{"headrace: 1\nsteps: []\nseed: -1\n", "r:3:7: seed is -1: takes a whole number from 0 on"},
+		{"headrace: 1\nsteps: []\nseed: -1\n", "r:3:7: seed is -1: takes a whole number, at least 0"},
 		{"headrace: 1\nloader: 3\nsteps: []\n", `r:2:9: loader is 3: takes an object like {"epochs": 1, "workers": 4}`},
 		{steps + "  - 3\n", `r:3:5: step #1: is 3: takes the name of an operation, or an object like {"resize": {"size": 256}}`},
 		{steps + "  - name: a\n", `r:3:5: step "a" (#1): has no operation: takes an object like {"resize": {"size": 256}}`},
@@ -121,11 +121,11 @@ func TestMistakesHavePlaces(t *testing.T) {
 
 		// What YAML has and recipes have not.
 		{"headrace: &a 1\nseed: *a\n", "r:1:11: has an anchor: recipes have none; a value for several places is a variable"},
-		{"headrace: 1\nseed: *a\n", "r:2:7: has an alias: recipes have none; a value for several places is a variable, and text that begins with * stands in quotes"},
+		{"headrace: 1\nseed: *a\n", "r:2:7: has an alias: recipes have none; a value for several places is a variable, and text that begins with * must be quoted"},
 		{"headrace: 1\n<<: {seed: 1}\n", "r:2:1: has a merge key: recipes have none; say it at each place"},
-		{"headrace: !!int 1\n", "r:1:11: has a tag: recipes have none; text that begins with ! stands in quotes"},
+		{"headrace: !!int 1\n", "r:1:11: has a tag: recipes have none; text that begins with ! must be quoted"},
 		{"? headrace\n: 1\n", "r:1:1: has a key after a question mark: takes keys like size:"},
-		{"%YAML 1.1\n---\nheadrace: 1\n", "r:1:1: has a directive: recipes have none; text that begins with % stands in quotes"},
+		{"%YAML 1.1\n---\nheadrace: 1\n", "r:1:1: has a directive: recipes have none; text that begins with % must be quoted"},
 		{"headrace: 1\nsteps: []\n---\nheadrace: 1\n", "r:4:9: has a second document: takes one recipe"},
 		{"headrace: 1\nseed: 010\n", `r:2:7: has the number 010, which some read as octal: takes 10, or "010" as text`},
 		{"headrace: 1\nseed: [00, 0o17, 0x1F, .inf, -.INF, .nan]\n", `r:2:8: has the number 00, which some read as octal: takes 0, or "00" as text
@@ -139,7 +139,7 @@ r:2:37: has the number .nan: takes finite decimal numbers, or text in quotes`},
 		{steps + "  - decode_image\n", `r:3:5: step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`},
 		{steps + "  - files: {}\n", `r:3:5: step "files" (#1): has nothing to read: give pattern, paths or pairs`},
 		{steps + "  - files: {pattern: a}\n  - decode_image: {color: grey}\n", `r:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"`},
-		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": it must be \"parent\", which labels each file with the name of its folder, or left out\nr:4:24: step \"files\" (#1): max_bytes is -1: takes a number from 1 on"},
+		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": it must be \"parent\", which labels each file with the name of its folder, or left out\nr:4:24: step \"files\" (#1): max_bytes is -1: must be at least 1"},
 		{steps + "  - files:\n      paths: [a, \"\"]\n", `r:4:18: step "files" (#1): paths[1] is empty`},
 		{steps + "  - files: {pattern: a}\n  - {shuffle: , name: files}\n", `r:4:23: step "files" (#2): name is that of step #1 too`},
 		{steps + "  - files: {pattern: a}\n  - decode_image\n  - center_crop\n", `r:5:5: step "center_crop" (#3): lacks the argument size`},

@@ -176,7 +176,7 @@ func (g Gives) check(names []string) error {
 // maxGiven bounds an array that a function gives.
 const maxGiven = 1 << 40
 
-// CouldBeImage tells whether an array has the form of pictures as they are decoded.
+// CouldBeImage tells whether an array has the form of images as they are decoded.
 func CouldBeImage(t sample.Type) bool {
 	if t.Kind != sample.Tensor || len(t.Shape) != 3 || t.DType != tensor.Uint8 && t.DType != tensor.Uint16 {
 		return false

@@ -21,7 +21,7 @@ type held struct{ fields *blur }
 
 func (h held) Check(in sample.Schema) (sample.Schema, error) {
 	if h.fields.Radius < 0 {
-		return in, recipe.Wrong("radius", "is %v: takes a number from 0 on", h.fields.Radius)
+		return in, recipe.Wrong("radius", "is %v: must be at least 0", h.fields.Radius)
 	}
 	return in, nil
 }
@@ -67,7 +67,7 @@ func TestHeldArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		`{radios: 3}`:   `r:5:12: step "blur" (#2): unknown argument "radios": did you mean "radius"? takes radius, edge`,
 		`{radius: big}`: `r:5:20: step "blur" (#2): radius is "big": takes a number`,
-		`{radius: -1}`:  `r:5:20: step "blur" (#2): radius is -1: takes a number from 0 on`,
+		`{radius: -1}`:  `r:5:20: step "blur" (#2): radius is -1: must be at least 0`,
 	} {
 		f, err := read(args)
 		if err == nil {

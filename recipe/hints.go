@@ -63,7 +63,7 @@ func unknownArgument(args any, key string, known []string) error {
 		return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
 	}
 	if slices.Contains(besides, key) {
-		return fmt.Errorf("has the key %q as an argument: it stands beside the operation, in YAML two spaces further out", key)
+		return fmt.Errorf("has the key %q as an argument: write it beside the operation, in YAML two spaces further out", key)
 	}
 	if isFailure(key) {
 		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: takes {\"failures\": {%q: …}}", key, key)

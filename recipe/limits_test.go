@@ -31,17 +31,17 @@ func TestTagsAreChecked(t *testing.T) {
 		return &limited{Level: 1, Top: 7, Edge: "black", Must: new("a"), List: []float64{1}, hidden: 1}
 	}
 	for want, change := range map[string]func(*limited){
-		"": func(*limited) {},
-		"level is 0: takes a number from 1 to 255":                          func(a *limited) { a.Level = 0 },
-		"level is 256: takes a number from 1 to 255":                        func(a *limited) { a.Level = 256 },
-		"share is -0.5: takes a number from 0 on":                           func(a *limited) { a.Share = new(-0.5) },
-		"share is NaN: takes a number from 0 on":                            func(a *limited) { a.Share = new(math.NaN()) },
-		"top is 8: takes a number up to 7":                                  func(a *limited) { a.Top = 8 },
-		`edge is "blak": did you mean "black"? takes "mirror" or "black"`:   func(a *limited) { a.Edge = "blak" },
-		`must is "other": takes "a" or "b"`:                                 func(a *limited) { a.Must = new("other") },
-		"lacks the argument must":                                           func(a *limited) { a.Must = nil },
-		"lacks the argument list":                                           func(a *limited) { a.List = nil },
-		"level is 0: takes a number from 1 to 255, lacks the argument must": func(a *limited) { a.Level, a.Must = 0, nil },
+		"":                                    func(*limited) {},
+		"level is 0: must be from 1 to 255":   func(a *limited) { a.Level = 0 },
+		"level is 256: must be from 1 to 255": func(a *limited) { a.Level = 256 },
+		"share is -0.5: must be at least 0":   func(a *limited) { a.Share = new(-0.5) },
+		"share is NaN: must be at least 0":    func(a *limited) { a.Share = new(math.NaN()) },
+		"top is 8: must be at most 7":         func(a *limited) { a.Top = 8 },
+		`edge is "blak": did you mean "black"? takes "mirror" or "black"`: func(a *limited) { a.Edge = "blak" },
+		`must is "other": takes "a" or "b"`:                               func(a *limited) { a.Must = new("other") },
+		"lacks the argument must":                                         func(a *limited) { a.Must = nil },
+		"lacks the argument list":                                         func(a *limited) { a.List = nil },
+		"level is 0: must be from 1 to 255, lacks the argument must":      func(a *limited) { a.Level, a.Must = 0, nil },
 	} {
 		a := right()
 		change(a)

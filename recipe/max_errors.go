@@ -42,9 +42,9 @@ func (m MaxErrors) Limit(n int64) int {
 func (m MaxErrors) Check() error {
 	switch {
 	case m.Count < 0:
-		return fmt.Errorf("is %d: takes a number of samples from 0 on", m.Count)
+		return fmt.Errorf("is %d: must be a number of samples, at least 0", m.Count)
 	case !(m.Rate >= 0 && m.Rate <= 1):
-		return fmt.Errorf("is %v: a rate lies in (0, 1]", m.Rate)
+		return fmt.Errorf("is %v: a rate must be in (0, 1]", m.Rate)
 	}
 	return nil
 }

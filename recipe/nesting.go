@@ -24,7 +24,7 @@ type nesting interface {
 	Args
 	chains() []Chain       // in the order of the text
 	with(all []Chain) Args // a copy that has these
-	inside() surroundings  // where the steps of each stand
+	inside() surroundings  // where the steps of each are
 	// join returns what is wrong with the arguments, and the schema of what comes out
 	// where the chains give these; nil: that is not known.
 	//
@@ -32,7 +32,7 @@ type nesting interface {
 	join(in sample.Schema, outs []sample.Schema) (sample.Schema, error)
 }
 
-// surroundings say what a chain stands in.
+// surroundings say what a chain is in.
 type surroundings struct {
 	op      string // "": the recipe itself
 	step    int    // of the operation, counted from 0

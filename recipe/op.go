@@ -31,7 +31,7 @@ func operation[T any, P interface {
 	return Op{Name: name, Doc: doc, Place: place, New: func() Args { return P(new(T)) }}
 }
 
-// Place says where in a recipe an operation may stand.
+// Place says where in a recipe an operation may be.
 type Place uint8
 
 // The places.

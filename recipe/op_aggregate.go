@@ -17,7 +17,7 @@ var aggregateOp = Op{
 // Aggregate are the arguments of the operation aggregate.
 type Aggregate struct {
 	Function string   `json:"function,omitempty" required:"true" example:"windows:Windows" doc:"the object, as \"module:name\", or a class, of which one is made for each epoch: it has accumulate(sample) and flush(), which return samples, a sample, or None; and state_dict() and load_state_dict(), where a run is to go on in the middle of an epoch. The worker imports it, unless the program that opens the recipe brings it along"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values accumulate is given, one behind the other; by default the whole sample, as a dict"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values accumulate is given, one after the other; by default the whole sample, as a dict"`
 	Gives    Gives    `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}" doc:"the types of the samples that it makes: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A result that does not fit is the failure of the sample that was given last"`
 	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each call: random, numpy, torch; by default none. An argument that is called rng needs none of them"`
 }

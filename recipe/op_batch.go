@@ -61,7 +61,7 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 	var errs []error
 	switch {
 	case b.Size == 0 && b.GlobalSize == 0:
-		errs = append(errs, errors.New("has no size, or 0: takes either size or global_size, a number from 1 on"))
+		errs = append(errs, errors.New("has no size, or 0: needs either size or global_size, at least 1"))
 	case b.Size != 0 && b.GlobalSize != 0:
 		errs = append(errs, errors.New("has both size and global_size: takes either of them"))
 	}
@@ -78,7 +78,7 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 			errs = append(errs, stackable(f))
 		case shapes != nil:
 		case inside && !f.Type.Fixed():
-			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put resize_to_bucket behind the merge or route, and not into it", f.Name, f.Type))
+			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put resize_to_bucket after the merge or route, and not into it", f.Name, f.Type))
 		default:
 			errs = append(errs, stackable(f))
 		}
@@ -88,7 +88,7 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 
 func checkRows(name string, n int) error {
 	if n < 0 || n > math.MaxInt32 {
-		return Wrong(name, "is %d: takes a number from 1 to %d", n, math.MaxInt32)
+		return Wrong(name, "is %d: must be from 1 to %d", n, math.MaxInt32)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func checkRows(name string, n int) error {
 // checkSome asks for a number that has no default.
 func checkSome(name string, n int) error {
 	if n == 0 {
-		return fmt.Errorf("lacks the argument %s, or has 0 there: takes a number from 1 on", name)
+		return fmt.Errorf("lacks the argument %s, or has 0 there: must be at least 1", name)
 	}
 	return nil
 }

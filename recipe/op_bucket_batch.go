@@ -21,7 +21,7 @@ type BucketBatch struct {
 	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"the most samples of a batch times the greatest length of their bucket"`
 	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"the most bytes of a batch's arrays, padded to the greatest length of their bucket"`
 	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"\"bucket\", the default: the greatest length of the bucket, so that there are only so many shapes; \"longest\": the longest sample of the batch"`
-	Pad      PadValue `json:"pad,omitzero" doc:"what stands behind the end of a sequence: a number, or an object with numbers for fields; by default 0"`
+	Pad      PadValue `json:"pad,omitzero" doc:"the value after the end of a sequence: a number, or an object with numbers for fields; by default 0"`
 	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"what becomes of sequences longer than the last bucket's: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
 	DropLast bool     `json:"drop_last" doc:"whether to leave out what each bucket has at the end of an epoch, where that fills no batch; by default false"`
 }
@@ -40,7 +40,7 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("tokens", b.Tokens))
 	if b.Bytes < 0 {
-		errs = append(errs, Wrong("bytes", "is %d: takes a number from 1 on", b.Bytes))
+		errs = append(errs, Wrong("bytes", "is %d: must be at least 1", b.Bytes))
 	}
 
 	sequences := in.Ragged()
@@ -79,7 +79,7 @@ func (b *BucketBatch) checkLengths() error {
 	}
 	for i, n := range b.Lengths {
 		if n < 1 || i > 0 && n <= b.Lengths[i-1] {
-			return Wrong("lengths", "is %s: takes rising numbers from 1 on", shown(b.Lengths))
+			return Wrong("lengths", "is %s: must be rising numbers, at least 1", shown(b.Lengths))
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func (j *Jitter) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// bounds are the least and the greatest value, where one number stands for both sides of
+// bounds are the least and the greatest value, where one number means both sides of
 // the middle; none is what changes nothing.
 func (j Jitter) bounds(middle float64) [2]float64 {
 	switch len(j) {
@@ -70,13 +70,13 @@ func (j Jitter) complete(middle float64) Jitter {
 	return b[:]
 }
 
-// valid reports whether one number is such as can stand for two.
+// valid reports whether one number is such as can mean two.
 func (j Jitter) valid() bool { return len(j) != 1 || j[0] >= 0 }
 
 func (j Jitter) check(name string, least, greatest float64) error {
-	takes := fmt.Sprintf("a number from 0 on, or two rising ones from %v on", least)
+	must := fmt.Sprintf("at least 0, or two rising numbers of at least %v", least)
 	if !math.IsInf(greatest, 0) {
-		takes = fmt.Sprintf("a number from 0 to %v, or two rising ones from %v to %v", greatest, least, greatest)
+		must = fmt.Sprintf("from 0 to %v, or two rising numbers from %v to %v", greatest, least, greatest)
 	}
 	ok := j.valid() && len(j) <= 2
 	if ok && len(j) == 2 {
@@ -86,7 +86,7 @@ func (j Jitter) check(name string, least, greatest float64) error {
 		ok = j[0] <= greatest
 	}
 	if !ok {
-		return Wrong(name, "is %s: takes %s", shown(j), takes)
+		return Wrong(name, "is %s: must be %s", shown(j), must)
 	}
 	return nil
 }

@@ -19,11 +19,11 @@ type DecodeAudio struct {
 	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default as many as the file has"`
 	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1: the mean of all channels; 2: left and right; by default the file's"`
 	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"the seconds of a window; by default all"`
-	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window lies: \"begin\", the default, \"center\", or \"random\""`
+	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window is: \"begin\", the default, \"center\", or \"random\""`
 	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second at which it begins, instead of start"`
-	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"what becomes of recordings that are shorter than the window: \"silence\", the default, behind them; \"repeat\": they begin anew; \"error\": they are bad samples; \"keep\": they stay short"`
+	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"what becomes of recordings that are shorter than the window: \"silence\", the default, after them; \"repeat\": they begin again; \"error\": they are bad samples; \"keep\": they stay short"`
 	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"\"float32\", the default, from -1 to 1, or \"int16\""`
-	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"\"T\": one channel, the default where channels is 1; \"TC\", the default otherwise: the channels of a moment side by side; \"CT\": one channel behind the other"`
+	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"\"T\": one channel, the default where channels is 1; \"TC\", the default otherwise: the channels of a moment side by side; \"CT\": one channel after the other"`
 }
 
 func (d DecodeAudio) complete() Args {
@@ -70,7 +70,7 @@ func (d *DecodeAudio) Type() sample.Type {
 }
 
 // Completed returns the arguments with their defaults, without those that name fields,
-// for whoever decodes outside of a recipe. It returns an error if they are wrong.
+// for anyone who decodes outside of a recipe. It returns an error if they are wrong.
 func (d *DecodeAudio) Completed() (*DecodeAudio, error) {
 	full := completed(d).(*DecodeAudio)
 	return full, full.check()

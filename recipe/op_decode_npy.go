@@ -30,7 +30,7 @@ func (d *DecodeNPY) Type() sample.Type {
 func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.CheckTags(d)}
 	if err := tensor.Shape(d.Shape).Check(); err != nil {
-		errs = append(errs, Wrong("shape", "is %v: takes numbers from 0 on, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
+		errs = append(errs, Wrong("shape", "is %v: must be at least 0, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
 	}
 	errs = append(errs, checkDecoding(in, d.Field, d.To))
 	if err := errors.Join(errs...); err != nil {

@@ -33,7 +33,7 @@ type DecodeVideo struct {
 	MinFrames *int     `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, and without frames: no fewer"`
 	MaxFrames *int     `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: no more"`
 	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this number"`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins again; \"black\" frames; \"error\": it is a bad sample"`
 	Times     string   `json:"times,omitempty" doc:"a field for the second at which each frame is displayed, counted from the first; by default there is none"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"whether to turn frames as the file says; by default true"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`

@@ -159,7 +159,7 @@ func (f *Files) checkRest() error {
 		errs = append(errs, Wrong("label", "is %q, but pairs bring labels of their own", f.Label))
 	}
 	if f.MaxBytes < 0 {
-		errs = append(errs, Wrong("max_bytes", "is %d: takes a number from 1 on", f.MaxBytes))
+		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", f.MaxBytes))
 	}
 	return errors.Join(errs...)
 }

@@ -108,7 +108,7 @@ func (m *Merge) checkUntil() error {
 	case !ok:
 		return argument.OneOf("until", string(m.Until), untilWords)
 	case n < 1:
-		return Wrong("until", "is %d: takes a number of samples from 1 on, longest or shortest", n)
+		return Wrong("until", "is %d: must be a number of samples, at least 1, longest or shortest", n)
 	case m.Order == "arrival":
 		return Wrong("until", `is %d, but order is "arrival", of which nothing is counted: takes another order`, n)
 	}

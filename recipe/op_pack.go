@@ -18,7 +18,7 @@ type Pack struct {
 	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows of a batch"`
 	Fit      string   `json:"fit,omitempty" choices:"best,first" default:"best" doc:"into which open row a sequence goes: \"best\", the default: the one that it leaves the least room in; \"first\": the oldest in which it fits"`
 	Open     int      `json:"open,omitempty" min:"1" default:"64" doc:"how many rows are filled at once: more leave less room, and hold more samples; by default 64"`
-	Pad      PadValue `json:"pad,omitzero" doc:"what stands where a row has no sequence: a number, or an object with numbers for fields; by default 0"`
+	Pad      PadValue `json:"pad,omitzero" doc:"the value where a row has no sequence: a number, or an object with numbers for fields; by default 0"`
 	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"what becomes of sequences longer than a row: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
 	DropLast bool     `json:"drop_last" doc:"whether to leave out an epoch's last batch where it has fewer rows; by default false"`
 }
@@ -28,7 +28,7 @@ func (p Pack) complete() Args {
 	return &p
 }
 
-// The names of the fields that say where sequences lie, behind that of a field which is
+// The names of the fields that say where sequences are, after that of a field which is
 // packed.
 const (
 	SegmentIDs = "_segment_ids"
@@ -43,7 +43,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
 		argument.Choice(p, "fit", p.Fit), argument.Choice(p, "overlong", p.Overlong)}
 	if p.Open < 0 || p.Open > math.MaxInt32 {
-		errs = append(errs, Wrong("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
+		errs = append(errs, Wrong("open", "is %d: must be from 1 to %d", p.Open, math.MaxInt32))
 	}
 
 	sequences := in.Ragged()

@@ -123,7 +123,7 @@ func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("anchor", "is %q, but there is no size: it is where the image is in that", p.Anchor))
 	}
 	if b := p.Padding; b != nil && min(b.Left, b.Top, b.Right, b.Bottom) < 0 {
-		errs = append(errs, Wrong("padding", "is %s: takes numbers from 0 on", shown(b)))
+		errs = append(errs, Wrong("padding", "is %s: must be at least 0", shown(b)))
 	}
 	return checkTransform(in, p, append(errs, p.Fill.check(in))...)
 }

@@ -12,7 +12,7 @@ var resizeOp = operation[Resize]("resize", Between, "Resizes, antialiased.")
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
-	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]; with a fit other than \"short\" one number stands for both"`
+	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]; with a fit other than \"short\" one number means both"`
 	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"the length that the longer edge must not exceed; by default it may"`
 	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"\"short\", the default where size is one number: the shorter edge gets it; \"stretch\", the default for [height, width]: the size, whatever becomes of the proportions; \"pad\": in proportion into the size, what is left of it is fill; \"crop\": in proportion over the size, what is over is cut off"`

@@ -20,7 +20,7 @@ type Sampler struct {
 func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkFunction(s.Function), argument.Given("length", s.Length != 0)}
 	if s.Length < 0 || s.Length > mostSamples {
-		errs = append(errs, Wrong("length", "is %d: takes a number from 1 to %d", s.Length, int64(mostSamples)))
+		errs = append(errs, Wrong("length", "is %d: must be from 1 to %d", s.Length, int64(mostSamples)))
 	}
 	return in, errors.Join(errs...)
 }
@@ -35,7 +35,7 @@ var weightedOp = operation[Weighted]("weighted", Ordering, "Draws the samples of
 
 // Weighted are the arguments of the operation weighted.
 type Weighted struct {
-	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers from 0 on, of which a share of the sum counts"`
+	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers of at least 0, of which a share of the sum counts"`
 	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples of an epoch; by default as many as the source has"`
 	Replacement *bool     `json:"replacement,omitempty" default:"true" doc:"whether a sample may be drawn again in the same epoch; by default true"`
 	Seed        *uint64   `json:"seed,omitempty" doc:"of the draws; by default that of the recipe"`
@@ -64,7 +64,7 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	sum, some := 0.0, int64(0)
 	for i, v := range w.Weights {
 		if !(v >= 0) || v > math.MaxFloat64 {
-			return in, Wrong("weights", "has %v as number %d: takes numbers from 0 on", v, i)
+			return in, Wrong("weights", "has %v as number %d: must be at least 0", v, i)
 		}
 		if sum += v; v > 0 {
 			some++
@@ -74,7 +74,7 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	case !(sum > 0) || sum > math.MaxFloat64:
 		return in, Wrong("weights", "has the sum %v: takes numbers with a sum above 0", sum)
 	case w.Draws < 0 || w.Draws > mostSamples:
-		return in, Wrong("draws", "is %d: takes a number from 1 to %d", w.Draws, int64(mostSamples))
+		return in, Wrong("draws", "is %d: must be from 1 to %d", w.Draws, int64(mostSamples))
 	case !orElse(w.Replacement, true) && w.Draws > some:
 		return in, Wrong("draws", "is %d without replacement, but only %d samples have a weight above 0", w.Draws, some)
 	}

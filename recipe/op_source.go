@@ -61,7 +61,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("where", "names workers that steps share: what is iterated over has one of its own"))
 	}
 	if o.Length != nil && (*o.Length < 0 || *o.Length > mostSamples) {
-		errs = append(errs, Wrong("length", "is %d: takes a number from 0 to %d", *o.Length, int64(mostSamples)))
+		errs = append(errs, Wrong("length", "is %d: must be from 0 to %d", *o.Length, int64(mostSamples)))
 	}
 	if o.Fields != nil && len(o.Fields) == 0 {
 		errs = append(errs, Wrong("fields", "is empty: takes names of fields, or null for dicts"))

@@ -33,7 +33,7 @@ func (*Unbatch) Check(in sample.Schema) (out sample.Schema, err error) {
 	return out, errors.Join(errs...)
 }
 
-// Batched tells whether what comes behind these steps are batches.
+// Batched tells whether what comes after these steps are batches.
 func Batched(steps []Step) (yes bool) {
 	for _, s := range steps {
 		if _, apart := s.Args.(*Unbatch); apart {

@@ -15,7 +15,7 @@ import (
 	"headrace/tensor"
 )
 
-// PadValue is what stands where samples have nothing: one number, or one for each field
+// PadValue is the value where samples have nothing: one number, or one for each field
 // that it names, and 0 in all others; in JSON a number or an object.
 type PadValue struct {
 	All    float64            // of fields that are not in Fields

@@ -33,13 +33,13 @@ func Parse(doc []byte) (Recipe, error) {
 type reader struct {
 	errs  []error
 	more  int              // mistakes that are only counted
-	vars  *variables.Table // nil: "${" stands for itself
+	vars  *variables.Table // nil: "${" means itself
 	steps []rawjson.Value  // as they come: the first is step 1
 	depth int              // of chains around the step that is read
 }
 
-// maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever
-// wrote it.
+// maxMistakes are reported at once. A list of a million wrong paths is one mistake to
+// whoever wrote it.
 const maxMistakes = 50
 
 func (p *reader) err() error {

@@ -85,16 +85,16 @@ recipe: lacks the key "steps"`},
 		{`{"headrace":"1","steps":[]}`, `recipe: headrace is "1": this engine reads version 1 of recipes`},
 		{`{"headrace":1,"steps":{}}`, `recipe: steps is an object: takes a list of steps`},
 		{`{"headrace":1,"sed":3,"steps":[]}`, `recipe: unknown key "sed": did you mean "seed"? takes headrace, seed, steps`},
-		{`{"headrace":1,"seed":-3,"steps":[]}`, `recipe: seed is -3: takes a whole number from 0 on`},
-		{`{"headrace":1,"seed":1.5,"steps":[]}`, `recipe: seed is 1.5: takes a whole number from 0 on`},
+		{`{"headrace":1,"seed":-3,"steps":[]}`, `recipe: seed is -3: takes a whole number, at least 0`},
+		{`{"headrace":1,"seed":1.5,"steps":[]}`, `recipe: seed is 1.5: takes a whole number, at least 0`},
 		{`{"headrace":1,"seed":1,"seed":2,"steps":[]}`, `recipe: seed is given twice`},
-		{`{"headrace":1,"\ud800":2,"steps":[]}`, `recipe: has the key "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{`{"headrace":1,"\ud800":2,"steps":[]}`, `recipe: has the key "\ud800", which has the lone surrogate \ud800, which means nothing`},
 		{wrap(`3`), `recipe: step #1: is 3: takes the name of an operation, or an object like {"resize": {"size": 256}}`},
 		{wrap(`{}`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
 		{wrap(`""`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
 		{wrap(`{"":{}}`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
 		{wrap(`{"name":"a"}`), `recipe: step "a" (#1): has no operation: takes an object like {"resize": {"size": 256}}`},
-		{wrap(`"\ud800"`), `recipe: step #1: is "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{wrap(`"\ud800"`), `recipe: step #1: is "\ud800", which has the lone surrogate \ud800, which means nothing`},
 		{wrap(`"resise"`), `recipe: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
 		{wrap(`{"resise":{},"nam":"a"}`), `recipe: step "resise" (#1): unknown key "nam": did you mean "name"?
 recipe: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
@@ -123,7 +123,7 @@ recipe: step "resise" (#1): there is no operation "resise": did you mean "resize
 		{wrap(`{"random_resized_crop":{"scale":[1],"ratio":[1,"a"]}}`), `recipe: step "random_resized_crop" (#1): scale is [1]: takes a list of 2, each a number
 recipe: step "random_resized_crop" (#1): ratio[1] is "a": takes a number`},
 		{wrap(`{"files":{"pattern":3}}`), `recipe: step "files" (#1): pattern is 3: takes text`},
-		{wrap(`{"files":{"pattern":"\ud800"}}`), `recipe: step "files" (#1): pattern is "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{wrap(`{"files":{"pattern":"\ud800"}}`), `recipe: step "files" (#1): pattern is "\ud800", which has the lone surrogate \ud800, which means nothing`},
 		{wrap(`{"files":{"paths":"a.jpg"}}`), `recipe: step "files" (#1): paths is "a.jpg": takes a list, each text`},
 		{wrap(`{"files":{"paths":["a",3,null]}}`), `recipe: step "files" (#1): paths[1] is 3: takes text
 recipe: step "files" (#1): paths[2] is null: takes text`},
@@ -147,8 +147,8 @@ recipe: step "bath" (#2): there is no operation "bath": did you mean "batch"?`},
 	}
 }
 
-// Whoever points at a place in a file needs to know where a mistake is, not only how it
-// reads.
+// Anyone who points at a place in a file needs to know where a mistake is, not only how
+// it reads.
 func TestErrorsTellTheirPlace(t *testing.T) {
 	_, err := recipe.Parse([]byte(wrap(`{"files":{"paths":["a",3]}}`)))
 	var e *recipe.Error

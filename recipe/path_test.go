@@ -42,7 +42,7 @@ func FuzzPathRoundTrip(f *testing.F) {
 	})
 }
 
-// Whatever text stands in a string, it is read as encoding/json reads it, or refused
+// Whatever text is in a string, it is read as encoding/json reads it, or refused
 // for its surrogates.
 func FuzzPathFromJSON(f *testing.F) {
 	for _, s := range []string{`"a"`, `"\u00e9\n\/\b\f\r\t\\\""`, `"\ud83d\udcbe"`, `"\udc80\udcff"`, `"\ud800"`, `"\ud800\u0041"`, `"\udc7f"`, `"\ud83d\ud83d\udc80"`, `"é"`, `null`, `3`} {
@@ -68,10 +68,10 @@ func FuzzPathFromJSON(f *testing.F) {
 
 func TestPathsThatAreNone(t *testing.T) {
 	for text, want := range map[string]string{
-		`"\ud800"`:         `has the lone surrogate \ud800, which stands for nothing`,
-		`"\ud83dx"`:        `has the lone surrogate \ud83d, which stands for nothing`,
-		`"\udc7f"`:         `has the lone surrogate \udc7f, which stands for nothing`,
-		`"\udd00"`:         `has the lone surrogate \udd00, which stands for nothing`,
+		`"\ud800"`:         `has the lone surrogate \ud800, which means nothing`,
+		`"\ud83dx"`:        `has the lone surrogate \ud83d, which means nothing`,
+		`"\udc7f"`:         `has the lone surrogate \udc7f, which means nothing`,
+		`"\udd00"`:         `has the lone surrogate \udd00, which means nothing`,
 		"\"\xff\"":         `is not valid UTF-8`,
 		`3`:                `takes text`,
 		`["a"]`:            `takes text`,

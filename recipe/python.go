@@ -16,7 +16,7 @@ import (
 // worker process of the engine calls it.
 type Python struct {
 	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment" doc:"what is called, as \"module:name\": a function, an object that can be called, or a class, of which each worker makes one object and calls that. The workers import it, unless the program that opens the recipe brings it along"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values it is given, one behind the other; by default the whole sample, as a dict"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values it is given, one after the other; by default the whole sample, as a dict"`
 	Workers  *int     `json:"workers,omitempty" min:"1" max:"256" doc:"worker processes, or threads; by default as many as there are cores to use, and one with where here"`
 	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"process, the default: workers are processes, with one call at a time in each; thread: they are threads of one process, for what lets go of the interpreter's lock; here: they are threads of the Python program that opens the recipe, for functions that need its objects"`
 	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each call: random, numpy, torch; by default none. An argument of the function that is called rng needs none of them"`
@@ -74,7 +74,7 @@ func (p *Python) check(in sample.Schema) (errs []error) {
 		}
 	}
 	if p.Workers != nil && (*p.Workers < 1 || *p.Workers > mostPythonWorkers) {
-		errs = append(errs, Wrong("workers", "is %d: takes a number from 1 to %d", *p.Workers, mostPythonWorkers))
+		errs = append(errs, Wrong("workers", "is %d: must be from 1 to %d", *p.Workers, mostPythonWorkers))
 	}
 	if p.Where == Here && len(p.Seed) > 0 {
 		errs = append(errs, Wrong("seed", `is given with where="here": it would seed the program's own generators; use an argument rng`))
@@ -107,7 +107,7 @@ func checkCallable(argument, name string) error {
 
 func checkWhere(where string) error {
 	if where == "main" {
-		return Wrong("where", `is "main": that is for the last steps, behind batch, which the Python package carries out by itself`)
+		return Wrong("where", `is "main": that is for the last steps, after batch, which the Python package carries out by itself`)
 	}
 	if strings.HasPrefix(where, SetPrefix) {
 		return nil

@@ -47,13 +47,13 @@ func TestImagesBehindFunctionsOfPython(t *testing.T) {
 				axes = ""
 			}
 			if got := out[out.Find("image")].Type.Axes; got != axes {
-				t.Errorf("%s behind %s has the axes %q, want %q", types, before, got, axes)
+				t.Errorf("%s after %s has the axes %q, want %q", types, before, got, axes)
 			}
 		}
 	}
 }
 
-// Where a step does not say what it gives, nothing is known behind it, and nothing
+// Where a step does not say what it gives, nothing is known after it, and nothing
 // there is a mistake yet.
 func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
 	r := parsed(t, `{"map":{"function":"m:f"}},"decode_image",{"resize":{"size":4}},{"batch":{"size":2}}`)
@@ -97,11 +97,11 @@ func TestWhatFunctionsOfPythonRefuse(t *testing.T) {
 		`{"filter":{"function":":f"}}`:   `step "filter" (#2): function is ":f": takes "module:name", such as "transforms:augment"`,
 		`{"aggregate":{}}`:               `step "aggregate" (#2): lacks the argument function`,
 		`{"aggregate":{"function":"m:C","fields":["x"],"seed":["time"]}}`:                    "step \"aggregate\" (#2): fields[0] is an unknown field \"x\": takes bytes, label, key\nstep \"aggregate\" (#2): seed[0] is \"time\": takes \"random\", \"numpy\" or \"torch\"",
-		`{"route":{"by":"label","branches":[{"steps":[{"aggregate":{"function":"m:C"}}]}]}}`: `step "aggregate" (#3): gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or behind it`,
+		`{"route":{"by":"label","branches":[{"steps":[{"aggregate":{"function":"m:C"}}]}]}}`: `step "aggregate" (#3): gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or after it`,
 		`{"flat_map":{"function":"m:"}}`:                                                     `step "flat_map" (#2): function is "m:": takes "module:name", such as "transforms:augment"`,
-		`{"map":{"function":"m:f","where":"main"}}`:                                          `step "map" (#2): where is "main": that is for the last steps, behind batch, which the Python package carries out by itself`,
+		`{"map":{"function":"m:f","where":"main"}}`:                                          `step "map" (#2): where is "main": that is for the last steps, after batch, which the Python package carries out by itself`,
 		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? takes "process", "thread" or "here"
-step "map" (#2): workers is 0: takes a number from 1 to 256
+step "map" (#2): workers is 0: must be from 1 to 256
 step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? takes "random", "numpy" or "torch"
 step "map" (#2): seed[2] is "random", as another of them is`,
 		`{"filter":{"function":"m:f","fields":["byte","key","key"]}}`: `step "filter" (#2): fields[2] is "key", as another of them is
@@ -118,10 +118,10 @@ step "filter" (#2): fields[0] is an unknown field "byte": did you mean "bytes"? 
 		`{"batch":{"size":2,"collate":{"function":"f","fields":["key","kex"],"gives":{"a":"bytes"}}}}`: `step "batch" (#2): collate.function is "f": takes "module:name", such as "transforms:augment"
 step "batch" (#2): collate.fields[1] is an unknown field "kex": did you mean "key"? takes bytes, label, key
 step "batch" (#2): collate.gives has the field "a" as bytes: a batch has arrays, text and objects; take an array of uint8`,
-		`{"batch":{"collate":{"function":"m:f"}}}`:                                                                                                      `step "batch" (#2): has no size, or 0: takes either size or global_size, a number from 1 on`,
+		`{"batch":{"collate":{"function":"m:f"}}}`:                                                                                                      `step "batch" (#2): has no size, or 0: needs either size or global_size, at least 1`,
 		`{"batch":{"size":2,"collate":{"function":"m:f"}},"failures":{"on_error":"replace"}}`:                                                           `step "batch" (#2): failures.on_error is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`,
 		`{"map":{"function":"m:f","gives":{"a":"text"}}},{"batch":{"size":2},"failures":{"on_error":"skip"}}`:                                           `step "batch" (#3): failures is given, but no sample fails in batch: takes it at the steps that read or change samples`,
-		`"decode_image",{"resize_to_bucket":{"sizes":[[2,3],[3,2]]}},{"batch":{"size":2,"collate":{"function":"m:f"}}}`:                                 `step "batch" (#4): has collate, which is given samples in their order, and cannot follow resize_to_bucket, behind which each batch has images of one size: take resize, or batch without collate`,
+		`"decode_image",{"resize_to_bucket":{"sizes":[[2,3],[3,2]]}},{"batch":{"size":2,"collate":{"function":"m:f"}}}`:                                 `step "batch" (#4): has collate, which is given samples in their order, and cannot follow resize_to_bucket, after which each batch has images of one size: take resize, or batch without collate`,
 		`{"map":{"function":"m:f","gives":{"a":"bytes"}}},{"batch":{"size":1}}`:                                                                         `step "batch" (#3): cannot stack the field "a", which is bytes; put decode_image or decode_npy before it, or leave the field out: drop("a")`,
 		`"decode_image",{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"float32","shape":[null,null,3]}}}},{"batch":{"size":1}}`: `step "batch" (#4): cannot stack arrays of different shapes: the field "image" is float32 [?, ?, 3]`,
 	} {

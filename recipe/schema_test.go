@@ -41,7 +41,7 @@ func compile(t *testing.T) func(doc string) error {
 	}
 }
 
-// around puts a step where its operation may stand.
+// around puts a step where its operation may be.
 func around(op, step string) string {
 	before := map[string]string{"files": "", "source": "", "merge": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`, "decode_npy": `"files",`, "decode_audio": `"files",`, "decode_video": `"files",`}
 	before["bucket_batch"] = `"files",{"decode_npy":{"dtype":"int32"}},`

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// parsed reads steps behind files with labels.
+// parsed reads steps after files with labels.
 func parsed(t *testing.T, steps string) recipe.Recipe {
 	t.Helper()
 	r, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"files":{"pattern":"a","label":"parent"}},` + steps + `]}`))
@@ -60,8 +60,8 @@ step "decode_npy" (#2): to is "key": the samples have a field of this name alrea
 		`{"decode_npy":{"dtype":"int8","shape":[3,null]}},{"batch":{"size":2}}`:                                                   `step "batch" (#3): cannot stack arrays of different shapes: the field "array" is int8 [3, ?]`,
 		tokens + `"bucket_batch"`:                                                                                                 "step \"bucket_batch\" (#3): lacks the argument lengths\nstep \"bucket_batch\" (#3): has no limit: takes at least one of size, tokens and bytes",
 		tokens + `{"bucket_batch":{"lengths":[],"size":1}}`:                                                                       `step "bucket_batch" (#3): lengths is empty: takes at least one number`,
-		tokens + `{"bucket_batch":{"lengths":[3,3],"size":1}}`:                                                                    `step "bucket_batch" (#3): lengths is [3,3]: takes rising numbers from 1 on`,
-		tokens + `{"bucket_batch":{"lengths":[0,3],"size":-1,"bytes":-1}}`:                                                        "step \"bucket_batch\" (#3): lengths is [0,3]: takes rising numbers from 1 on\nstep \"bucket_batch\" (#3): size is -1: takes a number from 1 to 2147483647\nstep \"bucket_batch\" (#3): bytes is -1: takes a number from 1 on",
+		tokens + `{"bucket_batch":{"lengths":[3,3],"size":1}}`:                                                                    `step "bucket_batch" (#3): lengths is [3,3]: must be rising numbers, at least 1`,
+		tokens + `{"bucket_batch":{"lengths":[0,3],"size":-1,"bytes":-1}}`:                                                        "step \"bucket_batch\" (#3): lengths is [0,3]: must be rising numbers, at least 1\nstep \"bucket_batch\" (#3): size is -1: must be from 1 to 2147483647\nstep \"bucket_batch\" (#3): bytes is -1: must be at least 1",
 		tokens + `{"bucket_batch":{"lengths":[3,9],"tokens":8}}`:                                                                  `step "bucket_batch" (#3): tokens is 8: a single sample of length 9 is more`,
 		tokens + `{"bucket_batch":{"lengths":[3,9],"tokens":9,"bytes":51}}`:                                                       `step "bucket_batch" (#3): bytes is 51: a single sample of length 9 is more`,
 		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad_to":"shortest","overlong":"cut"}}`:                                 "step \"bucket_batch\" (#3): pad_to is \"shortest\": takes \"bucket\" or \"longest\"\nstep \"bucket_batch\" (#3): overlong is \"cut\": takes \"error\", \"truncate\" or \"drop\"",
@@ -70,11 +70,11 @@ step "decode_npy" (#2): to is "key": the samples have a field of this name alrea
 		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: they are arrays of which the first extent alone is not known`,
 		`{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                               `step "bucket_batch" (#2): has no sequences to put into buckets, only bytes bytes, label int64, key text; put decode_npy before it`,
 		`{"decode_npy":{"dtype":"int8","to":"x"}},{"bucket_batch":{"lengths":[9223372036854775807],"bytes":9223372036854775807}}`: `step "bucket_batch" (#3): has too much in a row of length 9223372036854775807: the field "x" is int8 [?]`,
-		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: takes a number from 1 on\nstep \"pack\" (#3): lacks the argument size, or has 0 there: takes a number from 1 on",
-		tokens + `{"pack":{"length":-1,"size":2147483648,"fit":"bets","open":-1,"overlong":"","pad":2147483648}}`: `step "pack" (#3): length is -1: takes a number from 1 to 2147483647
-step "pack" (#3): size is 2147483648: takes a number from 1 to 2147483647
+		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: must be at least 1\nstep \"pack\" (#3): lacks the argument size, or has 0 there: must be at least 1",
+		tokens + `{"pack":{"length":-1,"size":2147483648,"fit":"bets","open":-1,"overlong":"","pad":2147483648}}`: `step "pack" (#3): length is -1: must be from 1 to 2147483647
+step "pack" (#3): size is 2147483648: must be from 1 to 2147483647
 step "pack" (#3): fit is "bets": did you mean "best"? takes "best" or "first"
-step "pack" (#3): open is -1: takes a number from 1 to 2147483647
+step "pack" (#3): open is -1: must be from 1 to 2147483647
 step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has this value`,
 		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: they are arrays of which the first extent alone is not known`,
 		tokens + `{"pack":{"length":1,"size":1}},{"batch":{"size":1}}`:               `step "batch" (#4): cannot stack batches of different sizes: the field "tokens" is int32 [?, 1]; give "pack" a size and drop_last, or put unbatch before "batch"`,

@@ -24,7 +24,7 @@ func (Size) JSONSchema() map[string]any {
 // IsZero reports whether there is no size.
 func (s Size) IsZero() bool { return s == Size{} }
 
-// both returns height and width, where one number stands for both.
+// both returns height and width, where one number means both.
 func (s Size) both() (height, width int) {
 	if s.Width == 0 {
 		return s.Height, s.Height
@@ -32,7 +32,7 @@ func (s Size) both() (height, width int) {
 	return s.Height, s.Width
 }
 
-// square is the one form of a size of which one number stands for both.
+// square is the one form of a size of which one number means both.
 func (s Size) square() Size {
 	if s.Width == s.Height {
 		s.Width = 0

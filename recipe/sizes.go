@@ -23,7 +23,7 @@ type bucketing interface {
 }
 
 // ImageShapes returns the shapes of which the images in a batch have one, the same for
-// a whole batch, where there are several: behind a resize_to_bucket with several sizes,
+// a whole batch, where there are several: after a resize_to_bucket with several sizes,
 // and operations that make one size of each. They are those of the first batches, if
 // these are made to others. It returns nil where there is one shape. The recipe must
 // have passed its Check.

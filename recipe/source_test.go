@@ -34,7 +34,7 @@ func TestObjectsThatCannotBe(t *testing.T) {
 	for steps, want := range map[string]string{
 		`{"source":{}}`:                                                              `lacks the argument function`,
 		`{"source":{"function":"ab"}}`:                                               `function is "ab": takes "module:name"`,
-		`{"source":{"function":"a:b","length":-1}}`:                                  `length is -1: takes a number from 0 to 281474976710656`,
+		`{"source":{"function":"a:b","length":-1}}`:                                  `length is -1: must be from 0 to 281474976710656`,
 		`{"source":{"function":"a:b","fields":[]}}`:                                  `fields is empty: takes names of fields, or null for dicts`,
 		`{"source":{"function":"a:b","fields":[""]}}`:                                `fields[0] is empty: takes the name of a field`,
 		`{"source":{"function":"a:b","fields":["a","a"]}}`:                           `fields[1] is "a", as another of them is`,

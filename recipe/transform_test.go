@@ -89,13 +89,13 @@ step "decode_image" (#2): page is not an argument: the first frame alone is deco
 		{decode + `{"resize_to_bucket":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: takes at least one [height, width]`},
 		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: takes a whole number, or [height, width]`},
 		{`{"route":{"by":"key","branches":[{"steps":["decode_image",{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}}]}]}},{"batch":{"size":4}}`,
-			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put resize_to_bucket behind the merge or route, and not into it`},
+			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put resize_to_bucket after the merge or route, and not into it`},
 		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}},"random_rotate90",{"batch":{"size":4}}`,
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`},
 		{decode + `"random_crop"`, `step "random_crop" (#3): lacks the argument size`},
 		{decode + `"pad"`, `step "pad" (#3): has neither padding nor size: takes either of them`},
 		{decode + `{"pad":{"padding":[1,2,3]}}`, `step "pad" (#3): padding is [1,2,3]: takes a whole number, [horizontal, vertical] or [left, top, right, bottom]`},
-		{decode + `{"pad":{"padding":[1,-2],"fill":[1,2]}}`, `step "pad" (#3): padding is [1,-2]: takes numbers from 0 on
+		{decode + `{"pad":{"padding":[1,-2],"fill":[1,2]}}`, `step "pad" (#3): padding is [1,-2]: must be at least 0
 step "pad" (#3): fill is [1,2]: takes one number, or 3, for the image is rgb`},
 		{decode + `{"pad":{"padding":1,"fill":256}}`, `step "pad" (#3): fill is 256: takes numbers from 0 to 255, for the image is uint8`},
 		{`{"decode_image":{"dtype":"uint16"}},{"pad":{"padding":1,"fill":65536}}`, `step "pad" (#3): fill is 65536: takes numbers from 0 to 65535, for the image is uint16`},
@@ -112,16 +112,16 @@ step "resize" (#3): fill is 3, but fit is "short": it is for "pad"`},
 		{decode + `{"resize":{"size":8,"fit":"crop","fill":3}}`, `step "resize" (#3): fill is 3, but fit is "crop": it is for "pad"`},
 		{decode + `{"resize":{"size":8,"fit":"pads"}}`, `step "resize" (#3): fit is "pads": did you mean "pad"? takes "short", "stretch", "pad" or "crop"`},
 		{decode + `{"resize":{"size":8,"fit":"pad","fill":[1,2]}}`, `step "resize" (#3): fill is [1,2]: takes one number, or 3, for the image is rgb`},
-		{decode + `{"random_vertical_flip":{"p":2}}`, `step "random_vertical_flip" (#3): p is 2: takes a number from 0 to 1`},
-		{decode + `{"random_rotate90":{"p":-0.5}}`, `step "random_rotate90" (#3): p is -0.5: takes a number from 0 to 1`},
-		{decode + `{"random_grayscale":{"p":1.5}}`, `step "random_grayscale" (#3): p is 1.5: takes a number from 0 to 1`},
+		{decode + `{"random_vertical_flip":{"p":2}}`, `step "random_vertical_flip" (#3): p is 2: must be from 0 to 1`},
+		{decode + `{"random_rotate90":{"p":-0.5}}`, `step "random_rotate90" (#3): p is -0.5: must be from 0 to 1`},
+		{decode + `{"random_grayscale":{"p":1.5}}`, `step "random_grayscale" (#3): p is 1.5: must be from 0 to 1`},
 		{decode + `{"rotate90":{"turns":0.5}}`, `step "rotate90" (#3): turns is 0.5: takes a whole number`},
 		{decode + `{"grayscale":{"channels":2}}`, `step "grayscale" (#3): channels is 2: takes 1 or 3`},
 		{decode + `{"color_jitter":{"brightness":-1,"contrast":[2,1],"saturation":[-1,1],"hue":0.7}}`,
-			`step "color_jitter" (#3): brightness is -1: takes a number from 0 on, or two rising ones from 0 on
-step "color_jitter" (#3): contrast is [2,1]: takes a number from 0 on, or two rising ones from 0 on
-step "color_jitter" (#3): saturation is [-1,1]: takes a number from 0 on, or two rising ones from 0 on
-step "color_jitter" (#3): hue is [-0.7,0.7]: takes a number from 0 to 0.5, or two rising ones from -0.5 to 0.5`},
+			`step "color_jitter" (#3): brightness is -1: must be at least 0, or two rising numbers of at least 0
+step "color_jitter" (#3): contrast is [2,1]: must be at least 0, or two rising numbers of at least 0
+step "color_jitter" (#3): saturation is [-1,1]: must be at least 0, or two rising numbers of at least 0
+step "color_jitter" (#3): hue is [-0.7,0.7]: must be from 0 to 0.5, or two rising numbers from -0.5 to 0.5`},
 		{decode + `{"color_jitter":{"hue":[0.1,0.2,0.3],"contrast":[1]}}`, `step "color_jitter" (#3): hue is [0.1,0.2,0.3]: takes a number, or [least, greatest]
 step "color_jitter" (#3): contrast is [1]: takes a number, or [least, greatest]`},
 		{decode + `"normalize"`, `step "normalize" (#3): lacks the argument mean

@@ -126,14 +126,14 @@ func TestSchemasInTrees(t *testing.T) {
 	}
 }
 
-// Extents that are not the same everywhere are not known behind a merge or a route;
+// Extents that are not the same everywhere are not known after a merge or a route;
 // what fixes them, may follow.
 func TestExtentsThatDiffer(t *testing.T) {
 	r := treeRecipe().Complete()
 	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[0].Args = &recipe.CenterCrop{Size: recipe.Size{Height: 9, Width: 8}}
 	all, _ := r.Schemas()
 	if got := all[8].String(); got != "image uint8 [?, 8, 3], label int64, key text" {
-		t.Errorf("behind the route: %s", got)
+		t.Errorf("after the route: %s", got)
 	}
 	if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), `step "batch" (#16): cannot stack images of different sizes`) {
 		t.Errorf("they are stacked: %v", err)
@@ -293,7 +293,7 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(merge(recipe.Chain{files}, recipe.Chain{decode, crop})), []string{`step "decode_image" (#3): has nothing to read: what "merge" puts together begins with a source such as files`}},
 		{steps(files, merge(recipe.Chain{files})), []string{`step "merge" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, files})), []string{`step "files_2" (#3): is a source and can only begin a recipe, or what merge puts together`}},
-		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside of "merge": takes its place behind it`}},
+		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside of "merge": takes its place after it`}},
 		{steps(merge(recipe.Chain{files}), recipe.Step{Op: "shuffle"}), []string{
 			`step "shuffle" (#3): comes after "merge": it has to follow the sources directly, inside of it, since it says in which order a source is read`,
 		}},
@@ -313,7 +313,7 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 			`step "merge" (#1): order is "by_weight": takes "round_robin", "weights" or "arrival"`,
 			`step "merge" (#1): until is "end": takes "longest" or "shortest"`,
 		}},
-		{steps(weights(2, recipe.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: takes a number of samples from 1 on, longest or shortest`}},
+		{steps(weights(2, recipe.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: must be a number of samples, at least 1, longest or shortest`}},
 		{steps(weights(2, recipe.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", of which nothing is counted: takes another order`}},
 		{steps(weights(2, recipe.Merge{Order: "weights"})), []string{`step "merge" (#1): weights is missing: order="weights" draws by them, one for each of of`}},
 		{steps(weights(2, recipe.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": takes "weights" with them`}},
@@ -344,7 +344,7 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(files, route("key", branch(recipe.Chain{{Op: "shuffle"}}, png), rest)), []string{
 			`step "shuffle" (#3): comes after "route": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
 		}},
-		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{`step "batch" (#5): makes batches inside of "route": takes its place behind it`}},
+		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{`step "batch" (#5): makes batches inside of "route": takes its place after it`}},
 		{steps(files, route("key", branch(recipe.Chain{decode}, png), rest)), []string{`step "route" (#2): branches[1] gives samples without the field "image", which those of branches[0] have`}},
 		{steps(files, route("key", branch(recipe.Chain{{Op: "resise"}, crop}, png), branch(recipe.Chain{crop}))), []string{
 			`step "resise" (#3): there is no operation "resise": did you mean "resize"?`,
@@ -363,12 +363,12 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		// failures
 		{steps(files, failing(decode, recipe.Failures{OnError: "skop"})), []string{`step "decode_image" (#2): failures.on_error is "skop": did you mean "skip"? takes "raise", "skip" or "replace"`}},
 		{steps(files, failing(decode, recipe.Failures{OnError: "raise", MaxErrors: new(recipe.ErrorCount(1))})), []string{`step "decode_image" (#2): failures.max_errors has no meaning with on_error="raise": the first bad sample stops the run`}},
-		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorCount(-1))})), []string{`step "decode_image" (#2): failures.max_errors is -1: takes a number of samples from 0 on`}},
-		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorRate(1.5))})), []string{`step "decode_image" (#2): failures.max_errors is 1.5: a rate lies in (0, 1]`}},
+		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorCount(-1))})), []string{`step "decode_image" (#2): failures.max_errors is -1: must be a number of samples, at least 0`}},
+		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorRate(1.5))})), []string{`step "decode_image" (#2): failures.max_errors is 1.5: a rate must be in (0, 1]`}},
 		{steps(files, failing(decode, recipe.Failures{Retries: 101, Wait: new(31.0), TimeLimit: new(-1.0)})), []string{
-			`step "decode_image" (#2): failures.retries is 101: takes a number from 0 to 100`,
-			`step "decode_image" (#2): failures.wait is 31: takes a number from 0 to 30`,
-			`step "decode_image" (#2): failures.time_limit is -1: takes a number from 0.001 to 86400`,
+			`step "decode_image" (#2): failures.retries is 101: must be from 0 to 100`,
+			`step "decode_image" (#2): failures.wait is 31: must be from 0 to 30`,
+			`step "decode_image" (#2): failures.time_limit is -1: must be from 0.001 to 86400`,
 		}},
 		{steps(files, failing(decode, recipe.Failures{Wait: new(1.0)})), []string{`step "decode_image" (#2): failures.wait is 1, but retries is 0: there is nothing to wait for`}},
 		{steps(files, failing(recipe.Step{Op: "shuffle"}, recipe.Failures{Retries: 1})), []string{`step "shuffle" (#2): failures is given, but no sample fails in shuffle: takes it at the steps that read or change samples`}},
@@ -473,8 +473,8 @@ r:6:135: step "route" (#2): branches[5] steps is given twice`},
 r:4:40: step "decode_image" (#1): failures.retries is 1.5: takes a whole number
 r:5:18: step "decode_image" (#1): failures.max_errors is "many": takes a whole number of samples or a rate like 0.01
 r:5:30: step "decode_image" (#1): failures.wait is "soon": takes a number`},
-		{begin + "  - decode_image:\n      failures: {}\n", `r:4:7: step "decode_image" (#1): has the key "failures" as an argument: it stands beside the operation, in YAML two spaces further out`},
-		{begin + "  - files: {pattern: a}\n  - decode_image: {name: x}\n", `r:4:20: step "decode_image" (#2): has the key "name" as an argument: it stands beside the operation, in YAML two spaces further out`},
+		{begin + "  - decode_image:\n      failures: {}\n", `r:4:7: step "decode_image" (#1): has the key "failures" as an argument: write it beside the operation, in YAML two spaces further out`},
+		{begin + "  - files: {pattern: a}\n  - decode_image: {name: x}\n", `r:4:20: step "decode_image" (#2): has the key "name" as an argument: write it beside the operation, in YAML two spaces further out`},
 		{begin + "  - decode_image:\n    failure: {}\n", `r:4:5: step "decode_image" (#1): unknown key "failure": did you mean "failures"?`},
 		{begin + "  - decode_image:\n    retries: 3\n", `r:4:5: step "decode_image" (#1): has the key "retries" beside the operation: it belongs to failures: takes {"failures": {"retries": …}}`},
 		{begin + "  - decode_image: {on_error: skip}\n", `r:3:20: step "decode_image" (#1): has the key "on_error" as an argument: it belongs to failures, beside the operation: takes {"failures": {"on_error": …}}`},
@@ -489,7 +489,7 @@ r:6:40: step "files" (#3): label is "x": it must be "parent", which labels each 
 r:9:15: step "shuffle" (#3): comes after "route": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others
 r:10:21: step "route" (#2): branches[1].when[1] is "a", as branches[0].when[0] is, which takes it
 r:10:11: step "route" (#2): branches[1] gives samples without the field "bytes", which those of branches[0] have`},
-		{begin + "  - files: {pattern: a}\n    failures: {retries: 101}\n", `r:4:25: step "files" (#1): failures.retries is 101: takes a number from 0 to 100`},
+		{begin + "  - files: {pattern: a}\n    failures: {retries: 101}\n", `r:4:25: step "files" (#1): failures.retries is 101: must be from 0 to 100`},
 		{begin + "  - files: {pattern: a}\n  - {shuffle: , failures: {retries: 1}}\n", `r:4:27: step "shuffle" (#2): failures is given, but no sample fails in shuffle: takes it at the steps that read or change samples`},
 	} {
 		f, err := recipe.Read("r", []byte(c.doc), recipe.Variables{})

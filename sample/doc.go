@@ -3,8 +3,8 @@
 //
 // A [Sample] is an ordered set of values with an identity ([ID]: which source, which
 // epoch, which place) and a key, a name for people. The names and types of its values
-// stand once, in the [Schema] of the edge it travels on, not in every sample: the
-// values of a sample stand in the order of that schema.
+// are once, in the [Schema] of the edge it travels on, not in every sample: the
+// values of a sample are in the order of that schema.
 //
 //	s := sample.Schema{{Name: "key", Type: sample.TextType}, {Name: "bytes", Type: sample.BytesType}}
 //	s = s.Without("bytes").With("image", sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3))

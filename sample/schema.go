@@ -54,9 +54,9 @@ type Type struct {
 	Kind  Kind
 	DType tensor.DType // of a Tensor
 	Shape tensor.Shape // of a Tensor; of Text and Objects how many, where there are several: a batch has one for each row. Extents may be unknown
-	// Axes has a letter for each axis of a picture: "HWC" or "CHW". It is empty for
-	// every other tensor: an array of three axes need be no picture, and of a small
-	// picture the extents do not tell which axis is which.
+	// Axes has a letter for each axis of an image: "HWC" or "CHW". It is empty for
+	// every other tensor: an array of three axes need be no image, and of a small
+	// image the extents do not tell which axis is which.
 	Axes string
 }
 
@@ -115,7 +115,7 @@ func (t Type) check() error {
 	return t.Shape.Check()
 }
 
-// Rows returns the type of n values of this type, which lie one behind the other; n may
+// Rows returns the type of n values of this type, which are one after the other; n may
 // be [tensor.Unknown].
 func (t Type) Rows(n int) Type {
 	t.Shape, t.Axes = append(tensor.Shape{n}, t.Shape...), ""
@@ -189,7 +189,7 @@ func (s Schema) Without(name string) Schema {
 	return slices.Delete(slices.Clone(s), i, i+1)
 }
 
-// Replace returns s with f in the place of the field of that name; f is the last field
+// Replace returns s with f instead of the field of that name; f is the last field
 // where there is none.
 func (s Schema) Replace(name string, f Field) Schema {
 	i := s.Find(name)

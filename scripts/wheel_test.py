@@ -1,4 +1,4 @@
-"""Real photographs, in each format, through the wheel that is installed: beside Pillow's pixels, and as sums; and recordings.
+"""Real images, in each format, through the wheel that is installed: beside Pillow's pixels, and as sums; and recordings.
 
 The sums are for a comparison with those of other machines.
 
@@ -21,8 +21,8 @@ from PIL import Image, features
 
 SIZE = (640, 480)
 CROP = 224
-# format: what Pillow is told when it writes, and how far the two decoders' values may
-# lie apart
+# format: what Pillow learns when it writes, and how far the two decoders' values may
+# are apart
 FORMATS = {
     "jpg": ({"quality": 90}, 2),
     "png": ({}, 0),

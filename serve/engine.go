@@ -80,14 +80,14 @@ func Serve(ctx context.Context, o Options) error {
 }
 
 // exit ends the process when the client has ended: nobody is left to whom anything
-// could be told.
+// could be known.
 func (e *engine) exit() {
 	extern.EndAll()
 	os.Exit(0)
 }
 
 // control greets the client and takes in sessions, until the client ends the connection
-// or breaks the protocol, which it is told.
+// or breaks the protocol, which it is reported.
 func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
 	defer conn.CloseDescriptors()
 	err := e.greet(conn)

@@ -67,7 +67,7 @@ func TestSessionsAtOnceDoNotDisturbEachOther(t *testing.T) {
 	all.Wait()
 }
 
-// What breaks the protocol on the control connection is told before it ends; sessions
+// What breaks the protocol on the control connection is reported before it ends; sessions
 // go on.
 func TestABrokenControlConnectionIsToldWhy(t *testing.T) {
 	leak.Check(t)

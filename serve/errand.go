@@ -23,13 +23,13 @@ type errand struct {
 	Mode       string       `json:"mode"`
 	Orient     bool         `json:"orient"`
 	Background *[3]uint8    `json:"background"`
-	Width      int          `json:"width"` // and height; 0: as the picture has
+	Width      int          `json:"width"` // and height; 0: as the image has
 	Height     int          `json:"height"`
 	Fit        string       `json:"fit"`
 	Filter     media.Filter `json:"filter"`
 	Format     string       `json:"format"`     // that the input must have; of encoding, the one to make
 	MaxBytes   int64        `json:"max_bytes"`  // of a file; 0: the default, as with those that follow
-	MaxPixels  int          `json:"max_pixels"` // of a picture
+	MaxPixels  int          `json:"max_pixels"` // of an image
 	TimeLimit  float64      `json:"time_limit"` // seconds that an input may take; 0: any time
 
 	Audio *recipe.DecodeAudio `json:"audio"` // of audio: which window, and how it comes out
@@ -62,7 +62,7 @@ type errand struct {
 // maxTimeLimit is longer than anything lasts, in seconds, and fits a [time.Duration].
 const maxTimeLimit = 1e9
 
-// sized reports whether the size of results is known before a picture is.
+// sized reports whether the size of results is known before an image is.
 func (e *errand) sized() bool { return e.form.Height > 0 }
 
 func parseErrand(text []byte) (e errand, err error) {

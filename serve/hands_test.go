@@ -96,7 +96,7 @@ func TestTheLargestAreBegunFirst(t *testing.T) {
 }
 
 // Whatever is begun first: of several bad inputs of a strict task the first is the one
-// that is told.
+// that is reported.
 func TestTheFirstFailureIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")
@@ -121,7 +121,7 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 	})
 }
 
-// What waits is told from what computes.
+// What waits is reported from what computes.
 func TestWaits(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -237,7 +237,7 @@ func (s *errands) answer(r *result, failures []wire.Failure) error {
 	return s.conn.Send(wire.KindDone, 0, s.reply)
 }
 
-// failure is err as the client is told it.
+// failure is err as the client sees it.
 func failure(index *int, err error) wire.Failure {
 	f := wire.Failure{Index: index, Code: wire.CodeSample, Message: err.Error()}
 	var known codedError
@@ -345,7 +345,7 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	return &result{slot, 8 * form.DType.Size(), shape}, failures, nil
 }
 
-// hand is one of those who work on the pictures of a task.
+// hand is one of those who work on the images of a task.
 type hand struct {
 	number int    // tells those apart that work at once
 	waited func() // says that it has waited, for a disk or a network, so that another one could have worked meanwhile
@@ -353,11 +353,11 @@ type hand struct {
 
 const handsPerCore = 4
 
-// each calls do for every picture that has not failed, in the order of turns, and notes
+// each calls do for every image that has not failed, in the order of turns, and notes
 // what it returns. There is a hand for each core: more threads than cores take turns,
 // and now and then wait for each other while a core rests. Hands that wait are given
-// help. Where a task is strict, only pictures before one that has failed are begun from
-// then on, so that it is always the first of the bad ones that the client is told.
+// help. Where a task is strict, only images before one that has failed are begun from
+// then on, so that it is always the first of the bad ones that the client sees.
 func (s *errands) each(ctx context.Context, pictures []picture, do func(i int, h hand) error) {
 	var next, hands, failed atomic.Int64
 	failed.Store(int64(len(pictures)))
@@ -381,7 +381,7 @@ func (s *errands) each(ctx context.Context, pictures []picture, do func(i int, h
 					}
 				}
 			}
-			runtime.Gosched() // a goroutine that never rests has its processor taken away, though it is in C most of the time
+			runtime.Gosched() // a goroutine that never rests has its CPU taken away, though it is in C most of the time
 		}
 	}
 
@@ -509,7 +509,7 @@ func (s *errands) needs(p *picture, h hand) int64 {
 	return n
 }
 
-// reading carries out a part of reading an input. A file may lie on a disk that does
+// reading carries out a part of reading an input. A file may be on a disk that does
 // not answer; what is in the inbox is there.
 func (s *errands) reading(ctx context.Context, p *picture, h hand, read func(*input) error) error {
 	if p.clock.limit > 0 && p.path != "" {
@@ -554,7 +554,7 @@ func waits() (thread int, n int64) {
 	return unix.Gettid(), int64(usage.Nvcsw)
 }
 
-// agree returns the form that the pictures of a batch come out in when nothing is said
+// agree returns the form that the images of a batch come out in when nothing is said
 // of their size: that of the first. Others have failed.
 func (s *errands) agree(ctx context.Context, pictures []picture) (form media.Form) {
 	first := -1
@@ -583,7 +583,7 @@ func (s *errands) agree(ctx context.Context, pictures []picture) (form media.For
 	return form
 }
 
-// draw decodes one picture to where it belongs.
+// draw decodes one image to where it belongs.
 func (s *errands) draw(ctx context.Context, i int, p *picture, h hand, dst []byte, form media.Form) (err error) {
 	if p.data == nil {
 		err = s.fetch(ctx, i, p, h)
@@ -635,7 +635,7 @@ func (e *images) inFlight(session uint32, permit, i int, key string) (end func()
 	return func() { w.End(permit) }
 }
 
-// encode makes a file of the pixels that lie in the inbox.
+// encode makes a file of the pixels that are in the inbox.
 func (s *errands) encode(ctx context.Context) (*result, error) {
 	if n := len(s.task.Inputs); n != 1 || s.task.Inputs[0].Path {
 		return nil, fmt.Errorf("%w: encoding of %d inputs", wire.ErrProtocol, n)

@@ -56,10 +56,10 @@ func (l *larder) keep(n int64) bool {
 	return false
 }
 
-// input is where one picture comes from, as far as it has been read. It has nothing of
+// input is where one image comes from, as far as it has been read. It has nothing of
 // its session, so that work that is given up may go on with it.
 type input struct {
-	path  string // "": it lies in the inbox
+	path  string // "": it is in the inbox
 	file  store.File
 	open  bool
 	inbox int
@@ -74,7 +74,7 @@ type input struct {
 // of a loader.
 const mostBytes = 1 << 30
 
-// begin opens an input, and reads as much of it as its header takes. What is no picture
+// begin opens an input, and reads as much of it as its header takes. What is no image
 // is not read any further.
 func (in *input) begin(most int64) error {
 	if err := in.start(most); err != nil {
@@ -111,7 +111,7 @@ func (in *input) start(most int64) error {
 }
 
 // finish reads the rest. The header is looked at again: an orientation, for one, may
-// stand behind the pixels.
+// are after the pixels.
 func (in *input) finish() (err error) {
 	if _, err := in.readOn(math.MaxInt64); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 	if have := len(*in.data); int64(have) < n && have == cap(*in.data) {
 		room := n
 		if have > 0 {
-			room = math.MaxInt64 // so that no piece that was outgrown is held beside the next: a TIFF's header may stand at its end
+			room = math.MaxInt64 // so that no piece that was outgrown is held beside the next: a TIFF's header may be at its end
 		}
 		files.Grow(in.data, have+in.file.Room(have, room))
 	}
@@ -146,7 +146,7 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 	return ended, err
 }
 
-// readInbox copies: what lies there is the client's, and may change while a decoder
+// readInbox copies: what is there is the client's, and may change while a decoder
 // looks at it.
 func (in *input) readInbox(n int64) (ended bool, err error) {
 	buffer, have := in.data, len(*in.data)

@@ -62,7 +62,7 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 	return nil
 }
 
-// A limited picture is decoded into memory of its own: what is given up must not write
+// A limited image is decoded into memory of its own: what is given up must not write
 // into an array that the client has.
 func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte, form media.Form) error {
 	own := scratch.Make(len(dst))

@@ -175,7 +175,7 @@ func TestFailedInputsAreNamedAndTheirRowsAreZeros(t *testing.T) {
 	c := start(t).io(wire.IO{Protocol: wire.Version})
 	paths := photographs(t, 2)
 	good := resized(t, content(t, paths[1]))
-	c.task(decodeBatch, paths[0], paths[0], paths[0]) // so that something lies in the slot
+	c.task(decodeBatch, paths[0], paths[0], paths[0]) // so that something is in the slot
 	d, failures := c.task(decodeBatch, "/nowhere", paths[1], []byte("no image"))
 	if len(failures) != 2 || *failures[0].Index != 0 || failures[0].Errno != int(unix.ENOENT) || *failures[1].Index != 2 || failures[1].Code != wire.CodeSample {
 		t.Fatalf("%+v", failures)
@@ -239,7 +239,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// What cannot be is told, and the session goes on.
+// What cannot be is reported, and the session goes on.
 func TestTasksThatCannotBe(t *testing.T) {
 	leak.Check(t)
 	c := start(t).io(wire.IO{Protocol: wire.Version})
@@ -351,7 +351,7 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// panicking stands for a mistake of ours.
+// panicking means a mistake of ours.
 type panicking struct{ media.Decoder }
 
 func (panicking) DecodeInto([]byte, int, []byte, *media.Info, *media.Plan) error { panic("ouch") }
@@ -446,7 +446,7 @@ func TestAnInboxThatIsNone(t *testing.T) {
 }
 
 // Memory is made of what the client has, not of what it says: a file may be a petabyte
-// of holes, and a picture named a thousand times.
+// of holes, and an image named a thousand times.
 func TestAnInboxOfHoles(t *testing.T) {
 	leak.Check(t)
 	c := start(t).io(wire.IO{Protocol: wire.Version})
@@ -468,7 +468,7 @@ func TestAnInboxOfHoles(t *testing.T) {
 	if err := c.conn.Send(wire.KindTask, 0, wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch), Inputs: []wire.Input{whole}})); err != nil {
 		t.Fatal(err)
 	}
-	if _, failures := c.done(); len(failures) != 1 || failures[0].Index == nil { // it is read, and is no picture
+	if _, failures := c.done(); len(failures) != 1 || failures[0].Index == nil { // it is read, and is no image
 		t.Fatalf("%+v", failures)
 	}
 }
@@ -490,7 +490,7 @@ func TestAClientThatGoesEndsItsTask(t *testing.T) {
 	c.conn.Close()
 }
 
-// Tasks of any content are answered, or end their session with an error that is told.
+// Tasks of any content are answered, or end their session with an error that is reported.
 func FuzzTask(f *testing.F) {
 	paths := photographs(f, 1)
 	data := content(f, paths[0])

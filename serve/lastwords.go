@@ -14,7 +14,7 @@ const lastWordsLimit = 256 << 10
 
 // lastWords writes the engine's log to a file, from the start again after
 // lastWordsLimit bytes. The offset is the descriptor's own, so that what the runtime or
-// a C library writes in its last moment stands after it.
+// a C library writes in its last moment is after it.
 type lastWords struct {
 	mu   sync.Mutex
 	file *os.File // guarded by mu

@@ -59,7 +59,7 @@ func TestWordsNeverWaitForTheClient(t *testing.T) {
 			continue
 		}
 		if _, err := fmt.Sscanf(l.Message, "%d.", &n); err != nil || n <= last {
-			t.Fatalf("line %d comes behind line %d", n, last)
+			t.Fatalf("line %d comes after line %d", n, last)
 		}
 		last = n
 		got++
@@ -69,7 +69,7 @@ func TestWordsNeverWaitForTheClient(t *testing.T) {
 	}
 }
 
-// What is said before something is sent behind flush comes before it.
+// What is said before something is sent after flush comes before it.
 func TestWordsComeInOrder(t *testing.T) {
 	var told []string
 	b := newLogQueue(func(l wire.Log) error { told = append(told, l.Message); return nil }, func() bool { return true })

@@ -78,5 +78,5 @@ func (w cellWriter) End(cell int) {
 	}
 }
 
-// word is the first word of a cell; cells lie at multiples of 256, so it is aligned.
+// word is the first word of a cell; cells are at multiples of 256, so it is aligned.
 func word(cell []byte) *uint32 { return (*uint32)(unsafe.Pointer(&cell[0])) }

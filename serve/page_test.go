@@ -79,7 +79,7 @@ func TestACellNamesItsSample(t *testing.T) {
 	}
 }
 
-// What stands in the cells afterwards is what was in flight: the decoder in Go stands
+// What is in the cells afterwards is what was in flight: the decoder in Go is
 // in for C.
 func TestThePageNamesWhatIsInFlight(t *testing.T) {
 	leak.Check(t)
@@ -118,7 +118,7 @@ func TestThePageNamesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// The log is a ring: it stays within its limit, and what is written last stands right
+// The log is a ring: it stays within its limit, and what is written last is right
 // before the offset, which the client shares.
 func TestLastWordsEndAtTheOffset(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "words")

@@ -21,11 +21,11 @@ type pump struct {
 
 	// handing is held while a batch is handed over, and while it is noted that the
 	// client waits: noted after the batch that ended the waiting, it would stay so, and
-	// a client that only has not read yet would be told that it holds too much.
+	// a client that only has not read yet would be reported that it holds too much.
 	handing sync.Mutex
 }
 
-// idlePump stands where no stream has begun.
+// idlePump is where no stream has begun.
 func idlePump() *pump {
 	p := &pump{ahead: make(chan struct{}), cancel: func() {}, done: make(chan struct{})}
 	close(p.done)
@@ -97,7 +97,7 @@ func (p *pump) run(ctx context.Context, s *session, stream uint32) error {
 
 // endEpoch tells the client that an epoch is over. After one without batches it waits
 // to be asked for more: no batch that the client must take would keep epochs from
-// following each other as fast as they can be told, for ever where epochs are without
+// following each other as fast as they can be known, for ever where epochs are without
 // end.
 func (p *pump) endEpoch(ctx context.Context, s *session, stream uint32, empty bool) error {
 	e := s.loader.Epoch()

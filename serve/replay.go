@@ -12,7 +12,7 @@ import (
 	"headrace/wire"
 )
 
-// seek returns the state some batches behind another. It may run until there, which a
+// seek returns the state some batches after another. It may run until there, which a
 // loader of its own does: the client hears nothing of it.
 func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, python *extern.Interpreter, from *headrace.State, batches int64) (*headrace.State, error) {
 	if batches < 0 {
@@ -33,7 +33,7 @@ func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, 
 	at, err := l.Seek(ctx, *from, batches)
 	switch {
 	case errors.Is(err, pipe.ErrDone):
-		return nil, coded(wire.CodeRecipe, fmt.Errorf("headrace: there is no batch %d behind the state: the run ends before", batches))
+		return nil, coded(wire.CodeRecipe, fmt.Errorf("headrace: there is no batch %d after the state: the run ends before", batches))
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}

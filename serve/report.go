@@ -12,7 +12,7 @@ import (
 )
 
 // report sends err to the client, with the stage and the sample to blame where there
-// are any, behind what workers have said before.
+// are any, after what workers have said before.
 func (s *session) report(err error) error {
 	s.logs.flush()
 	return s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))

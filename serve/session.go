@@ -37,7 +37,7 @@ type session struct {
 	program *extern.Program // whose threads call functions; nil: it calls none
 }
 
-// session serves one connection until it ends, and leaves nothing behind.
+// session serves one connection until it ends, and leaves nothing after.
 func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	s := &session{engine: e, conn: conn, number: number}
 	s.logs = newLogQueue(s.log, conn.Roomy)

@@ -150,5 +150,5 @@ func (e *engine) serveGuest(ctx context.Context, conn *wire.Conn, token string) 
 	return e.serveIO(ctx, conn, guestNumber, f)
 }
 
-// guestNumber stands in the crash page for sessions that its reader did not begin.
+// guestNumber is in the crash page for sessions that its reader did not begin.
 const guestNumber = 1<<32 - 1

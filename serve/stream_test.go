@@ -258,7 +258,7 @@ func TestGatherAnswersWithARecordOrTheReason(t *testing.T) {
 	}
 }
 
-// A session that replays begins behind the batches that it was asked to pass, and tells
+// A session that replays begins after the batches that it was asked to pass, and tells
 // of every row before its batch.
 func TestReplayTellsOfRows(t *testing.T) {
 	root := phototest.Folder(t, 22)

@@ -86,7 +86,7 @@ func TestTraceIsWrittenAndAnswered(t *testing.T) {
 	}
 }
 
-// A client that ends its session without ending its trace is told what became of it,
+// A client that ends its session without ending its trace learns what became of it,
 // before it hangs up.
 func TestATraceOfAFullDiskIsSaidBeforeTheEnd(t *testing.T) {
 	c := start(t).open(recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)

@@ -25,8 +25,8 @@ func TestHelloSaysWhichEngineThisIs(t *testing.T) {
 	}
 }
 
-// A client of another release may lack or expect something: its first session is told,
-// once.
+// A client of another release may lack or expect something: its first session is
+// reported, once.
 func TestAClientOfAnotherVersionIsTold(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)

@@ -17,7 +17,7 @@
 //	│ 0.04 of 2 ready for the consumer; empty for 96 %, full for <1 % of the time
 //
 // A stage's times are shares of its workers' lives: starved waits for the stage before,
-// blocked for the stage behind, gated for a processor. A percentile with ~ is of some
+// blocked for the stage after, gated for a CPU. A percentile with ~ is of some
 // operations only, for they are fast.
 //
 // Text has no colours and no lines of more than 100 characters.
@@ -28,6 +28,6 @@
 //
 // # Testing
 //
-// The texts in testdata are compared whole; go test -rewrite writes them anew, to be
+// The texts in testdata are compared whole; go test -rewrite writes them again, to be
 // read in the diff.
 package stats

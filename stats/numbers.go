@@ -59,7 +59,7 @@ func whole(n int64) string {
 }
 
 // digits writes three digits, more where there are more before the point, and no zeros
-// behind whole numbers.
+// after whole numbers.
 func digits(x float64) string {
 	places := 2
 	switch {

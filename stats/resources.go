@@ -25,7 +25,7 @@ type Process struct {
 	Name string `json:"name"` // trainer, engine, or the stage whose worker it is
 	PID  int    `json:"pid"`
 
-	User    time.Duration `json:"user_ns"`   // of the processors' time, in the program itself
+	User    time.Duration `json:"user_ns"`   // of the CPUs' time, in the program itself
 	System  time.Duration `json:"system_ns"` // in the kernel on its behalf
 	Ended   time.Duration `json:"ended_ns"`  // of both, of children that have ended
 	Threads int           `json:"threads"`   // now
@@ -49,7 +49,7 @@ type Network struct {
 	Sent     int64 `json:"sent"`
 }
 
-// CPU is the processors' time of the process and of its children that have ended.
+// CPU is the CPUs' time of the process and of its children that have ended.
 func (p Process) CPU() time.Duration { return p.User + p.System + p.Ended }
 
 // Minus returns what was used between two readings of one loader, of which earlier is

@@ -82,7 +82,7 @@ func TestSinceAnotherLoader(t *testing.T) {
 	}
 }
 
-// A client may send anything in the place of earlier statistics.
+// A client may send anything instead of earlier statistics.
 func FuzzSince(f *testing.F) {
 	text, err := json.Marshal(stats.Report(training()))
 	if err != nil {

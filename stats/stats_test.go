@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected texts anew")
+var rewrite = flag.Bool("rewrite", false, "write the expected texts again")
 
 const fused = "decode_image+random_resized_crop+random_flip+batch"
 

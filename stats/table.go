@@ -14,7 +14,7 @@ import (
 // width is the longest line in characters.
 const width = 100
 
-// stageTable draws the stages from the source on, with the queue behind each between
+// stageTable draws the stages from the source on, with the queue after each between
 // them, and under a stage that calls several functions their shares.
 func stageTable(s pipe.Stats, functions []Function) string {
 	gates := slices.ContainsFunc(s.Stages, func(t pipe.StageStats) bool { return t.Gated > 0 })

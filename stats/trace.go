@@ -131,7 +131,7 @@ const (
 	gaugesEvery   = 10 * time.Millisecond
 	looksPerFlush = 10 // at the gauges
 	tidsPerStage  = 10_000
-	consumerPlace = 1_000 // behind all stages
+	consumerPlace = 1_000 // after all stages
 )
 
 // NewTrace begins a trace. One goroutine writes, until Close returns; it does not close
@@ -282,8 +282,8 @@ func (t *Trace) source(name string) uint64 {
 	return n
 }
 
-// Close ends the trace: what is told from now on is not written. It waits until all is,
-// and returns the first error of the writer. It may be called again.
+// Close ends the trace: what is reported from now on is not written. It waits until all
+// is, and returns the first error of the writer. It may be called again.
 func (t *Trace) Close() (TraceSummary, error) {
 	t.closing.Do(func() { close(t.stop) })
 	<-t.done
@@ -360,7 +360,7 @@ func (t *Trace) name() {
 	t.put(names, countEvents(names))
 }
 
-// flush writes what lies on the desks so far. The last time it closes them.
+// flush writes what is on the desks so far. The last time it closes them.
 func (t *Trace) flush(last bool) {
 	for i := range t.desks {
 		d := &t.desks[i]

@@ -13,7 +13,7 @@ import (
 // Events are written by hand, because there are many. Each begins with a comma but the
 // first.
 
-// longText is how much of a name or an error is told, in bytes.
+// longText is how much of a name or an error is reported, in bytes.
 const longText = 500
 
 // appendHead says what the trace is of, and when it began.
@@ -172,7 +172,7 @@ func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 	return append(b, '}')
 }
 
-// appendArrow binds an operation to those before and behind that are about the same
+// appendArrow binds an operation to those before and after that are about the same
 // sample, and a hand-over to where its batch was sealed.
 func (t *Trace) appendArrow(b []byte, k *track, s *pipe.Span) []byte {
 	id := t.source(s.Source)<<56 | uint64(s.Epoch&0xffff)<<40 | uint64(s.Pos)&(1<<40-1)

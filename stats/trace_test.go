@@ -127,7 +127,7 @@ func TestTraceOfARun(t *testing.T) {
 	})
 }
 
-// Whatever is told comes back: times to the nanosecond, and all texts that are UTF-8.
+// Whatever is reported comes back: times to the nanosecond, and all texts that are UTF-8.
 func TestTraceKeepsWhatItIsTold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringN(0, -1, 300)
@@ -276,7 +276,8 @@ func TestTraceOfManyWorkers(t *testing.T) {
 	})
 }
 
-// A disk that is full is an error of Close; what was told since is counted as dropped.
+// A disk that is full is an error of Close; what was reported since is counted as
+// dropped.
 func TestTraceOnAFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

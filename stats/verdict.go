@@ -83,7 +83,7 @@ func Limits(s Snapshot) string {
 }
 
 // busiest returns the stage that has work for the greatest share of its time, be it
-// that it waits for a processor meanwhile, or for a worker elsewhere. Several stages
+// that it waits for a CPU meanwhile, or for a worker elsewhere. Several stages
 // may wait for the same workers: of those that have work for about as long, the one
 // that keeps workers busy the longest is it.
 func busiest(stages []pipe.StageStats) (most pipe.StageStats, work float64) {

@@ -1,4 +1,4 @@
-// Package store is where bytes lie: it lists files and reads them whole.
+// Package store is where bytes are: it lists files and reads them whole.
 //
 //	table, err := store.List(ctx, "/home/me", "data/train/*/*.JPEG", nil) // or a folder: every file below with a known suffix
 //	for i := range table.Len() {

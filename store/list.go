@@ -17,12 +17,12 @@ var ErrNoFiles = errors.New("store: no files")
 
 // List finds files by pattern, in the order of their paths' bytes.
 //
-//   - In a pattern * stands for any characters of a name, ? for one, [a-z] for one of a
+//   - In a pattern * means any characters of a name, ? for one, [a-z] for one of a
 //     set, [!a-z] for one that is not of it, and ** as a name of its own for any number
-//     of folders, also none. There is no escape character: [*] stands for a star. Names
+//     of folders, also none. There is no escape character: [*] means a star. Names
 //     that begin with a dot are found only by a name in the pattern that begins with a
 //     dot.
-//   - The path of a folder stands for all files below it whose names end in one of
+//   - The path of a folder means all files below it whose names end in one of
 //     suffixes, in upper or lower case; the path of a file for itself. Elsewhere
 //     suffixes have no meaning.
 //   - Whatever is not a folder counts as a file; reading it says what is wrong with it.
@@ -108,14 +108,14 @@ func missing(root, p string) error {
 	return notExist(fmt.Sprintf("%q does not exist", p))
 }
 
-// notExist is a text that stands for fs.ErrNotExist, without repeating it.
+// notExist is a text that means fs.ErrNotExist, without repeating it.
 type notExist string
 
 func (e notExist) Error() string { return string(e) }
 
 func (e notExist) Is(target error) bool { return target == fs.ErrNotExist }
 
-// nothing says why a listing is empty, as far as that can be told.
+// nothing says why a listing is empty, as far as that can be known.
 func (w *walker) nothing() error {
 	p := w.p
 	switch {

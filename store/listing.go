@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A listing is the entries of one folder that lead on. Their names lie in one piece of
+// A listing is the entries of one folder that lead on. Their names are in one piece of
 // memory: folders of millions of files exist.
 type listing struct {
 	id      entered

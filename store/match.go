@@ -7,12 +7,12 @@ import (
 
 // A glob is the pattern of one name, as Python's fnmatch reads it: * any characters, ?
 // one, [a-z] one of a set, [!a-z] one not of it. There is no escape character; [*]
-// stands for a star. A byte that is not UTF-8 is a character of its own, between U+DC80
+// means a star. A byte that is not UTF-8 is a character of its own, between U+DC80
 // and U+DCFF, as it is to Python.
 type glob []token
 
 type token struct {
-	kind   byte // one of ? * [ or, for a character that stands for itself, c
+	kind   byte // one of ? * [ or, for a character that means itself, c
 	char   rune
 	not    bool
 	ranges []span
@@ -40,7 +40,7 @@ func parseGlob(pattern string) glob {
 				i = end
 				continue
 			}
-			fallthrough // a bracket that nothing closes stands for itself
+			fallthrough // a bracket that nothing closes means itself
 		default:
 			g = append(g, token{kind: 'c', char: p[i]})
 		}
@@ -63,7 +63,7 @@ func setEnd(p []rune, i int) int {
 	return 0
 }
 
-// parseSet reads what stands between brackets.
+// parseSet reads what is between brackets.
 func parseSet(p []rune) token {
 	t := token{kind: '['}
 	if p[0] == '!' {
@@ -71,7 +71,7 @@ func parseSet(p []rune) token {
 		p = p[1:]
 	}
 	for len(p) > 0 {
-		// A hyphen at either end stands for itself.
+		// A hyphen at either end means itself.
 		if len(p) >= 3 && p[1] == '-' {
 			t.ranges = append(t.ranges, span{p[0], p[2]}) // holds nothing where the bounds are in the wrong order
 			p = p[3:]

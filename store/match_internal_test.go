@@ -102,7 +102,7 @@ func TestMatchAgreesWithTheSlowOne(t *testing.T) {
 	}
 }
 
-// Patterns for the test against Python, which lies outside the package.
+// Patterns for the test against Python, which is outside the package.
 func RandomPatternsAndNames() (patterns []string, names []string) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 3000 {

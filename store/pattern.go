@@ -19,7 +19,7 @@ type pattern struct {
 // name is one name of a pattern.
 type name struct {
 	text   string
-	glob   glob // nil where the text stands for itself
+	glob   glob // nil where the text means itself
 	deep   bool // **, whatever glob is
 	hidden bool // may begin with a dot
 }
@@ -79,7 +79,7 @@ func (p *pattern) add(part string) {
 // wild reports whether there is anything but plain names.
 func (p *pattern) wild() bool { return !p.names[0].plain() }
 
-// all makes p, the path of a folder, stand for the files below it.
+// all makes p, the path of a folder, mean the files below it.
 func (p *pattern) all(suffixes []string) {
 	if p.base = p.text; !strings.HasSuffix(p.base, "/") {
 		p.base += "/"
@@ -94,7 +94,7 @@ func (p *pattern) all(suffixes []string) {
 // set is some of the names of a pattern, as bits.
 type set uint64
 
-// open adds to s what ** lets through: the name behind it, as ** may stand for no
+// open adds to s what ** lets through: the name after it, as ** may mean no
 // folder at all.
 func (p *pattern) open(s set) set {
 	for i, n := range p.names {
@@ -105,7 +105,7 @@ func (p *pattern) open(s set) set {
 	return s
 }
 
-// below says what a name means where any of s may stand: whether it completes the
+// below says what a name means where any of s may be: whether it completes the
 // pattern, and what the names below it may fit if it is a folder.
 func (p *pattern) below(s set, name []byte) (fits bool, next set) {
 	for ; s != 0; s &= s - 1 {
@@ -141,7 +141,7 @@ func (p *pattern) suffix(name []byte) bool {
 	})
 }
 
-// plain reports whether n stands for itself, and can be looked up without reading the
+// plain reports whether n means itself, and can be looked up without reading the
 // folder.
 func (n name) plain() bool { return n.glob == nil && !n.deep }
 

@@ -104,7 +104,7 @@ func kindOf(mode uint32) string {
 	}
 }
 
-// File is an open file. Whoever opened it closes it.
+// File is an open file. Anyone who opened it closes it.
 type File struct {
 	name   string
 	fd     int

@@ -55,7 +55,7 @@ func TestReadAt(t *testing.T) {
 	}
 	var b [4]byte
 	if n, err := f.ReadAt(b[:], 8); n != 2 || err != io.EOF || string(b[:2]) != "89" {
-		t.Errorf("%d bytes %q behind the end, %v", n, b, err)
+		t.Errorf("%d bytes %q after the end, %v", n, b, err)
 	}
 	f.Close()
 	if _, err := f.ReadAt(b[:], 0); err == nil || err == io.EOF {

@@ -43,7 +43,7 @@ func (t *Table) Key(i int) string { return t.folders[t.folderOf[i]] + t.name(i) 
 // Path returns the path by which a file can be opened.
 func (t *Table) Path(i int) string { return under(t.root, t.Key(i)) }
 
-// Parent returns the name of the folder in which a file lies. It is the last name of
+// Parent returns the name of the folder in which a file is. It is the last name of
 // the file's path without the file itself, whatever links that path goes through; ""
 // for a file in "/".
 func (t *Table) Parent(i int) string {

@@ -8,7 +8,7 @@ type Matcher struct {
 }
 
 // ParseMatcher reads a pattern for texts such as the keys of samples. It means what
-// patterns for [List] mean, name by name: * stands for any characters but the slash, **
+// patterns for [List] mean, name by name: * means any characters but the slash, **
 // as a name of its own for any number of names. A pattern without a slash is held
 // against the last name of a text alone: *.png takes cats/1.png. Names that begin with
 // a dot are as others are.
@@ -27,7 +27,7 @@ func ParseMatcher(pattern string) Matcher {
 
 // Matches reports whether the pattern takes the text.
 func (m Matcher) Matches(text string) bool {
-	// The names behind the last ** are tried again a name further on, when they do not
+	// The names after the last ** are tried again a name further on, when they do not
 	// fit.
 	names, again := m.names, []name(nil)
 	retry := ""
@@ -49,7 +49,7 @@ func (m Matcher) Matches(text string) bool {
 			}
 			names, text = names[1:], rest
 		case len(names) == 2 && names[1].deep && !more && names[0].glob.match([]byte(first)):
-			return true // ** stands for no name
+			return true // ** means no name
 		default:
 			_, after, ok := strings.Cut(retry, "/")
 			if again == nil || !ok {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Unknown stands in a Shape for an extent that differs from sample to sample.
+// Unknown is in a Shape for an extent that differs from sample to sample.
 const Unknown = -1
 
 // Shape is the extent of an array along each axis, slowest first. The empty shape is
@@ -32,7 +32,7 @@ func (s Shape) Fixed() bool {
 
 // Elements is the number of elements of an array of this shape. A shape that is not
 // fixed has none to count, and one whose count does not fit an int64 is refused, also
-// when an extent of zero stands beside it: the strides of such an array do not fit
+// when an extent of zero is beside it: the strides of such an array do not fit
 // either.
 func (s Shape) Elements() (int64, error) {
 	if err := s.Check(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Tensor is a view of Data as an array. Element [0, 0, …] lies at Data[0].
+// Tensor is a view of Data as an array. Element [0, 0, …] is at Data[0].
 type Tensor struct {
 	DType   DType
 	Shape   Shape

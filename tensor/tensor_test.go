@@ -179,7 +179,7 @@ func anyTensor(t *rapid.T) Tensor {
 	return x
 }
 
-// Check accepts exactly what has all its elements; contiguous is what lies in one
+// Check accepts exactly what has all its elements; contiguous is what is in one
 // piece, in order; a row's elements are the tensor's.
 func TestTensorAgainstAWalk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -39,10 +39,10 @@ func TestValuesRefuses(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"the elements are int32, not uint32":                    of(tensor.Int32, tensor.Shape{8}, nil, data),
-		"the elements are float16, not uint32":                  of(tensor.Float16, tensor.Shape{8}, nil, data),
-		"of [2, 2] with strides [16 4] do not lie side by side": of(tensor.Uint32, tensor.Shape{2, 2}, []int{16, 4}, data),
-		"the elements do not lie at multiples of 4 bytes":       of(tensor.Uint32, tensor.Shape{8}, nil, data[1:]),
+		"the elements are int32, not uint32":               of(tensor.Int32, tensor.Shape{8}, nil, data),
+		"the elements are float16, not uint32":             of(tensor.Float16, tensor.Shape{8}, nil, data),
+		"of [2, 2] with strides [16 4] are not contiguous": of(tensor.Uint32, tensor.Shape{2, 2}, []int{16, 4}, data),
+		"the elements are not at multiples of 4 bytes":     of(tensor.Uint32, tensor.Shape{8}, nil, data[1:]),
 		"tensor: ": of(tensor.Uint32, tensor.Shape{9}, nil, data),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -71,7 +71,7 @@ func textSize(fields [][]string) int {
 }
 
 // ParseBatch reads the payload of a BATCH frame that carries the given number of text
-// fields and of extents. The place is not parsed, and lies in p. Errors wrap
+// fields and of extents. The place is not parsed, and is in p. Errors wrap
 // [ErrProtocol].
 func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	if len(p) < batchFixed {

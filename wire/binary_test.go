@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 func drawBatch(r *rapid.T) *Batch {
 	b := &Batch{

@@ -146,7 +146,7 @@ func (c *Conn) Receive() (Frame, error) {
 	return f, nil
 }
 
-// fill reads until n bytes stand unread in the buffer.
+// fill reads until n bytes are unread in the buffer.
 func (c *Conn) fill(n int) error {
 	if len(c.buf)-c.read >= n {
 		return nil

@@ -98,10 +98,10 @@ func (k Kind) descriptors() int {
 var ErrProtocol = errors.New("wire: protocol violated")
 
 // ErrCut says that a frame came whose descriptor did not: this process has all that it
-// may have. The connection goes on behind that frame.
+// may have. The connection goes on after that frame.
 var ErrCut = errors.New("wire: a descriptor could not be received")
 
-// Header stands before every payload.
+// Header is before every payload.
 type Header struct {
 	Length uint32 // bytes of payload
 	Kind   Kind

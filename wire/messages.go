@@ -25,7 +25,7 @@ type Open struct {
 	State  json.RawMessage `json:"state,omitempty"`
 
 	SerialUntil *Until `json:"serial_until,omitempty"` // as in Start
-	Replay      *int64 `json:"replay,omitempty"`       // begin so many batches behind State, and tell of every batch where its rows come from
+	Replay      *int64 `json:"replay,omitempty"`       // begin so many batches after State, and tell of every batch where its rows come from
 
 	Python *Python `json:"python,omitempty"` // for the functions of Python in the recipe; nil: the engine's environment says
 }
@@ -58,18 +58,18 @@ type Log struct {
 	Message string `json:"message"`
 }
 
-// Preview asks, in the place of Open, for a contact sheet of the first samples of an
-// epoch. The state and what is told of replays is not heeded.
+// Preview asks, instead of Open, for a contact sheet of the first samples of an
+// epoch. The state and what learns of replays is not heeded.
 type Preview struct {
 	Open
 	Title   string `json:"title"` // above the sheet
 	Samples int    `json:"samples"`
 	Epoch   int    `json:"epoch"`
 	Columns int    `json:"columns,omitempty"` // 0: a sheet that is wider than high
-	Tile    int    `json:"tile,omitempty"`    // longest side of a picture in pixels; 0: its own, between 128 and 256
+	Tile    int    `json:"tile,omitempty"`    // longest side of an image in pixels; 0: its own, between 128 and 256
 }
 
-// Previewed answers a Preview. It stands before the sheet, which is a PNG.
+// Previewed answers a Preview. It is before the sheet, which is a PNG.
 type Previewed struct {
 	Width   int           `json:"width"` // of the sheet, in pixels
 	Height  int           `json:"height"`
@@ -81,11 +81,11 @@ type Previewed struct {
 type PreviewTile struct {
 	Key   Path   `json:"key"`
 	Label string `json:"label,omitempty"` // the name of its class, and its number
-	Error string `json:"error,omitempty"` // why there is no picture
+	Error string `json:"error,omitempty"` // why there is no image
 }
 
 // IO begins a session that does one thing on media after the other. Its descriptor is
-// the client's inbox, a file in which inputs lie.
+// the client's inbox, a file in which inputs are.
 type IO struct {
 	Protocol int    `json:"protocol"`
 	Token    string `json:"token,omitempty"` // at a socket that Share has opened, the one that it named
@@ -193,7 +193,7 @@ type Loop struct {
 	Main    time.Duration `json:"main_ns"`   // of that the program's own functions of batches took
 }
 
-// Refused answers Stats, where the time since cannot be told.
+// Refused answers Stats, where the time since cannot be reported.
 type Refused struct {
 	Number int64  `json:"number"`
 	Error  string `json:"error"`
@@ -236,7 +236,7 @@ type Epoch struct {
 	Batches  int64 `json:"batches"`
 	Samples  int64 `json:"samples"` // rows yielded
 	Lost     int64 `json:"lost"`
-	Replaced int64 `json:"replaced"` // of the samples, those that came in the place of others
+	Replaced int64 `json:"replaced"` // of the samples, those that came instead of others
 	Wrapped  int64 `json:"wrapped"`  // samples taken twice so that every rank has its share
 	Last     bool  `json:"last"`
 }

@@ -11,10 +11,10 @@ type Task struct {
 	Released []Slot  // leases given back
 	Inputs   []Input // what it is done on
 	What     []byte  // what is to be done, as JSON
-	Text     []byte  // where the paths among the inputs stand
+	Text     []byte  // where the paths among the inputs are
 }
 
-// Input is where one input of a [Task] lies: in the client's inbox, or, a path, in its
+// Input is where one input of a [Task] is: in the client's inbox, or, a path, in its
 // Text.
 type Input struct {
 	Path   bool
@@ -52,7 +52,7 @@ func AppendTask(dst []byte, t *Task) []byte {
 }
 
 // ParseTask reads the payload of a TASK frame into t, whose memory it uses again. What
-// and Text lie in p; the places of paths lie in Text, those in the inbox are not looked
+// and Text are in p; the places of paths are in Text, those in the inbox are not looked
 // at. Errors wrap [ErrProtocol].
 func ParseTask(p []byte, t *Task) error {
 	if len(p) < taskFixed {
@@ -90,7 +90,7 @@ func ParseTask(p []byte, t *Task) error {
 type Done struct {
 	Segment, Slot uint32
 	Flags         uint32
-	Bits          uint32 // of an element of the result, a whole number from 0 on
+	Bits          uint32 // of an element of the result, a whole number, at least 0
 	Extents       []uint64
 	Failures      []byte // JSON, a list of [Failure]; empty: there are none
 }
@@ -115,7 +115,7 @@ func AppendDone(dst []byte, d *Done) []byte {
 	return append(dst, d.Failures...)
 }
 
-// ParseDone reads the payload of a DONE frame; Failures lie in p. Errors wrap
+// ParseDone reads the payload of a DONE frame; Failures are in p. Errors wrap
 // [ErrProtocol].
 func ParseDone(p []byte) (*Done, error) {
 	if len(p) < doneFixed {

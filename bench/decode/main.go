@@ -1,14 +1,14 @@
-// Command decode decodes the pictures of a list one after the other, on one thread and
+// Command decode decodes the images of a list one after the other, on one thread and
 // with no engine around it.
 //
 //	decode [-work whole|val|train] [-mode exact|fast] [-go] [-passes N] LIST
 //
-// prints one line of JSON: how many pictures a second, and the CPU time. The files are
+// prints one line of JSON: how many images a second, and the CPU time. The files are
 // read before the clock starts.
 //
 //	decode -pixels … LIST
 //
-// writes the pixels instead: for each picture a line of JSON that says what was done to
+// writes the pixels instead: for each image a line of JSON that says what was done to
 // it, and then its bytes.
 package main
 
@@ -57,7 +57,7 @@ func run(w io.Writer) error {
 	return measure(w, p, files)
 }
 
-// write writes all pictures with what was done to them.
+// write writes all images with what was done to them.
 func write(w io.Writer, p *pictures, files [][]byte) error {
 	out := bufio.NewWriterSize(w, 1<<20)
 	encoder := json.NewEncoder(out)
@@ -76,7 +76,7 @@ func write(w io.Writer, p *pictures, files [][]byte) error {
 	return out.Flush()
 }
 
-// measure decodes all pictures, once before the clock starts.
+// measure decodes all images, once before the clock starts.
 func measure(w io.Writer, p *pictures, files [][]byte) error {
 	var total struct {
 		Images    int     `json:"images"`

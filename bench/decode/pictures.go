@@ -13,21 +13,21 @@ var steps = map[string][]media.Step{
 	"train": {{Op: media.RandomResizedCrop{Height: 224, Width: 224}}, {Op: media.RandomFlip{P: 0.5}, ID: 1}},
 }
 
-// pictures decodes one picture after the other into the same memory.
+// pictures decodes one image after the other into the same memory.
 type pictures struct {
 	steps   []media.Step
 	options media.Options
 	plain   bool
 	plan    media.Plan
-	pixels  []byte // of the picture decoded last
+	pixels  []byte // of the image decoded last
 }
 
-// done says what was done to a picture.
+// done says what was done to an image.
 type done struct {
 	Width   int    `json:"width"`
 	Height  int    `json:"height"`
 	Decoder string `json:"decoder"`
-	// Crop of the upright picture was resized to Size, of which Window was kept and
+	// Crop of the upright image was resized to Size, of which Window was kept and
 	// then, perhaps, flipped: x, y, width and height each.
 	Crop   [4]int `json:"crop"`
 	Size   [2]int `json:"size"`
@@ -51,7 +51,7 @@ func newPictures(work, mode string, plain bool) (*pictures, error) {
 	return p, nil
 }
 
-// decode decodes the picture, whose number decides what is random.
+// decode decodes the image, whose number decides what is random.
 func (p *pictures) decode(number int, data []byte) (done, error) {
 	info, err := media.Probe(data)
 	if err != nil {

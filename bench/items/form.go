@@ -17,7 +17,7 @@ type form struct {
 	items                   int // of the epoch; 0: no end
 }
 
-// ahead is how many items lie ready between two stages.
+// ahead is how many items are ready between two stages.
 func (f form) ahead() int {
 	if f.buffer == 0 {
 		return pipe.DefaultBuffer

@@ -16,7 +16,7 @@ type rate struct {
 	Allocs float64 `json:"allocs_per_item"`
 }
 
-// glance is how many items lie between two looks at the clock, a multiple of a batch. A
+// glance is how many items are between two looks at the clock, a multiple of a batch. A
 // consumer saves a state as often, and looks at the statistics.
 const glance = 1 << 16
 

@@ -3,7 +3,7 @@
 Usage: python train.py LOADER LIST [--workers W] [--threads T] [--steps N] [--warm N]
 
 LOADER is a module of loaders/, or "nothing": one batch of random pixels, over and over, which is what training costs alone.
-LIST has the photographs; they are gone through as often as the steps need. A step has three parts, each measured by itself:
+LIST has the images; they are gone through as often as the steps need. A step has three parts, each measured by itself:
 
 wait     until the loader has given the batch
 prepare  bytes to floating point, channels first, which is the same for all

@@ -98,7 +98,7 @@ func terminal(t *testing.T, columns uint16) (slave *os.File, read func() string)
 	}
 }
 
-// drawn is how a bar begins, in the place of the one before.
+// drawn is how a bar begins, instead of the one before.
 var drawn = regexp.MustCompile("\r\x1b\\[Kepoch [0-9]+/")
 
 func TestRunOnATerminal(t *testing.T) {

@@ -85,7 +85,7 @@ func checkBench(workers []int, seconds float64, rounds int) error {
 	case !(seconds > 0 && seconds <= 86400):
 		return fmt.Errorf("--seconds is %v: takes a number of seconds up to a day", seconds)
 	case rounds < 1:
-		return fmt.Errorf("--rounds is %d: takes a number from 1 on", rounds)
+		return fmt.Errorf("--rounds is %d: must be at least 1", rounds)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func withWorkers(c headrace.Config, n int) headrace.Config {
 	return c
 }
 
-// benchProcess is a process that measures when it is told to.
+// benchProcess is a process that measures when it is asked to.
 type benchProcess struct {
 	ctx     context.Context
 	command *exec.Cmd

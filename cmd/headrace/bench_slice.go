@@ -21,7 +21,7 @@ type benchSlice struct {
 	Batches    int64      `json:"batches"`
 	Samples    int64      `json:"samples"`
 	CPUSeconds float64    `json:"cpu_seconds"`
-	Delayed    *float64   `json:"delayed_seconds"` // threads could have run and had no processor; null: the system does not say
+	Delayed    *float64   `json:"delayed_seconds"` // threads could have run and had no CPU; null: the system does not say
 	DiskBytes  *int64     `json:"disk_bytes"`      // read from disk, not from the page cache; null: the system does not say
 	PeakRSS    int64      `json:"peak_rss"`        // of the process, since it began; shared memory is in it
 	Budget     int64      `json:"budget"`
@@ -69,7 +69,7 @@ func (m benchMeters) since(before benchMeters) benchSlice {
 	return s
 }
 
-// cpuTime is what the process has used of the processors.
+// cpuTime is what the process has used of the CPUs.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -78,7 +78,7 @@ func cpuTime() time.Duration {
 	return time.Duration(unix.TimevalToNsec(u.Utime) + unix.TimevalToNsec(u.Stime))
 }
 
-// runDelay is how long the threads of the process, all together, waited for a processor.
+// runDelay is how long the threads of the process, all together, waited for a CPU.
 func runDelay() *time.Duration {
 	files, _ := filepath.Glob("/proc/self/task/*/schedstat")
 	var sum time.Duration

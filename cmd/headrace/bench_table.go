@@ -133,14 +133,14 @@ func pageCache(totals []benchSlice) string {
 	}
 }
 
-// disturbed says that processors were missing for other reasons than the recipe.
+// disturbed says that CPUs were missing for other reasons than the recipe.
 // Threads of a run that uses all of them wait for each other; those of one that does
 // not wait for somebody else.
 func disturbed(totals []benchSlice, cores int) string {
 	const much, most = 0.25, 0.85
 	for _, t := range totals {
 		if t.Delayed != nil && *t.Delayed > much*t.CPUSeconds && t.CPUSeconds < most*float64(cores)*t.Seconds {
-			return "Threads that could run had to wait for a processor: something else uses the cores, and these rates are lower than the machine's."
+			return "Threads that could run had to wait for a core: something else uses the cores, and these rates are lower than the machine's."
 		}
 	}
 	return ""

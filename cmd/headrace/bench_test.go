@@ -208,7 +208,7 @@ func TestBenchRefuses(t *testing.T) {
 		{"", "", []string{"--workers", "two"}, 2, `^headrace: invalid argument "two"`},
 		{"", "", []string{"--seconds", "0"}, 2, `^headrace: --seconds is 0: takes a number of seconds up to a day\n$`},
 		{"", "", []string{"--seconds", "nan"}, 2, `^headrace: --seconds is NaN: takes`},
-		{"", "", []string{"--rounds", "0"}, 2, `^headrace: --rounds is 0: takes a number from 1 on\n$`},
+		{"", "", []string{"--rounds", "0"}, 2, `^headrace: --rounds is 0: must be at least 1\n$`},
 		{"", "", []string{"--epochs", "2"}, 2, `^headrace: unknown flag: --epochs\n`},
 		{"", "", []string{"--memory", "2KB"}, 2, `memory is 2000 bytes, and one batch`},
 		{"center_crop", "centre_crop", nil, 2, `^r.yaml:6:5: step "centre_crop" \(#4\): there is no operation`},

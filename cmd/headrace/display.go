@@ -27,7 +27,7 @@ type display struct {
 	finished sync.WaitGroup
 }
 
-// maxLosses are told one by one. Who needs all uses --json.
+// maxLosses are reported one by one. Who needs all uses --json.
 const maxLosses = 10
 
 // newLines writes a line every ten seconds, and one for each epoch.
@@ -51,7 +51,7 @@ func (d *display) start(s start) {
 	d.speed.see(time.Now(), 0)
 	if s.out != nil {
 		if _, done := s.out.Complete(); done {
-			d.line("all has been written already; --overwrite begins anew")
+			d.line("all has been written already; --overwrite begins again")
 		} else if n := s.out.Saved(); n > 0 {
 			d.line(fmt.Sprintf("going on after %s that were written before", words.Plural(n, "sample")))
 		}
@@ -177,7 +177,7 @@ func percentDone(p progress) int64 {
 // plain ends a colour of terminals.
 const plain = "\x1b[0m"
 
-// drawnBar is a bar of so many characters, of which so many stand for what is done.
+// drawnBar is a bar of so many characters, of which so many mean what is done.
 func drawnBar(full, size int, colour bool) string {
 	return painted(colour, "32", strings.Repeat("━", full)) + strings.Repeat("─", size-full)
 }

@@ -16,11 +16,11 @@ func doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine has, whether it works, and what each missing thing would bring",
-		Long: `Examine the machine: the processor and the instructions that are used of it, cores and memory that a container or a batch system
+		Long: `Examine the machine: the CPU and the instructions used, cores and memory that a container or a batch system
 leaves, limits, shared memory, and what decodes and writes each format. Pictures are really decoded and memory is really shared, by the code that does it
 for loaders.
 
-Each line is a fact: ✓ all is well, ! there could be more, ✗ it is not there or does not work. Below the last two stands what it would bring
+Each line is a fact: ✓ all is well, ! there could be more, ✗ it is not there or does not work. Below the last two is what it would bring
 and how to have it. Exit code 1 says that something is missing without which nothing runs.`,
 		Example: `  headrace doctor
   docker run --rm --cpus 2 IMAGE headrace doctor               # what a container leaves

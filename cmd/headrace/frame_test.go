@@ -57,7 +57,7 @@ loader:
 		{"run good.yaml --set size=3", []string{"good.yaml:1:1: "}},
 		{"run good.yaml --epochs -1 --workers 1000 --on-error ignore", []string{"headrace: epochs is -1: takes", "headrace: workers is 1000: takes", `headrace: on_error is "ignore": takes`}},
 		{"run good.yaml --max-errors few", []string{`headrace: --max-errors is "few": takes a whole number of samples or a rate like 0.01`}},
-		{"run good.yaml --memory much", []string{`headrace: invalid argument "much" for "--memory" flag: takes a number of bytes from 1 on, such as`}},
+		{"run good.yaml --memory much", []string{`headrace: invalid argument "much" for "--memory" flag: must be a number of bytes, at least 1, such as`}},
 		{"run good.yaml --memory 10", []string{"headrace: configuration does not fit: memory is 10 bytes"}},
 		{"run r.yaml", []string{`r.yaml:5:5: step "decode_imag" (#2): `, `r.yaml:6:20: step "resize" (#3): size is "big": `}},
 		{"run checked.yaml --epochs -1", []string{`checked.yaml:5:5: step "batch" (#3): `, "checked.yaml:7:12: ", "checked.yaml:8:13: "}},
@@ -126,7 +126,7 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// Every line of every example is run as it stands, on real files, in a folder where it
+// Every line of every example is run as it is, on real files, in a folder where it
 // makes sense.
 func TestExamplesOfCommands(t *testing.T) {
 	folder := t.TempDir()

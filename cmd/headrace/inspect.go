@@ -25,7 +25,7 @@ A recipe may name functions of Python. Looking does not import them: the first s
 and calls the functions. A function that does not say what it gives (gives) hides what comes after it, and the sizes.
 
 A first sample that cannot be decoded is shown with its error, and does not stop the others. Where the files cannot be found, the graph is
-drawn all the same, and the exit code is 1. A mistake in the recipe is told with its line and column, and the exit code is 2.`,
+drawn all the same, and the exit code is 1. A mistake in the recipe is reported with its line and column, and the exit code is 2.`,
 		Example: `  headrace inspect train.yaml
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
@@ -39,7 +39,7 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is told with
 	c.MarkFlagsMutuallyExclusive("json", "mermaid")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if samples < 0 {
-			return wrongUse(fmt.Errorf("--samples is %d: takes a number from 0 on", samples))
+			return wrongUse(fmt.Errorf("--samples is %d: must be at least 0", samples))
 		}
 		f, config, err := options.read(args[0])
 		if err != nil {

@@ -53,7 +53,7 @@ func (i *inspection) drawGraph(p *page) {
 	drawBoxes(p, "", boxes, i.result(boxes[len(boxes)-1].out))
 }
 
-// drawBoxes draws a chain behind what stands before all its lines. Out is what its last
+// drawBoxes draws a chain after what is before all its lines. Out is what its last
 // edge carries.
 func drawBoxes(p *page, before string, boxes []inspectedBox, out string) {
 	for k, b := range boxes {
@@ -142,7 +142,7 @@ func (b inspectedBox) note() string {
 	return note
 }
 
-// edgeText is what an edge carries. Behind a function that does not say what it gives,
+// edgeText is what an edge carries. After a function that does not say what it gives,
 // nobody knows.
 func edgeText(s sample.Schema) string {
 	if s == nil {
@@ -231,7 +231,7 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 
 	for _, s := range r.All() {
 		if s.Op == "shuffle" {
-			text += "; shuffled anew in each"
+			text += "; shuffled again in each"
 			break
 		}
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // mermaid draws the graph in the notation that GitHub, GitLab and many documentation
-// tools make a picture of.
+// tools make an image of.
 func (i *inspection) mermaid() string {
 	var m mermaid
 	m.b.WriteString("flowchart TD\n")
@@ -34,7 +34,7 @@ func (m *mermaid) connect(ends []loose, to string) {
 	}
 }
 
-// chain draws boxes one behind the other and returns the edges that go on from there.
+// chain draws boxes one after the other and returns the edges that go on from there.
 func (m *mermaid) chain(boxes []inspectedBox, ends []loose) []loose {
 	for _, box := range boxes {
 		ends = m.box(box, ends)

@@ -26,14 +26,14 @@ type inspection struct {
 	Samples   []inspectedSample   `json:"samples"`   // in the order of the first epoch
 }
 
-// inspectedVariable is what was put in the place of a ${name}.
+// inspectedVariable is what was put instead of a ${name}.
 type inspectedVariable struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	From  string `json:"from"`
 }
 
-// inspectedStep is a step of the recipe with the edge behind it.
+// inspectedStep is a step of the recipe with the edge after it.
 type inspectedStep struct {
 	Name  string           `json:"name"`
 	Op    string           `json:"op"`
@@ -199,7 +199,7 @@ func (i *inspection) place() {
 	}
 }
 
-// inspectedBox is what is drawn as one, and the edge behind it: a stage of the engine
+// inspectedBox is what is drawn as one, and the edge after it: a stage of the engine
 // with the steps that it carries out, or a step that holds chains of others.
 type inspectedBox struct {
 	stage *headrace.Stage // nil: not known
@@ -308,8 +308,8 @@ func (i *inspection) ends(s inspectedStep) bool {
 	return stage != nil && stage.Steps[len(stage.Steps)-1] == s.Name
 }
 
-// silent are the stages that carry out no step, before that of a step (-1) or behind it
-// (1), in the order in which samples come there: files are read behind their source;
+// silent are the stages that carry out no step, before that of a step (-1) or after it
+// (1), in the order in which samples come there: files are read after their source;
 // for other stages, others make ready.
 func (i *inspection) silent(s inspectedStep, direction int, in sample.Schema) (all []inspectedBox) {
 	k := i.stageIndex(s.Stage)

@@ -22,7 +22,7 @@ import (
 	"headrace/internal/phototest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected texts anew")
+var rewrite = flag.Bool("rewrite", false, "write the expected texts again")
 
 // outcome is what a command said and how it ended.
 type outcome struct {
@@ -151,7 +151,7 @@ func TestInspectDraws(t *testing.T) {
 	}
 }
 
-// What cannot be drawn is told, where it stands, and nothing else is.
+// What cannot be drawn is reported, where it is, and nothing else is.
 func TestInspectRefuses(t *testing.T) {
 	root := phototest.Folder(t, 2)
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"shuffle", "shufle", nil, 2, `^r.yaml:9:5: step "shufle" \(#2\): there is no operation "shufle": did you mean "shuffle"\?\n$`},
 		{"size: 4}", "size: four}", nil, 2, `^r.yaml:15:19: step "batch" \(#8\): size is "four": takes a whole number\n$`},
 		{"epochs: 2", "epochs: -2", nil, 2, `epochs is -2`},
-		{"", "", []string{"--samples=-1"}, 2, `^headrace: --samples is -1: takes a number from 0 on\n$`},
+		{"", "", []string{"--samples=-1"}, 2, `^headrace: --samples is -1: must be at least 0\n$`},
 		{"", "", []string{"--samples=many"}, 2, `^headrace: invalid argument "many"`},
 		{"", "", []string{"--json", "--mermaid"}, 2, `^headrace: .*\[json mermaid\]`},
 		{"", "", []string{"--memory", "2KB"}, 2, `^headrace: .*memory is 2000 bytes, and one batch of 4 rows takes \d+: raise memory`},
@@ -341,7 +341,7 @@ func TestInspectTrees(t *testing.T) {
 	}
 }
 
-// A picture of one colour has known numbers, in every type; a label, which is no
+// An image of one colour has known numbers, in every type; a label, which is no
 // double, has all its digits.
 func TestInspectSeesNumbers(t *testing.T) {
 	root := t.TempDir()

@@ -23,7 +23,7 @@ func main() {
 }
 
 // processors is how many Go is to have: twice as many as there are cores, unless the
-// environment says something. Whoever calls C keeps one meanwhile, and decoders are in
+// environment says something. Anyone who calls C keeps one meanwhile, and decoders are in
 // C nearly all the time. Once none is left, Go's monitor takes them away again from
 // those in C, and looks every 20 µs whether it must, on a core that decodes.
 func processors() int {
@@ -38,7 +38,7 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headrace",
 		Short: "Load data for training and inference: read, decode, transform and batch it with every core",
-		Long: `Headrace reads samples from where they lie, decodes and transforms them with every core, and hands finished batches to a
+		Long: `Headrace reads samples from where they are, decodes and transforms them with every core, and hands finished batches to a
 training or inference program through shared memory.
 
 Most people meet it as the Python package headrace, which starts this program by itself. The commands here work on recipes in files:

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// There is always a processor for Go's own code while decoders are in C, unless
+// There is always a CPU for Go's own code while decoders are in C, unless
 // somebody has said how many there are to be.
 func TestProcessors(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "")

@@ -46,7 +46,7 @@ func painted(colour bool, code, s string) string {
 	return "\x1b[" + code + "m" + s + plain
 }
 
-// line writes text in as many lines as it needs; those behind the first begin below its
+// line writes text in as many lines as it needs; those after the first begin below its
 // text. What follows it is not coloured.
 func (p *page) line(prefix string, as ink, text string, more ...string) {
 	rest := strings.Join(more, "")
@@ -63,7 +63,7 @@ func (p *page) line(prefix string, as ink, text string, more ...string) {
 	}
 }
 
-// continued is what stands before the second line of a text: the frame goes on, its
+// continued is what is before the second line of a text: the frame goes on, its
 // marks do not.
 func continued(prefix string) string {
 	return strings.Map(func(c rune) rune {

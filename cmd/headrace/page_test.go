@@ -104,7 +104,7 @@ func TestBenchOnATerminal(t *testing.T) {
 	}
 }
 
-// Whoever reads the JSON finds every key in the guide.
+// Anyone who reads the JSON finds every key in the guide.
 func TestKeysAreDocumented(t *testing.T) {
 	root := phototest.Folder(t, 20)
 	phototest.Spoil(t, root, "005.jpg")

@@ -116,7 +116,7 @@ var usualSteps = []recipe.Step{
 var usualText = []string{"shuffle", "decode_image", "random_resized_crop: {size: 64}", "random_flip"}
 
 const (
-	wantSide   = 64 // of pictures, which are drawn at twice the size
+	wantSide   = 64 // of images, which are drawn at twice the size
 	sheetTimes = 2
 )
 
@@ -138,7 +138,7 @@ func tileAt(m image.Image, left, top int, want []byte, off int) error {
 }
 
 // The sheet begins with a header, whose height depends on its text: the first tile
-// stands where its pixels are.
+// is where its pixels are.
 func topOf(t *testing.T, m image.Image, want []byte, off int) int {
 	t.Helper()
 	for top := range m.Bounds().Dy() - wantSide*sheetTimes {
@@ -196,7 +196,7 @@ func TestPreviewShowsTheSamples(t *testing.T) {
 			tiles(t, m, 4, want, c.off)
 		})
 	}
-	t.Run("rgba", func(t *testing.T) { // photographs are opaque
+	t.Run("rgba", func(t *testing.T) { // images are opaque
 		text := append([]string{}, usualText...)
 		text[1] = "decode_image: {color: rgba}"
 		tiles(t, sheetOf(t, recipeFile(t, root, text...), "-n", "8", "--columns", "4"), 4, want, 1)
@@ -283,7 +283,7 @@ func TestPreviewOfBrokenSamples(t *testing.T) {
 	}
 }
 
-// cut is a picture without so many columns at its left.
+// cut is an image without so many columns at its left.
 func cut(m image.Image, columns int) image.Image {
 	r := m.Bounds()
 	r.Min.X += columns

@@ -323,7 +323,7 @@ func (p process) gone(t *testing.T) {
 
 // An engine ends in good order when its client lets go of all connections, is deaf to
 // the signals that a terminal or a scheduler sends to the whole group, and leaves
-// nothing behind when it is killed; at any moment.
+// nothing after when it is killed; at any moment.
 func TestTheEndOfAnEngine(t *testing.T) {
 	leak.Check(t)
 	for _, p := range phases(t) {

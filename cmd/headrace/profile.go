@@ -52,7 +52,7 @@ epoch, and each is worked on once; where the epoch has fewer, all are.`,
 	c.Flags().MarkHidden("python")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("items") && o.Items < 1 {
-			return wrongUse(fmt.Errorf("--items is %d: takes a number from 1 on", o.Items))
+			return wrongUse(fmt.Errorf("--items is %d: must be at least 1", o.Items))
 		}
 		f, config, err := options.read(args[0])
 		if err != nil {

@@ -40,7 +40,7 @@ func TestProfile(t *testing.T) {
 func TestProfileIsUsedWrongly(t *testing.T) {
 	folder := photographs(t, "")
 	for want, args := range map[string][]string{
-		"headrace: --items is 0: takes a number from 1 on":                   {"--items", "0"},
+		"headrace: --items is 0: must be at least 1":                         {"--items", "0"},
 		"headrace: configuration does not fit: 0 workers are to be tried":    {"--workers", "0"},
 		"headrace: configuration does not fit: the numbers of workers [1 1]": {"--workers", "1,1"},
 		"headrace: configuration does not fit: epoch -1 is to be profiled":   {"--epoch", "-1"},

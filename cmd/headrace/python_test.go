@@ -79,7 +79,7 @@ steps:
 	}
 }
 
-// besidePython is a folder of ten photographs and a module own, for commands that call
+// besidePython is a folder of ten images and a module own, for commands that call
 // functions of it by the interpreter of this repository.
 func besidePython(t *testing.T, own string) (folder string) {
 	t.Helper()

@@ -91,7 +91,7 @@ func completeRecipe(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeVariables offers the variables of the recipe that stands in the command line
+// completeVariables offers the variables of the recipe that is in the command line
 // already.
 func completeVariables(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
 	if len(args) == 0 || args[0] == "-" || strings.Contains(typed, "=") {

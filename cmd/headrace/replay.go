@@ -31,11 +31,11 @@ func replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay RECIPE --state FILE",
 		Short: "Make a batch of a run again, and tell where each of its rows comes from",
-		Long: `Make one batch again, bit for bit: number --batch behind a state that a run has saved, 0 for the one that came next. It tells of each row the source, the
+		Long: `Make one batch again, bit for bit: number --batch after a state that a run has saved, 0 for the one that came next. It tells of each row the source, the
 index and the key of its sample, the position in the epoch, and what random operations drew for it; and of each field the SHA-256 of its bytes.
 
 The state is a file with what loader.state_dict() gave, as JSON: one record, or a list of those of several ranks. The batch is that of the rank that saved it, or of
---rank and --world-size, where what was left of the epoch was divided anew. Batches of a run in completion order, or behind a merge by arrival, may come
+--rank and --world-size, where what was left of the epoch was divided again. Batches of a run in completion order, or after a merge by arrival, may come
 out in another composition.
 
 --out writes the rows as headrace run does.`,
@@ -51,7 +51,7 @@ out in another composition.
 	}
 	f := c.Flags()
 	f.StringVar(&r.state, "state", "", "`file` with the state, as JSON; - is standard input")
-	f.Int64VarP(&r.batch, "batch", "n", 0, "`number` of the batch behind the state")
+	f.Int64VarP(&r.batch, "batch", "n", 0, "`number` of the batch after the state")
 	f.IntVar(&r.rank, "rank", 0, "rank (default: that of the state)")
 	f.IntVar(&r.world, "world-size", 0, "number of ranks (default: that of the state)")
 	f.BoolVar(&r.json, "json", false, "print all of it as one JSON object")
@@ -81,7 +81,7 @@ func (r *replay) run(ctx context.Context, path string) error {
 
 	records, err := readStates(r.state)
 	if err == nil && r.batch < 0 {
-		err = fmt.Errorf("--batch is %d: takes a number from 0 on", r.batch)
+		err = fmt.Errorf("--batch is %d: must be at least 0", r.batch)
 	}
 	if err == nil {
 		err = r.out.check(f.Recipe, config)
@@ -264,7 +264,7 @@ func (r replayed) print(w io.Writer) error {
 			draws = append(draws, d.Step+" "+shownDraws(d.Values))
 		}
 		if row.Replaced != nil {
-			draws = append(draws, fmt.Sprintf("in the place of %s (index %s)", row.Replaced.Key, numbered(row.Replaced.Index, row.Replaced.Output)))
+			draws = append(draws, fmt.Sprintf("instead of %s (index %s)", row.Replaced.Key, numbered(row.Replaced.Index, row.Replaced.Output)))
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", row.Row, row.Source, numbered(row.Index, row.Output), row.Position, row.Key, strings.Join(draws, "; "))
 	}

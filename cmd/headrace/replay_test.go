@@ -92,15 +92,15 @@ func TestReplay(t *testing.T) {
 				t.Fatalf("%+v: %v", got, err)
 			}
 			if want := fmt.Sprintf("%x", sha256.Sum256(images[from+n])); told.Fields[0].Name != "image" || told.Fields[0].SHA256 != want {
-				t.Errorf("%d behind %d: %+v, want %s", n, from, told.Fields, want)
+				t.Errorf("%d after %d: %+v, want %s", n, from, told.Fields, want)
 			}
 			for i, row := range told.Rows {
 				if string(row.Key) != keys[from+n][i] || row.Source != "files" || row.Epoch != (from+n)/3 || row.Position != int64(8*((from+n)%3)+i) || len(row.Draws) != 1 {
-					t.Errorf("%d behind %d: %+v, want %s", n, from, row, keys[from+n][i])
+					t.Errorf("%d after %d: %+v, want %s", n, from, row, keys[from+n][i])
 				}
 			}
 			if told.Epoch != (from+n)/3 || told.Step != int64((from+n)%3) || len(told.Rows) != len(keys[from+n]) {
-				t.Errorf("%d behind %d: epoch %d, step %d, %d rows", n, from, told.Epoch, told.Step, len(told.Rows))
+				t.Errorf("%d after %d: epoch %d, step %d, %d rows", n, from, told.Epoch, told.Step, len(told.Rows))
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"headrace/internal/phototest"
 )
 
-// photographs is a folder with a recipe of 20 photographs in batches of 8.
+// images is a folder with a recipe of 20 images in batches of 8.
 func photographs(t *testing.T, loader string) string {
 	t.Helper()
 	folder := phototest.Folder(t, 20)
@@ -212,7 +212,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// What cannot be told has not succeeded.
+// What cannot be reported has not succeeded.
 func TestRunCannotTell(t *testing.T) {
 	for _, flag := range []string{"--json", "--workers=1"} {
 		c := exec.Command("sh", "-c", `exec "$0" run r.yaml `+flag+` > /dev/full`, program(t))

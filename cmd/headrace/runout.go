@@ -40,7 +40,7 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 	f.StringVar(&o.images, "images", "npy", "`format` of pictures in shards: npy, png, jpg or webp")
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 95 for jpg; webp is lossless)")
 	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often what is written is made safe: a kill costs no more work than that")
-	f.BoolVar(&o.overwrite, "overwrite", false, "begin anew, and remove what an earlier run wrote")
+	f.BoolVar(&o.overwrite, "overwrite", false, "begin again, and remove what an earlier run wrote")
 	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions([]string{"tar:", "npy:"}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"}, cobra.ShellCompDirectiveNoFileComp))
 }

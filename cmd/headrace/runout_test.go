@@ -64,7 +64,7 @@ func TestRunWrites(t *testing.T) {
 		}
 
 		got = invoke(t, folder, "run", "r.yaml", "--out", c.out, c.flag)
-		if got.code != 0 || !strings.HasPrefix(got.stdout, "Wrote 20 samples") || got.stderr != "all has been written already; --overwrite begins anew\n" {
+		if got.code != 0 || !strings.HasPrefix(got.stdout, "Wrote 20 samples") || got.stderr != "all has been written already; --overwrite begins again\n" {
 			t.Errorf("again: %+v", got)
 		}
 		got = invoke(t, folder, "run", "r.yaml", "--out", c.out, c.flag, "--set", "size=9")
@@ -186,7 +186,7 @@ func TestRunThatWritesIsInterrupted(t *testing.T) {
 	}
 }
 
-// A disk that is full, here a limit of file sizes, is told with the file's name; what
+// A disk that is full, here a limit of file sizes, is reported with the file's name; what
 // was safe stays, and the run goes on when there is room.
 func TestRunWithoutRoom(t *testing.T) {
 	for out, limit := range map[string]string{"npy:x": "40", "tar:x/a-%03d.tar": "400"} { // blocks of 512 bytes

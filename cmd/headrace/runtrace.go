@@ -22,7 +22,7 @@ type traceOptions struct {
 	stop func() (stats.TraceSummary, error)
 }
 
-// traceEvent is what is told of a trace that was written.
+// traceEvent is what learns of a trace that was written.
 type traceEvent struct {
 	File string `json:"file"`
 	stats.TraceSummary

@@ -60,8 +60,8 @@ func TestRunWritesATrace(t *testing.T) {
 	}
 }
 
-// A file that cannot be written is told before anything runs, one on a full disk at the
-// end, with all else that there is to say.
+// A file that cannot be written is reported before anything runs, one on a full disk at
+// the end, with all else that there is to say.
 func TestRunWithATraceThatCannotBeWritten(t *testing.T) {
 	folder := photographs(t, "")
 	for name, want := range map[string]string{

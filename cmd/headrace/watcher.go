@@ -28,7 +28,7 @@ func (p progress) left() float64 {
 	return float64(max(0, p.perEpoch-p.samples-p.lost)) + float64(max(0, p.epochs-p.epoch-1))*float64(p.perEpoch)
 }
 
-// start is what a watcher is told first.
+// start is what a watcher gets first.
 type start struct {
 	file recipe.File
 	info headrace.Info
@@ -36,7 +36,7 @@ type start struct {
 	now  progress
 }
 
-// ending is what a watcher is told last.
+// ending is what a watcher gets last.
 type ending struct {
 	code     int
 	err      error
@@ -46,7 +46,7 @@ type ending struct {
 	now      progress
 }
 
-// watcher is told what happens.
+// watcher learns what happens.
 type watcher interface {
 	start(start)
 	batch(progress)

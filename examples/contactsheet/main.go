@@ -1,4 +1,4 @@
-// Command contactsheet draws the first pictures of a folder, of whatever formats, side
+// Command contactsheet draws the first images of a folder, of whatever formats, side
 // by side into one file: PNG, JPEG or WebP, as its name says.
 //
 //	go run ./examples/contactsheet FOLDER SHEET.webp
@@ -50,7 +50,7 @@ func run(ctx context.Context, folder, name string) error {
 	return os.WriteFile(name, data, 0o644)
 }
 
-// draw puts the first batch of the folder's pictures into a grid; where there are
+// draw puts the first batch of the folder's images into a grid; where there are
 // fewer, the rest of it is black.
 func draw(ctx context.Context, folder string) (media.Pixels, error) {
 	sheet := media.Pixels{Stride: 3 * side * across, Width: side * across, Height: side * down, DType: tensor.Uint8}

@@ -62,7 +62,7 @@ func TestGrain(t *testing.T) {
 
 func TestGrainHasLimits(t *testing.T) {
 	_, err := headrace.Args(&grain{Amount: 256}).Check(nil)
-	if err == nil || !strings.Contains(err.Error(), "is 256: takes a number from 0 to 255") {
+	if err == nil || !strings.Contains(err.Error(), "is 256: must be from 0 to 255") {
 		t.Errorf("%v", err)
 	}
 }

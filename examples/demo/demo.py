@@ -1,4 +1,4 @@
-"""Loads a folder of photographs as a training loop does, shows how fast, and has one batch drawn for a person to look at.
+"""Loads a folder of images as a training loop does, shows how fast, and has one batch drawn for a person to look at.
 
 Usage: python demo.py FOLDER SHEET.png
 """

@@ -1,10 +1,10 @@
-"""Makes a folder of small JPEG files, a folder per class, out of real photographs.
+"""Makes a folder of small JPEG files, a folder per class, out of real images.
 
 Usage: python photographs.py FOLDER
 
-The photographs are those of two Debian packages (also in Ubuntu) that hold wallpapers under free licences. They are
+The images are those of two Debian packages (also in Ubuntu) that hold wallpapers under free licences. They are
 downloaded and unpacked, not installed. From each of them come many crops, the same ones every time. Where nothing can be
-downloaded, generated pictures take their place, and the program says so.
+downloaded, generated images take their place, and the program says so.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(folder: pathlib.Path) -> None:
 
 
 def write(folder: pathlib.Path, originals: dict[str, pathlib.Path]) -> None:
-    """Writes the folders of all classes; where an original is missing, a generated picture takes its place."""
+    """Writes the folders of all classes; where an original is missing, a generated image takes its place."""
     for number, (label, names) in enumerate(CLASSES.items()):
         (folder / label).mkdir(parents=True)
         pictures = [reduced(originals[n]) if n in originals else generated(number, k) for k, n in enumerate(names)]
@@ -107,7 +107,7 @@ def reduced(path: pathlib.Path, longest: int = 1600) -> Image.Image:
 
 
 def generated(*key: int) -> Image.Image:
-    """A picture with smooth and rough places and edges, so that it compresses somewhat like a photograph."""
+    """An image with smooth and rough places and edges, so that it compresses somewhat like an image."""
     draw = random.Random(f"{key}")
     colour = [draw.randrange(256) for _ in range(3)]
     image = Image.effect_noise((1600, 1200), 60).convert("RGB").filter(ImageFilter.GaussianBlur(2))
@@ -120,7 +120,7 @@ def generated(*key: int) -> Image.Image:
 
 
 def crop(image: Image.Image, draw: random.Random) -> Image.Image:
-    """A part of the image, of a size as photographs in data sets have it."""
+    """A part of the image, of a size as images in data sets have it."""
     width, height = draw.choice(SIZES)
     scale = min(image.width / width, image.height / height) * draw.uniform(0.5, 1.0)
     x = draw.uniform(0, image.width - width * scale)

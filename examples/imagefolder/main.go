@@ -1,4 +1,4 @@
-// Command imagefolder resizes the pictures of a folder with every core, on the engine
+// Command imagefolder resizes the images of a folder with every core, on the engine
 // and the decoders alone (go run ./examples/imagefolder data/train).
 package main
 

@@ -65,7 +65,7 @@ func TestArrowsPointDown(t *testing.T) {
 type use struct{ file, from, to string }
 
 // imports reads every Go file that is not a test, whatever its build tags say, and
-// returns what lies outside the standard library.
+// returns what is outside the standard library.
 func imports(t *testing.T, root, module string) []use {
 	var all []use
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

@@ -178,7 +178,7 @@ var arrows = []arrow{
 	{"internal/ops", "internal/scratch", "in memory that is used again"},
 	{"internal/ops", "store", "videos are read in parts"},
 	{"internal/ops", "media/sound/wav", "one line registers the format"},
-	{"internal/ops", "arena", "batches lie in slots"},
+	{"internal/ops", "arena", "batches are in slots"},
 	{"internal/ops", "budget", "bytes are reserved before they are used"},
 	{"internal/ops", "extern", "functions of Python run in worker processes"},
 	{"internal/ops", "internal/machine", "what the machine has, and lacks"},
@@ -194,7 +194,7 @@ var arrows = []arrow{
 	{"internal/ops", "stats", "what people are told"},
 	{"internal/ops", "tensor", "dtypes and shapes"},
 
-	{"internal/batch", "arena", "batches lie in slots"},
+	{"internal/batch", "arena", "batches are in slots"},
 	{"internal/batch", "budget", "bytes are reserved before they are used"},
 	{"internal/batch", "extern", "functions of Python run in worker processes"},
 	{"internal/batch", "group", "which samples come together"},
@@ -273,7 +273,7 @@ var arrows = []arrow{
 	{"extern/internal/shared", "golang.org/x/sys", "files without a name, mappings"},
 
 	{"extern/internal/links", "extern/internal/message", "what packs and results look like"},
-	{"extern/internal/links", "extern/internal/shared", "pickles lie in the heap"},
+	{"extern/internal/links", "extern/internal/shared", "pickles are in the heap"},
 	{"extern/internal/links", "sample", "identities, schemas"},
 
 	{"internal/gate", "internal/resume", "places up to which samples are tried one at a time"},
@@ -286,7 +286,7 @@ var arrows = []arrow{
 	{"media/video", "media/av/slices", "packets that no other needs, pictures that are missing"},
 	{"media/video", "media/yuv", "frames are pictures that can be converted"},
 	{"media/video", "media", "kinds of errors"},
-	{"media/video", "internal/scratch", "packets lie in memory that is used again"},
+	{"media/video", "internal/scratch", "packets are in memory that is used again"},
 
 	{"media/sound/fast", "C", "resampling with SIMD"},
 	{"media/sound/fast", "golang.org/x/sys", "what the processor has"},
@@ -333,7 +333,7 @@ var arrows = []arrow{
 	{".", "internal/source", "where records come from"},
 	{".", "internal/ops", "operations on records"},
 	{".", "internal/record", "the top: samples on their way through the stages"},
-	{".", "arena", "the top: decoded rows lie in slots"},
+	{".", "arena", "the top: decoded rows are in slots"},
 	{".", "internal/scratch", "the top: memory of large files goes back at once"},
 	{".", "internal/bytesize", "the top: amounts of memory in recipes"},
 	{".", "internal/words", "the top: what somebody probably meant"},
@@ -349,7 +349,7 @@ var arrows = []arrow{
 	{".", "sample", "the top: what travels through the engine"},
 	{".", "stats", "the top: a loader's numbers, with text"},
 
-	{"serve", "internal/scratch", "what tasks read lies in memory that is used again"},
+	{"serve", "internal/scratch", "what tasks read is in memory that is used again"},
 	{"serve", "store", "tasks read files"},
 	{"serve", "media/av", "rates of frames, as fractions"},
 	{"serve", "media/ffmpeg", "what arrays are like that are encoded or filtered"},

@@ -18,13 +18,13 @@ import (
 	"headrace/tensor"
 )
 
-// Batch is a number of samples, stacked. It lies in shared memory that its holder owns
+// Batch is a number of samples, stacked. It is in shared memory that its holder owns
 // until [Batch.Release], or until [Batch.Send] gives it to a consumer in another process.
 // A Batch is one goroutine's.
 type Batch struct {
 	Slots   *Slots
 	slot    *arena.Slot                 // nil: a later stage takes the batch, and no consumer
-	heap    heap                        // what it lies in then
+	heap    heap                        // what it is in then
 	data    []byte                      // its memory
 	form    atomic.Pointer[Form]        // nil until a row is written, where batches have several
 	texts   []*rowValues[string]        // by field of text or objects, then row
@@ -136,7 +136,7 @@ func (b *Batch) empty(row int) {
 	b.members.forget(row)
 }
 
-// origin notes a sample that an empty row holds, behind those that were noted.
+// origin notes a sample that an empty row holds, after those that were noted.
 func (b *Batch) origin(row int, it *record.Record) {
 	if b.members != nil {
 		members := b.members.at(row)
@@ -162,7 +162,7 @@ func (b *Batch) origin(row int, it *record.Record) {
 	}
 }
 
-// Samples is the number of samples that lie in the rows: more than these where several
+// Samples is the number of samples that are in the rows: more than these where several
 // are packed into one, or make a whole batch.
 func (b *Batch) Samples() (n int64) {
 	if b.samples == nil {
@@ -235,11 +235,11 @@ type Slots struct {
 	Layout *Layout
 	Arena  *arena.Arena
 	Held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
-	Packs  bool                   // several samples lie in a row, or a row is the whole batch
-	Notes  bool                   // there may be samples in the place of others
+	Packs  bool                   // several samples are in a row, or a row is the whole batch
+	Notes  bool                   // there may be samples instead of others
 	Ledger bool
-	Lane   *budget.Lane   // of batches that a later stage takes; nil: a consumer does, and they lie in Arena
-	Memory *record.Memory // that these lie in
+	Lane   *budget.Lane   // of batches that a later stage takes; nil: a consumer does, and they are in Arena
+	Memory *record.Memory // that these are in
 
 	serial atomic.Uint64 // of the batch that was reserved last
 	free   sync.Pool     // of *Batch without a slot
@@ -317,7 +317,7 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 	dst.origins.take(to, src.origins, from)
 }
 
-// Seal ends the filling: rows samples stand in the batch.
+// Seal ends the filling: rows samples are in the batch.
 func (s *Slots) Seal(b *Batch, rows int) error {
 	b.rows = rows
 	if err := b.checkBeside(mostBeside); err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Collating is a function of Python that makes whole batches: it is given lists of
-// samples. Its workers write what it makes into a slot, one array behind the other.
+// samples. Its workers write what it makes into a slot, one array after the other.
 type Collating struct {
 	*ops.Function
 	layout   *Layout
@@ -40,7 +40,7 @@ type Job struct {
 
 // Made is what a function has made.
 type Made struct {
-	Values []extern.Value // those that did not fit into the slot lie elsewhere
+	Values []extern.Value // those that did not fit into the slot are elsewhere
 	names  []string       // of these, where nobody has said what the function gives
 }
 
@@ -126,7 +126,7 @@ func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, 
 	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
 		return err
 	case c.refuses:
-		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", ops.Replace, ops.Skip, err)
+		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) after batch leaves it out: %w", ops.Replace, ops.Skip, err)
 	}
 	return ops.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
 }
@@ -270,7 +270,7 @@ func (c *Collating) extents(m Made) (all []int, err error) {
 	return all, nil
 }
 
-// free gives back the memory of the values that lie in none of a batch.
+// free gives back the memory of the values that are in none of a batch.
 func (c *Collating) free(m Made) {
 	for i := range m.Values {
 		if b := m.Values[i].Data; c.Env.Shared.Has(b) {

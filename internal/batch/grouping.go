@@ -23,18 +23,18 @@ import (
 type Grouping struct {
 	Env     *ops.Env
 	Layout  *Layout
-	Images  *ops.ImageSteps // whose plan tells the shape; nil: the picture is stored
+	Images  *ops.ImageSteps // whose plan tells the shape; nil: the image is stored
 	Picture record.Column   // nowhere: lengths count, or Class
 
 	Class func(context.Context, *record.Record) (int, error) // nil: one of the others counts
 
-	Image     int // the field of the picture
+	Image     int // the field of the image
 	Sequences []record.Column
 	Equal     bool // the sequences of a sample are equally long
 	Limit     int  // of a length
 	Overlong  group.Overlong
 
-	Scope  *ops.MemoryScope // nil: nothing is decoded behind it
+	Scope  *ops.MemoryScope // nil: nothing is decoded after it
 	Lane   *budget.Lane
 	served atomic.Uint64
 }
@@ -56,7 +56,7 @@ func (g *Grouping) Measure(ctx context.Context, it *record.Record) (err error) {
 	return err
 }
 
-// groupOf says which form of batch the sample's picture fits into. It follows from the
+// groupOf says which form of batch the sample's image fits into. It follows from the
 // header of a file, and from the sample's random draws.
 func (g *Grouping) groupOf(it *record.Record) (int, error) {
 	shape := it.Values.Images[g.Picture.At].Form().Shape()

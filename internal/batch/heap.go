@@ -7,7 +7,7 @@ import (
 	"headrace/internal/ops"
 )
 
-// heap is the memory of a batch that a later stage takes. It is what samples lie in, so
+// heap is the memory of a batch that a later stage takes. It is what samples are in, so
 // that functions of Python are given the batch without a copy.
 type heap struct {
 	bytes *[]byte

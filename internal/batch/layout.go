@@ -23,7 +23,7 @@ type Field struct {
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
 }
 
-// Layout is where the fields of a batch lie in a slot: one contiguous array a tensor
+// Layout is where the fields of a batch are in a slot: one contiguous array a tensor
 // field, each aligned; text and objects travel beside the slot.
 type Layout struct {
 	Fields []Field
@@ -31,7 +31,7 @@ type Layout struct {
 	Bytes  int // of a slot
 	texts  []int
 	Forms  []Form // of batches; where they are padded to their longest sample, of the largest ones
-	Whole  bool   // a batch is one row, whose values are its fields: these lie one behind the other, where its form says
+	Whole  bool   // a batch is one row, whose values are its fields: these are one after the other, where its form says
 	Single bool   // and that is a sample as it is
 }
 

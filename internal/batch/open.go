@@ -12,7 +12,7 @@ import (
 )
 
 // Opening makes samples of batches, for stages after the one that makes these: their
-// fields have one more axis, and lie where the batch lies.
+// fields have one more axis, and are where the batch is.
 type Opening struct {
 	Env     *ops.Env
 	Columns []record.Column // by field of the layout
@@ -34,7 +34,7 @@ func (l *Layout) Schema() (all sample.Schema) {
 func (o *Opening) Open(_ context.Context, b *Batch) (*record.Record, error) {
 	l := b.Slots.Layout
 	var members []*record.Record
-	several := false // samples lie in a row
+	several := false // samples are in a row
 	for _, row := range b.members.first(b.rows) {
 		members = append(members, row...)
 		several = several || len(row) != 1
@@ -86,7 +86,7 @@ func (o *Opening) put(v *record.Values, b *Batch, i int) (err error) {
 	return nil
 }
 
-// Rows takes batches apart: each row is a sample again, with a copy of what lies there.
+// Rows takes batches apart: each row is a sample again, with a copy of what is there.
 type Rows struct {
 	Env *ops.Env
 	In  []ops.Field

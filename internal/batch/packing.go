@@ -13,7 +13,7 @@ import (
 	"headrace/sample"
 )
 
-// packedField is a field of a packed row, in which the values of its samples lie behind
+// packedField is a field of a packed row, in which the values of its samples are after
 // each other.
 type packedField struct {
 	field     int

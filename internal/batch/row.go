@@ -35,7 +35,7 @@ type FieldWriter struct {
 	Column record.Column
 
 	// Of a sequence:
-	pad    []byte // behind its end; nil: it is none
+	pad    []byte // after its end; nil: it is none
 	length int    // the field with its length
 	bytes  int    // of an element
 }

@@ -17,7 +17,7 @@ var units = []struct {
 	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
 }
 
-var errSize = errors.New("takes a number of bytes from 1 on, such as 1073741824, 512MiB or 2GB")
+var errSize = errors.New("must be a number of bytes, at least 1, such as 1073741824, 512MiB or 2GB")
 
 // Parse reads text like 1073741824, 512MiB or 2 GB, in capital letters or not.
 func Parse(text string) (int64, error) {

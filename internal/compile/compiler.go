@@ -234,7 +234,7 @@ func (c *compiler) open(n *line, p fuse.Plan) (err error) {
 	return nil
 }
 
-// unbatch appends the stage that takes batches apart. Bytes are reserved anew after it.
+// unbatch appends the stage that takes batches apart. Bytes are reserved again after it.
 func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	t := &c.scope
 	out, err := p.Step.Args.Check(t.schema)
@@ -289,7 +289,7 @@ func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do ops.Op, undo f
 	n.steps = append(n.steps, step{stage: s})
 }
 
-// thenFields is an operation with changes of fields behind it. They cost less than the
+// thenFields is an operation with changes of fields after it. They cost less than the
 // way to another stage.
 func thenFields(do ops.Op, fields *[]*ops.FieldChange) ops.Op {
 	return func(ctx context.Context, it *record.Record) error {
@@ -317,7 +317,7 @@ func (c *compiler) fields(n *line, p fuse.Part, args recipe.FieldStep) {
 	s.steps = append(slices.Clip(s.steps), p.Names...)
 }
 
-// change has fields changed behind the last stage of a line, for which bytes are
+// change has fields changed after the last stage of a line, for which bytes are
 // reserved.
 func (c *compiler) change(n *line, next *ops.FieldChange) *stage {
 	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
@@ -571,7 +571,7 @@ func (c *compiler) logMel(args *recipe.LogMel) (*ops.LogMel, error) {
 	return next, nil
 }
 
-// decoded puts an array in the place of a file.
+// decoded puts an array instead of a file.
 func (c *compiler) decoded(field, name string, is sample.Type) (from, to record.Column) {
 	t := &c.scope
 	from, to = t.columns.Take(field), t.columns.PutArray(name)

@@ -29,7 +29,7 @@ func (c *compiler) noteFunction(p *ops.Function) {
 }
 
 // flatMap appends the stage of a function that makes several samples of one. Bytes are
-// reserved anew after it, for each of the samples that it makes.
+// reserved again after it, for each of the samples that it makes.
 func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	c.reach(n, p)
 	t := &c.scope
@@ -52,7 +52,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	return nil
 }
 
-// aggregate appends the stage of an object that gathers samples. Bytes are reserved anew
+// aggregate appends the stage of an object that gathers samples. Bytes are reserved again
 // after it, for each of the samples that it makes, and none of these can be made again
 // alone.
 func (c *compiler) aggregate(n *line, p fuse.Part) error {
@@ -75,7 +75,7 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	return nil
 }
 
-// collate makes what stands at the end of a recipe whose batches a function makes.
+// collate makes what is at the end of a recipe whose batches a function makes.
 func (c *compiler) collate(plan fuse.Plan, rows int) (*batch.Collating, error) {
 	t := &c.scope
 	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.schema, &t.columns)

@@ -11,7 +11,7 @@ import (
 )
 
 // group appends the stage that measures samples before they are grouped, and makes the
-// steps on an image that come behind.
+// steps on an image that come after.
 func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 	t := &c.scope
 	p := plan.Last

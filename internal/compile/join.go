@@ -18,7 +18,7 @@ type joiner struct {
 }
 
 // join makes the pipeline of a section. Later says whether its batches may have to wait
-// for bytes behind it.
+// for bytes after it.
 func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
 	samples := j.line(pipe.Flow[*record.Record]{}, s.line, later || s.end.Replaces)
 	if s.end.Collating != nil {
@@ -69,8 +69,8 @@ func (j joiner) open(n *line, later bool) pipe.Flow[*record.Record] {
 	return pipe.Discard(pipe.Map(batches, n.opening.Open, pipe.Opts{Name: name, Ordered: j.inOrder(later), Buffer: 1}), j.Env.Drop)
 }
 
-// line goes on behind in, in a branch, or begins at a source or a merge. Later says
-// whether samples may have to wait for bytes behind it. As these are given to the oldest
+// line goes on after in, in a branch, or begins at a source or a merge. Later says
+// whether samples may have to wait for bytes after it. As these are given to the oldest
 // first, which must be able to ask for them, nobody overtakes before the last stage that
 // does.
 func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flow[*record.Record] {

@@ -10,7 +10,7 @@ import (
 	"headrace/pipe"
 )
 
-// collate is the flow of batches behind the samples.
+// collate is the flow of batches after the samples.
 func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
 	c := s.end.Collating
 	s.Slots.Packs = true // a batch is one row
@@ -26,7 +26,7 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 	return pipe.Fill(lists, 1, s.Slots, c.Into, calls)
 }
 
-// group is the flow of batches behind the samples.
+// group is the flow of batches after the samples.
 func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
 	p, end := s.plan, s.end
 	step := p.Last.Names[len(p.Last.Names)-1]

@@ -79,7 +79,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 		if step != "" {
 			where = fmt.Sprintf(" of the step %q", step)
 		}
-		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", ops.Replace, where, name, ops.Skip)
+		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had instead of a bad one; use %q", ops.Replace, where, name, ops.Skip)
 	}
 
 	rates := []recipe.MaxErrors{t.MaxErrors}
@@ -102,7 +102,7 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 	if name == "" {
 		return nil
 	}
-	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had in the place of a bad one; use %q, or say %[2]q at steps before it"
+	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had instead of a bad one; use %q, or say %[2]q at steps before it"
 	switch {
 	case t.OnError == ops.Replace:
 		return fmt.Errorf(why, ops.ErrConfig, ops.Replace, "", name, ops.Skip)
@@ -112,7 +112,7 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 	return nil
 }
 
-// replacedBehind finds a step that makes samples of several, and one behind it that has
+// replacedBehind finds a step that makes samples of several, and one after it that has
 // others come in their places.
 func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 	name = around

@@ -4,7 +4,7 @@
 //	report := doctor.Examine(doctor.Here())
 //	for _, f := range report.Findings { fmt.Println(f.Status, f.Name, f.Fact, f.Advice) }
 //
-// Nothing is concluded that can be tried: pictures of every format are decoded and
+// Nothing is concluded that can be tried: images of every format are decoded and
 // written, shared memory is made, sealed, sent through a socket and mapped again, by
 // the code that does it for loaders. What is read from /proc and /sys is said with what
 // it leads to.
@@ -12,7 +12,7 @@
 // # Reading
 //
 // doctor.go has the report and the list of examinations; processor.go, memory.go,
-// sharing.go and pictures.go are these.
+// sharing.go and images.go are these.
 //
 // # Concurrency
 //

@@ -116,7 +116,7 @@ func TestEnvironment(t *testing.T) {
 	e.kernels()
 	e.report.Build.Features.Kernels = ""
 	e.kernels()
-	want := []string{"plain C: this processor has none", "plain: HEADRACE_SIMD=plain is in the environment", "plain Go: this program was built without C"}
+	want := []string{"plain C: this CPU has none", "plain: HEADRACE_SIMD=plain is in the environment", "plain Go: this program was built without C"}
 	for i, f := range e.report.Findings {
 		if got := f.Fact + ": " + f.Advice; !strings.HasPrefix(got, want[i]) {
 			t.Errorf("%q", got)

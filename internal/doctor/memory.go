@@ -12,7 +12,7 @@ import (
 const memory = "memory"
 
 // little is a budget with which a loader works, but cannot keep many cores at work: a
-// few photographs and batches.
+// few images and batches.
 const little = 64 << 20
 
 func (e *examiner) memory() {

@@ -17,7 +17,7 @@ const pictures = "pictures"
 //go:embed pictures
 var files embed.FS
 
-// corners are the colours of the four quarters of the pictures, which have 16×16 pixels.
+// corners are the colours of the four quarters of the images, which have 16×16 pixels.
 var corners = [4][3]int{{200, 40, 40}, {40, 160, 60}, {40, 60, 200}, {220, 200, 60}}
 
 const side = 16
@@ -80,7 +80,7 @@ func (e *examiner) avif(f *Finding) {
 	f.Fact = "libavif-" + version + ", AV1 by " + codecs
 }
 
-// decode decodes the picture of a format and looks at it.
+// decode decodes the image of a format and looks at it.
 func decode(format string) error {
 	data, err := files.ReadFile("pictures/four." + format)
 	if err != nil {
@@ -124,7 +124,7 @@ func look(data []byte) error {
 	return nil
 }
 
-// encoders writes the picture in each format that can be written, and reads it again.
+// encoders writes the image in each format that can be written, and reads it again.
 func (e *examiner) encoders() {
 	made := e.report.Build.Features.Encoders
 	f := Finding{Topic: pictures, Name: "written are", Essential: true, Value: made}

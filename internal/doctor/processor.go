@@ -105,7 +105,7 @@ func (e *examiner) kernels() {
 		f.Status, f.Advice = Low, fmt.Sprintf("HEADRACE_SIMD=%s is in the environment, for tests: unset it", limit)
 	case used == "plain":
 		f.Fact = "plain C"
-		f.Advice = "this processor has none of the instructions that there are kernels for"
+		f.Advice = "this CPU has none of the instructions that there are kernels for"
 	}
 	e.add(f)
 }

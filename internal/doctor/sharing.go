@@ -69,7 +69,7 @@ func (e *examiner) limits() {
 		var r unix.Rlimit
 		if err := unix.Getrlimit(l.resource, &r); err == nil && r.Cur != unix.RLIM_INFINITY {
 			e.add(Finding{Topic: system, Name: l.name, Status: Low, Fact: "limited to " + bytesize.Text(int64(min(r.Cur, 1<<62))), Value: r.Cur,
-				Advice: "batches lie in shared memory, which the limit counts too: " + l.command})
+				Advice: "batches are in shared memory, which the limit counts too: " + l.command})
 		}
 	}
 }

@@ -16,11 +16,11 @@
 //
 // # What survives a kill
 //
-// A file is written under its name with ".part" behind it, and gets its own name when
+// A file is written under its name with ".part" after it, and gets its own name when
 // it is whole and on the disk. From time to time everything written is forced to the
 // disk, and then a journal says how far that is: the state of the loader and the length
-// of each file (journal.go). The journal is replaced as a whole, by renaming. Whoever
-// goes on cuts off what lies behind those lengths. A manifest stands beside the files
+// of each file (journal.go). The journal is replaced as a whole, by renaming. Anyone who
+// goes on cuts off what is after those lengths. A manifest is beside the files
 // once all of them are complete, and never before.
 //
 // What is written is a function of the samples in their order, so that it does not

@@ -60,7 +60,7 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 	switch {
 	case o.Quality != 0:
 	case o.Images == "jpg":
-		options.Quality = 95 // others learn from these pictures, and from what compression makes of them
+		options.Quality = 95 // others learn from these images, and from what compression makes of them
 	case o.Images == "webp":
 		options.Lossless = true
 	}
@@ -79,7 +79,7 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 
 	blank := pixels(tensor.Shape{max(f.Shape[0], 1), max(f.Shape[1], 1), f.Shape[2]}) // its size may differ
 	blank.Data = make([]byte, blank.Height*blank.Stride)
-	if _, err := media.Encode(nil, blank, options); err != nil { // what does not fit the format, none of the pictures does
+	if _, err := media.Encode(nil, blank, options); err != nil { // what does not fit the format, none of the images does
 		return encoder{}, fmt.Errorf("%w: --images %s: %w", ErrOptions, o.Images, err)
 	}
 
@@ -90,7 +90,7 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 	}}, nil
 }
 
-// isPicture reports whether a field has the form of a picture that files hold.
+// isPicture reports whether a field has the form of an image that files hold.
 func isPicture(f headrace.Field) bool {
 	return f.Kind == sample.Tensor && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16) && len(f.Shape) == 3 &&
 		(f.Shape[2] == 1 || f.Shape[2] == 3 || f.Shape[2] == 4)

@@ -27,7 +27,7 @@ type Options struct {
 	Target
 	ShardBytes   int64         // most bytes of a shard, if it has more than one sample; 0: 10⁹
 	ShardSamples int64         // most samples of a shard; 0: as many as fit
-	Images       string        // how tar writes pictures: "npy", "png", "jpg" or "webp"; "": npy
+	Images       string        // how tar writes images: "npy", "png", "jpg" or "webp"; "": npy
 	Quality      int           // of jpg and webp; 0: 95 for jpg, lossless for webp
 	Every        time.Duration // how often a checkpoint is written; 0: 5 s
 	Overwrite    bool          // remove what an earlier run wrote
@@ -120,9 +120,9 @@ func (o Options) check() error {
 	case o.Quality != 0 && o.Images != "jpg" && o.Images != "webp":
 		return fmt.Errorf("%w: --quality has no meaning with --images %s: takes jpg or webp", ErrOptions, o.Images)
 	case o.ShardBytes < 0:
-		return fmt.Errorf("%w: --shard-size is %d: takes a number of bytes from 1 on", ErrOptions, o.ShardBytes)
+		return fmt.Errorf("%w: --shard-size is %d: must be a number of bytes, at least 1", ErrOptions, o.ShardBytes)
 	case o.ShardSamples < 0:
-		return fmt.Errorf("%w: --shard-samples is %d: takes a number from 1 on", ErrOptions, o.ShardSamples)
+		return fmt.Errorf("%w: --shard-samples is %d: must be at least 1", ErrOptions, o.ShardSamples)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (e *Export) begin() error {
 		return err
 	}
 	if e.format, err = e.open(); errors.Is(err, ErrFiles) {
-		return fmt.Errorf("%w; --overwrite begins anew", err)
+		return fmt.Errorf("%w; --overwrite begins again", err)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (e *Export) readManifest() (done bool, err error) {
 	}
 	for _, f := range e.manifest.Files {
 		if err := hasSize(filepath.Join(e.options.Dir, f.Name), f.Bytes); err != nil {
-			return false, fmt.Errorf("%w; --overwrite begins anew", err)
+			return false, fmt.Errorf("%w; --overwrite begins again", err)
 		}
 	}
 	e.complete, e.saved = true, e.manifest.Samples

@@ -22,7 +22,7 @@ import (
 
 const never = time.Hour
 
-// pipeline makes small pictures of a folder's photographs, each other in every epoch.
+// pipeline makes small images of a folder's images, each other in every epoch.
 func pipeline(root string, more ...recipe.Args) recipe.Recipe {
 	args := []recipe.Args{&recipe.Files{Pattern: recipe.Path(root), Label: "parent"}, &recipe.Shuffle{}, &recipe.DecodeImage{},
 		&recipe.RandomResizedCrop{Size: recipe.Size{Height: 6, Width: 5}}}
@@ -410,7 +410,7 @@ func TestOverwrite(t *testing.T) {
 
 		l, e = j.open(t) // also of what is complete
 		if _, done := e.Complete(); done {
-			t.Error("it was to begin anew")
+			t.Error("it was to begin again")
 		}
 		write(t, l, e, 100)
 		e.Close()
@@ -575,8 +575,8 @@ func TestOptions(t *testing.T) {
 		`--images is "png": --out npy writes arrays`:     func(j *job) { j.options.Images = "png"; j.options.Target = Target{Kind: "npy", Dir: j.options.Dir} },
 		`--quality is 101: takes 1 to 100`:               func(j *job) { j.options.Images, j.options.Quality = "jpg", 101 },
 		`--quality has no meaning with --images png`:     func(j *job) { j.options.Images, j.options.Quality = "png", 50 },
-		`--shard-size is -1: takes`:                      func(j *job) { j.options.ShardBytes = -1 },
-		`not fit: --shard-samples is -1: takes`:          func(j *job) { j.options.ShardSamples = -1 },
+		`--shard-size is -1: must be`:                      func(j *job) { j.options.ShardBytes = -1 },
+		`not fit: --shard-samples is -1: must be`:          func(j *job) { j.options.ShardSamples = -1 },
 		`image is float32 [6, 5, 3]: takes uint8 (PNG: ui`: func(j *job) {
 			j.options.Images, j.recipe = "jpg", pipeline(t.TempDir(), &recipe.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}})
 		},

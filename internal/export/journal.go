@@ -13,7 +13,7 @@ import (
 // journalVersion is the version of the form of journals and manifests.
 const journalVersion = 1
 
-// journal says what stands on the disk. Everything in it was there before it was written.
+// journal says what is on the disk. Everything in it was there before it was written.
 type journal struct {
 	Version  int            `json:"headrace_journal"`
 	Identity Identity       `json:"identity"`
@@ -41,7 +41,7 @@ type Epoch struct {
 	Samples  int64 `json:"samples"`          // written: where several are packed into a row, rows
 	Packed   int64 `json:"packed,omitempty"` // samples besides, of rows that have several
 	Lost     int64 `json:"lost"`
-	Replaced int64 `json:"replaced,omitempty"` // of those written, samples that came in the place of others
+	Replaced int64 `json:"replaced,omitempty"` // of those written, samples that came instead of others
 }
 
 // File is one that was written.

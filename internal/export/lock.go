@@ -8,7 +8,7 @@ import (
 )
 
 // lock keeps a second process out. It goes with the process, however that ends; the
-// file itself may stay behind, and means nothing.
+// file itself may stay after, and means nothing.
 func lock(path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)

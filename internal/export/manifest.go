@@ -39,7 +39,7 @@ func (m Manifest) Lost() (n int64) {
 	return n
 }
 
-// Replaced is the number of samples that came in the place of others.
+// Replaced is the number of samples that came instead of others.
 func (m Manifest) Replaced() (n int64) {
 	for _, e := range m.Epochs {
 		n += e.Replaced

@@ -42,7 +42,7 @@ func openPart(dir, name string, keep int64) (*part, error) {
 	return &part{dir: dir, name: name, file: f, buffer: bufio.NewWriterSize(f, 1<<20), bytes: keep}, nil
 }
 
-// cut leaves the first bytes of a file, and has what comes next written behind them.
+// cut leaves the first bytes of a file, and has what comes next written after them.
 func cut(f *os.File, keep int64) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *part) sync() error {
 	return p.file.Sync()
 }
 
-// finish gives the file its name. It stands on the disk then.
+// finish gives the file its name. It is on the disk then.
 func (p *part) finish() error {
 	if err := p.sync(); err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 )
 
 // longestKey is how many bytes of a key go into a name: with a number before it and an
-// extension behind, it stays a name that every file system can hold.
+// extension after, it stays a name that every file system can hold.
 const longestKey = 150
 
 // stem is the name that the files of a sample have in common. The number makes it one
 // of its kind, and keeps samples in their order where they are unpacked; the key is
-// there for people. WebDataset takes everything behind the first point for the
+// there for people. WebDataset takes everything after the first point for the
 // extension, and a name that begins with "__" for a note.
 func stem(key string, number int64, epoch int, epochs bool) string {
 	name := fmt.Sprintf("%09d", number)

@@ -48,7 +48,7 @@ func (t Target) isShard(name string) (number int, ok bool) {
 	return number, err == nil && number >= 0 && t.shard(number) == name
 }
 
-// beside is the name of a file that stands beside the samples, and tells it from those
+// beside is the name of a file that is beside the samples, and tells it from those
 // of other targets in the same folder.
 func (t Target) beside(name string) string {
 	if t.Kind == "npy" {

@@ -11,7 +11,7 @@ import (
 	"headrace/arena"
 )
 
-// A test that leaves something behind fails, and its failure names it; what goes a
+// A test that leaves something after fails, and its failure names it; what goes a
 // little later is waited for.
 func TestCheckFailsTests(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -1,4 +1,4 @@
-// Package leak fails tests that leave something behind: goroutines, open descriptors,
+// Package leak fails tests that leave something after: goroutines, open descriptors,
 // child processes, shared memory.
 package leak
 

@@ -140,7 +140,7 @@ func (m mount) foldersOf(group string) []string {
 	below, ok := strings.CutPrefix(path.Clean(group), strings.TrimSuffix(m.root, "/"))
 	if !ok || below != "" && below[0] != '/' || strings.HasPrefix(group, "/..") {
 		// The mount shows another part of the tree than the one that the group is named
-		// in: a namespace lies between, as in a container that was given the host's
+		// in: a namespace is between, as in a container that was given the host's
 		// /proc. Its root is the nearest that can be seen.
 		below = ""
 	}

@@ -14,7 +14,7 @@
 // # Testing
 //
 // Everything is read through an fs.FS, so tests fabricate machines: control groups of
-// both versions, mounted whole or in part, nested, hidden behind a namespace,
+// both versions, mounted whole or in part, nested, hidden after a namespace,
 // malformed. Parsers are fuzzed. One test compares this machine with the scheduler's
 // own answer.
 package machine

@@ -65,8 +65,8 @@ func ReadProcess(root fs.FS, pid int) (Process, error) {
 }
 
 // parseStat reads /proc/PID/stat. The second field is the program's name in
-// parentheses, in which anything may stand, also blanks and parentheses: the fields
-// behind it begin after the last one.
+// parentheses, in which anything may be, also blanks and parentheses: the fields
+// after it begin after the last one.
 func parseStat(text string) (p Process, ok bool) {
 	number, _, ok := strings.Cut(text, " (")
 	if !ok {

@@ -47,7 +47,7 @@ func processFiles(pid int, stat, status, io string) fstest.MapFS {
 	return files
 }
 
-// Anything may stand in a program's name.
+// Anything may be in a program's name.
 func TestReadProcess(t *testing.T) {
 	for _, name := range []string{"python3", "", "a b", "a) S 1 (b", ") ) R 9 9", "((", "tab\there", "1 (2) 3"} {
 		got, err := ReadProcess(processFiles(4711, statLine(4711, name), statusText, ioText), 4711)

@@ -93,7 +93,7 @@ func (p *parser) extents() (shape tensor.Shape, err error) {
 	return shape, nil
 }
 
-// number reads a whole number from 0 on, as Python writes it.
+// number reads a whole number, at least 0, as Python writes it.
 func (p *parser) number() (int, bool) {
 	p.skip()
 	end := p.at
@@ -119,7 +119,7 @@ func (p *parser) quoted() (string, bool) {
 	return "", false
 }
 
-// take reads what stands next, if it is this.
+// take reads what is next, if it is this.
 func (p *parser) take(what string) bool {
 	if !p.sees(what) {
 		return false

@@ -29,7 +29,7 @@ type Array struct {
 
 // Read reads a file. It is an error if the file holds anything else than one array of
 // numbers or truth values, little-endian and in C order, or not all of it, or something
-// behind it.
+// after it.
 func Read(file []byte) (Array, error) {
 	text, rest, err := split(file)
 	if err != nil {

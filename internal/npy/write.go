@@ -15,9 +15,9 @@ var descr = map[tensor.DType]string{
 	tensor.Uint64: "<u8", tensor.Int64: "<i8", tensor.Float16: "<f2", tensor.BFloat16: "<u2", tensor.Float32: "<f4", tensor.Float64: "<f8",
 }
 
-// Write returns what stands before the elements of an array, in version 1.0 of the
+// Write returns what is before the elements of an array, in version 1.0 of the
 // format. Its length is a multiple of 64 bytes, and does not depend on the first
-// extent, so that it can be written anew when that is known. The bits of bfloat16,
+// extent, so that it can be written again when that is known. The bits of bfloat16,
 // which the format has no name for, are written as uint16.
 func Write(d tensor.DType, shape tensor.Shape) []byte {
 	const before = len(magic) + 2 + 2

@@ -29,7 +29,7 @@ var readers = map[tensor.DType]func(data []byte, i int) float64{
 
 func float32bits(bits uint32) float64 { return float64(math.Float32frombits(bits)) }
 
-// float16 is the number that the bits of an IEEE 754 binary16 stand for.
+// float16 is the number that the bits of an IEEE 754 binary16 mean.
 func float16(h uint16) float64 {
 	exponent, fraction := int(h>>10)&31, float64(h&1023)
 	sign := 1.0
@@ -48,7 +48,7 @@ func float16(h uint16) float64 {
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// Spread is what a glance at an array tells: a picture that is all black, or values
+// Spread is what a glance at an array tells: an image that is all black, or values
 // that nobody has normalized.
 type Spread struct {
 	Min  float64 `json:"min"`

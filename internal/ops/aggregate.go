@@ -20,7 +20,7 @@ import (
 // sample given again.
 type Aggregate struct{ *Function }
 
-// NewAggregate makes such an object of a step, and returns the fields behind it.
+// NewAggregate makes such an object of a step, and returns the fields after it.
 func NewAggregate(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*Aggregate, sample.Schema, error) {
 	next := &Aggregate{}
 	var out sample.Schema
@@ -56,7 +56,7 @@ type collector struct {
 	made   int64          // how many samples it has made since
 	held   []pipe.Held[*record.Record]
 	given  *pipe.Outputs[*record.Record, *record.Record] // what it gave last, to which more may come; nil: nothing
-	state  string                                        // of the object behind that
+	state  string                                        // of the object after that
 }
 
 // Resume implements pipe.Resumer.

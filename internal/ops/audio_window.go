@@ -60,7 +60,7 @@ func openAudio(file []byte, args *recipe.DecodeAudio) (*sound.Window, error) {
 	return w, err
 }
 
-// place finds where the window lies, and how long it is.
+// place finds where the window is, and how long it is.
 func (a *AudioWindow) place(random func(n int) int) error {
 	all := a.Samples()
 	if a.args.Offset != nil {

@@ -125,7 +125,7 @@ func (h *heldBatching[In]) Classify(w *Env, name string, in sample.Schema, where
 		reads.load(unsafe.Pointer(seen), it)
 		class, err := h.by.Class(ctx, *seen)
 		if err == nil && (class < 0 || class >= classes) {
-			err = fmt.Errorf("headrace: %s gives class %d: there are %d, from 0 on", name, class, classes)
+			err = fmt.Errorf("headrace: %s gives class %d: there are %d, from 0", name, class, classes)
 		}
 		return class, reads.judge(err)
 	}, nil

@@ -58,7 +58,7 @@ type chained struct {
 	Options  extern.Options // with Chain, In and Gives
 	Filters  bool
 	first    *recipe.Python
-	out      sample.Schema // behind it; nil: not known
+	out      sample.Schema // after it; nil: not known
 	relabels bool
 }
 

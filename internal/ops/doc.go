@@ -7,7 +7,7 @@
 // of a loader share.
 //
 // What is done about failures is put around an operation from the inside out: a time
-// limit, then retries ([Env.Guard]), then another sample in the place of the one that
+// limit, then retries ([Env.Guard]), then another sample instead of the one that
 // failed ([Env.Replacing]). That other sample follows the path that led to the
 // operation by itself ([Env.Follow]).
 //

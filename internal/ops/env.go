@@ -34,7 +34,7 @@ type Env struct {
 	Host *Host      // of Python's functions; nil: the recipe has none
 }
 
-// InFlight is told which samples C code is working on. Cell is the number of the
+// InFlight learns which samples C code is working on. Cell is the number of the
 // operation among those that run at once.
 type InFlight interface {
 	Begin(cell int, id sample.ID, key string)
@@ -137,8 +137,8 @@ func (w *Env) chanceOf(s *record.Source, epoch int, index, turn int64, made []in
 	return key
 }
 
-// watched makes a call that may crash in C code. The sample's name is noted for whoever
-// looks after the crash.
+// watched makes a call that may crash in C code. The sample's name is noted for anyone
+// who looks after the crash.
 func (w *Env) watched(ctx context.Context, it *record.Record, call func() error) error {
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)

@@ -25,7 +25,7 @@ type Op func(context.Context, *record.Record) error
 type Guarded func(context.Context, *record.Record) (*record.Record, error)
 
 // PathStep is a step of the path that leads to an operation. A record that is read again,
-// or in the place of another, follows it by itself.
+// or instead of another, follows it by itself.
 type PathStep struct {
 	Do    Guarded
 	Waits bool // rather than works
@@ -293,7 +293,7 @@ func OnlyBranch(branch int, choose func(*record.Record) (int, error), w *Env) Gu
 	}
 }
 
-// Replacing makes an attempt of a stage with others in the place of samples that fail.
+// Replacing makes an attempt of a stage with others instead of samples that fail.
 func (w *Env) Replacing(a Guarded, stage string, way []PathStep) Guarded {
 	return pipe.Replace(a, func(ctx context.Context, it *record.Record, err error) (*record.Record, error) {
 		return w.Substitute(ctx, it, err, stage, way, a)

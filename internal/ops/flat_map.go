@@ -29,7 +29,7 @@ type FlatMap struct {
 	spare func() (*extern.Pool, error)
 }
 
-// NewFlatMap makes such a function of a step, and returns the fields behind it.
+// NewFlatMap makes such a function of a step, and returns the fields after it.
 func NewFlatMap(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*FlatMap, sample.Schema, error) {
 	next := &FlatMap{}
 	var out sample.Schema
@@ -70,7 +70,7 @@ func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*reco
 			return
 		}
 		if f.RefusesReplace && ctx.Err() == nil && !errors.As(err, new(*extern.StartError)) {
-			err = fmt.Errorf("on_error=%q has no other sample to put in its place, since some may have been made of it, so it ends the run; .failures(on_error=%q) behind %s leaves it out: %w",
+			err = fmt.Errorf("on_error=%q has no other sample to put in its place, since some may have been made of it, so it ends the run; .failures(on_error=%q) after %s leaves it out: %w",
 				Replace, Skip, f.Name, err)
 		}
 		yield(nil, Blame(it, err))

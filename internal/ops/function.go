@@ -32,7 +32,7 @@ type Function struct {
 
 	In       []Field
 	Out      []Field
-	taken    []record.Column // of fields that are gone behind it
+	taken    []record.Column // of fields that are gone after it
 	Filters  bool
 	Relabels bool // other labels than those of the source
 
@@ -182,7 +182,7 @@ func (p *Function) Load(it *record.Record, s *Field) extern.Value {
 	return value
 }
 
-// store takes what the function gives. Every value has memory of its own, as behind other
+// store takes what the function gives. Every value has memory of its own, as after other
 // operations.
 func (p *Function) store(it *record.Record, c *extern.Call) error {
 	v := it.Values

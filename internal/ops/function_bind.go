@@ -9,7 +9,7 @@ import (
 )
 
 // NewFunction makes a part of a step that is a function of Python, and returns the fields
-// behind it.
+// after it.
 func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
 	p := &Function{Env: w, Name: s.Name}
 	var o extern.Options
@@ -62,7 +62,7 @@ func (p *Function) Begin(in sample.Schema, where *record.Columns) {
 // Gives notes what comes back of a call.
 func (p *Function) Gives(all sample.Schema) { p.results = append(sample.Schema{}, all...) }
 
-// gives finds places for what a function gives. Fields that are not behind it are gone.
+// gives finds places for what a function gives. Fields that are not after it are gone.
 func (p *Function) gives(all, in, out sample.Schema, where *record.Columns) {
 	p.Gives(all)
 	for _, f := range in {

@@ -16,7 +16,7 @@ type ImageSteps struct {
 	Env   *Env
 	Steps *fuse.Images
 	Video *Video        // what is decoded is a video; nil: it is an image, or there are pixels
-	From  record.Column // what is decoded; nowhere: the picture is there
+	From  record.Column // what is decoded; nowhere: the image is there
 	To    record.Column
 	Form  media.Form        // of the result, as far as it is known
 	Last  bool              // the result goes into the row
@@ -55,7 +55,7 @@ func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *Tool, row [
 // Decodes reports whether the steps begin with compressed bytes.
 func (p *ImageSteps) Decodes() bool { return p.From.Kind != 0 }
 
-// FormOf is that of the stored picture.
+// FormOf is that of the stored image.
 func (p *ImageSteps) FormOf(it *record.Record) media.Form {
 	if p.Decodes() {
 		return media.Form{}
@@ -151,12 +151,12 @@ func (p *ImageSteps) frames(it *record.Record, t *Tool, form media.Form, dst []b
 }
 
 // Foresee implements part. It is an upper estimate of what the decoder takes, and of all
-// pictures on the way to the result.
+// images on the way to the result.
 func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 	before := t.Forms[p.To.At]
 	t.Forms[p.To.At] = media.Form{}
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
-		return 0 // nothing is known of the picture, or the operation will fail before it needs any
+		return 0 // nothing is known of the image, or the operation will fail before it needs any
 	}
 	switch {
 	case p.Video != nil:

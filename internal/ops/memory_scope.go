@@ -36,7 +36,7 @@ func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error
 	return err
 }
 
-// Most is what the parts take at most, one at a time: the pictures that are stored, and
+// Most is what the parts take at most, one at a time: the images that are stored, and
 // what the part needs besides.
 func (g *MemoryScope) Most(it *record.Record) (most int64) {
 	t := g.Env.Tool(it)
@@ -56,7 +56,7 @@ func (g *MemoryScope) Most(it *record.Record) (most int64) {
 	return most
 }
 
-// forget notes that the pictures of some columns are gone.
+// forget notes that the images of some columns are gone.
 func (t *Tool) forget(columns []record.Column) {
 	for _, at := range columns {
 		if at.Kind == record.Images {
@@ -65,7 +65,7 @@ func (t *Tool) forget(columns []record.Column) {
 	}
 }
 
-// foresee notes the form that a picture will have, and returns the bytes that it takes.
+// foresee notes the form that an image will have, and returns the bytes that it takes.
 // What is not known of its size is taken to be as it was before.
 func (t *Tool) foresee(at record.Column, after, before media.Form) int64 {
 	if after.Height <= 0 {

@@ -22,8 +22,8 @@ import (
 type Program interface {
 	recipe.Args
 	// link returns the part of a recipe that a step of this name is, and the fields that
-	// samples have behind it. They come with the fields in; where says at which places
-	// their values are, and is told what becomes of them.
+	// samples have after it. They come with the fields in; where says at which places
+	// their values are, and learns what becomes of them.
 	Link(w *Env, name string, in sample.Schema, where *record.Columns) (Part, sample.Schema, error)
 }
 
@@ -247,7 +247,7 @@ func fitsForm(f, want media.Form) bool {
 	return f == want
 }
 
-// foresee tells what becomes of the forms of pictures. An image whose size an operation
+// foresee tells what becomes of the forms of images. An image whose size an operation
 // does not say is taken to be no larger than the one before.
 func (p *ports) foresee(op any, t *Tool) int64 {
 	var form media.Form

@@ -20,11 +20,11 @@ type signature struct {
 	shows, gives *member // the image in each; nil: none
 }
 
-// member is a field of In or Out, and which field of samples it stands for.
+// member is a field of In or Out, and which field of samples it means.
 type member struct {
 	name   string
 	typ    sample.Type  // but of an image
-	own    reflect.Type // of the fields of In that stand for none: Rand, Canvas, sample.ID
+	own    reflect.Type // of the fields of In that mean none: Rand, Canvas, sample.ID
 	image  bool
 	take   bool
 	offset uintptr
@@ -74,7 +74,7 @@ func membersOf(what string, t reflect.Type) ([]member, error) {
 	for i := range t.NumField() {
 		m, err := memberOf(t.Field(i))
 		if err == nil && slices.ContainsFunc(all, func(o member) bool { return o.name == m.name && o.own == m.own }) {
-			err = errors.New("stands for what another field stands for")
+			err = errors.New("means what another field means")
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("field %s of %s %w", t.Field(i).Name, what, err))
@@ -205,7 +205,7 @@ func (m member) checkIn(in sample.Schema) error {
 	return nil
 }
 
-// runnable tells whether a picture is one of whole numbers, a pixel's side by side: as it
+// runnable tells whether an image is one of whole numbers, a pixel's side by side: as it
 // was decoded, and as media.Pixels are.
 func runnable(f media.Form) bool {
 	return f.Layout == media.HWC && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16)
@@ -234,7 +234,7 @@ func (s signature) result(in sample.Schema, op any) (form media.Form, err error)
 	return form, nil
 }
 
-// anyForm stands where there is a mistake.
+// anyForm is where there is a mistake.
 var anyForm = media.Form{Height: media.Unknown, Width: media.Unknown, DType: tensor.Uint8}
 
 func checkForm(f media.Form) error {

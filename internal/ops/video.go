@@ -158,7 +158,7 @@ func (v *Video) seconds(it *record.Record) (float64, error) {
 		s = float64(n)
 	}
 	if !(s >= 0) || math.IsInf(s, 0) {
-		return 0, fmt.Errorf("headrace: the clip begins at %v s, by the field %q: takes a number from 0 on", s, v.args.At)
+		return 0, fmt.Errorf("headrace: the clip begins at %v s, by the field %q: must be at least 0", s, v.args.At)
 	}
 	return s, nil
 }

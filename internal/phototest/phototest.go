@@ -1,4 +1,4 @@
-// Package phototest makes small photographs for tests of everything but pixels.
+// Package phototest makes small images for tests of everything but pixels.
 package phototest
 
 import (
@@ -43,7 +43,7 @@ func photograph(t testing.TB, i int) []byte {
 	return b.Bytes()
 }
 
-// Spoil cuts the photograph of that name short.
+// Spoil cuts the image of that name short.
 func Spoil(t testing.TB, root, name string) {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(root, "*", name))

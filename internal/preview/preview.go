@@ -24,7 +24,7 @@ type Request struct {
 	Samples int // 1 to MostSamples
 	Epoch   int // from 0
 	Columns int // side by side; 0: a sheet that is wider than high
-	Tile    int // longest side of a tile in pixels, at most LargestTile; 0: that of the pictures, between 128 and 256
+	Tile    int // longest side of a tile in pixels, at most LargestTile; 0: that of the images, between 128 and 256
 }
 
 // MostSamples and LargestTile bound a sheet to what viewers open, MostEpoch a number to
@@ -48,7 +48,7 @@ type Preview struct {
 type Sample struct {
 	Key   string
 	Label string // empty where samples have none
-	Error string // why there is no picture; empty where there is one
+	Error string // why there is no image; empty where there is one
 }
 
 // Draw runs the recipe until there are enough samples, and draws them.
@@ -140,7 +140,7 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 	return p, nil
 }
 
-// guess takes the first array that can be a picture: what a function has made may be
+// guess takes the first array that can be an image: what a function has made may be
 // one, and does not say so.
 func (p *pictures) guess(info headrace.Info) error {
 	var there []string
@@ -178,7 +178,7 @@ func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 	return t, err
 }
 
-// label is the name of a class, with its number behind it.
+// label is the name of a class, with its number after it.
 func (p *pictures) label(n int64) string {
 	if n < 0 || n >= int64(len(p.classes)) {
 		return fmt.Sprintf("label %d", n)

@@ -115,7 +115,7 @@ func Label(b *headrace.Batch) (int64, bool) {
 	return int64(binary.LittleEndian.Uint64(t.Data)), true
 }
 
-// Reason is what was wrong with a sample, without its name, which stands beside it.
+// Reason is what was wrong with a sample, without its name, which is beside it.
 func Reason(err error) string {
 	if bad := (*sample.Error)(nil); errors.As(err, &bad) {
 		err = bad.Err

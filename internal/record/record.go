@@ -64,7 +64,7 @@ type Source struct {
 	Samples int64
 	Key     func(index int64) string // a sample's name for people
 
-	// Among returns what may come in the place of a sample of an epoch: one of n. nil:
+	// Among returns what may come instead of a sample of an epoch: one of n. nil:
 	// any of Samples.
 	Among func(epoch int) (n int64, at func(int64) int64)
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// A batch has a text or an object for each row. They lie in one value: how many there
+// A batch has a text or an object for each row. They are in one value: how many there
 // are, where each ends, from 0 on, and then they themselves; the numbers have four bytes
 // each. docs/protocol.md states it.
 

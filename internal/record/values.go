@@ -189,7 +189,7 @@ func (v *Values) OwnBytes(b []byte) []byte {
 	return slices.Clip(b)
 }
 
-// OwnImage returns a picture that no other value lies in.
+// OwnImage returns an image that no other value is in.
 func (v *Values) OwnImage(from *scratch.Pool, p Image) Image {
 	if !v.shared(p.Data) {
 		return p

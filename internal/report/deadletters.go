@@ -20,7 +20,7 @@ import (
 )
 
 // DeadLetters is the file that gets a line for each sample that was lost or replaced. The
-// consumer writes it, when the loss is told. The zero value has no file.
+// consumer writes it, when the loss is reported. The zero value has no file.
 type DeadLetters struct {
 	file io.WriteCloser // nil: nobody wants them, or they cannot be written
 	rank int
@@ -42,9 +42,9 @@ type DeadLetter struct {
 	Replaced bool        `json:"replaced"`
 }
 
-// OpenDeadLetters begins the file, or goes on behind what is there. Own is for a path
+// OpenDeadLetters begins the file, or goes on after what is there. Own is for a path
 // that a recipe has named, which may be somebody else's; others may be any file. An empty
-// path is none. Warn is told where lines cannot be written.
+// path is none. Warn learns where lines cannot be written.
 func OpenDeadLetters(path string, own bool, rank int, warn func(code, message string)) (DeadLetters, error) {
 	if path == "" {
 		return DeadLetters{}, nil
@@ -127,7 +127,7 @@ func holdsDeadLetters(file *os.File) bool {
 }
 
 // Add writes a line, at once and in one piece: several processes may write to one file.
-// That it cannot is told once, and does not end the run.
+// That it cannot is reported once, and does not end the run.
 func (d *DeadLetters) Add(of record.Lost) {
 	if d.file == nil {
 		return

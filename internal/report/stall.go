@@ -91,7 +91,7 @@ func operation(o pipe.StalledOperation, name func(pipe.StalledOperation) (key, w
 	return fmt.Sprintf("%q (%s, for %s)", key, which, seconds(o.For))
 }
 
-// waits says which stages wait for what is behind them.
+// waits says which stages wait for what is after them.
 func waits(r pipe.StallReport) string {
 	var all []string
 	for _, s := range r.Stages {
@@ -102,7 +102,7 @@ func waits(r pipe.StallReport) string {
 	if all == nil {
 		return "no stage has anything to do"
 	}
-	return "memory is waited for, behind " + strings.Join(all, ", ")
+	return "memory is waited for, after " + strings.Join(all, ", ")
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }

@@ -88,7 +88,7 @@ func (g *gathering) apart() error {
 	return nil
 }
 
-// first is the record of the rank that is the furthest behind.
+// first is the record of the rank that is the furthest after.
 func (g *gathering) first() ranked {
 	return slices.MinFunc(g.ranks, func(a, b ranked) int { return a.Epoch - b.Epoch })
 }
@@ -179,7 +179,7 @@ func (g *gathering) together() bool {
 	return true
 }
 
-// after returns what is finished when all ranks stand at the same place as one.
+// after returns what is finished when all ranks are at the same place as one.
 func after(share order.Share, pos int64) ([][2]int64, error) {
 	if size := int64(share.BatchSize()); pos%size == 0 {
 		return share.After(pos / size), nil
@@ -203,7 +203,7 @@ func (g *gathering) complete(first ranked) error {
 		if len(missing) > 20 {
 			missing = append(missing[:20], "…")
 		}
-		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: to divide anew what is left takes the records of all ranks, and there is none of %s%s",
+		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: to divide again what is left takes the records of all ranks, and there is none of %s%s",
 			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {

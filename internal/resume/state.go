@@ -35,11 +35,11 @@ type State struct {
 
 	Aggregates map[string]pipe.Memory `json:"aggregates,omitempty"` // of objects of Python that gather samples, by their steps: what is finished of what they made, and what they said of themselves then
 
-	Replaced int64            `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came in the place of others
+	Replaced int64            `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came instead of others
 	Dropped  int64            `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose; where they make several samples of one, less what came of that
 	Errors   map[string]int64 `json:"errors,omitempty"`   // of stages that have a max_errors of their own: how many samples of this epoch were lost or replaced there
 
-	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
+	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one after the other
 }
 
 // SourceState is how far one source has come. Its positions count this rank's share of
@@ -69,7 +69,7 @@ type Until struct {
 	Positions map[string]int64 // by source
 }
 
-// Passed tells whether all is finished that lies before u.
+// Passed tells whether all is finished that is before u.
 func (u Until) Passed(s State) bool {
 	if int64(s.Epoch) != u.Epoch {
 		return int64(s.Epoch) > u.Epoch
@@ -124,7 +124,7 @@ func (e Extent) Fits(from State) error {
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
 		return refuse("it was saved by another recipe: by another pipeline, or with other seeds")
 	case from.WorldSize != 0 && from.WorldSize != begin.WorldSize:
-		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided anew (Gather)", from.WorldSize, begin.WorldSize)
+		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided again (Gather)", from.WorldSize, begin.WorldSize)
 	case from.WorldSize != 0 && from.Rank != begin.Rank:
 		return refuse("it is the record of rank %d, this is rank %d", from.Rank, begin.Rank)
 	case from.Epoch < 0 || from.Epoch > maxEpoch:

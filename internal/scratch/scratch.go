@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Keep is the size of the largest piece that is kept. A giant among pictures must not
+// Keep is the size of the largest piece that is kept. A giant among images must not
 // hold its memory until the garbage collector has come by twice, which it does the
 // later the more is held; and what the giant costs to allocate is little beside
 // decoding it.
@@ -80,7 +80,7 @@ func Free(b []byte) {
 	}
 }
 
-// Moved notes that what lies in a piece is this from now on: a part of it, or Go's
+// Moved notes that what is in a piece is this from now on: a part of it, or Go's
 // memory, where it has outgrown the piece.
 func (p *Pool) Moved(b *[]byte, to []byte) {
 	if unsafe.SliceData(to) != unsafe.SliceData(*b) {

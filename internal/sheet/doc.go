@@ -1,8 +1,8 @@
-// Package sheet draws contact sheets: pictures side by side, each with its label and
+// Package sheet draws contact sheets: images side by side, each with its label and
 // its key.
 //
 //	p, err := sheet.Picture(batch.Row(i), media.CHW, &undo)              // an image of a batch as a person sees it
-//	pixels := sheet.Sheet{Title: …, Tiles: []sheet.Tile{{Picture: p, Label: "cat", Key: "cat/7.jpg"}}}.Draw()
+//	pixels := sheet.Sheet{Title: …, Tiles: []sheet.Tile{{Image: p, Label: "cat", Key: "cat/7.jpg"}}}.Draw()
 //
 // Whatever the text says, it stays in its place: a key too long for its tile loses its
 // middle, characters that cannot be seen are written as escapes, and what is written
@@ -10,7 +10,7 @@
 //
 // # Reading
 //
-// sheet.go places things; picture.go makes pictures of tensors and fit.go brings them
+// sheet.go places things; image.go makes images of tensors and fit.go brings them
 // to size; text.go draws lines, visible.go says which characters, fonts.go with which
 // glyphs.
 //
@@ -21,5 +21,5 @@
 // # Testing
 //
 // Tensors of every type and layout are compared with the pixels that they were made
-// from; what lies outside its tile is looked for in the pixels.
+// from; what is outside its tile is looked for in the pixels.
 package sheet

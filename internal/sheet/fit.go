@@ -4,7 +4,7 @@ import (
 	"headrace/media"
 )
 
-// fit brings a picture to a box of so many pixels on a side: larger ones are scaled
+// fit brings an image to a box of so many pixels on a side: larger ones are scaled
 // down, antialiased; of much smaller ones every pixel becomes a square, so that it can
 // be seen what there is.
 func fit(p media.Pixels, box int) (media.Pixels, error) {

@@ -46,7 +46,7 @@ func newPixels(width, height int) media.Pixels {
 	return media.Pixels{Data: make([]byte, 3*width*height), Stride: 3 * width, Width: width, Height: height, DType: tensor.Uint8}
 }
 
-// grid is where the values of a picture lie, counted in elements.
+// grid is where the values of an image are, counted in elements.
 type grid struct {
 	height, width, channels int
 	planes                  bool
@@ -67,7 +67,7 @@ func (g grid) channelOf(i int) int {
 	return i % g.channels
 }
 
-// notANumber stands among levels, which are 0 to 255.
+// notANumber is among levels, which are 0 to 255.
 const notANumber = -1
 
 var magenta = []byte{255, 0, 255}

@@ -52,7 +52,7 @@ func TestPictureOfWhatRecipesGive(t *testing.T) {
 	}
 }
 
-// rising is a picture of all 256 levels, of each channel elsewhere.
+// rising is an image of all 256 levels, of each channel elsewhere.
 func rising(color media.Color) media.Pixels {
 	p := media.Pixels{Width: 32, Height: 16, Color: color, DType: tensor.Uint8, Stride: 32 * color.Channels()}
 	p.Data = make([]byte, p.Stride*p.Height)

@@ -15,10 +15,10 @@ type Sheet struct {
 	Notes   []string // below the title; long ones are broken
 	Tiles   []Tile
 	Columns int // 0: so that the sheet is wider than high
-	Size    int // of a tile, in pixels on a side; 0: as large as the pictures, where that is between 128 and 256
+	Size    int // of a tile, in pixels on a side; 0: as large as the images, where that is between 128 and 256
 }
 
-// Tile is one picture, or why there is none, with what is written below it.
+// Tile is one image, or why there is none, with what is written below it.
 type Tile struct {
 	Picture media.Pixels // RGB of 8 bits; none if there is an Error
 	Error   string
@@ -70,8 +70,8 @@ func (s Sheet) Draw() (media.Pixels, error) {
 // plan is where everything goes.
 type plan struct {
 	title, label, text *hand
-	size               int         // of pictures
-	box                image.Point // of the pictures' part of a tile
+	size               int         // of images
+	box                image.Point // of the images' part of a tile
 	columns            int
 	tileHeight         int
 	labels             bool
@@ -97,7 +97,7 @@ func (s Sheet) plan() (*plan, error) {
 		p.box = image.Pt(p.size, p.size)
 	}
 
-	p.box.X = max(p.box.X, min(p.size, smallest)) // text needs room below narrow pictures
+	p.box.X = max(p.box.X, min(p.size, smallest)) // text needs room below narrow images
 	p.tileHeight = p.box.Y + 4 + p.text.height()
 	if p.labels {
 		p.tileHeight += p.label.height()
@@ -139,7 +139,7 @@ func columnsFor(n int) int {
 	return best
 }
 
-// longSide is that of the largest picture.
+// longSide is that of the largest image.
 func (s Sheet) longSide() (n int) {
 	for _, t := range s.Tiles {
 		n = max(n, t.Picture.Width, t.Picture.Height)
@@ -147,7 +147,7 @@ func (s Sheet) longSide() (n int) {
 	return n
 }
 
-// fitted is the size that fit gives a picture.
+// fitted is the size that fit gives an image.
 func (p *plan) fitted(t Tile) image.Point {
 	w, h := t.Picture.Width, t.Picture.Height
 	switch long := max(w, h); {
@@ -177,7 +177,7 @@ func (p *plan) draw(on *image.RGBA, at image.Point, t Tile) error {
 	return nil
 }
 
-// drawPicture puts a picture into the middle of its box.
+// drawPicture puts an image into the middle of its box.
 func (p *plan) drawPicture(on *image.RGBA, box image.Rectangle, picture media.Pixels) error {
 	fitted, err := fit(picture, p.size)
 	if err != nil {
@@ -196,7 +196,7 @@ func (p *plan) drawPicture(on *image.RGBA, box image.Rectangle, picture media.Pi
 	return nil
 }
 
-// drawError fills a box with the reason why there is no picture in it.
+// drawError fills a box with the reason why there is no image in it.
 func (p *plan) drawError(on *image.RGBA, box image.Rectangle, why string) {
 	draw.Draw(on, box, image.NewUniform(failing), image.Point{}, draw.Src)
 	inside := box.Inset(8)
@@ -208,7 +208,7 @@ func (p *plan) drawError(on *image.RGBA, box image.Rectangle, why string) {
 	}
 }
 
-// opaque is a picture without the alpha channel that it does not need.
+// opaque is an image without the alpha channel that it does not need.
 func opaque(from *image.RGBA) media.Pixels {
 	out := newPixels(from.Rect.Dx(), from.Rect.Dy())
 	for i := range out.Width * out.Height {

@@ -9,7 +9,7 @@ import (
 	"headrace/media"
 )
 
-// colored is a picture of one colour, which nothing else on a sheet has.
+// colored is an image of one colour, which nothing else on a sheet has.
 func colored(width, height int) media.Pixels {
 	p := newPixels(width, height)
 	for i := range width * height {
@@ -24,8 +24,8 @@ var hostile = []string{
 	strings.Repeat("ש", 4000), "%s%d", "${root}", strings.Repeat("\n", 5000),
 }
 
-// Whatever keys, labels and errors say, pictures are whole and text stays below its
-// picture.
+// Whatever keys, labels and errors say, images are whole and text stays below its
+// image.
 func TestEverythingStaysInItsPlace(t *testing.T) {
 	var s Sheet
 	for i, text := range hostile {

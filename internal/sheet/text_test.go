@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// Compared with how such names are read aloud: the last letter of a word stands first.
+// Compared with how such names are read aloud: the last letter of a word is first.
 func TestOrdered(t *testing.T) {
 	for in, want := range map[string]string{
 		"abc/1.jpg": "abc/1.jpg",

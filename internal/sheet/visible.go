@@ -31,8 +31,8 @@ func (h *hand) visible(text string) string {
 }
 
 // ordered puts the characters of a line that reads from left to right into the order in
-// which they stand on paper: words of scripts that are written from right to left, with
-// what lies between two of them, are turned round.
+// which they are on paper: words of scripts that are written from right to left, with
+// what is between two of them, are turned round.
 func ordered(line string) string {
 	var out strings.Builder
 	runes := []rune(line)

@@ -55,7 +55,7 @@ func init() {
 	media.Register("ppm", media.Whole(ppm{}))
 }
 
-// A picture in a format of one's own goes through all operations like any other: Pillow
+// An image in a format of one's own goes through all operations like any other: Pillow
 // makes a PPM, which it reads itself.
 func TestAFormatOfOnesOwn(t *testing.T) {
 	img := oracle.Image{Mode: "RGB", Width: 37, Height: 23}

@@ -22,7 +22,7 @@ import (
 	"headrace/store"
 )
 
-// Files are contents that lie in files.
+// Files are contents that are in files.
 type Files struct {
 	Store   store.Local
 	Table   *store.Table

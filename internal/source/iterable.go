@@ -17,10 +17,10 @@ import (
 	"headrace/sample"
 )
 
-// Endless stands for the length of a source of which nobody knows it.
+// Endless means the length of a source of which nobody knows it.
 const Endless = 1 << 48
 
-// Iterable are contents that an object of Python yields, one behind the other: nobody
+// Iterable are contents that an object of Python yields, one after the other: nobody
 // knows how many, or can ask for one of them. One worker reads them, while the source
 // does. Another run begins where one stood only with the object's own state.
 type Iterable struct {
@@ -62,7 +62,7 @@ func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where 
 	return nil, err
 }
 
-// Begin is told where a run begins.
+// Begin learns where a run begins.
 func (s *Iterable) Begin(epoch int, from *ObjectState) {
 	s.epoch, s.from = epoch, ObjectState{}
 	if from != nil {
@@ -91,7 +91,7 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 
 		reserved := int64(0)
 		enough := false
-		last := "" // state behind the last sample
+		last := "" // state after the last sample
 		give := func(out []extern.Value) error {
 			out, state := out[:len(out)-1], out[len(out)-1].Text
 			if at++; at <= pos {

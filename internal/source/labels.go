@@ -6,7 +6,7 @@ import (
 	"headrace/recipe"
 )
 
-// LabelByParent numbers the folders in which files lie, in the order of their names'
+// LabelByParent numbers the folders in which files are, in the order of their names'
 // bytes, over the whole listings of all sources whose labels these are: a class has the
 // same number in all of them, and on every rank.
 func LabelByParent(sources []*Files) (classes []recipe.Path) {

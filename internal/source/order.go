@@ -140,7 +140,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 	all := make([]int64, s.args.Length)
 	for i := range all {
 		if all[i] = int64(binary.NativeEndian.Uint64(data[8*i:])); all[i] < 0 || all[i] >= s.samples {
-			return nil, fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0 on", s.name, all[i], epoch, s.samples)
+			return nil, fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0", s.name, all[i], epoch, s.samples)
 		}
 	}
 	return s.keep(epoch, s.args.Length, func(place int64) int64 { return all[place] }), nil

@@ -52,7 +52,7 @@ func (l *Listing) ends(n int64) bool {
 type Contents interface {
 	Len() int64
 	Key(index int64) string // a name for people
-	// Link is told where the values of its fields go. It returns the function whose
+	// Link learns where the values of its fields go. It returns the function whose
 	// workers read them; nil: the engine reads.
 	Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error)
 	// Fetch gives a sample its first values, and tells how many bytes it has read. It may
@@ -60,7 +60,7 @@ type Contents interface {
 	Fetch(ctx context.Context, w *ops.Env, it *record.Record) (read int64, err error)
 }
 
-// Begin is told where a run begins. What was finished of that epoch under other world
+// Begin learns where a run begins. What was finished of that epoch under other world
 // sizes does not come: its positions count the rest.
 func (l *Listing) Begin(epoch int, done [][2]int64, object *ObjectState) {
 	l.rest.epoch, l.rest.share = epoch, ShareOf(l.Split, done)
@@ -127,7 +127,7 @@ func (l *Listing) Places() int64 {
 	return l.Contents.Len()
 }
 
-// Link is told where values of the source's fields go, and returns the function whose
+// Link learns where values of the source's fields go, and returns the function whose
 // workers read them; nil: the engine reads.
 func (l *Listing) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
 	if err := l.LinkOrder(w); err != nil {
@@ -154,7 +154,7 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	}
 }
 
-// Identify returns the sample that stands at a position.
+// Identify returns the sample that is at a position.
 func (l *Listing) Identify(epoch int, pos int64) (sample.ID, string) {
 	if l.Order != nil && l.Order.Known(epoch) == nil {
 		return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: -1}, ""

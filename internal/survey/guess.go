@@ -17,7 +17,7 @@ type guess struct {
 
 // remember notes what of the types that a first sample told may differ in others:
 // height and width of what may be an image, all extents of an array that is no field,
-// and, behind a step that makes batches, how many rows there are.
+// and, after a step that makes batches, how many rows there are.
 func (f *Survey) remember(gives sample.Schema, batched bool) {
 	for i := range gives {
 		t := &gives[i].Type

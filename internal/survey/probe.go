@@ -17,7 +17,7 @@ import (
 	"headrace/tensor"
 )
 
-// probing stands in the place of a step of which it is not known what it gives. It takes
+// probing replaces a step of which it is not known what it gives. It takes
 // the first sample that comes, remembers what is made of that, and gives the keys of
 // samples.
 type probing struct {

@@ -24,7 +24,7 @@ type Survey struct {
 
 	// First makes the first batch of a recipe, whose rows have this schema, drops it, and
 	// returns what a function at the end has made of it, if there is one. io.EOF says
-	// that the epoch has none; before that, what has been set up for it still stands,
+	// that the epoch has none; before that, what has been set up for it still is,
 	// atEnd is called, and where it finds what was looked for, there is no error.
 	First func(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd AtEnd) (Made, error)
 
@@ -165,7 +165,7 @@ func (f *Survey) joined(before, steps []recipe.Step) int {
 	return n
 }
 
-// together finds out what the steps of a chain give, behind others: it is called once.
+// together finds out what the steps of a chain give, after others: it is called once.
 func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Chain, steps []recipe.Step, branch bool) error {
 	var first *recipe.Step // that does not say it
 	for i, s := range steps {
@@ -202,7 +202,7 @@ func inBranch(r recipe.Recipe, name string) error {
 	return mistake(r, name, errors.New("does not say what it gives, and stands in a branch, where no first sample may come: say gives"))
 }
 
-// step finds out what a step gives, behind these.
+// step finds out what a step gives, after these.
 func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Map, branch bool) error {
 	if args.Gives.Schema != nil {
 		return nil
@@ -234,7 +234,7 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 	return gives
 }
 
-// try has functions called with a sample, behind steps. Asks is the step that does not
+// try has functions called with a sample, after steps. Asks is the step that does not
 // say what it gives.
 func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, asks string, p *probing, failures *recipe.Failures) error {
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),

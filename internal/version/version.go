@@ -10,5 +10,5 @@
 package version
 
 // Version is that of the engine, the command and the Python package: the one place
-// where it stands.
+// where it is.
 const Version = "0.1.0"

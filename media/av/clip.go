@@ -33,7 +33,7 @@ type Clip struct {
 // Start says where a clip begins.
 type Start int
 
-// Random draws the place, Center has as much before the clip as behind it, Begin is the
+// Random draws the place, Center has as much before the clip as after it, Begin is the
 // first frame, and At is a time. Several clips divide what there is evenly, from the
 // first frame to the last with Begin, in the middles of equal parts with Center.
 const (
@@ -43,10 +43,10 @@ const (
 	At
 )
 
-// Short says which frames stand for those after the last.
+// Short says which frames mean those after the last.
 type Short int
 
-// Repeat gives the last frame again, Loop begins anew, Black gives [Blank], and Error
+// Repeat gives the last frame again, Loop begins again, Black gives [Blank], and Error
 // refuses the video.
 const (
 	Repeat Short = iota

@@ -1,6 +1,6 @@
 package av
 
-// Packet is one packet of a stream: where it lies in the file, and when what it holds is
+// Packet is one packet of a stream: where it is in the file, and when what it holds is
 // decoded and displayed. One packet is one frame.
 type Packet struct {
 	Offset   int64 // in the file
@@ -11,5 +11,5 @@ type Packet struct {
 	Discard  bool // it is decoded for others' sake, but no frame of the stream: an edit list cut it
 }
 
-// End returns the offset behind the packet's last byte.
+// End returns the offset after the packet's last byte.
 func (p *Packet) End() int64 { return p.Offset + int64(p.Size) }

@@ -106,7 +106,7 @@ func (c *Clip) strided(l *Timeline, p place) ([]int, error) {
 	return frames, nil
 }
 
-// beyond returns what stands for frame i of a video of n.
+// beyond returns what means frame i of a video of n.
 func (c *Clip) beyond(i, n int) (int, error) {
 	if i < n {
 		return i, nil

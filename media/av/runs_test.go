@@ -73,7 +73,7 @@ func TestRunsHaveWhatIsWanted(t *testing.T) {
 				checkStart(t, table, r, at)
 			}
 			if last != r.Last {
-				t.Fatalf("run %+v ends behind the last packet that is needed, %d", r, last)
+				t.Fatalf("run %+v ends after the last packet that is needed, %d", r, last)
 			}
 			had = append(had, r.Frames...)
 		}

@@ -95,7 +95,7 @@ func (s *Stream) DisplaySize() (width, height int) {
 }
 
 // Color says what the numbers of a frame mean, by the code points of ITU-T H.273. 0
-// stands for what the container does not say: the stream itself may.
+// means what the container does not say: the stream itself may.
 type Color struct {
 	Primaries, Transfer, Matrix uint8
 	Range                       Range

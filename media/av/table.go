@@ -128,7 +128,7 @@ func reorder(packets []Packet, order []int32) int {
 var ErrTruncated = errors.New("the file is truncated")
 
 // CheckWithin returns an error that wraps [ErrTruncated] if some packet from first to
-// last lies behind a file's end, naming the first frame that is lost.
+// last is after a file's end, naming the first frame that is lost.
 func (t *Table) CheckWithin(first, last int, size int64) error {
 	for i := first; i <= last; i++ {
 		p := &t.Packets[i]

@@ -86,7 +86,7 @@ func convert(lib *C.hr_avif, dst media.Pixels, to samples.Kind, src []byte, info
 
 var buffers = scratch.Pool{Brief: true}
 
-// errHasAlpha: the picture has an alpha channel, which must be decoded too, so that
+// errHasAlpha: the image has an alpha channel, which must be decoded too, so that
 // colours are not multiplied with it; sequences do not say so before.
 var errHasAlpha = errors.New("media/avif: there is an alpha channel")
 

@@ -111,8 +111,8 @@ func (d *Decoder) Feed(data []byte, packets []Packet, last bool) error {
 }
 
 // Next decodes until a frame comes that is wanted. It returns ErrNeeds when all packets
-// are used up, and io.EOF behind the last frame. A packet that FFmpeg refuses is a
-// *PacketError; the next call goes on behind it.
+// are used up, and io.EOF after the last frame. A packet that FFmpeg refuses is a
+// *PacketError; the next call goes on after it.
 func (d *Decoder) Next(f *Frame) error {
 	var packet C.int64_t
 	result := C.hr_av_next(d.lib, d.d, &d.frame, &packet, &d.text[0])

@@ -50,7 +50,7 @@ func streamOf(r avtest.Recording) Stream {
 	return s
 }
 
-// joined puts packets one behind the other, as a run of a file has them.
+// joined puts packets one after the other, as a run of a file has them.
 func joined(packets []avtest.Packet) (data []byte, all []Packet) {
 	for _, p := range packets {
 		all = append(all, Packet{Offset: len(data), Size: len(p.Data), Key: p.Key})
@@ -220,7 +220,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// What the stream says about its colours is told.
+// What the stream says about its colours is reported.
 func TestColours(t *testing.T) {
 	avtest.Library(t)
 	for _, c := range []struct {

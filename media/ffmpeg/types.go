@@ -16,7 +16,7 @@ type Info struct {
 // unknown.
 type Stream struct {
 	Codec         string // FFmpeg's name of the format, as in "h264", or that of a decoder, as in "libdav1d"
-	Config        []byte // avcC, hvcC, av1C …: what stands before the packets
+	Config        []byte // avcC, hvcC, av1C …: what is before the packets
 	Tag           uint32 // the container's four letters, the first lowest
 	Width, Height int
 

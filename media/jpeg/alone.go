@@ -9,7 +9,7 @@ import "C"
 
 import "unsafe"
 
-// alone decodes a whole picture to RGB with nothing to fall back on. Tests use it to see
+// alone decodes a whole image to RGB with nothing to fall back on. Tests use it to see
 // that pixels are this package's own.
 func alone(src []byte, kernels string) (rgb []byte, ok bool) {
 	var h header

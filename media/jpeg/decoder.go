@@ -26,7 +26,7 @@ func init() {
 type Decoder struct{}
 
 // Name returns that of the decoder whose pixels these are, which is media/turbo's, and
-// this one's own behind a plus, as in "libjpeg-turbo-2.1.5+headrace-1".
+// this one's own after a plus, as in "libjpeg-turbo-2.1.5+headrace-1".
 func (Decoder) Name() string { return turbo.Decoder{}.Name() + "+headrace-1" }
 
 // Kernels names the set of instructions that works on pixels on this machine.
@@ -47,7 +47,7 @@ func (d Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info
 	return turbo.DecodeBy(front, dst, stride, src, info, plan)
 }
 
-// others decodes pictures to other forms than RGB of 8 bits.
+// others decodes images to other forms than RGB of 8 bits.
 var others = turbo.Whole(Decoder{})
 
 var headers = sync.Pool{New: func() any { return new(header) }}

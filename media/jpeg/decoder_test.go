@@ -23,7 +23,7 @@ func TestDecoder(t *testing.T) { decodertest.Run(t, Decoder{}) }
 
 func TestHostile(t *testing.T) { hostile.Run(t, Decoder{}, media.JPEG) }
 
-// kernels are the sets that this processor can run.
+// kernels are the sets that this CPU can run.
 var kernels = func() []string {
 	all := []string{"plain", "sse4.1", "avx2"}
 	if i := slices.Index(all, turbo.Decoder{}.Kernels()); i >= 0 {
@@ -183,7 +183,7 @@ func TestBlocksBeyondAnyPictureAreLeft(t *testing.T) {
 	same(t, data, nil, media.Exact)
 }
 
-// same checks that a picture has the same pixels as by libjpeg-turbo, or the same error.
+// same checks that an image has the same pixels as by libjpeg-turbo, or the same error.
 func same(t testing.TB, data []byte, steps []media.Step, mode media.Mode) {
 	t.Helper()
 	got, err := attempt(Decoder{}, data, steps, mode)
@@ -219,7 +219,7 @@ var chains = [][]media.Step{
 	{{Op: media.RandomResizedCrop{Height: 16, Width: 16}}, {Op: media.RandomFlip{P: 0.5}}},
 }
 
-// Random parts and sizes of random pictures, in both modes, have the same pixels.
+// Random parts and sizes of random images, in both modes, have the same pixels.
 func TestPartsEqual(t *testing.T) {
 	all := append(samplings(), [][2]int{{1, 1}}, [][2]int{{2, 2}}, [][2]int{{2, 2}, {2, 1}, {1, 2}})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -244,7 +244,7 @@ func TestPartsEqual(t *testing.T) {
 	})
 }
 
-// damaged are the pictures that are damaged below.
+// damaged are the images that are damaged below.
 func damaged() [][]byte {
 	return [][]byte{
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S420, Quality: 60}),
@@ -256,8 +256,8 @@ func damaged() [][]byte {
 	}
 }
 
-// Pictures cut at every byte have the verdict that libjpeg-turbo gives, with an end
-// marker behind them or not.
+// Images cut at every byte have the verdict that libjpeg-turbo gives, with an end
+// marker after them or not.
 func TestTruncation(t *testing.T) {
 	for _, data := range damaged() {
 		for n := range data {

@@ -3,13 +3,13 @@
 //
 // # What it decodes
 //
-// Sequential Huffman-coded pictures (SOF0 and SOF1) of 8 bits in one scan, with one
+// Sequential Huffman-coded images (SOF0 and SOF1) of 8 bits in one scan, with one
 // component or with Y, Cb and Cr, any sampling factors that libjpeg accepts, and restart
 // intervals; and progressive ones (SOF2) whose scans bring all bits of all coefficients.
 // All else goes to media/turbo: arithmetic coding, several sequential scans, other
 // colours, unusual headers, planes at a reduced size in fast mode.
 //
-// So does every picture that gives any reason to doubt: libjpeg-turbo begins it anew, and
+// So does every image that gives any reason to doubt: libjpeg-turbo begins it again, and
 // what it says counts. There is thus no error of this package's own, and a damaged file
 // has the verdict, the pixels and the message that it would have without it.
 //

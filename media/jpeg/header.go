@@ -27,7 +27,7 @@ const (
 	com        = 0xFE
 )
 
-// header is what C needs to know of a picture.
+// header is what C needs to know of an image.
 type header struct {
 	c C.hj_header
 
@@ -40,7 +40,7 @@ type header struct {
 }
 
 // read reads the segments before the scan. It reports false for whatever is not in every
-// usual picture: libjpeg-turbo knows better then.
+// usual image: libjpeg-turbo knows better then.
 func (h *header) read(src []byte) bool {
 	h.quantised, h.coded, h.codedAC = [4]bool{}, [4]bool{}, [4]bool{}
 	h.framed, h.isJFIF, h.isAdobe = false, false, false
@@ -136,7 +136,7 @@ func (h *header) frame(b []byte) bool {
 	return true
 }
 
-// quantisation reads DQT, B.2.4.1. Tables of 16 bits are for pictures of 12, and for very
+// quantisation reads DQT, B.2.4.1. Tables of 16 bits are for images of 12, and for very
 // coarse ones.
 func (h *header) quantisation(b []byte) bool {
 	for ; len(b) > 0; b = b[65:] {

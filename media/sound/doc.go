@@ -5,6 +5,6 @@
 // of what the whole recording would be: windows that touch tile it, to the bit, whatever
 // their lengths, because each sample that comes out depends on its place alone.
 //
-// Samples are float32 from -1 to 1, interleaved: those of all channels at one time lie
+// Samples are float32 from -1 to 1, interleaved: those of all channels at one time are
 // side by side. Formats are packages below this one, and are made known by [Register].
 package sound

@@ -1,6 +1,6 @@
 package sound
 
-// Places say which samples of one channel come out: from place N on, each a Stride behind
+// Places say which samples of one channel come out: from place N on, each a Stride after
 // the one before, as sums of Taps that come in. What comes in begins with place First.
 // There are Up sets of coefficients; that of a sample begins Before its place.
 type Places struct {
@@ -17,7 +17,7 @@ func (p *Places) At(i int) (at, set int) {
 }
 
 // Kernel makes samples. Sets are the coefficients, Taps of each; to has room for the last
-// sample and what lies between.
+// sample and what is between.
 type Kernel func(to, in, sets []float32, p Places)
 
 // kernel is what windows are made with.

@@ -62,7 +62,7 @@ var usual = map[int]uint32{
 }
 
 // toStereo are the weights of channels on the left and on the right: those in the middle
-// and behind have 3 dB less, that of low frequencies is left out. They are scaled so that
+// and after have 3 dB less, that of low frequencies is left out. They are scaled so that
 // no sum is above 1.
 func toStereo(from int, mask uint32) []float32 {
 	if mask == 0 {

@@ -90,7 +90,7 @@ func newFilter(up, down int) *filter {
 	for phase := range up {
 		sum := 0.0
 		for k := range set {
-			// The sample that tap k is for lies this far from the place.
+			// The sample that tap k is for is this far from the place.
 			x := float64(k-f.before()) - float64(phase)/float64(up)
 			set[k] = band * sinc(band*x) * kaiser(x/width)
 			sum += set[k]

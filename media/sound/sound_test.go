@@ -108,7 +108,7 @@ func TestRatesThatHaveLittleInCommon(t *testing.T) {
 }
 
 func TestStereoOfSurround(t *testing.T) {
-	// FFmpeg's weights of 5.1: centre, and what is behind, 3 dB down, all scaled by 1 /
+	// FFmpeg's weights of 5.1: centre, and what is after, 3 dB down, all scaled by 1 /
 	// (1 + 2 / √2).
 	m := newMixer(6, 2, 0)
 	out := make([]float32, 2)

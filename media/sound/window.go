@@ -105,7 +105,7 @@ func (w *Window) resampled(r *room, to []float32, from, k int64) error {
 	first, last := w.filter.needs(from, from+k)
 	length := int(last - first)
 
-	// Before the recording, and behind it, there is silence.
+	// Before the recording, and after it, there is silence.
 	all := grown(&r.mixed, length*w.channels)
 	begin, end := min(max(first, 0), w.stream.Info().Samples), max(min(last, w.stream.Info().Samples), 0)
 	begin = min(begin, end)

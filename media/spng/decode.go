@@ -89,7 +89,7 @@ func checksums(src []byte) error {
 
 var buffers = scratch.Pool{Brief: true}
 
-// choose returns the form nearest to that of dst that libspng has for a picture.
+// choose returns the form nearest to that of dst that libspng has for an image.
 func choose(dst media.Pixels, info *media.Info) (form C.int, has samples.Kind) {
 	switch {
 	case info.Bits == 16 && dst.DType == tensor.Uint16:

@@ -18,7 +18,7 @@ import (
 
 func TestDecoder(t *testing.T) { pixeltest.PNG(t, Decoder{}) }
 
-// A few kilobytes of text that would come to much more than the picture are not
+// A few kilobytes of text that would come to much more than the image are not
 // uncompressed.
 func TestTextBomb(t *testing.T) {
 	var z bytes.Buffer

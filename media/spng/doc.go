@@ -5,9 +5,9 @@
 //
 //	import _ "headrace/media/spng"
 //
-// One call decodes a picture into its place; what libspng has no form for (grey from
+// One call decodes an image into its place; what libspng has no form for (grey from
 // colours, 16 bits from 8) goes through memory that is used again. Of an animation the
-// default picture is decoded. Colour profiles and gamma are ignored. Checksums of all
+// default image is decoded. Colour profiles and gamma are ignored. Checksums of all
 // that pixels depend on are verified. Texts, profiles, and whatever else pixels do not
 // depend on, are passed over, so that they cost nothing.
 package spng

@@ -15,7 +15,7 @@ type bitmap struct {
 	topDown       bool
 	bits          int // of a pixel
 	compression   uint32
-	masks         [4]uint32 // where red, green, blue and alpha lie in a pixel of 16 or 32 bits
+	masks         [4]uint32 // where red, green, blue and alpha are in a pixel of 16 or 32 bits
 	palette       palette
 	pixels        []byte
 }
@@ -234,7 +234,7 @@ func (r *runs) run() error {
 		case v == 0: // end of the row
 			r.x = 0
 			r.down(1)
-		case v == 1: // end of the picture
+		case v == 1: // end of the image
 			return nil
 		case v == 2: // jump
 			if len(data) < 2 {

@@ -11,7 +11,7 @@
 //   - GIF: the first frame on its canvas. What the frame leaves free is transparent
 //     where the frame has a transparent colour, else of the first colour.
 //   - BMP: 1, 4, 8, 16, 24 and 32 bits, run-length encoded or not.
-//   - TIFF, by golang.org/x/image: the first picture of a file; grey, palettes, RGB and
+//   - TIFF, by golang.org/x/image: the first image of a file; grey, palettes, RGB and
 //     RGBA of 1, 8 and 16 bits, in strips or tiles; uncompressed, LZW, Deflate,
 //     PackBits or CCITT. An error names what else a file has.
 //   - WebP, by golang.org/x/image: lossy and lossless, with alpha; of an animation the
@@ -25,5 +25,5 @@
 //
 // All are of package media's kinds. A header is read again before anything is
 // allocated, so that memory is bound by the size that [media.Info] says. A panic within
-// a library is that picture's error.
+// a library is that image's error.
 package stills

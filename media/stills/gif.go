@@ -115,7 +115,7 @@ func fillRow(r io.Reader, row []byte) error {
 	return fmt.Errorf("%w: gif: %w", media.ErrCorrupt, err)
 }
 
-// interlaced is where the n-th row of a picture belongs whose rows come in four passes:
+// interlaced is where the n-th row of an image belongs whose rows come in four passes:
 // every eighth, those between, and so on.
 func interlaced(n, height int) int {
 	for _, pass := range [...]struct{ from, step int }{{0, 8}, {4, 8}, {2, 4}} {
@@ -128,7 +128,7 @@ func interlaced(n, height int) int {
 	return 1 + 2*n
 }
 
-// uncompress reads indexes, which begin with the width of a code and lie in blocks.
+// uncompress reads indexes, which begin with the width of a code and are in blocks.
 func uncompress(data []byte) (io.ReadCloser, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: gif ends before its pixels", media.ErrTruncated)
@@ -140,7 +140,7 @@ func uncompress(data []byte) (io.ReadCloser, error) {
 	return lzw.NewReader(&blocks{data: data[1:]}, lzw.LSB, bits), nil
 }
 
-// blocks reads what lies in blocks, each behind its length, up to an empty one.
+// blocks reads what is in blocks, each after its length, up to an empty one.
 type blocks struct {
 	data []byte
 	left int // of the block that is being read

@@ -93,7 +93,7 @@ func (p *palette) black() {
 	}
 }
 
-// greys are the colours of a picture that has none at all.
+// greys are the colours of an image that has none at all.
 func (p *palette) greys() {
 	for i := range p.rgba {
 		p.rgba[i] = [4]byte{byte(i), byte(i), byte(i), 255}

@@ -76,7 +76,7 @@ func (t *tiff) layOut() error {
 	return nil
 }
 
-// block decodes a block. Rows and columns that lie beyond the image are padding.
+// block decodes a block. Rows and columns that are beyond the image are padding.
 func (t *tiff) block(i, j int) error {
 	x, y := i*t.blockWidth, j*t.blockHeight
 	width, rows := min(t.blockWidth, t.dst.Width-x), min(t.blockHeight, t.dst.Height-y)

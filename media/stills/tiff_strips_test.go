@@ -96,7 +96,7 @@ func TestTIFFStripsThatOverlap(t *testing.T) {
 	stored := append(append(empty[:2:2], bytes.Repeat([]byte{0, 0, 0, 0xFF, 0xFF}, 20_000)...), empty[2:]...)
 	for name, data := range map[string][]byte{
 		"empty blocks of deflate": shared(8, 2000, 8, stored),
-		"LZW that begins anew":    shared(8, 2000, 5, codes(append(repeated(256, 90_000), 1, 1, 1, 1, 1, 1, 1, 1, 257)...)),
+		"LZW that begins again":   shared(8, 2000, 5, codes(append(repeated(256, 90_000), 1, 1, 1, 1, 1, 1, 1, 1, 257)...)),
 		"PackBits of nothing":     shared(8, 2000, 32773, append(bytes.Repeat([]byte{128}, 100_000), 7, 1, 2, 3, 4, 5, 6, 7, 8)),
 	} {
 		_, err := pixeltest.Try(t, d, data, media.Gray, tensor.Uint8)

@@ -77,7 +77,7 @@ func webpRows(img image.Image) (func(line []byte, y int), error) {
 	return nil, fmt.Errorf("%w: an image of type %T", media.ErrUnsupported, img)
 }
 
-// stillOf puts a frame's chunks behind the header of a still.
+// stillOf puts a frame's chunks after the header of a still.
 func stillOf(chunks []byte, width, height int) []byte {
 	header := make([]byte, 0, 30+len(chunks))
 	header = append(header, "RIFF\x00\x00\x00\x00WEBPVP8X\x0A\x00\x00\x00"...)

@@ -2,7 +2,7 @@ package stills
 
 import "image"
 
-// interpolatedRow writes a row of a lossy picture as RGBA: luma as it is, chroma
+// interpolatedRow writes a row of a lossy image as RGBA: luma as it is, chroma
 // between the four samples around each pixel, weighted 9, 3, 3 and 1. Rounding is
 // libwebp's, so that pixels are the same.
 func interpolatedRow(line []byte, img *image.YCbCr, y int) {

@@ -62,7 +62,7 @@ func benchFiles(b *testing.B) []string {
 	return files
 }
 
-// job is what is done to every picture.
+// job is what is done to every image.
 type job struct {
 	steps []media.Step
 	mode  media.Mode

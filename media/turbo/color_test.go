@@ -35,7 +35,7 @@ func TestAdjustOf16BitsEqualsGo(t *testing.T) {
 	}
 }
 
-// A picture with all colours shows every hue, saturation and lightness.
+// An image with all colours shows every hue, saturation and lightness.
 func TestAdjustOfAllColorsEqualsGo(t *testing.T) {
 	step := tier.Cases(5, 1)
 	p := media.Pixels{Width: 256, Height: 256, Color: media.RGB, DType: tensor.Uint8, Stride: 3 * 256, Data: make([]byte, 256*256*3)}
@@ -84,7 +84,7 @@ func equalsGo(t *testing.T, list []media.Adjust, p media.Pixels) {
 		// Between the rows nothing is written.
 		end, next := y*p.Stride+p.Width*p.PixelBytes(), min((y+1)*p.Stride, len(p.Data))
 		if !bytes.Equal(got.Data[end:next], p.Data[end:next]) {
-			t.Fatalf("%v of %v wrote behind row %d", list, p.Form(), y)
+			t.Fatalf("%v of %v wrote after row %d", list, p.Form(), y)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func adobe(transform byte) []byte {
 	return append([]byte("\xEEAdobe\x00\x64\x00\x00\x00\x00"), transform)
 }
 
-// Pictures in printing inks are Pillow's, byte for byte, whole and in part, with and
+// Images in printing inks are Pillow's, byte for byte, whole and in part, with and
 // without Adobe's segment.
 func TestInks(t *testing.T) {
 	part := media.Rect{X: 13, Y: 9, Width: 50, Height: 30}

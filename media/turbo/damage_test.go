@@ -31,7 +31,7 @@ func typed(err error) bool {
 	return false
 }
 
-// Bits that have rotted give an error with a name, or some picture: not a crash, and
+// Bits that have rotted give an error with a name, or some image: not a crash, and
 // not the same bytes differently twice.
 func TestRot(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -61,7 +61,7 @@ func TestRot(t *testing.T) {
 	}
 }
 
-// big reports whether a picture is not worth the time of a test: its header may have
+// big reports whether an image is not worth the time of a test: its header may have
 // rotted to a side of 65,535.
 func big(data []byte) bool {
 	info, err := media.Probe(data)
@@ -103,7 +103,7 @@ func TestHarmlessOddities(t *testing.T) {
 	}
 }
 
-// A few bytes can ask for any number of passes over a large picture.
+// A few bytes can ask for any number of passes over a large image.
 func TestEndlessScans(t *testing.T) {
 	data := testjpeg.Noise(64, 64, 1, testjpeg.Layout{Progressive: true})
 	last := bytes.LastIndex(data, []byte{0xFF, 0xDA})
@@ -118,7 +118,7 @@ func TestEndlessScans(t *testing.T) {
 	}
 }
 
-// Goroutines decode at once, good pictures and bad ones, and each gets its own pixels.
+// Goroutines decode at once, good images and bad ones, and each gets its own pixels.
 func TestConcurrently(t *testing.T) {
 	var pictures [][]byte
 	var want [][]byte

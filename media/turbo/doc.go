@@ -1,5 +1,5 @@
 // Package turbo is the media decoder on libjpeg-turbo: it decodes and resamples a
-// picture into its place in one foreign call.
+// image into its place in one foreign call.
 //
 // Importing it registers it. Built without cgo the package is empty, and media's own
 // decoder stays in place:
@@ -19,14 +19,14 @@
 // In fast mode a stage that resizes takes another way (planes.h): the inverse transform
 // gives a half, a quarter or an eighth of the size where that is still as large as the
 // result; Y, Cb and Cr are resized as they are stored, chroma from as few samples as
-// there are; and the pixels of the result alone are converted to RGB. Pictures in
+// there are; and the pixels of the result alone are converted to RGB. Images in
 // printing inks, and others without planes of the usual kind, are decoded as in exact
 // mode.
 //
-// RGB of 8 bits goes these ways. For other forms the picture is decoded whole, and the
+// RGB of 8 bits goes these ways. For other forms the image is decoded whole, and the
 // plan carried out on its pixels. Runner does that for pixels from anywhere.
 //
-// The kernels are integer arithmetic, chosen at run time for the processor: plain C,
+// The kernels are integer arithmetic, chosen at run time for the CPU: plain C,
 // SSE4.1, AVX2, AVX-512. All give the same bytes. HEADRACE_SIMD=plain, sse4.1, avx2 or
 // avx512 in the environment sets a limit.
 //
@@ -34,7 +34,7 @@
 //
 // What libjpeg only warns of, and then fills with grey, is an error here, with
 // libjpeg's text. Harmless oddities are none: bytes before the end marker, a wrong
-// version number. Data behind the last row that is needed are not looked at; and damage
+// version number. Data after the last row that is needed are not looked at; and damage
 // that leaves the data decodable gives other pixels and no error, as in every decoder:
 // JPEG has no checksum.
 //
@@ -46,10 +46,10 @@
 //
 // # Seams
 //
-// decode.c alone knows libjpeg, and there are two seams in it. Behind decode_rows,
-// hr_stream takes rows of RGB pixels. Behind decode_planes, hr_planes takes rows of
+// decode.c alone knows libjpeg, and there are two seams in it. After decode_rows,
+// hr_stream takes rows of RGB pixels. After decode_planes, hr_planes takes rows of
 // each component as they leave the inverse transform, of any MCU-aligned part of the
-// picture, and knows nothing of files: an entropy decoder of another make, followed by
+// image, and knows nothing of files: an entropy decoder of another make, followed by
 // any inverse transform, ends there. Its way in is hr_open, which says what planes
 // there are, and its way out hr_planes_rows, a row of MCUs at a time: coefficients in,
 // planes out. The planes of libjpeg are had by standing in for the last function of its

@@ -22,8 +22,8 @@ import (
 
 // fast carries out a stage that resizes a JPEG as [media.Fast] allows: the inverse
 // transform reduces it to what is still as large as the result or larger; planes are
-// resized as they are stored, by tables that know where their samples lie; colours are
-// converted last, and the result is turned. It reports false where the picture has no
+// resized as they are stored, by tables that know where their samples are; colours are
+// converted last, and the result is turned. It reports false where the image has no
 // planes of the usual kind.
 func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, err error) {
 	s := untwisted(stage, in)
@@ -81,7 +81,7 @@ func (h *handle) fastPlanes(to target, in *picture, s *media.Stage, shape *C.hr_
 	return done, err
 }
 
-// untwisted is the stage that does the same to the stored picture.
+// untwisted is the stage that does the same to the stored image.
 func untwisted(stage *media.Stage, in *picture) media.Stage {
 	s, o := *stage, in.orientation
 	if o == 1 {
@@ -133,7 +133,7 @@ func (h *handle) planeTables(s *media.Stage, shape *C.hr_shape) {
 	}
 }
 
-// decodePlanes goes on with the picture that was opened last. It reports false where
+// decodePlanes goes on with the image that was opened last. It reports false where
 // planes cannot be had from this libjpeg.
 func (h *handle) decodePlanes(to target, jpeg []byte) (done bool, err error) {
 	cx, cy := h.chroma()
@@ -153,7 +153,7 @@ func (h *handle) chroma() (x, y *resample.Table) {
 	return &h.chromaX, &h.chromaY
 }
 
-// convert is the conversion of colours alone: planes have room behind their pixels for
+// convert is the conversion of colours alone: planes have room after their pixels for
 // the kernels.
 func convert(planes [3][]byte, rgb []byte) {
 	C.hr_convert(level(), pointer(planes[0]), pointer(planes[1]), pointer(planes[2]), pointer(rgb), C.int(len(rgb)/3))

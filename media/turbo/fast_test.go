@@ -32,8 +32,8 @@ func try(data []byte, mode media.Mode, steps []media.Step, orientation int) ([]b
 	return dst, Decoder{}.DecodeInto(dst, plan.Form().RowBytes(), data, &info, &plan)
 }
 
-// photo is a picture of slopes, a little noise, and edges mostly of lightness, as
-// photographs have them.
+// photo is an image of slopes, a little noise, and edges mostly of lightness, as
+// images have them.
 func photo(c, x, y int) float64 {
 	wave := func(v, period int) float64 { return math.Abs(float64(v%period)/float64(period) - 0.5) }
 	v := 60 + 20*float64(c) + 120*wave(x*(2+c)+y, 300) + 100*wave(y*(4-c)+x, 410) + float64((x*7+y*13+x*y)%9)
@@ -43,7 +43,7 @@ func photo(c, x, y int) float64 {
 	return v
 }
 
-// distances are those of the bytes of two pictures, in order.
+// distances are those of the bytes of two images, in order.
 func distances(a, b []byte) (mean float64, sorted []int) {
 	for i := range a {
 		d := int(a[i]) - int(b[i])
@@ -94,7 +94,7 @@ func TestFastIsNearExact(t *testing.T) {
 	}
 }
 
-// reduced reports whether the inverse transform makes the picture smaller.
+// reduced reports whether the inverse transform makes the image smaller.
 func reduced(t *testing.T, data []byte, steps []media.Step, orientation int) bool {
 	info, err := media.Probe(data)
 	if err != nil {

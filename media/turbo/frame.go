@@ -19,7 +19,7 @@ import (
 	"headrace/tensor"
 )
 
-// frames resizes the planes of frames. Its tables are apart from those of pictures, so
+// frames resizes the planes of frames. Its tables are apart from those of images, so
 // that neighbours in a video find them as they left them.
 type frames struct {
 	c    *C.hr_frame
@@ -63,7 +63,7 @@ func (Runner) RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan
 	return true, h.frame(dst, stride, p, plan, &s)
 }
 
-// inPlanes reports whether each part of a picture has a byte a sample, one after the
+// inPlanes reports whether each part of an image has a byte a sample, one after the
 // other.
 func inPlanes(p *yuv.Picture) bool {
 	if p.Bits != 8 || p.Kind != yuv.YUV && p.Kind != yuv.Gray {
@@ -87,7 +87,7 @@ func parts(p *yuv.Picture) int {
 // pixelsOfFrames lends memory for resized frames on which more is done.
 var pixelsOfFrames = scratch.Pool{Brief: true}
 
-// frame resizes a frame, by the first stage of a plan as it is for the stored picture,
+// frame resizes a frame, by the first stage of a plan as it is for the stored image,
 // and goes on with the rest of the plan.
 func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan, s *media.Stage) error {
 	flipX, flipY, swap := orient.Parts(s.Turn)

@@ -16,7 +16,7 @@ import (
 	"headrace/tensor"
 )
 
-// frameOf is a picture of this size in planes, whose rows are followed by gap bytes,
+// frameOf is an image of this size in planes, whose rows are followed by gap bytes,
 // made by draw.
 func frameOf(width, height, chromaX, chromaY, gap int, siting yuv.Siting, draw func(part, x, y int) byte) *yuv.Picture {
 	p := &yuv.Picture{Kind: yuv.YUV, Width: width, Height: height, Bits: 8, ChromaX: chromaX, ChromaY: chromaY, Siting: siting, Matrix: yuv.BT709}
@@ -166,7 +166,7 @@ func byDefinition(t *testing.T, p *yuv.Picture, plan *media.Plan) []byte {
 }
 
 // Where colours change evenly, it does not matter whether planes are resized or pixels:
-// the results differ by rounding alone, wherever samples of chroma lie. A shift by a
+// the results differ by rounding alone, wherever samples of chroma are. A shift by a
 // quarter of a sample would show in the mean.
 func TestFramesAreInPlace(t *testing.T) {
 	for _, siting := range []yuv.Siting{yuv.Left, yuv.Centre, yuv.TopLeft} {

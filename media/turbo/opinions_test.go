@@ -11,7 +11,7 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// Pillow brings a libjpeg-turbo of its own, of another version. Whole pictures come out
+// Pillow brings a libjpeg-turbo of its own, of another version. Whole images come out
 // the same all the same.
 func TestPillowDecodesTheSame(t *testing.T) {
 	for name := range layouts {
@@ -44,7 +44,7 @@ func TestPillowsFiles(t *testing.T) {
 
 // Go's decoder has an inverse transform of its own: grey, and chroma that libjpeg
 // repeats as well, differ by rounding only. Where libjpeg interpolates chroma, smooth
-// pictures agree.
+// images agree.
 func TestGoDecodesNearlyTheSame(t *testing.T) {
 	smooth := func(c, x, y int) float64 { return float64(60*c) + float64(x)/4 + float64(y)/5 }
 	for name, l := range map[string]testjpeg.Layout{

@@ -15,7 +15,7 @@ import (
 	"headrace/tensor"
 )
 
-// layouts are all ways to store a picture that take a way of their own through libjpeg.
+// layouts are all ways to store an image that take a way of their own through libjpeg.
 var layouts = map[string]testjpeg.Layout{
 	"grey":                     {},
 	"grey 2x2":                 {Sampling: [][2]int{{2, 2}}},
@@ -130,7 +130,7 @@ func decodePart(t fataler, data []byte, part media.Rect) []byte {
 	return dst
 }
 
-// difference says where a part differs from the whole picture that it is a part of.
+// difference says where a part differs from the whole image that it is a part of.
 func difference(got []byte, gotWidth int, whole []byte, width int, part media.Rect) string {
 	for y := range part.Height {
 		for x := range part.Width {

@@ -13,7 +13,7 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// A decoder is used again for the next picture. What one picture brought must not help
+// A decoder is used again for the next image. What one image brought must not help
 // the next one: without tables of its own it fails, or is decoded with the tables that
 // are standard for motion JPEG, but never with those of the one before.
 func TestNothingIsRemembered(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNothingIsRemembered(t *testing.T) {
 }
 
 // A warm decoder takes no memory from Go or from the system, and gives back what an
-// unusually large picture took.
+// unusually large image took.
 func TestMemory(t *testing.T) {
 	pictures := [][]byte{}
 	for i, l := range []testjpeg.Layout{

@@ -94,7 +94,7 @@ func anyDType(t *rapid.T) tensor.DType {
 	return rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Uint8, tensor.Uint8, tensor.Uint16}).Draw(t, "dtype")
 }
 
-// anyPixels have gaps between their rows, and as much or as little behind the last as
+// anyPixels have gaps between their rows, and as much or as little after the last as
 // may be.
 func anyPixels(t *rapid.T) media.Pixels {
 	p := media.Pixels{Width: rapid.IntRange(1, 50).Draw(t, "width"), Height: rapid.IntRange(1, 50).Draw(t, "height"), Color: anyColor(t), DType: anyDType(t)}

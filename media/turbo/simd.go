@@ -15,7 +15,7 @@ var chosen atomic.Pointer[C.hr_kernels]
 
 func init() { chosen.Store(choose(os.Getenv("HEADRACE_SIMD"))) }
 
-// choose returns the best set that this processor can run, but none beyond the one that
+// choose returns the best set that this CPU can run, but none beyond the one that
 // limit names.
 func choose(limit string) *C.hr_kernels {
 	best := C.hr_kernel_set(0)
@@ -36,7 +36,7 @@ func level() *C.hr_kernels { return chosen.Load() }
 
 func levelName() string { return C.GoString(level().name) }
 
-// levels are the names of the sets that this processor can run.
+// levels are the names of the sets that this CPU can run.
 func levels() []string {
 	var names []string
 	for i := range C.hr_kernel_sets() {

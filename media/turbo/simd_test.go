@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The kernel's list of what this processor has is another opinion.
+// The kernel's list of what this CPU has is another opinion.
 func TestLevelsAreThoseOfTheProcessor(t *testing.T) {
 	want := []string{"plain"}
 	if runtime.GOARCH == "amd64" {

@@ -55,7 +55,7 @@ func (h *handle) run(dst []byte, stride int, in picture, plan *media.Plan) error
 	return err
 }
 
-// stages carries out the stages of the plan: the first on the picture, the others on
+// stages carries out the stages of the plan: the first on the image, the others on
 // the result of the one before.
 func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) error {
 	last := len(plan.Stages) - 1
@@ -101,7 +101,7 @@ func plain(plan *media.Plan) bool {
 	return plan.Color == media.RGB && plan.Output.DType == tensor.Uint8 && plan.Output.Layout == media.HWC
 }
 
-// gray carries out the stages from i on, of a picture that has lost its colours.
+// gray carries out the stages from i on, of an image that has lost its colours.
 func (h *handle) gray(dst []byte, stride int, p media.Pixels, plan *media.Plan, i int) error {
 	rest := *plan
 	rest.Options.Color, rest.Orientation, rest.Stages = media.Gray, 1, plan.Stages[i:]
@@ -176,7 +176,7 @@ func axis(t *resample.Table) C.hr_axis {
 	return a
 }
 
-// scale resamples the part of a picture that the tables need.
+// scale resamples the part of an image that the tables need.
 func (h *handle) scale(to target, in *picture, crop media.Rect) error {
 	if in.jpeg != nil {
 		return h.decode(to, in, crop)
@@ -196,14 +196,14 @@ func (h *handle) resample(to target, in *picture, crop media.Rect) error {
 	if h.job.upright == 1 {
 		src, h.job.origin = src[h.job.origin:], 0
 		if len(src) < (rows-1)*in.pixels.Stride+3*cols+media.Slack {
-			h.job.upright = 0 // there is too little to read behind the last row: a copy has more
+			h.job.upright = 0 // there is too little to read after the last row: a copy has more
 		}
 	}
 	return h.failure(C.hr_resample(h.c, level(), &h.job, pointer(src), C.ptrdiff_t(in.pixels.Stride), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
 }
 
-// memory is C memory for the result of a stage, with media.Slack bytes behind it.
+// memory is C memory for the result of a stage, with media.Slack bytes after it.
 func (h *handle) memory(i, size int) []byte {
 	p := C.hr_stage_memory(h.c, C.int(i), C.size_t(size))
 	if p == nil {

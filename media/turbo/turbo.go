@@ -55,7 +55,7 @@ func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, 
 // of pixels or planes. libjpeg-turbo decodes what it leaves.
 type Front struct {
 	Functions unsafe.Pointer // a struct hr_front, as front.h says; nil: there is none
-	Header    unsafe.Pointer // what they are told of the picture; there are no Go pointers in it
+	Header    unsafe.Pointer // what they learn of the image; there are no Go pointers in it
 }
 
 // DecodeBy does what [Decoder.DecodeInto] does, by a front, for plans on RGB of 8 bits,
@@ -92,7 +92,7 @@ func (h *handle) decode(to target, in *picture, crop media.Rect) error {
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
 }
 
-// turning tells how the pixels of a part of the upright picture are found. at gives the
+// turning tells how the pixels of a part of the upright image are found. at gives the
 // place of a stored pixel in memory.
 func (h *handle) turning(in *picture, left, top, cols, rows int, at func(x, y int) int) {
 	j := &h.job
@@ -127,5 +127,5 @@ func (h *handle) failure(status C.int) error {
 	return fmt.Errorf("%w: libjpeg: %s", kind, C.GoString(C.hr_message(h.c)))
 }
 
-// Offsets within a picture are counted in 32 bits in C.
+// Offsets within an image are counted in 32 bits in C.
 const _ = uint(math.MaxInt32 - media.MaxPixels*3)

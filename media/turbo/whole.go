@@ -9,14 +9,14 @@ import (
 	"headrace/tensor"
 )
 
-// others decodes pictures to other forms than RGB of 8 bits: whole, and a Runner does the
+// others decodes images to other forms than RGB of 8 bits: whole, and a Runner does the
 // rest.
 var others = Whole(Decoder{})
 
 // Whole makes a decoder for plans on any form of one for plans on RGB of 8 bits.
 func Whole(d media.Decoder) media.Decoder { return media.Whole(pixels{d}) }
 
-// pixels decodes whole pictures. It implements media.PixelDecoder.
+// pixels decodes whole images. It implements media.PixelDecoder.
 type pixels struct{ d media.Decoder }
 
 // Name returns that of the decoder.

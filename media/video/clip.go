@@ -71,8 +71,8 @@ func (v *Video) bytesOf(r av.Run) (n int64) {
 
 var pool = scratch.Pool{Brief: true}
 
-// Load reads the packets, which may wait for a disk. It is for whoever must not wait in
-// Decode, which reads them otherwise.
+// Load reads the packets, which may wait for a disk. It is for anyone who must not wait
+// in Decode, which reads them otherwise.
 func (c *Clip) Load() error {
 	if c.data != nil || c.Bytes() == 0 {
 		return nil

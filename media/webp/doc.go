@@ -5,7 +5,7 @@
 //
 //	import _ "headrace/media/webp"
 //
-// A picture is decoded in one call; RGB and RGBA of 8 bits go straight to their place.
+// An image is decoded in one call; RGB and RGBA of 8 bits go straight to their place.
 // Of an animation it is the first frame, on a canvas that is transparent and black
 // where the frame is not. Colour profiles are ignored.
 package webp

@@ -48,7 +48,7 @@ func (Encoder) AppendEncoded(dst []byte, p media.Pixels, o media.EncodeOptions) 
 	return append(dst, unsafe.Slice((*byte)(file.data), int(file.size))...), nil
 }
 
-// colored is a grey picture in RGB: WebP has no grey.
+// colored is a grey image in RGB: WebP has no grey.
 func colored(p media.Pixels) media.Pixels {
 	to := media.Pixels{Width: p.Width, Height: p.Height, Color: media.RGB, DType: tensor.Uint8, Stride: p.Width * 3}
 	to.Data = make([]byte, 0, to.Stride*p.Height)

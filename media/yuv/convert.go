@@ -2,7 +2,7 @@ package yuv
 
 import "encoding/binary"
 
-// Convert writes a picture as RGB pixels, at its own size.
+// Convert writes an image as RGB pixels, at its own size.
 func Convert(to Target, p *Picture) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -64,11 +64,11 @@ func (p *Picture) sample(i, x, y, depth int) int64 {
 	return v
 }
 
-// A place lies between two samples of chroma: Weight of 1<<bits parts come from the
+// A place is between two samples of chroma: Weight of 1<<bits parts come from the
 // second.
 type place struct{ first, weight, bits int }
 
-// between returns where a pixel lies among samples of which there is one for 1<<shift
+// between returns where a pixel is among samples of which there is one for 1<<shift
 // pixels: on the first of these pixels, or in the middle of them.
 func between(pixel, shift int, centred bool) place {
 	if shift == 0 {

@@ -113,7 +113,7 @@ func model(p *yuv.Picture, values *[3][][]float64, x, y int) [3]float64 {
 	kr, kb := weights[p.Matrix][0], weights[p.Matrix][1]
 	kg := 1 - kr - kb
 
-	// Where the pixel lies among the samples of chroma.
+	// Where the pixel is among the samples of chroma.
 	cx, cy := float64(x)/float64(int(1)<<p.ChromaX), float64(y)/float64(int(1)<<p.ChromaY)
 	if p.Siting == yuv.Centre {
 		cx = (float64(x)+0.5)/float64(int(1)<<p.ChromaX) - 0.5
@@ -160,7 +160,7 @@ func worst(t *testing.T, p *yuv.Picture, values *[3][][]float64, wide bool) floa
 		}
 		for _, b := range to.Data[y*to.Stride+3*p.Width*bytes : (y+1)*to.Stride] {
 			if b != 0 {
-				t.Fatal("it wrote behind a row")
+				t.Fatal("it wrote after a row")
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// Pictures and targets that would be read or written beyond their ends are refused.
+// Images and targets that would be read or written beyond their ends are refused.
 func TestRefused(t *testing.T) {
 	good := func() (yuv.Target, yuv.Picture) {
 		p := yuv.Picture{Kind: yuv.YUV, Width: 5, Height: 3, Bits: 8, ChromaX: 1, ChromaY: 1, Matrix: yuv.BT601}

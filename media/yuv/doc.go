@@ -4,10 +4,10 @@
 //
 // This package is the definition, in integers alone; headrace/media/yuv/fast computes the
 // same bytes in C. Chroma is interpolated linearly at the place of each pixel, by where
-// the stream says that its samples lie, and matrix and range are applied to the sums
+// the stream says that its samples are, and matrix and range are applied to the sums
 // before anything is rounded. The result is within one level of the same formula in real
 // numbers.
 //
-// Interlaced pictures are converted as progressive ones are: their chroma is interpolated
+// Interlaced images are converted as progressive ones are: their chroma is interpolated
 // between rows of both fields.
 package yuv

@@ -23,13 +23,13 @@ func (m Matrix) weights() (red, blue uint64, ok bool) {
 // samples of 16; what becomes words of 16 bits in 64.
 const (
 	depth     = 12 // bits of samples to bytes, at most: others are rounded to that
-	byteBits  = 13 // behind the point of factors to bytes
+	byteBits  = 13 // after the point of factors to bytes
 	wordBits  = 22 // and to words
 	byteParts = 4  // bits of what a level of a sample is divided into
 	wordParts = 6
 )
 
-// Factors are what a picture's samples are multiplied with, in parts of a level. A
+// Factors are what an image's samples are multiplied with, in parts of a level. A
 // colour is Luma times luma and its factors times chroma, and its bias, which has the
 // half that rounding needs.
 type Factors struct {
@@ -37,10 +37,10 @@ type Factors struct {
 	Red, Green, Blue                  int64 // biases
 	Depth                             int   // bits of samples
 	Parts                             int   // a sample counts 1<<Parts for one level
-	Bits                              int   // behind the point of the result
+	Bits                              int   // after the point of the result
 }
 
-// factors are those of a picture that Check has found well.
+// factors are those of an image that Check has found well.
 func (p *Picture) factors(wide bool) Factors {
 	f := Factors{Depth: min(p.Bits, depth), Parts: byteParts}
 	top, behind := uint64(255), byteBits

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kind is what a picture's parts are.
+// Kind is what an image's parts are.
 type Kind uint8
 
 // The kinds. The zero value is none of them.
@@ -28,7 +28,7 @@ const (
 	BT2020   Matrix = 9
 )
 
-// Siting is where samples of chroma lie that are fewer than those of luma.
+// Siting is where samples of chroma are that are fewer than those of luma.
 type Siting uint8
 
 // The sitings.
@@ -39,9 +39,9 @@ const (
 )
 
 // Part is where samples of one component are: in the row that comes first at
-// Data[First:], each Step bytes behind the one before, and rows Stride bytes behind each
+// Data[First:], each Step bytes after the one before, and rows Stride bytes after each
 // other, or before, if it is negative. A sample is a byte or, where Shift and the
-// picture's Bits are more than 8 together, two, the lower first, above Shift bits that do
+// image's Bits are more than 8 together, two, the lower first, above Shift bits that do
 // not count.
 type Part struct {
 	Data                       []byte
@@ -62,14 +62,14 @@ type Picture struct {
 }
 
 // Target is where RGB pixels go: 3 bytes each or, if Wide, 3 words of 16 bits, the lower
-// byte first. A row begins Stride bytes behind the one before.
+// byte first. A row begins Stride bytes after the one before.
 type Target struct {
 	Data   []byte
 	Stride int
 	Wide   bool
 }
 
-// ErrUnsupported says that pictures of this kind cannot be converted.
+// ErrUnsupported says that images of this kind cannot be converted.
 var ErrUnsupported = errors.New("media/yuv: unsupported kind of picture")
 
 // PartSize returns the columns and rows of a part.
@@ -88,7 +88,7 @@ func (p *Picture) SampleBytes(i int) int {
 	return 1
 }
 
-// Check returns an error if the picture cannot be converted, or refers to memory outside
+// Check returns an error if the image cannot be converted, or refers to memory outside
 // its parts.
 func (p *Picture) Check() error {
 	parts := 3
@@ -133,7 +133,7 @@ func (p *Picture) fits(i int) bool {
 	return min(low, high) >= 0 && max(low, high)+(width-1)*part.Step+bytes <= len(part.Data)
 }
 
-// check returns an error if a picture does not fit.
+// check returns an error if an image does not fit.
 func (t Target) check(p *Picture) error {
 	row := 3 * p.Width
 	if t.Wide {

@@ -9,7 +9,7 @@ type Bucket struct {
 	Count int64         `json:"count"`
 }
 
-// Quantile is the duration below which a share q of the operations lie; 0 when there were
+// Quantile is the duration below which a share q of the operations are; 0 when there were
 // none.
 func Quantile(buckets []Bucket, q float64) time.Duration {
 	var total, seen int64

@@ -36,7 +36,7 @@ const (
 	Operation SpanKind = iota // in operations: what is busy in StageStats
 	Work                      // in what else is busy: a batch is sealed, then it is Item; a worker begins
 	Starved                   // waiting for the stage before
-	Blocked                   // waiting for the stage behind, or for a Store
+	Blocked                   // waiting for the next stage, or for a Store
 	Gated                     // waiting for a Gate
 	Queued                    // with an item, waiting for a worker elsewhere
 	HandOver                  // by the consumer: Next has an item, and returns it

@@ -11,7 +11,7 @@ type StallReport struct {
 	For     time.Duration  // since when nothing has moved, at least
 	Waiting bool           // somebody waits for an item
 	Stages  []StalledStage // from the sources on
-	Queues  []QueueStats   // the queue behind each stage, as in Stats
+	Queues  []QueueStats   // the queue after each stage, as in Stats
 	Stacks  string         // of the run's goroutines: the same ones together, each with the stage as a label
 
 	Recording string // the file with what the runtime did before; "": none
@@ -26,7 +26,7 @@ type StalledStage struct {
 
 	Operations []StalledOperation // that have not returned
 	Starved    int                // workers that wait for the stage before
-	Blocked    int                // for the stage behind, for their turn, for a Store, or in WaitBlocked
+	Blocked    int                // for the stage after, for their turn, for a Store, or in WaitBlocked
 	Gated      int                // for a Gate
 }
 
@@ -51,7 +51,7 @@ func (r StallReport) String() string {
 		fmt.Fprintf(&b, "\n%s: ", s.Name)
 		b.WriteString(s.String())
 		if q := r.Queues[i]; q.Cap > 0 {
-			fmt.Fprintf(&b, "; %d of %d ready behind it", q.Len, q.Cap)
+			fmt.Fprintf(&b, "; %d of %d ready after it", q.Len, q.Cap)
 		}
 	}
 	return b.String()
@@ -70,7 +70,7 @@ func (s StalledStage) String() string {
 	for _, w := range []struct {
 		n    int
 		what string
-	}{{s.Starved, "waiting for the stage before"}, {s.Blocked, "waiting for the stage behind"}, {s.Gated, "waiting for a gate"}} {
+	}{{s.Starved, "waiting for the stage before"}, {s.Blocked, "waiting for the next stage"}, {s.Gated, "waiting for a gate"}} {
 		if w.n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", w.n, w.what))
 		}

@@ -13,13 +13,13 @@ type Stats struct {
 	Waited  time.Duration `json:"waited_ns"`  // of its loop it waited in Next
 	Yielded int64         `json:"yielded"`    // items that Next returned
 	Stages  []StageStats  `json:"stages"`     // from the source on
-	Queues  []QueueStats  `json:"queues"`     // the queue behind each stage
+	Queues  []QueueStats  `json:"queues"`     // the queue after each stage
 }
 
 // StageStats are the numbers of a stage. The clocks are sums over its workers and tell
 // where they spent their lives; time in an operation that still runs is missing. A stage
-// that is starved waits for the stage before, a blocked one for the stage behind, or in
-// WaitBlocked, and a gated one for processors that other stages use: the bottleneck is
+// that is starved waits for the stage before, a blocked one for the stage after, or in
+// WaitBlocked, and a gated one for CPUs that other stages use: the bottleneck is
 // the stage that is busy. Where workers are elsewhere the clocks are sums over all
 // operations at once, InFlightPerWorker for each worker, which wait for it while they are
 // queued; Shares tells what the workers did.

@@ -8,7 +8,7 @@ import (
 )
 
 // String is a table for people: a line per stage, with the share of their lives that its
-// workers spent on each thing, and how full the queue behind it was; then a line per
+// workers spent on each thing, and how full the queue after it was; then a line per
 // queue.
 func (s Stats) String() string {
 	var b strings.Builder
@@ -37,7 +37,7 @@ func (s Stats) drawQueues(b *strings.Builder) {
 	fmt.Fprint(w, "queue\tgets\tgets/s\tnow\tmean\tof\tempty\tfull\tput wait\tget wait\t\n")
 	for _, q := range s.Queues {
 		if q.Cap == 0 {
-			continue // behind a router, whose branches have queues of their own
+			continue // after a router, whose branches have queues of their own
 		}
 		to := q.To
 		if to == "" {

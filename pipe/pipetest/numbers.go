@@ -13,7 +13,7 @@ type Numbers struct {
 	Every   time.Duration                      // what each costs; 0: nothing
 	Fail    func(epoch int, pos int64) error   // the failure of a position; nil: none. It may panic
 	Pulled  func(epoch int, pos int64)         // told before an item is yielded; may be nil
-	Stopped func(epoch int, pos int64)         // told once when an epoch's sequence ends, with the position behind the last
+	Stopped func(epoch int, pos int64)         // told once when an epoch's sequence ends, with the position after the last
 	Value   func(epoch int, pos int64) (v int) // nil: the position
 }
 

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// An Owner knows who has which items. Whoever makes an item calls Made, whoever ends it
-// calls Gone, and in the end nothing may be left: an item that is neither handed on nor
-// disposed of is a leak, one that ends twice is worse.
+// An Owner knows who has which items. Anyone who makes an item calls Made, whoever ends
+// it calls Gone, and in the end nothing may be left: an item that is neither handed on
+// nor disposed of is a leak, one that ends twice is worse.
 type Owner[T comparable] struct {
 	mu     sync.Mutex
 	held   map[T]int

@@ -18,7 +18,7 @@ import (
 // parts says what an item consists of, as text; it may also dispose of it.
 //
 // The flow is ordered if its items come in the same order each time. Then what is lost
-// has to be the same too, and to be told at the same place. Of other flows, the parts
+// has to be the same too, and to be reported at the same place. Of other flows, the parts
 // that still come have to be those that had not come, each once, however they are
 // composed.
 func Resume[T any](t testing.TB, f pipe.Flow[T], c pipe.Config, ordered bool, parts func(T) []string) {
@@ -61,7 +61,7 @@ func (s step) what() string {
 	if len(s.lost) == 0 {
 		return s.parts
 	}
-	return s.parts + " behind the loss of " + strings.Join(s.lost, ", ")
+	return s.parts + " after the loss of " + strings.Join(s.lost, ", ")
 }
 
 func record[T any](f pipe.Flow[T], c pipe.Config, parts func(T) []string) ([]step, error) {

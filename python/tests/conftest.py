@@ -257,7 +257,7 @@ def within(seconds: float, condition: Callable[[], bool]) -> bool:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """Fails a test that leaves a process, a descriptor or a mapping behind."""
+    """Fails a test that leaves a process, a descriptor or a mapping after."""
     # What was there before is not searched again: PyTorch alone has a million objects.
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What the tests of functions share: pictures, their samples in plain Python, and what comes out of a pipeline."""
+"""What the tests of functions share: images, their samples in plain Python, and what comes out of a pipeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COUNT = 22
 
 
 def make_pictures(folder):
-    """Pictures without loss, of 48 x 40 pixels, which Pillow and the engine decode to the same bytes."""
+    """Images without loss, of 48 x 40 pixels, which Pillow and the engine decode to the same bytes."""
     for i in range(COUNT):
         pixels = np.random.default_rng(i).integers(0, 256 - 6 * i, (48, 40, 3), dtype=np.uint8)
         path = folder / ["ant", "bee"][i % 2] / f"{i:02d}.png"

@@ -1,4 +1,4 @@
-"""Pictures to load, and what to compare them with."""
+"""Images to load, and what to compare them with."""
 
 from __future__ import annotations
 

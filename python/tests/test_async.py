@@ -1,4 +1,4 @@
-"""Functions that are coroutines: what is told of their time, and what becomes of one that takes too long."""
+"""Functions that are coroutines: what learns of their time, and what becomes of one that takes too long."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_files_that_are_damaged(tmp_path, make, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rate": 0}, "rate is 0: takes a number from 1 to 1000000"),
+        ({"rate": 0}, "rate is 0: must be from 1 to 1000000"),
         ({"channels": -1}, "channels is -1"),
         ({"duration": -1}, "duration is -1"),
         ({"duration": "long"}, "duration is 'long': takes a number of seconds"),

@@ -1,4 +1,4 @@
-"""What functions of all kinds do wrong: which sample it costs, what is told of it, and what ends the run. What comes is what plain Python
+"""What functions of all kinds do wrong: which sample it costs, what learns of it, and what ends the run. What comes is what plain Python
 would make of the others."""
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ PAIRS = {"n": int, "x": ("float32", (2, 4))}
 
 
 class Pairs:
-    """Two samples are one; of an odd number the last one stands alone. It fails as it is told."""
+    """Two samples are one; of an odd number the last one stands alone. It fails as it is reported."""
 
     def __init__(self, what=""):
         self.first, self.what = None, what
@@ -458,7 +458,7 @@ SAME = lambda sample: sample  # noqa: E731
         (lambda: NONE.map(SAME), 'step "map" .*no sample came there that would tell: say gives'),
         (lambda: NONE.batch(2, collate=SAME), 'step "batch" .*no sample came there that would tell'),
         (lambda: by_n(lambda p: p.map(SAME)), 'step "map" .*does not say what it gives, and stands in a branch'),
-        (lambda: by_n(lambda p: p.aggregate(Pairs)), "whose other branches go on meanwhile: takes its place before it, or behind it"),
+        (lambda: by_n(lambda p: p.aggregate(Pairs)), "whose other branches go on meanwhile: takes its place before it, or after it"),
         (lambda: numbers(9).aggregate(Pairs).map(SAME).failures(on_error="replace"), '"aggregate" makes samples of several'),
         (lambda: numbers(9).aggregate(Pairs, fields="m"), 'is an unknown field "m"'),
         (lambda: numbers(9).batch(2, collate=SAME, fields="m"), 'is an unknown field "m"'),

@@ -142,7 +142,7 @@ def test_the_commit_is_linked_in(checkout):
 def test_no_source_distribution(checkout):
     done = build(checkout, "sdist")
     assert done.returncode != 0
-    assert "lie outside python/" in done.stderr
+    assert "are outside python/" in done.stderr
     assert not list((checkout / "dist").glob("*"))
 
 

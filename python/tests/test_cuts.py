@@ -1,4 +1,4 @@
-"""Pipelines with functions of all kinds: what comes is what plain Python makes, and a run that is cut behind any batch goes on as if
+"""Pipelines with functions of all kinds: what comes is what plain Python makes, and a run that is cut after any batch goes on as if
 nothing had been, in the same loader, and in another one with other workers."""
 
 from __future__ import annotations
@@ -219,17 +219,17 @@ CUT = {
     "collate": lambda w: source().shuffle().batch(4, collate=lists, workers=w),
     "aggregate": lambda w: source().aggregate(Hoard).batch(3),
     "aggregate, shuffled": lambda w: source().shuffle().aggregate(Quiet).batch(3),
-    "aggregate behind a filter": lambda w: source().filter(odd, fields="n", workers=w).aggregate(Hoard).batch(3),
+    "aggregate after a filter": lambda w: source().filter(odd, fields="n", workers=w).aggregate(Hoard).batch(3),
     "aggregate twice": lambda w: source().aggregate(Hoard).aggregate(Quiet).batch(3),
     "aggregate in a merge": lambda w: hr.merge([source().aggregate(Hoard), source(30).map(bare, workers=w)]).batch(3),
-    "aggregate behind a merge": lambda w: hr.merge([source(40).shuffle(), source(25)]).aggregate(Hoard).batch(3),
+    "aggregate after a merge": lambda w: hr.merge([source(40).shuffle(), source(25)]).aggregate(Hoard).batch(3),
     "aggregate of a stream": lambda w: hr.source(Walk()).aggregate(Hoard).batch(3),
 }
 BOUNDED = {"read by number", "map", "filter", "collate"}  # it is known how many batches there are at most
 
 
 def rest(loader):
-    """What is left of all epochs: batches, None at the end of an epoch, each with the state behind it and how much was lost until then."""
+    """What is left of all epochs: batches, None at the end of an epoch, each with the state after it and how much was lost until then."""
     with contextlib.suppress(hr.EpochsExhausted):
         while True:
             for batch in loader:
@@ -351,7 +351,7 @@ def test_aggregates_of_ranks_are_cut_and_begin_anew():
 
 def test_pictures_that_an_object_makes_are_pictures():
     class Pictures:
-        """What a Dataset of PyTorch is like: items are tuples of a picture and a label."""
+        """What a Dataset of PyTorch is like: items are tuples of an image and a label."""
 
         def __len__(self):
             return 12

@@ -19,7 +19,7 @@ SIZED = {"image": ("uint8", (48, 40, 3)), "label": "int64"}
 
 
 class Folder(Dataset):
-    """Pictures in folders of their classes, as torchvision's ImageFolder has them."""
+    """Images in folders of their classes, as torchvision's ImageFolder has them."""
 
     def __init__(self, root, transform=None):
         self.paths = sorted(Path(root).rglob("*.png"))

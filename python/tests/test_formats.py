@@ -1,4 +1,4 @@
-"""Every format of files: its pixels beside Pillow's, what its options mean, and what is no picture at all."""
+"""Every format of files: its pixels beside Pillow's, what its options mean, and what is no image at all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def gray16() -> np.ndarray:
     return np.clip((x * 900 + y * 700) % 65536 + rng.integers(-90, 90, (SIZE[1], SIZE[0])), 0, 65535).astype(np.uint16)
 
 
-# name → picture, options of Pillow's save, and how many levels libraries may differ.
+# name → image, options of Pillow's save, and how many levels libraries may differ.
 FILES = {
     "rgb.png": (rgb(), {}, 0),
     "rgba.png": (rgba(), {}, 0),
@@ -92,7 +92,7 @@ def test_pixels(folder, name):
 
 @pytest.mark.parametrize("name", ["rgba.png", "palette-transparent.png", "lossless-alpha.webp"])
 def test_backgrounds(folder, name):
-    """What Pillow gives when it pastes the picture on one of that colour."""
+    """What Pillow gives when it pastes the image on one of that colour."""
     color = (10, 200, 90)
     with Image.open(folder / name) as image:
         image = image.convert("RGBA")
@@ -278,7 +278,7 @@ NO_PICTURES = {
 
 
 def test_cut_files(folder, tmp_path):
-    """Half a file is an error, or the picture it was."""
+    """Half a file is an error, or the image it was."""
     names = [name for name in FILES if not name.startswith("bits")]
     for name in names:
         whole = (folder / name).read_bytes()
@@ -297,7 +297,7 @@ def test_cut_files(folder, tmp_path):
 
 
 def test_a_mixed_folder_with_bad_files(folder, tmp_path):
-    """Order is kept, what is good is right, and what failed is told, each with its reason."""
+    """Order is kept, what is good is right, and what failed is reported, each with its reason."""
     good = list(FILES)[:6]
     listed, bad = [], []
     for i, name in enumerate(good):
@@ -345,7 +345,7 @@ def test_fast_is_of_jpeg_alone(folder):
 
 
 def test_large_and_small(tmp_path):
-    """One pixel is a picture; sides that no picture has are refused before memory is."""
+    """One pixel is an image; sides that no image has are refused before memory is."""
     tiny = tmp_path / "tiny.png"
     Image.new("RGB", (1, 1), (1, 2, 3)).save(tiny)
     assert ours(tiny).tolist() == [[[1, 2, 3]]]
@@ -362,7 +362,7 @@ def test_large_and_small(tmp_path):
 
 
 def test_jpegs_of_every_kind(tmp_path):
-    """Progressive, of every sampling, with restart markers: one picture."""
+    """Progressive, of every sampling, with restart markers: one image."""
     for options in ({"progressive": True}, {"optimize": True}, {"subsampling": "4:2:2"}, {"restart_marker_blocks": 3}):
         path = tmp_path / "a.jpg"
         rgb().save(path, quality=92, **options)

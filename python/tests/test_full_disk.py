@@ -45,7 +45,7 @@ def test_a_trace_is_said_on_close(photos, full):
     assert full in str(warning.message)
     assert FULL in str(warning.message)
     assert warning.filename == __file__
-    with pytest.raises(hr.FileError, match=FULL) as refused:  # who asks is told once more
+    with pytest.raises(hr.FileError, match=FULL) as refused:  # who asks is reported once more
         trace.stop()
     assert (refused.value.errno, refused.value.filename) == (errno.ENOSPC, full)
     loader.close()

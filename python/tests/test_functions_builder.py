@@ -243,7 +243,7 @@ def writes(image, out):
         ),
         (
             lambda: IMAGES.batch(2, collate=functions.collated, where="main"),
-            'batch: collate runs in a worker: take .map.f, where="main". behind',
+            'batch: collate runs in a worker: take .map.f, where="main". after',
         ),
         (
             lambda: IMAGES.batch(2, collate=functions.collated).failures(on_error="replace"),
@@ -272,8 +272,8 @@ BATCHES = IMAGES.batch(4)
     ("build", "message"),
     [
         (lambda: IMAGES.map(functions.same, where="main"), 'map: where="main" is for functions of batches, which come last'),
-        (lambda: BATCHES.map(functions.same, where="main").random_flip(), 'random_flip: comes behind map with where="main"'),
-        (lambda: BATCHES.map(functions.same, where="main").map(functions.same), 'map: comes behind map with where="main"'),
+        (lambda: BATCHES.map(functions.same, where="main").random_flip(), 'random_flip: comes after map with where="main"'),
+        (lambda: BATCHES.map(functions.same, where="main").map(functions.same), 'map: comes after map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main").failures(retries=1), 'failures: is not about map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main", workers=2), 'map: where="main" takes no workers='),
         (lambda: BATCHES.map(functions.same, where="main", copy=True), 'map: where="main" takes no copy='),
@@ -309,7 +309,7 @@ def test_recipes_refuse_what_cannot_be_imported(function, why):
 
 
 def test_recipes_refuse_steps_of_the_loop():
-    with pytest.raises(hr.RecipeError, match='a recipe has what the engine does: leave out map with where="main", and add it behind load'):
+    with pytest.raises(hr.RecipeError, match='a recipe has what the engine does: leave out map with where="main", and add it after load'):
         BATCHES.map(functions.same, where="main").recipe()
 
 

@@ -121,7 +121,7 @@ def test_out_may_be_filled_by_pytorch(pictures):
 
 
 def whose(image, out):
-    """Where `out` lies: the name of the file that is mapped there."""
+    """Where `out` is: the name of the file that is mapped there."""
     memory, nothing = out
     assert nothing is None
     memory[...] = image

@@ -95,7 +95,7 @@ def test_the_slow_stage_limits(kind):
 
 
 def test_coroutines_have_their_own_time():
-    """A worker waits for many at once, and each call is told of as if it were alone."""
+    """A worker waits for many at once, and each call learns of as if it were alone."""
     with hr.source(SOURCE).map(slow_service, workers=8).batch(4).loader(epochs=1) as loader:
         for _ in loader:
             pass

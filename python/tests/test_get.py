@@ -141,7 +141,7 @@ def test_waiting_for_another_thread_is_limited_too(tmp_path):
 @pytest.mark.parametrize("timeout", [-1, -0.001, math.nan])
 def test_limits_that_are_none(photos, timeout):
     with pipeline(photos).loader() as loader:
-        with pytest.raises(ValueError, match="takes seconds from 0 on, or None"):
+        with pytest.raises(ValueError, match="must be at least 0 seconds, or None"):
             loader.get(timeout=timeout)
         assert loader.get(timeout=math.inf)["key"]
 

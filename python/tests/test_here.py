@@ -112,7 +112,7 @@ PIPELINES = {
     "filter": lambda where: numbers().filter(odd, fields="n", where=where).batch(8),
     "flat_map": lambda where: numbers().flat_map(twice, where=where).batch(8),
     "chain": lambda where: numbers().map(triple, where=where).filter(odd, fields="n", where=where).batch(8),
-    "behind batch": lambda where: numbers().batch(8).map(lambda b: {"n": b["n"] + 1, "sum": b["n"].sum(keepdims=True)}, where=where),
+    "after batch": lambda where: numbers().batch(8).map(lambda b: {"n": b["n"] + 1, "sum": b["n"].sum(keepdims=True)}, where=where),
     "before unbatch": lambda where: numbers().batch(8).map(lambda b: {"n": b["n"][::-1]}, where=where).unbatch().batch(4),
     "no batch": lambda where: numbers().map(triple, where=where),
     "collate": lambda where: numbers().batch(8, collate=lambda s: {"n": np.array([one["n"] for one in s])}, where=where),
@@ -558,7 +558,7 @@ def test_the_first_sample_may_be_the_one_that_fails():
 
 
 def test_exceptions_of_samples_that_are_skipped_hold_no_memory():
-    """A few are kept, of which the loop may have to be told, and next to none with what their functions had."""
+    """A few are kept, of which the loop may have to be reported, and next to none with what their functions had."""
     arrays = []
 
     class Large(np.ndarray):

@@ -1,4 +1,4 @@
-"""Folders in which good pictures of every format stand beside files that are cut, rotten, bombs, or no pictures at all."""
+"""Folders in which good images of every format are beside files that are cut, rotten, bombs, or no images at all."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ BAD = {
 
 @pytest.fixture
 def folder(tmp_path):
-    """Good pictures and bad ones, mixed in the order of their names."""
+    """Good images and bad ones, mixed in the order of their names."""
     for seed, suffix in enumerate(FORMATS):
         for n in range(3):
             (tmp_path / f"{n}{seed}-good.{suffix}").write_bytes(encoded(suffix, seed))

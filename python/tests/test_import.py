@@ -62,7 +62,7 @@ def test_every_public_name_is_there_and_documented():
 
 
 def test_what_is_public_says_so():
-    """Where a class or function lies within the package is nobody's business: not of a traceback, a pickle or a recipe."""
+    """Where a class or function is within the package is nobody's business: not of a traceback, a pickle or a recipe."""
     for module in (hr, hr.io):
         for name in getattr(module, "__all__", ("Npz", "Share", "load_npy", "load_npz")):
             value = getattr(module, name)

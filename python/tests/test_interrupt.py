@@ -100,7 +100,7 @@ def test_exceptions_at_any_moment_of_next(photos, striker, interval):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_exceptions_at_any_moment_of_anything(photos, striker):
-    """Jumps, states and statistics, interrupted anywhere: afterwards the loader does what it is told."""
+    """Jumps, states and statistics, interrupted anywhere: afterwards the loader does what it is reported."""
     with pipeline(photos).loader() as loader:
         expected = [digests(loader) for _ in range(3)]
     with pipeline(photos).loader() as loader:

@@ -142,7 +142,7 @@ def test_a_loader_before_within_and_after_an_epoch(photos):
         page = Page(loader._repr_html_())
         assert page.classes.count("hr-box") == len(loader.stats()["stages"])
         assert {"hr-busy", "hr-starved", "hr-blocked"} <= set(page.classes)
-        for word in ("uint8 [48, 48, 3]", "in epoch 1, 0 of 12", "samples/s", "blocked, waits for room behind", "files(pattern="):
+        for word in ("uint8 [48, 48, 3]", "in epoch 1, 0 of 12", "samples/s", "blocked, waits for the next stage", "files(pattern="):
             assert word in page.text, word
         assert len(list(loader)) == 12
         assert "all 2 epochs were run" in repr(loader)

@@ -41,7 +41,7 @@ def limited() -> Iterator[Limited]:
 
 @pytest.fixture
 def large(tmp_path) -> Path:
-    """Four pictures of 100 megapixels, 300 MB each in memory, which are decoded whole."""
+    """Four images of 100 megapixels, 300 MB each in memory, which are decoded whole."""
     folder = tmp_path / "large"
     folder.mkdir()
     Image.new("RGB", (10000, 10000), (200, 100, 50)).save(folder / "0.png", compress_level=1)
@@ -51,7 +51,7 @@ def large(tmp_path) -> Path:
 
 
 def test_the_budget_follows_the_limit(limited, large):
-    """Nobody has said `memory=`: large pictures are decoded a few at a time, and nothing is ended."""
+    """Nobody has said `memory=`: large images are decoded a few at a time, and nothing is ended."""
     told = limited(
         500,
         """

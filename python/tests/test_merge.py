@@ -88,7 +88,7 @@ def test_each_has_steps_of_its_own(animals):
 
 
 def test_sizes_may_differ(animals):
-    """A crop behind the merge makes them one size."""
+    """A crop after the merge makes them one size."""
     small = source(animals["ant"]).center_crop(8)
     with hr.merge([small, source(animals["bee"])]).center_crop(4).batch(11).loader(epochs=1) as loader:
         (batch,) = (b["image"].copy() for b in loader)
@@ -264,7 +264,7 @@ def test_so_many_samples_are_left_for_other_ranks(animals, worlds):
 def test_what_cannot_end_so_is_refused(animals):
     two = [source(animals["ant"]), source(animals["bee"])]
     for until, order, why in [
-        (0, None, "until is 0: takes a number of samples from 1 on, longest or shortest"),
+        (0, None, "until is 0: must be a number of samples, at least 1, longest or shortest"),
         ("long", None, 'until is "long": takes "longest" or "shortest"'),
         (5, "arrival", 'until is 5, but order is "arrival"'),
         (2.5, None, "until is 2.5: takes a whole number"),

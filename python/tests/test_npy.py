@@ -329,7 +329,7 @@ def test_the_directory_is_what_zipfile_reads():
 
 
 def test_zip64():
-    """Every size and place stands in the fields of 64 bits, as they must from 4 GiB on."""
+    """Every size and place is in the fields of 64 bits, as they must from 4 GiB on."""
     body = saved(np.arange(7))
     name = b"a.npy"
     sizes = struct.pack("<HHQQ", 1, 16, len(body), len(body))

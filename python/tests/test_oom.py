@@ -48,7 +48,7 @@ MACHINES = {
         "sys/fs/cgroup/memory.events",
         MIB,
     ),
-    "v2, hidden behind a namespace": (
+    "v2, hidden after a namespace": (
         {
             "proc/self/mountinfo": V2.replace(" / /sys", " /docker/abc /sys"),
             "proc/self/cgroup": "0::/../other\n",

@@ -1,4 +1,4 @@
-"""Memory that is registered with CUDA, and slots that are not filled anew before a GPU has copied them.
+"""Memory that is registered with CUDA, and slots that are not filled again before a GPU has copied them.
 
 No GPU was at hand where this was written: here a stand-in takes the place of CUDA's runtime and of its events, over the real loader,
 engine and memory. It tells that memory is registered once and let go of before it is unmapped, and which slots wait for what; not what

@@ -89,7 +89,7 @@ def test_kinds_of_jpeg(tmp_path, mode):
 
 
 def test_random_crops_are_crops(tmp_path):
-    """What random_resized_crop gives is some resized part of the picture: its colours come from there, and it differs by epoch."""
+    """What random_resized_crop gives is some resized part of the image: its colours come from there, and it differs by epoch."""
     y, x = np.mgrid[0:200, 0:200]
     ramp = np.stack([x, y, np.full_like(x, 128)], axis=-1).astype(np.uint8)
     path = tmp_path / "ramp.png.jpg"

@@ -46,7 +46,7 @@ def number(key: str) -> int:
 
 
 def assert_pixels(batches) -> None:
-    """Every row is the picture of the file that it says."""
+    """Every row is the image of the file that it says."""
     for batch in batches:
         for key, image in zip(batch["key"], batch["image"], strict=True):
             np.testing.assert_array_equal(image, noise(number(key))[2:10, 2:10], key)
@@ -122,7 +122,7 @@ def test_replaced_samples_keep_batches_full(tmp_path, how):
     for epoch in runs[0]:
         assert [n for i, n in enumerate(epoch) if i not in bad] == [i for i in range(10) if i not in bad]
         assert not set(epoch) & set(bad)
-    assert len({tuple(epoch) for epoch in runs[0]}) > 1, "substitutes are drawn anew in each epoch"
+    assert len({tuple(epoch) for epoch in runs[0]}) > 1, "substitutes are drawn again in each epoch"
 
 
 # Retries.

@@ -256,7 +256,7 @@ def labelled(p):
 
 
 def drawn(r, name):
-    """A pipeline that has an operation in it, where it may stand."""
+    """A pipeline that has an operation in it, where it may be."""
     if name == "shuffle":
         return sources(r).shuffle(**RANDOM[name](r))
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)

@@ -1,4 +1,4 @@
-"""A batch of a run, made again in another process, and what is told of its rows."""
+"""A batch of a run, made again in another process, and what learns of its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cropped(folder, size=4):
 
 
 def redone(row):
-    """The picture of a row, from its file and what is told of its draws."""
+    """The image of a row, from its file and what learns of its draws."""
     drawn = {draw["step"]: draw["values"] for draw in row["draws"]}
     image = Image.open(row["key"]).convert("RGB")
     x, y, width, height = (drawn["random_crop"][key] for key in ("x", "y", "width", "height"))

@@ -15,7 +15,7 @@ from conftest import augmented, engine_pid, pipeline, rest_of_epochs, run_python
 
 
 def spin(seconds: float) -> float:
-    """Use the processor, and tell how much of it was used."""
+    """Use the CPU, and tell how much of it was used."""
     begun = time.process_time()
     while time.process_time() - begun < seconds:
         pass

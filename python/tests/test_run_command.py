@@ -46,7 +46,7 @@ RECIPES = {
 
 @pytest.fixture(params=list(RECIPES))
 def recipe(request, tmp_path, monkeypatch, photos) -> str:
-    """The text of a recipe, which lies in the current folder, beside its photographs."""
+    """The text of a recipe, which is in the current folder, beside its images."""
     monkeypatch.chdir(tmp_path)
     Path("photos").symlink_to(photos)
     Path("recipe.yaml").write_text(RECIPES[request.param])
@@ -210,7 +210,7 @@ def test_killed_and_begun_again(recipe):
 
 @pytest.mark.parametrize("recipe", ["uint8"], indirect=True)
 def test_a_crash_in_c_names_the_sample(recipe):
-    """Whoever sees it knows which file it was; what was written before is safe, and the run goes on."""
+    """Anyone who sees it knows which file it was; what was written before is safe, and the run goes on."""
     args = ["run", "recipe.yaml", "--quiet", "--workers", "1", "--checkpoint", "0s", "--out"]
     environment = {**os.environ, "HEADRACE_TEST_CRASH": "/040.jpg"}
     done = subprocess.run([DEBUG_ENGINE, *args, "npy:crashed"], env=environment, capture_output=True, text=True)

@@ -317,7 +317,7 @@ def written(pipeline):
     ("make", "message"),
     [
         (lambda: weighted([1, 2]), f'weights has 2 numbers, but "source" has {COUNT} samples'),
-        (lambda: weighted([-1] * COUNT), "has -1 as number 0: takes numbers from 0 on"),
+        (lambda: weighted([-1] * COUNT), "has -1 as number 0: must be at least 0"),
         (lambda: weighted([0] * COUNT), "takes numbers with a sum above 0"),
         (lambda: weighted([1] * COUNT, 50, False), "only 40 samples have a weight above 0"),
         (lambda: weighted([1] * COUNT, 0), "draws is 0"),

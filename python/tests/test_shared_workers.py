@@ -68,7 +68,7 @@ def test_threads_share_one_process_and_keep_their_numbers():
     def after(s):
         return {**s, "other": os.getpid()}
 
-    # The lists are made anew where the function is called: in the worker.
+    # The lists are made again where the function is called: in the worker.
     lock, here, most = _Lock(), [], []
     pipeline = numbers(200).map(slow, where="thread", workers=3).map(after, where="thread", workers=2).batch(20)
     with pipeline.loader(epochs=1, workers=2) as loader:
@@ -162,7 +162,7 @@ def test_so_many_calls_of_an_async_function_run_at_once(where, workers):
         here.pop()
         return {"n": s["n"], "most": max(most), "pid": os.getpid()}
 
-    here, most = [], []  # made anew where the function is called
+    here, most = [], []  # made again where the function is called
     with numbers(100).map(slow, where=where, workers=workers).batch(20).loader(epochs=1) as loader:
         batches = list(loader)
     assert [int(n) for b in batches for n in b["n"]] == list(range(100))

@@ -1,4 +1,4 @@
-"""Stages behind batch: whatever works on samples works on batches, which are samples with one more axis."""
+"""Stages after batch: whatever works on samples works on batches, which are samples with one more axis."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_completion_order_gives_every_sample_once(photos):
 
 
 WRONG = [
-    ({"epoch": "1"}, "its epoch is '1': takes a whole number from 0 on"),
+    ({"epoch": "1"}, "its epoch is '1': must be a whole number, at least 0"),
     ({"epoch": -1}, "its epoch is -1"),
     ({"epoch": 1.0}, r"its epoch is 1\.0"),
     ({"epoch": True}, "its epoch is True"),
@@ -190,7 +190,7 @@ WRONG = [
     ({"epoch": 1 << 70}, "its epoch is 1180591620717411303424"),
 ]
 WRONG_PLACES = [
-    ({"position": "x"}, "its position is 'x': takes a whole number from 0 on"),
+    ({"position": "x"}, "its position is 'x': must be a whole number, at least 0"),
     ({"position": 4.0}, r"its position is 4\.0"),
     ({"position": -1}, "its position is -1"),
     ({"position": 10**6}, "its position is 1000000 of an epoch of 46 samples"),

@@ -1,4 +1,4 @@
-"""Tables in the place of functions."""
+"""Tables instead of functions."""
 
 import re
 

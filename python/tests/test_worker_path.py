@@ -37,7 +37,7 @@ print(json.dumps([[json.loads(text) for text in said], [sys.path, flags, os.envi
 
 @pytest.fixture
 def trapped(tmp_path, pictures):
-    """A data folder in which modules lie that tell when they are imported."""
+    """A data folder in which modules are that tell when they are imported."""
     folder = tmp_path / "data"
     folder.mkdir()
     for name in TRAPS:
@@ -174,7 +174,7 @@ def command_line(folder: Path, arguments: list[str], **environment: str) -> subp
 
 @pytest.mark.parametrize(("safe", "found"), [("", True), ("1", sys.version_info < (3, 11))])
 def test_functions_of_a_recipe(trapped, pictures, safe, found):
-    """The current folder is behind everything else, for functions that are found nowhere before."""
+    """The current folder is after everything else, for functions that are found nowhere before."""
     (trapped / "own_steps.py").write_text("import json, numpy\ndef look(sample):\n    return {'said': json.dumps('own')}\n")
     recipe(trapped, pictures, "own_steps:look")
     done = command_line(trapped, ["run", "r.yaml"], PYTHONSAFEPATH=safe)

@@ -133,7 +133,7 @@ def test_a_consumer_that_does_not_ask_is_no_stall(photos):
 
 
 def test_what_takes_too_long_is_told(tmp_path):
-    """Pictures so large that nothing else moves while one is decoded."""
+    """Images so large that nothing else moves while one is decoded."""
     for i in range(3):
         photo(i, 2200, 2200).save(tmp_path / f"{i}.jpg")
     pipeline = hr.files(f"{tmp_path}/*.jpg").decode_image().resize((8, 8)).batch(1)

@@ -1,4 +1,4 @@
-"""Arrays lie in the engine's memory, stay valid as long as anything looks at them, and then go back."""
+"""Arrays are in the engine's memory, stay valid as long as anything looks at them, and then go back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Ways into trouble: for each message that docs/guide/troubleshooting.md shows, a function that runs into it, by the title of the section.
 
-The functions work in a folder of their own, with photographs in data/train. Those that spoil their process are run in another one, by this
+The functions work in a folder of their own, with images in data/train. Those that spoil their process are run in another one, by this
 file as a program: `python troubles.py TITLE` prints the message.
 """
 

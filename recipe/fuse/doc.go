@@ -2,7 +2,7 @@
 //
 // Decoding, all operations on an image, and batching become one operation that reads a
 // compressed file and writes final pixels into their row of a batch: no image in between
-// is stored, and what a crop throws away need not be decoded. Steps of other kinds stand
+// is stored, and what a crop throws away need not be decoded. Steps of other kinds are
 // between such operations, and so do merges and routes. [Fuse] says which steps are one
 // [Part] and what they come to, [Separate] makes a part of each.
 //

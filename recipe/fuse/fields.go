@@ -9,7 +9,7 @@ import (
 )
 
 // fields adds a step that changes fields. Before steps on an image it does the same as
-// behind them, unless it is about what they read or make: there it does not part them.
+// after them, unless it is about what they read or make: there it does not part them.
 func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	if p := c.last(); p != nil && p.Images != nil {
 		if earlier, ok := before(p.Images, args, c.schema); ok {
@@ -32,7 +32,7 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	c.begin(Part{Step: &s}, s)
 }
 
-// before is a step as it is before steps on an image, behind which samples have this
+// before is a step as it is before steps on an image, after which samples have this
 // schema. It is not ok where it is about what they read or make.
 func before(p *Images, args recipe.FieldStep, in sample.Schema) (*changed, bool) {
 	e := &changed{names: map[string]string{}}

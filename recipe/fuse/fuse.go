@@ -57,7 +57,7 @@ type chain struct {
 	schema  sample.Schema
 	modes   map[string]media.Mode // in which fields were decoded
 	batched bool                  // of batches
-	joint   string                // the merge or route that it is behind
+	joint   string                // the merge or route that it is after
 }
 
 func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
@@ -195,7 +195,7 @@ func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 	return nil
 }
 
-// unite goes on behind the i-th of several chains. What was decoded exactly in one of
+// unite goes on after the i-th of several chains. What was decoded exactly in one of
 // them is worked on exactly.
 func (c *chain) unite(i int, other chain) {
 	if i == 0 {
@@ -269,11 +269,11 @@ func fills(p *Part, batch recipe.Step) bool {
 }
 
 // largeSample is from how many bytes on a sample is read straight into its batch. The
-// reading of smaller ones stays a stage of its own, so that its time is told apart: they
-// are copied in no time.
+// reading of smaller ones stays a stage of its own, so that its time is distinguished:
+// they are copied in no time.
 const largeSample = 64 << 10
 
-// readsInto tells whether samples of an object are read into the batch that is behind
+// readsInto tells whether samples of an object are read into the batch that is after
 // them: of one for which nothing else is known of a sample, such as its name, before it
 // is there.
 func readsInto(f *Flow, batch recipe.Step) bool {
@@ -342,13 +342,13 @@ func (c *chain) refuse(s recipe.Step, form media.Form, follows bool) error {
 	case follows:
 		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same", p.Names[len(p.Names)-1], form)
 	case p != nil:
-		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or behind %q", p.Name(), form, p.Name(), s.Name)
+		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or after %q", p.Name(), form, p.Name(), s.Name)
 	default:
 		return fmt.Errorf("cannot follow %q: "+only+"; put %q before it, in each of its branches", c.joint, form, s.Name)
 	}
 }
 
-// storable tells whether steps can go on with a picture or clip that was stored: with
+// storable tells whether steps can go on with an image or clip that was stored: with
 // whole numbers, a pixel's side by side.
 func storable(f media.Form) bool {
 	return f.Layout == media.HWC && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16)

@@ -83,7 +83,7 @@ func TestValidationRecipe(t *testing.T) {
 	}
 }
 
-// decoded is the form of an image behind decode_image.
+// decoded is the form of an image after decode_image.
 var decoded = media.Form{Height: media.Unknown, Width: media.Unknown, DType: tensor.Uint8}
 
 // fusing checks the recipe first, as Fuse expects, and that what the geometry gives is
@@ -180,7 +180,7 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 	}
 }
 
-// Behind a step between them, a picture is decoded no more, and what mode it was decoded
+// After a step between them, an image is decoded no more, and what mode it was decoded
 // in counts still.
 func TestStoredPicturesKeepTheirMode(t *testing.T) {
 	if err := registerBlur(); err != nil {
@@ -208,7 +208,7 @@ func TestRecipesThatCannotRun(t *testing.T) {
 	}{
 		{`recipe: is not complete: it needs a source such as files`, nil},
 		{`recipe: step "center_crop" (#2): has no image to work on`, []recipe.Step{files(), crop}},
-		{`recipe: step "layout" (#6): cannot follow "blur": its image is float32 [1, 1, 3] there, and normalize and layout can only be followed by each other; put "blur" before them, or behind "layout"`,
+		{`recipe: step "layout" (#6): cannot follow "blur": its image is float32 [1, 1, 3] there, and normalize and layout can only be followed by each other; put "blur" before them, or after "layout"`,
 			[]recipe.Step{files(), decode, crop, normalize, {Op: "blur"}, layout, batch}},
 	} {
 		if _, err := fuse.Fuse(recipe.Recipe{Steps: c.steps}); err == nil || err.Error() != c.want {

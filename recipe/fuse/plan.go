@@ -31,7 +31,7 @@ type Plan struct {
 const Deliver = "deliver samples"
 
 // Flow is samples on their way: from a Source, or from a Merge, or from what a Plan makes
-// batches, or, in a branch, from none of these; through nodes, one behind the other.
+// batches, or, in a branch, from none of these; through nodes, one after the other.
 type Flow struct {
 	Source  *Source
 	Merge   *Merge

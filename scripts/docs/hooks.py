@@ -1,7 +1,7 @@
 """What mkdocs asks while it builds the guide.
 
 - Pages link to files of the repository that are no pages: sources, the changelog. Each of them gets a page below source/, as do
-  the files that those pages link to, so that the site is whole wherever it lies. The page of a doc.go is what `go doc` says.
+  the files that those pages link to, so that the site is whole wherever it is. The page of a doc.go is what `go doc` says.
 - The reference of the command line is filled from what `headrace docs markdown` has written.
 - Every public name of the Python package must have its place in the reference.
 """
@@ -128,7 +128,7 @@ def commands() -> str:
 
 
 def command(text: str) -> str:
-    """One command's page as a section: its parts are no headings, and what it lies beside is seen anyway."""
+    """One command's page as a section: its parts are no headings, and what it is beside is seen anyway."""
     text = text.partition("### SEE ALSO")[0]
     text = re.sub(r"^### Synopsis\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)

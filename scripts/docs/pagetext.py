@@ -27,7 +27,7 @@ def prose(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def links(text: str) -> Iterator[tuple[int, str]]:
-    """The links of a page, pictures among them, with the numbers of their lines."""
+    """The links of a page, images among them, with the numbers of their lines."""
     for number, line, is_prose in prose(text):
         if is_prose:
             for found in _LINK.finditer(_blanked(line)):
@@ -49,7 +49,7 @@ def _changed(line: str, change: Callable[[str], str]) -> str:
 
 
 def _blanked(line: str) -> str:
-    """The line, as long as it was, without what stands between backticks."""
+    """The line, as long as it was, without what is between backticks."""
     return _INLINE.sub(lambda code: " " * len(code[0]), line)
 
 

@@ -11,7 +11,7 @@ import pytest
 SOUND = """
 # A page, `with` a title!
 
-[file](b/c.md) [place](b/c.md#two-words) [here](#a-page-with-a-title) [folder](b/) ![picture](<x.svg> "of it")
+[file](b/c.md) [place](b/c.md#two-words) [here](#a-page-with-a-title) [folder](b/) ![image](<x.svg> "of it")
 [out](https://example.org/nowhere) <a href="b/c.md">c</a> [spelt](#mine) <a id="mine"></a> `[no link](nowhere.md)`
 
 ```md

@@ -26,7 +26,7 @@ def several(sample):
 
 
 class Stream:
-    """Large things, one behind the other."""
+    """Large things, one after the other."""
 
     def __iter__(self):
         told("begun")
@@ -35,7 +35,7 @@ class Stream:
 
 
 def some(sample):
-    """None of some, and an error for others, behind what was made of them."""
+    """None of some, and an error for others, after what was made of them."""
     if sample["n"] % 5 == 1:
         return
     yield {"n": 10 * sample["n"], "big": large(sample["n"])}

@@ -1,4 +1,4 @@
-"""Functions at the end of recipes, whose results lie in the rows of batches."""
+"""Functions at the end of recipes, whose results are in the rows of batches."""
 
 import os
 import signal

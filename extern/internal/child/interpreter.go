@@ -80,7 +80,7 @@ func Default() *Interpreter {
 }
 
 // beginning is the program of a worker. Python puts the current folder first when it runs
-// -c or -m, unless it was told not to (-P, -I, PYTHONSAFEPATH). A data folder must not
+// -c or -m, unless it was asked not to (-P, -I, PYTHONSAFEPATH). A data folder must not
 // decide what workers import, so before anything is imported, sys.path becomes what Path
 // says. Without Path the folder moves to the end, where a recipe's own functions are
 // found and it hides nothing; and only once the worker has all that it is made of itself.

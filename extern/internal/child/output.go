@@ -36,7 +36,7 @@ func (c *Child) readLog(from *os.File) {
 	defer c.readers.Done()
 	eachLine(from, func(line []byte) {
 		var record struct{ Stage, Level, Logger, Message string }
-		if json.Unmarshal(line, &record) == nil { // cut lines are none, and a worker that writes nonsense is told of no other way
+		if json.Unmarshal(line, &record) == nil { // cut lines are none, and a worker that writes nonsense learns of no other way
 			if record.Logger == "stderr" {
 				c.words.add([]byte(record.Message))
 			}

@@ -238,7 +238,7 @@ func (s *Server) fork(o Options) (*Child, error) {
 		if err != nil {
 			return err
 		}
-		// The server waits for it when it is told to, so the number is not another's.
+		// The server waits for it when it is asked to, so the number is not another's.
 		if c.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
 			return fmt.Errorf("extern: pidfd_open: %w", err)
 		}

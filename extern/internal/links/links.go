@@ -1,4 +1,4 @@
-// Package links is chains of functions: what workers are told of them, and what these say
+// Package links is chains of functions: what workers learn of them, and what these say
 // of their calls.
 package links
 
@@ -37,7 +37,7 @@ type Stats struct {
 // Chain is functions that are called one after the other.
 type Chain []*link
 
-// link is a function as workers are told of it, with what they say of its calls.
+// link is a function as workers learn of it, with what they say of its calls.
 type link struct {
 	Link
 	pickle []byte // in the heap; nil: the function is imported
@@ -119,7 +119,7 @@ func (c Chain) Pickles() (all [][]byte) {
 	return all
 }
 
-// Place says where in the heap a pickle lies; nil: there is none.
+// Place says where in the heap a pickle is; nil: there is none.
 func Place(heap *shared.Heap, pickle []byte) (*[2]int, error) {
 	if pickle == nil {
 		return nil, nil

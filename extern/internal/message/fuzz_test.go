@@ -10,7 +10,7 @@ import (
 	"headrace/wire"
 )
 
-// message is a RESULTS payload of words, with data and a tail behind them.
+// message is a RESULTS payload of words, with data and a tail after them.
 func message(words []int64, data, tail []byte) []byte {
 	var b []byte
 	for _, w := range words {
@@ -28,7 +28,7 @@ var fuzzed = sample.Schema{
 	{Name: "meta", Type: sample.ObjectType},
 }
 
-// Whatever a worker sends, what the parser lets through lies within the message.
+// Whatever a worker sends, what the parser lets through is within the message.
 func FuzzParseResults(f *testing.F) {
 	f.Add(message([]int64{0, 1, 1, 0, 8 * 28, 0, 0,
 		Apart, 0, 1, 1, 3, // image

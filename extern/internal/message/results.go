@@ -42,12 +42,12 @@ const (
 // How a column is written.
 const (
 	Apart     = iota // a place and extents for each sample
-	InRows           // one place and extents: the samples lie one behind the other
+	InRows           // one place and extents: the samples are one after the other
 	allSame          // RESULTS: all are the input of that number
 	OwnMemory = 4    // PACK, added to general: each is the sample's own memory
 )
 
-// Where a value of RESULTS lies.
+// Where a value of RESULTS is.
 const (
 	inData  = iota // at that offset of the data
 	InRoom         // in the memory that it was given
@@ -136,7 +136,7 @@ type Results struct {
 
 type resultColumn struct {
 	mode   int
-	at     int // word where it begins, behind its mode
+	at     int // word where it begins, after its mode
 	stride int // words for each sample
 }
 
@@ -246,7 +246,7 @@ func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, err
 		return bad("of %v of work", r.Rest)
 	}
 	if dataAt < 8*resultsHead || tailBytes < 0 || dataAt > int64(len(payload)) || tailBytes > int64(len(payload))-dataAt || dataAt%8 != 0 {
-		return bad("whose parts do not lie in it")
+		return bad("whose parts are not in it")
 	}
 
 	r.First, r.N, r.Last, r.Returned = int(first), int(n), flags&lastResults != 0, flags&returned != 0
@@ -368,7 +368,7 @@ func (r *Results) checkColumn(f int) error {
 			continue
 		}
 		if where > InWhole || where != inData && c.mode == InRows {
-			return fmt.Errorf("lies at %#x", place)
+			return fmt.Errorf("is at %#x", place)
 		}
 
 		bytes := r.word(record + 1*min(1, c.stride-1))

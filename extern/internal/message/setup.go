@@ -7,7 +7,7 @@ type Setup struct {
 	Function          string      `json:"function"`
 	Kind              string      `json:"kind"`
 	Heap              int64       `json:"heap"`
-	Pickle            *[2]int     `json:"pickle"` // where it lies in the heap, and its length
+	Pickle            *[2]int     `json:"pickle"` // where it is in the heap, and its length
 	Keys              string      `json:"keys"`   // empty: samples have no names
 	KeysPickle        *[2]int     `json:"keys_pickle"`
 	Cells             []int64     `json:"cells"` // by lane

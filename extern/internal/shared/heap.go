@@ -16,9 +16,9 @@ import (
 const Align = 64
 
 const (
-	chunkSize = 1 << 20   // pieces of one class lie together in a chunk; larger ones have several to themselves
-	punchSize = 256 << 10 // pieces from here on are given back to the system when many lie idle
-	idleKept  = 64 << 20  // bytes of them that may lie idle besides as many as are in use
+	chunkSize = 1 << 20   // pieces of one class are together in a chunk; larger ones have several to themselves
+	punchSize = 256 << 10 // pieces from here on are given back to the system when many are idle
+	idleKept  = 64 << 20  // bytes of them that may be idle besides as many as are in use
 	classes   = 148
 )
 
@@ -43,10 +43,10 @@ type Heap struct {
 	gone   bool // and the memory is the system's again
 }
 
-// shelf is where the free pieces of a class lie, by their offsets; the last that came is
+// shelf is where the free pieces of a class are, by their offsets; the last that came is
 // the first to go, for it may still be in a cache.
 type shelf struct {
-	warm, cold []int64 // cold ones have no memory behind them
+	warm, cold []int64 // cold ones have no memory after them
 	fresh, end int64   // where the next piece is cut that was never used
 }
 
@@ -171,7 +171,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 	return at, true, true
 }
 
-// Give takes back the piece that b lies in; what is no memory of the heap is left alone.
+// Give takes back the piece that b is in; what is no memory of the heap is left alone.
 // Nobody may use the piece any more.
 func (h *Heap) Give(b []byte) {
 	at, ok := h.Offset(b)
@@ -213,7 +213,7 @@ func (h *Heap) Give(b []byte) {
 	n := 0
 	if size >= punchSize {
 		h.idle.Add(size)
-		// Two go for each that comes, so that what lies idle follows what is in use.
+		// Two go for each that comes, so that what is idle follows what is in use.
 		for n < len(punch) && len(s.warm) > 0 && h.idle.Load() > idleKept+h.held.Load() {
 			punch[n], s.warm = s.warm[len(s.warm)-1], s.warm[:len(s.warm)-1]
 			h.idle.Add(-size)
@@ -266,7 +266,7 @@ func (h *Heap) unmapUnused() error {
 	return errors.Join(unix.Munmap(h.Memory), h.File.Close())
 }
 
-// Offset is where b begins in the heap. A b without capacity lies nowhere.
+// Offset is where b begins in the heap. A b without capacity is nowhere.
 func (h *Heap) Offset(b []byte) (int64, bool) {
 	if cap(b) == 0 {
 		return 0, false
@@ -286,7 +286,7 @@ func classOf(n int) (class int, size int64) {
 	if units <= 4 {
 		return int(units) - 1, int64(units) * Align
 	}
-	// units lies in (2^k, 2^(k+1)], which is cut in four.
+	// units is in (2^k, 2^(k+1)], which is cut in four.
 	k := bits.Len64(units-1) - 1
 	step := uint64(1) << (k - 2)
 	quarter := (units - 1 - 1<<k) / step

@@ -73,7 +73,7 @@ func TestHeapModel(t *testing.T) {
 	})
 }
 
-// What lies idle is given back to the system beyond as much as is in use.
+// What is idle is given back to the system beyond as much as is in use.
 func TestHeapGivesPagesBack(t *testing.T) {
 	h, err := NewHeap()
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 
 // Space is memory that workers can map: the heap, or a segment.
 type Space struct {
-	Number uint64 // that stands for it in messages: HeapSpace is the heap
+	Number uint64 // that means it in messages: HeapSpace is the heap
 	FD     int
 	id     uint32 // of a segment
 	Memory []byte
 }
 
-// Spaces are all that a pool was told of. They are looked at for every pack, and seldom
+// Spaces are all that a pool knows of. They are looked at for every pack, and seldom
 // change.
 type Spaces struct {
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ func (s *Spaces) Init(h *Heap) {
 	s.all.Store(&[]Space{{Number: HeapSpace, FD: -1, Memory: h.Memory}})
 }
 
-// Add adds a segment. Its descriptor is duplicated. An id that came before stands for
+// Add adds a segment. Its descriptor is duplicated. An id that came before means
 // this memory now.
 func (s *Spaces) Add(fd int, id uint32, memory []byte) error {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -85,7 +85,7 @@ func (s *Spaces) Close() {
 	s.all.Store(&[]Space{})
 }
 
-// Find says where b lies, as messages do; nil: in nothing that workers can map.
+// Find says where b is, as messages do; nil: in nothing that workers can map.
 func (s *Spaces) Find(b []byte) (at uint64, in *Space) {
 	if cap(b) == 0 {
 		return 0, nil

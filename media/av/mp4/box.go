@@ -30,7 +30,7 @@ func (b *box) unsupported(format string, args ...any) error {
 	return fmt.Errorf("mp4: box %q at byte %d %s: %w", b.kind, b.at, fmt.Sprintf(format, args...), ErrUnsupported)
 }
 
-// each calls f for each box inside, which begin skip bytes behind the header. Fewer bytes
+// each calls f for each box inside, which begin skip bytes after the header. Fewer bytes
 // than a header has may follow the last: QuickTime ends lists with four zeros.
 func (b *box) each(skip int, f func(c *box) error) error {
 	if skip > len(b.body) {
@@ -75,7 +75,7 @@ func header(b []byte, room int64) (size int64, head int, err error) {
 	return size, head, nil
 }
 
-// fields reads numbers from the start of a box. Behind the end they are 0, and short is
+// fields reads numbers from the start of a box. After the end they are 0, and short is
 // set.
 type fields struct {
 	b     []byte

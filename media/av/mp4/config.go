@@ -148,7 +148,7 @@ func readVP(b *box, s *av.Stream) {
 	}
 }
 
-// avcDepth finds the depth behind the parameter sets; only high profiles have it there.
+// avcDepth finds the depth after the parameter sets; only high profiles have it there.
 func avcDepth(c []byte) int {
 	if len(c) < 7 {
 		return 0

@@ -4,7 +4,7 @@
 // each moof. The media themselves are never read. What it makes of them is an [av.Table]
 // for each stream, with the times and edits that ffprobe has.
 //
-// Files are not trusted. A box must lie within its parent, a count within its box, and
+// Files are not trusted. A box must be within its parent, a count within its box, and
 // the packets within what a file of that size can hold, before memory is allocated for
 // them. An error says which box is wrong, and where it is. One that wraps
 // [ErrUnsupported] is no fault of the file: a general demuxer may read it.

@@ -54,8 +54,8 @@ func (t *track) readEdits(scale uint32) ([]edit, error) {
 }
 
 // edited returns the packets of what the edits show, with the times at which they do.
-// What lies before an edit, back to the key frame that it needs, and what is displayed
-// behind its end, is to be decoded and discarded.
+// What is before an edit, back to the key frame that it needs, and what is displayed
+// after its end, is to be decoded and discarded.
 func (t *track) edited(packets []av.Packet, scale uint32, room int64) ([]av.Packet, error) {
 	edits, err := t.readEdits(scale)
 	if err != nil || len(edits) == 0 || len(packets) == 0 {

@@ -146,8 +146,8 @@ func (f *File) readMovieHeader(b *box) error {
 	return nil
 }
 
-// Table returns all packets of a stream, which is counted as in Streams. It makes it anew
-// at each call.
+// Table returns all packets of a stream, which is counted as in Streams. It makes it
+// again at each call.
 func (f *File) Table(stream int) (*av.Table, error) {
 	if stream < 0 || stream >= len(f.tracks) {
 		return nil, fmt.Errorf("mp4: there is no stream %d: the file has %d", stream, len(f.tracks))

@@ -75,7 +75,7 @@ type fragment struct {
 	defaults fragmentDefaults
 	base     int64 // what offsets count from
 	now      int64 // when the next sample is decoded
-	next     int64 // where it lies, if nothing else is said
+	next     int64 // where it is, if nothing else is said
 }
 
 func (f *File) readTrackFragment(traf *box, moof int64, implied *int64) error {

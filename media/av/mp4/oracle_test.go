@@ -105,7 +105,7 @@ func wanted(s *testvideo.ProbedStream) string {
 		s.Width, s.Height, turn, aspect, rate, s.Channels, config)
 }
 
-// Packets are what ffprobe says: where they lie, when they are decoded and displayed,
+// Packets are what ffprobe says: where they are, when they are decoded and displayed,
 // which are key packets, and which an edit list discards.
 func TestPacketsEqualFFprobe(t *testing.T) {
 	for _, name := range testvideo.Names(".mp4", ".m4a", ".mov") {

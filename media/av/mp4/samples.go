@@ -83,7 +83,7 @@ func (s *sizes) of(i int) uint32 {
 	return size
 }
 
-// chunks is where the samples lie: chunk after chunk, each of some samples.
+// chunks is where the samples are: chunk after chunk, each of some samples.
 type chunks struct {
 	offsets entries
 	runs    entries

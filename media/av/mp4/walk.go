@@ -24,7 +24,7 @@ type top struct {
 	head     int
 }
 
-// errCut says that a box goes on behind the end of the file.
+// errCut says that a box goes on after the end of the file.
 var errCut = errors.New("is cut off by the end of the file")
 
 // next returns the box at an offset. If it is cut off, the error is errCut, and the box

@@ -60,7 +60,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, its frames lie within it, one after the other.
+// Whatever is in a file, its frames are within it, one after the other.
 func FuzzOpen(f *testing.F) {
 	f.Add(frames(2))
 	f.Add(adtsFrames(3))

@@ -25,7 +25,7 @@ type av1Sequence struct {
 	orderHints     int
 }
 
-// av1Config returns the OBUs behind the header of a configuration, or what there is
+// av1Config returns the OBUs after the header of a configuration, or what there is
 // without one.
 func av1Config(config []byte) []byte {
 	if len(config) >= 4 && config[0] == 0x81 {

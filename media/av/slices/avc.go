@@ -136,7 +136,7 @@ type avcSlice struct {
 	gaps            bool // numbers may be left out
 	instant         bool // it is of an IDR picture
 	refers          bool // others may refer to it
-	resets          bool // it counts as number 0 for those behind it
+	resets          bool // it counts as number 0 for those after it
 }
 
 // slice reads a slice header up to the marking of references. It fails if parameters are

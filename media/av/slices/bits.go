@@ -1,6 +1,6 @@
 package slices
 
-// bitReader reads numbers of bits, the highest first. Behind the end they are 0, and
+// bitReader reads numbers of bits, the highest first. After the end they are 0, and
 // short is set.
 type bitReader struct {
 	b     []byte
@@ -59,7 +59,7 @@ func (r *bitReader) se() int32 {
 // most is how many bytes of a unit are read: no header is longer.
 const most = 1024
 
-// payload returns a reader of a unit of H.264, behind its header, without the bytes that
+// payload returns a reader of a unit of H.264, after its header, without the bytes that
 // keep it from looking like a start code.
 func payload(unit []byte) bitReader {
 	unit = unit[min(1, len(unit)):min(len(unit), most)]

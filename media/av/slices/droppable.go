@@ -34,7 +34,7 @@ const (
 	needed                  // others need it
 )
 
-// A splitter finds the units of a packet: it returns the first, and what is behind it; ok
+// A splitter finds the units of a packet: it returns the first, and what is after it; ok
 // is false if there is none, or it is damaged.
 type splitter func(packet []byte) (unit, rest []byte, ok bool)
 

@@ -48,7 +48,7 @@ func TestVerdicts(t *testing.T) {
 		{"hevc", []byte("\x00\x00\x00\x01\x40\x01\x0c\x01"), "\x00\x00\x01\x00\x01\xff", true},
 		{"hevc", []byte("\x00\x00\x00\x01\x40\x01\x0c\x03"), "\x00\x00\x01\x00\x01\xff", false},
 
-		// MPEG-2: a B picture, a P picture, a B picture behind a sequence header.
+		// MPEG-2: a B picture, a P picture, a B picture after a sequence header.
 		{"mpeg2video", nil, "\x00\x00\x01\x00\x00\x18\x00\x00\x01\x01\xff", true},
 		{"mpeg2video", nil, "\x00\x00\x01\x00\x00\x10\x00\x00\x01\x01\xff", false},
 		{"mpeg2video", nil, "\x00\x00\x01\xb3\x00\x00\x01\x00\x00\x18", false},

@@ -3,7 +3,7 @@ package slices
 import "math/bits"
 
 // hevcRefs are the pictures that one may refer to, by how much earlier or later they are
-// displayed: first those before it, the nearest first, then those behind it. Used are
+// displayed: first those before it, the nearest first, then those after it. Used are
 // those that it refers to itself; the others are kept for those that follow.
 type hevcRefs struct {
 	before, behind []hevcRef
@@ -179,7 +179,7 @@ func skipScaling(r *bitReader) {
 	}
 }
 
-// readRefs reads the set behind those of a sequence, which has n in all. It may be
+// readRefs reads the set after those of a sequence, which has n in all. It may be
 // written as the difference to one of them.
 func readRefs(r *bitReader, sets []hevcRefs, n int) (s hevcRefs, ok bool) {
 	if len(sets) > 0 && r.flag() {

@@ -39,7 +39,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// Each packet that others need is missed by the next one, unless everything begins anew
+// Each packet that others need is missed by the next one, unless everything begins again
 // there.
 func TestLostPacketsAreMissed(t *testing.T) {
 	for _, name := range avcFiles {
@@ -58,7 +58,7 @@ func TestLostPacketsAreMissed(t *testing.T) {
 				continue
 			}
 			if instant(all[gone]) {
-				continue // numbers begin anew with it, and nobody knows what they would be
+				continue // numbers begin again with it, and nobody knows what they would be
 			}
 			if !lost(all[gone+1]) {
 				t.Errorf("%s: packet %d is gone, and %d does not miss it", name, gone, gone+1)
@@ -102,7 +102,7 @@ func unitOf(header byte, text string) []byte {
 	return unit
 }
 
-// A picture that forgets all references counts as number 0 for those behind it.
+// A picture that forgets all references counts as number 0 for those after it.
 func TestReferencesForgotten(t *testing.T) {
 	// Baseline; set 0; 4 bits of numbers; order 2; one reference; no gaps; 1×1; frames.
 	sequence := unitOf(0x67, "01000010 00000000 00011110 1 1 011 010 0 1 1 1")

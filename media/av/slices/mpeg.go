@@ -3,7 +3,7 @@ package slices
 // typeB is how MPEG-1 and 2 call pictures that none refers to.
 const typeB = 3
 
-// mpeg2Unneeded judges what follows a start code. A picture's type is behind ten bits of
+// mpeg2Unneeded judges what follows a start code. A picture's type is after ten bits of
 // its number.
 func mpeg2Unneeded(unit []byte) verdict {
 	if len(unit) == 0 {
@@ -16,12 +16,12 @@ func mpeg2Unneeded(unit []byte) verdict {
 		}
 		return needed
 	case 0xb3, 0xb8:
-		return needed // what follows begins anew
+		return needed // what follows begins again
 	}
 	return neutral
 }
 
-// mpeg4Unneeded does so for MPEG-4: types are two bits behind the start code, and 2 is B.
+// mpeg4Unneeded does so for MPEG-4: types are two bits after the start code, and 2 is B.
 func mpeg4Unneeded(unit []byte) verdict {
 	switch {
 	case len(unit) == 0:

@@ -44,7 +44,7 @@ func hevcLayers(config []byte) int {
 		if !ok {
 			break
 		}
-		// The video parameter set has the number less one behind 12 bits of its own.
+		// The video parameter set has the number less one after 12 bits of its own.
 		if len(unit) >= 4 && unit[0]>>1&63 == 32 {
 			return int(unit[3]>>1&7) + 1
 		}

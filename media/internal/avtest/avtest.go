@@ -88,7 +88,7 @@ func run(t testing.TB, program string, args []string) []byte {
 	return out
 }
 
-// Make makes a recording in a folder of the test. Args stand between the command and the
+// Make makes a recording in a folder of the test. Args are between the command and the
 // name of the file.
 func Make(t testing.TB, name string, args ...string) string {
 	t.Helper()
@@ -97,12 +97,12 @@ func Make(t testing.TB, name string, args ...string) string {
 	return path
 }
 
-// Moving are arguments for a moving picture of a size, so many frames of it.
+// Moving are arguments for a moving image of a size, so many frames of it.
 func Moving(size string, frames int) []string {
 	return []string{"-f", "lavfi", "-i", "testsrc2=s=" + size + ":r=25", "-frames:v", strconv.Itoa(frames)}
 }
 
-// Raw decodes the first stream of pictures with the command: all frames, one after the
+// Raw decodes the first stream of images with the command: all frames, one after the
 // other, in the format that the codec gives.
 func Raw(t testing.TB, path string) []byte {
 	t.Helper()

@@ -27,7 +27,7 @@ func Run(t *testing.T, d media.Decoder) {
 	t.Run("contradictions", func(t *testing.T) { contradictions(t, d) })
 }
 
-// Whole decodes all of a picture, as it is stored.
+// Whole decodes all of an image, as it is stored.
 func Whole(t testing.TB, d media.Decoder, data []byte) oracle.Picture {
 	t.Helper()
 	return Decode(t, d, data, false, nil, nil)
@@ -43,7 +43,7 @@ func Decode(t testing.TB, d media.Decoder, data []byte, upright bool, steps []me
 	return p
 }
 
-// Try is Decode for pictures that may be bad.
+// Try is Decode for images that may be bad.
 func Try(d media.Decoder, data []byte, upright bool, steps []media.Step, r media.Rand) (oracle.Picture, error) {
 	info, err := media.Probe(data)
 	if err != nil {
@@ -57,7 +57,7 @@ func Try(d media.Decoder, data []byte, upright bool, steps []media.Step, r media
 	return p, d.DecodeInto(p.Pix, p.Width*3, data, &info, &plan)
 }
 
-// Same says where pictures differ; nothing if they do not.
+// Same says where images differ; nothing if they do not.
 func Same(got, want oracle.Picture) string {
 	if got.Width != want.Width || got.Height != want.Height {
 		return fmt.Sprintf("%d×%d pixels, want %d×%d", got.Width, got.Height, want.Width, want.Height)
@@ -91,7 +91,7 @@ func steps(t *testing.T, d media.Decoder) {
 		whole := Whole(t, d, data)
 		got, err := Try(d, data, true, ours, Draws(0))
 		if errors.Is(err, media.ErrGeometry) || errors.Is(err, media.ErrTooLarge) {
-			return // nothing would be left, or far too much: of a picture 1 pixel wide and 200 high, say
+			return // nothing would be left, or far too much: of an image 1 pixel wide and 200 high, say
 		}
 		if err != nil {
 			rt.Fatal(err)
@@ -119,7 +119,7 @@ func anyStep(t *rapid.T) (media.Op, oracle.Step) {
 }
 
 // everything is random chains of all operations, for every colour and depth, of
-// pictures of every orientation. The result is what the runner in Go makes of the
+// images of every orientation. The result is what the runner in Go makes of the
 // decoder's own pixels: that these operations are right is tested with the runner.
 func everything(t *testing.T, d media.Decoder) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -175,7 +175,7 @@ func everything(t *testing.T, d media.Decoder) {
 	})
 }
 
-// converted is an RGB picture in the colour and depth that the options ask for.
+// converted is an RGB image in the colour and depth that the options ask for.
 func converted(p oracle.Picture, o media.Options) media.Pixels {
 	out := media.Pixels{Width: p.Width, Height: p.Height, Color: o.Color, DType: o.DType}
 	out.Stride = out.Width * out.PixelBytes()
@@ -196,7 +196,7 @@ func converted(p oracle.Picture, o media.Options) media.Pixels {
 	return out
 }
 
-// usual is what training and validation do, on pictures of usual size.
+// usual is what training and validation do, on images of usual size.
 func usual(t *testing.T, d media.Decoder) {
 	for i, size := range [][2]int{{500, 375}, {333, 500}, {256, 256}, {1000, 700}, {224, 640}, {2100, 1400}} {
 		data := testjpeg.Noise(size[0], size[1], uint64(i), testjpeg.Layout{Sampling: testjpeg.S420})
@@ -257,7 +257,7 @@ func orientations(t *testing.T, d media.Decoder) {
 	}
 }
 
-// padding cuts a corner out of the black that a small picture was padded with; then
+// padding cuts a corner out of the black that a small image was padded with; then
 // something is done to it.
 func padding(t *testing.T, d media.Decoder) {
 	data := testjpeg.Noise(20, 10, 4, testjpeg.Layout{Sampling: testjpeg.S420})

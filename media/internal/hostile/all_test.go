@@ -20,7 +20,7 @@ import (
 	_ "headrace/media/webp"
 )
 
-// A job is a picture and what is done with it, by the decoder that a program gets.
+// A job is an image and what is done with it, by the decoder that a program gets.
 type job struct {
 	name    string
 	data    []byte
@@ -30,7 +30,7 @@ type job struct {
 	fails   bool
 }
 
-// jobs are intact pictures of all formats that have a decoder here, and as many that
+// jobs are intact images of all formats that have a decoder here, and as many that
 // are cut.
 func jobs(t *testing.T) []job {
 	t.Helper()
@@ -69,7 +69,7 @@ func (j job) run() error {
 	return nil
 }
 
-// Goroutines that decode at once, pictures of all formats, good ones and bad ones, each
+// Goroutines that decode at once, images of all formats, good ones and bad ones, each
 // get what one alone gets.
 func TestConcurrently(t *testing.T) {
 	all := jobs(t)
@@ -87,7 +87,7 @@ func TestConcurrently(t *testing.T) {
 }
 
 // Thousands of decodes, half of which fail, leave no memory, no descriptor and no
-// goroutine behind.
+// goroutine after.
 func TestNothingLeaks(t *testing.T) {
 	all := jobs(t)
 	decode := func(n int) {
@@ -97,7 +97,7 @@ func TestNothingLeaks(t *testing.T) {
 			}
 		}
 	}
-	decode(tier.Cases(500, 2000)) // until everything that is kept for the next picture is there
+	decode(tier.Cases(500, 2000)) // until everything that is kept for the next image is there
 	memory, files, routines := settled(t), openFiles(t), runtime.NumGoroutine()
 	decode(tier.Cases(2000, 10_000))
 	if more := settled(t) - memory; more > 3<<20 && !instrumented {

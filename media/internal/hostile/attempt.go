@@ -13,7 +13,7 @@ import (
 	"headrace/tensor"
 )
 
-// A use is one thing that callers do with pictures.
+// A use is one thing that callers do with images.
 type use struct {
 	name    string
 	options media.Options
@@ -92,7 +92,7 @@ func attempt(d media.Decoder, data []byte, header *media.Info, u use) (media.Pix
 	return p, nil
 }
 
-// kinds are what is wrong with a picture, as far as callers can tell.
+// kinds are what is wrong with an image, as far as callers can tell.
 var kinds = []error{media.ErrFormat, media.ErrTruncated, media.ErrCorrupt, media.ErrTooLarge, media.ErrUnsupported, media.ErrGeometry}
 
 // kindsOf counts the kinds that an error is of.
@@ -122,7 +122,7 @@ func misbehaviour(d media.Decoder, data []byte, header *media.Info, u use) (p me
 	return p, "", err
 }
 
-// patience is ten times what decoding may take by its size, of a processor that is a
+// patience is ten times what decoding may take by its size, of a CPU that is a
 // slow one.
 func patience(data []byte, header *media.Info) time.Duration {
 	info, err := media.Probe(data)
@@ -136,8 +136,8 @@ func patience(data []byte, header *media.Info) time.Duration {
 	return 10 * slowness * limit
 }
 
-// threadTime is the processor time that f takes of its thread: it does not grow while
-// others have the processor.
+// threadTime is the CPU time that f takes of its thread: it does not grow while
+// others have the CPU.
 func threadTime(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

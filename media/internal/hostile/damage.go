@@ -61,7 +61,7 @@ func rot(r *rand.Rand, b []byte) []byte {
 }
 
 // extreme is the file with each number of its header at its limits, wherever a number
-// may stand and however long it may be.
+// may be and however long it may be.
 func extreme(data []byte) iter.Seq[File] {
 	const header = 400 // beyond it, pixels
 	values := []uint32{0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF}

@@ -7,7 +7,7 @@ import (
 )
 
 // Fuzz feeds anything to the decoder of a format, for any use, beginning with intact
-// pictures and bombs.
+// images and bombs.
 func Fuzz(f *testing.F, d media.Decoder, format string) {
 	for i, s := range Seeds(f, format) {
 		f.Add(s.Data, uint8(i))
@@ -39,7 +39,7 @@ func recrcOf(data []byte) []byte {
 	return recrc(data)
 }
 
-// FuzzProbe feeds anything to [media.Probe], beginning with intact pictures of all
+// FuzzProbe feeds anything to [media.Probe], beginning with intact images of all
 // formats.
 func FuzzProbe(f *testing.F) {
 	for format := range seeds {

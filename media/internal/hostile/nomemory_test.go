@@ -17,9 +17,9 @@ import (
 	"headrace/media/internal/testjpeg"
 )
 
-// A decoder that gets no memory from the system says that, and blames no picture. It is
+// A decoder that gets no memory from the system says that, and blames no image. It is
 // tried in a process of its own, in which nothing can be mapped any more, with a
-// picture whose coefficients need more than C has left over; but for sanitizers, which
+// image whose coefficients need more than C has left over; but for sanitizers, which
 // need addresses of their own.
 func TestDecodersWithoutMemory(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run=^TestDecoderWithoutMemory$")

@@ -9,7 +9,7 @@ import (
 	"headrace/tensor"
 )
 
-// load is a picture in the form that the options ask for, by the decoder that a program
+// load is an image in the form that the options ask for, by the decoder that a program
 // gets.
 func load(t *testing.T, data []byte, o media.Options) media.Pixels {
 	t.Helper()

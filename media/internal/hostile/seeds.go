@@ -19,7 +19,7 @@ type File struct {
 // The size of seeds: small, because they are cut at every byte, and odd.
 const seedWidth, seedHeight = 23, 17
 
-// Seeds are intact pictures of a format, one of each kind that it has.
+// Seeds are intact images of a format, one of each kind that it has.
 func Seeds(t testing.TB, format string) []File {
 	t.Helper()
 	return seeds[format](t)

@@ -89,7 +89,7 @@ func intact(t *testing.T, d media.Decoder, files []File) {
 	}
 }
 
-// cut checks that what is left of a picture is not taken for it: it is refused, or
+// cut checks that what is left of an image is not taken for it: it is refused, or
 // nothing was lost.
 func cut(t *testing.T, d media.Decoder, f File) {
 	header, err := media.Probe(f.Data)
@@ -115,7 +115,7 @@ func cut(t *testing.T, d media.Decoder, f File) {
 	}
 }
 
-// harmless checks that a decoder gives an error or a picture. What their headers make
+// harmless checks that a decoder gives an error or an image. What their headers make
 // too large for a test is for others.
 func harmless(t *testing.T, d media.Decoder, of File, files iter.Seq[File]) {
 	i := 0
@@ -164,7 +164,7 @@ func stays(b, before []byte) bool {
 	return is.Width == was.Width && is.Height == was.Height
 }
 
-// lies gives a decoder the header of one picture with the data of another.
+// lies gives a decoder the header of one image with the data of another.
 func lies(t *testing.T, d media.Decoder, files []File) {
 	for i, f := range files {
 		header, err := media.Probe(f.Data)

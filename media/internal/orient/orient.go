@@ -1,5 +1,5 @@
 // Package orient is the arithmetic of EXIF's eight orientations: which stored pixel
-// stands where when the picture is upright, and what several of them come to.
+// is where when the image is upright, and what several of them come to.
 package orient
 
 // Every orientation is an exchange of the axes, or none, and a reversal of either axis
@@ -9,7 +9,7 @@ var (
 	reversesY = [9]bool{3: true, 4: true, 6: true, 7: true}
 )
 
-// Parts takes an orientation apart: the upright picture is the stored one with its rows
+// Parts takes an orientation apart: the upright image is the stored one with its rows
 // reversed (flipX: left and right are exchanged), with the order of its rows reversed
 // (flipY), and then, if swap, mirrored at the diagonal from the upper left.
 func Parts(orientation int) (flipX, flipY, swap bool) {
@@ -25,7 +25,7 @@ func whole(flipX, flipY, swap bool) int {
 	panic("orient: not reached")
 }
 
-// At returns where the pixel (x, y) of the upright picture is in the stored one, whose
+// At returns where the pixel (x, y) of the upright image is in the stored one, whose
 // size is width × height.
 func At(orientation, width, height, x, y int) (sx, sy int) {
 	right, bottom := width-1, height-1
@@ -48,9 +48,9 @@ func At(orientation, width, height, x, y int) (sx, sy int) {
 	return x, y
 }
 
-// Stored returns the part of the stored picture, whose size is width × height, that
+// Stored returns the part of the stored image, whose size is width × height, that
 // holds the part (x, y, w, h) of the upright one. The part may reach beyond the
-// picture.
+// image.
 func Stored(orientation, width, height, x, y, w, h int) (sx, sy, sw, sh int) {
 	ax, ay := At(orientation, width, height, x, y)
 	bx, by := At(orientation, width, height, x+w-1, y+h-1)
@@ -58,14 +58,14 @@ func Stored(orientation, width, height, x, y, w, h int) (sx, sy, sw, sh int) {
 	return sx, sy, max(ax, bx) - sx + 1, max(ay, by) - sy + 1
 }
 
-// Upright returns the part of the upright picture that holds the part (x, y, w, h) of
+// Upright returns the part of the upright image that holds the part (x, y, w, h) of
 // the stored one, whose size is width × height.
 func Upright(orientation, width, height, x, y, w, h int) (ux, uy, uw, uh int) {
 	width, height = Size(orientation, width, height)
 	return Stored(Inverse(orientation), width, height, x, y, w, h)
 }
 
-// Size is that of the upright picture.
+// Size is that of the upright image.
 func Size(orientation, width, height int) (w, h int) {
 	if orientation > 4 {
 		return height, width
@@ -73,7 +73,7 @@ func Size(orientation, width, height int) (w, h int) {
 	return width, height
 }
 
-// Then is the orientation of a picture that is turned by a and what comes of it by b.
+// Then is the orientation of an image that is turned by a and what comes of it by b.
 func Then(a, b int) int {
 	ax, ay, swap := Parts(a)
 	bx, by, swapped := Parts(b)

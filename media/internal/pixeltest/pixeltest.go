@@ -16,7 +16,7 @@ import (
 // Options are those that Pillow's save takes.
 type Options = map[string]any
 
-// Noise is a picture of random values in one of Pillow's modes; frames is how many of
+// Noise is an image of random values in one of Pillow's modes; frames is how many of
 // them.
 func Noise(mode string, width, height, frames int) oracle.Image {
 	size := map[string]int{"1": 0, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3, "RGBA": 4, "CMYK": 4}[mode] * width
@@ -31,7 +31,7 @@ func Noise(mode string, width, height, frames int) oracle.Image {
 	return img
 }
 
-// Smooth is a picture that lossy formats keep: slopes with a little noise.
+// Smooth is an image that lossy formats keep: slopes with a little noise.
 func Smooth(mode string, width, height, frames int) oracle.Image {
 	img := Noise(mode, width, height, frames)
 	channels := max(1, len(img.Pix)/(width*height*frames))
@@ -57,13 +57,13 @@ func EXIF(orientation byte) oracle.Bytes {
 	return oracle.Bytes("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string([]byte{orientation}) + "\x00\x00\x00\x00\x00\x00")
 }
 
-// made is a picture with what Pillow's save is told of it.
+// made is an image with what Pillow's save learns of it.
 type made struct {
 	img oracle.Image
 	o   Options
 }
 
-// byPillow compares pictures that Pillow writes.
+// byPillow compares images that Pillow writes.
 func byPillow(t *testing.T, d media.PixelDecoder, format string, levels int, all []made) {
 	for i, c := range all {
 		name := fmt.Sprintf("%d, %s %d×%d, %v", i, c.img.Mode, c.img.Width, c.img.Height, c.o)
@@ -71,7 +71,7 @@ func byPillow(t *testing.T, d media.PixelDecoder, format string, levels int, all
 	}
 }
 
-// refused is a picture that is bad, and what kind of error that is.
+// refused is an image that is bad, and what kind of error that is.
 type refused struct {
 	data []byte
 	kind error
@@ -85,7 +85,7 @@ func refusing(t *testing.T, d media.PixelDecoder, all map[string]refused) {
 	}
 }
 
-// Decode decodes a picture as it is stored, into rows with gaps between them, which
+// Decode decodes an image as it is stored, into rows with gaps between them, which
 // must stay as they are.
 func Decode(t testing.TB, d media.PixelDecoder, data []byte, color media.Color, dtype tensor.DType) media.Pixels {
 	t.Helper()
@@ -96,7 +96,7 @@ func Decode(t testing.TB, d media.PixelDecoder, data []byte, color media.Color, 
 	return p
 }
 
-// Try is Decode for pictures that may be bad.
+// Try is Decode for images that may be bad.
 func Try(t testing.TB, d media.PixelDecoder, data []byte, color media.Color, dtype tensor.DType) (media.Pixels, error) {
 	t.Helper()
 	info, err := media.Probe(data)

@@ -91,7 +91,7 @@ func (p *RawPNG) fill(transparent bool) {
 	}
 }
 
-// want is the picture as RGBA of 16 bits, by the rules of the format: what has fewer is
+// want is the image as RGBA of 16 bits, by the rules of the format: what has fewer is
 // scaled to the full range.
 func (p *RawPNG) want() []uint16 {
 	var out []uint16
@@ -314,7 +314,7 @@ func Chunk(kind string, body []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
 }
 
-// pngOddities are pictures with something wrong that does not touch pixels; people have
+// pngOddities are images with something wrong that does not touch pixels; people have
 // them.
 func pngOddities(t *testing.T, d media.PixelDecoder) {
 	p := RawPNG{Width: 33, Height: 17, Depth: 8, Color: 2}
@@ -350,7 +350,7 @@ func pngOddities(t *testing.T, d media.PixelDecoder) {
 	for name, data := range map[string][]byte{
 		"checksum of a text": append(append(bytes.Clone(good[:33]), broken...), good[33:]...),
 		"no end":             good[:len(good)-12],
-		"something behind":   append(bytes.Clone(good), "and more"...),
+		"something after":    append(bytes.Clone(good), "and more"...),
 		"cut within its end": good[:len(good)-5],
 	} {
 		if got, err := Try(t, d, data, media.RGB, tensor.Uint8); err == nil && !bytes.Equal(Packed(got), want) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A box with whole edges is a crop; one with fractions lies between two, and looks at
+// A box with whole edges is a crop; one with fractions is between two, and looks at
 // no pixel outside it.
 func TestBox(t *testing.T) {
 	for _, f := range filters {

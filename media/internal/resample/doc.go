@@ -3,7 +3,7 @@
 // byte for byte.
 //
 // An output pixel is a weighted sum of the input pixels below its triangle. Weights are
-// fixed-point numbers with 22 bits behind the point. A picture is resampled in one
+// fixed-point numbers with 22 bits after the point. An image is resampled in one
 // direction and then in the other, and is rounded to 8 bits in between. This is what
 // Pillow does, and the tables equal Pillow's number for number. The order of the passes
 // is that of Pillow 13; earlier ones always began with the horizontal pass, which can

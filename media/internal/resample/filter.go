@@ -22,7 +22,7 @@ var supports = [...]float64{Bilinear: 1, Box: 0.5, Hamming: 1, Bicubic: 2, Lancz
 //
 // Every product that is added to is converted to float64, here and below, although it
 // is one: that forbids the compiler to round both operations at once, as some
-// processors can.
+// CPUs can.
 func (f Filter) sample(values []float64, lo, n int, centre, scale float64) []float64 {
 	if f == Bilinear { // which nearly everybody takes
 		for k := range n {
@@ -105,7 +105,7 @@ func lanczos(x float64) float64 {
 // sine is sin x for x from 0 to π, to the last bit or two, and the same on every
 // machine, which math.Sin is not: where it is written in assembly, or where
 // multiplications and additions are fused, its last bits are others. Weights then
-// differ where they lie that near to the middle between two integers.
+// differ where they are that near to the middle between two integers.
 func sine(x float64) float64 {
 	const lowPi = 1.2246467991473532e-16 // π = math.Pi + lowPi
 	if x > math.Pi/2 {

@@ -2,7 +2,7 @@ package resample
 
 import "encoding/binary"
 
-// Half is added before the bits behind the point are cut off.
+// Half is added before the bits after the point are cut off.
 const (
 	Half     = 1 << (Bits - 1)
 	wideHalf = 1 << (WideBits - 1)
@@ -42,12 +42,12 @@ func rowRGB(dst, src []byte, lo int, t *Table) {
 }
 
 // lane is how many sums a column works on at a time. Its input is read row by row, as
-// it lies in memory: a tall picture has thousands of rows for one of the result, and
+// it is in memory: a tall image has thousands of rows for one of the result, and
 // going down them for each byte would miss the cache at every step.
 const lane = 256
 
 // Column computes one row of bytes out of the rows below each other in src, of which
-// the first is row lo of the picture.
+// the first is row lo of the image.
 func Column(dst, src []byte, stride, lo int, s Span, weights []int32) {
 	weights = weights[s.At : s.At+s.Len]
 	src = src[(int(s.Start)-lo)*stride:]

@@ -2,7 +2,7 @@ package resample
 
 import "math"
 
-// Bits is the number of bits behind the point of a weight for pixels of 8 bits.
+// Bits is the number of bits after the point of a weight for pixels of 8 bits.
 const Bits = 22
 
 // WideBits is the same for pixels of 16 bits: with 22, the roundings of the weights of
@@ -14,12 +14,12 @@ const WideBits = 30
 type Axis struct {
 	In, Out, First, N int
 	Filter            Filter
-	Flip              bool // spans stand in reverse order: the last pixel of the window comes first
+	Flip              bool // spans are in reverse order: the last pixel of the window comes first
 	Wide              bool // weights have WideBits instead of Bits
 
 	// From and Size, where Size is not 0, are the part of the row that is taken for the
-	// whole: with fractions, for rows whose pixels do not lie where those of the
-	// picture do. No pixel is looked at that lies outside it altogether, unless Beside
+	// whole: with fractions, for rows whose pixels do not be where those of the
+	// image do. No pixel is looked at that is outside it altogether, unless Beside
 	// says so: then the filter reaches beyond it.
 	From, Size float64
 	Beside     bool
@@ -61,7 +61,7 @@ func (t *Table) Set(a Axis) {
 }
 
 // VerticalFirst tells the order of the passes, which matters because there is rounding
-// in between: the vertical one comes first where it shortens the picture by more than
+// in between: the vertical one comes first where it shortens the image by more than
 // twice what the horizontal one takes from its width.
 func VerticalFirst(x, y *Table) bool {
 	if x.Identity() || y.Identity() {

@@ -16,7 +16,7 @@ import (
 
 var filters = []Filter{Bilinear, Box, Hamming, Bicubic, Lanczos}
 
-// Weights are Pillow's, number for number, with 22 bits behind the point and with 30.
+// Weights are Pillow's, number for number, with 22 bits after the point and with 30.
 func TestWeightsEqualPillows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	side := func() int { return 1 + r.IntN([]int{8, 60, 400}[r.IntN(3)]) }
@@ -234,7 +234,7 @@ func TestSetAgain(t *testing.T) {
 	}
 }
 
-// Every output pixel lies above some input, whatever the scale.
+// Every output pixel is above some input, whatever the scale.
 func TestSpansAreNeverEmpty(t *testing.T) {
 	for _, f := range filters {
 		for in := 1; in <= 90; in++ {

@@ -32,7 +32,7 @@ func Convert(dst []byte, to Kind, src []byte, from Kind, n int) {
 	}
 }
 
-// narrow is for 8 bits, which most pictures have: each pair of kinds has a loop of its
+// narrow is for 8 bits, which most images have: each pair of kinds has a loop of its
 // own.
 func narrow(dst []byte, to int, src []byte, from int) {
 	switch {

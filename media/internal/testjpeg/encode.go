@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Layout says how a picture is stored. The zero value is a grey baseline picture.
+// Layout says how an image is stored. The zero value is a grey baseline image.
 type Layout struct {
 	Sampling    [][2]int // horizontal and vertical factor of each component; none: one component, grey
 	Progressive bool     // a scan for DC, then two for the AC coefficients of each component
@@ -26,7 +26,7 @@ var (
 	S410 = [][2]int{{4, 2}, {1, 1}, {1, 1}}
 )
 
-// Noise writes a picture of random blobs and noise, which is the same for the same seed.
+// Noise writes an image of random blobs and noise, which is the same for the same seed.
 func Noise(width, height int, seed uint64, l Layout) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var waves [3][4]float64
@@ -51,8 +51,8 @@ func triangle(x float64) float64 {
 	return 4*max(x, 1-x) - 3
 }
 
-// Encode writes a picture. sample gives the value, 0 to 255, of a component at a pixel
-// of the whole picture; it is averaged where a component has fewer samples. It may be
+// Encode writes an image. sample gives the value, 0 to 255, of a component at a pixel
+// of the whole image; it is averaged where a component has fewer samples. It may be
 // asked for pixels beyond the edges.
 func Encode(width, height int, l Layout, sample func(component, x, y int) float64) []byte {
 	if len(l.Sampling) == 0 {

@@ -28,7 +28,7 @@ func (w *bitWriter) flush() {
 	w.acc, w.n = 0, 0
 }
 
-// block writes coefficients from to last; a difference to dc stands for the first.
+// block writes coefficients from to last; a difference to dc means the first.
 func (w *bitWriter) block(c *[64]int, dc *int, from, last int) {
 	if from == 0 {
 		w.coefficient(dcCode, 0, c[0]-*dc)

@@ -62,7 +62,7 @@ func Read(data []byte, width, height int) Needs {
 // blocks is how many blocks of 1<<bits pixels cover n.
 func blocks(n, bits int) int { return (n + 1<<bits - 1) >> bits }
 
-// reader reads bits, the lowest of each byte first. Behind the end are zeros.
+// reader reads bits, the lowest of each byte first. After the end are zeros.
 type reader struct {
 	data []byte
 	at   int // in bits

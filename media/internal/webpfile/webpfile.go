@@ -14,7 +14,7 @@ type Frame struct {
 	Chunks                   []byte
 }
 
-// First returns the first frame of an animation. It lies within the canvas whose size
+// First returns the first frame of an animation. It is within the canvas whose size
 // info says.
 func First(src []byte, info *media.Info) (f Frame, err error) {
 	if err := canvas(src, info); err != nil {

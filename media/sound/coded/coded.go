@@ -27,7 +27,7 @@ var Format = sound.Format{
 	Open: func(file []byte, track int) (sound.Stream, error) { return Open(file, track) },
 }
 
-// beginnings are those of files that FFmpeg demuxes. A dot stands for any byte.
+// beginnings are those of files that FFmpeg demuxes. A dot means any byte.
 var beginnings = []string{
 	"fLaC", "OggS", "\x1A\x45\xDF\xA3", "FORM....AIF", "caff", "FLV\x01", "#!AMR", "wvpk", "\x0B\x77",
 	"\x30\x26\xB2\x75\x8E\x66\xCF\x11", "RIFF....AVI ", "\x00\x00\x01\xBA",

@@ -97,7 +97,7 @@ func flacSamples(b []byte) int {
 	case code == 0:
 		return 0
 	}
-	at := 5 // behind a number as UTF-8 has it
+	at := 5 // after a number as UTF-8 has it
 	for bit := byte(0x40); b[4]&0x80 != 0 && b[4]&bit != 0 && bit > 1; bit >>= 1 {
 		at++
 	}
@@ -130,7 +130,7 @@ func (t *Track) alac() (int, []int32, bool) {
 		return 0, nil, false
 	}
 	if last[2]>>4&1 != 0 {
-		own[len(own)-1] = int32(binary.BigEndian.Uint64(last) << 23 >> 32) // behind 23 bits
+		own[len(own)-1] = int32(binary.BigEndian.Uint64(last) << 23 >> 32) // after 23 bits
 	}
 	return 0, own, own[len(own)-1] > 0
 }

@@ -34,7 +34,7 @@ type Recording struct {
 	all   bool // everything is decoded
 }
 
-// kept is how many samples stay decoded behind those that were read: those who resample
+// kept is how many samples stay decoded after those that were read: those who resample
 // read some of them again.
 const kept = 1 << 13
 
@@ -209,7 +209,7 @@ func (r *Recording) Read(to []float32, from int64) error {
 	return nil
 }
 
-// reach has the decoder begin anew, unless a sample is decoded already or comes soon.
+// reach has the decoder begin again, unless a sample is decoded already or comes soon.
 func (r *Recording) reach(sample int64) error {
 	if r.all || sample >= r.begin && sample <= r.end {
 		return nil
@@ -318,7 +318,7 @@ func (r *Recording) decode(last int) (packet int, err error) {
 	}
 }
 
-// feed gives the decoder packets that lie in the same memory.
+// feed gives the decoder packets that are in the same memory.
 func (r *Recording) feed(last int) error {
 	all := r.track.Packets
 	last = min(max(last, r.next+1), r.next+together, len(all))

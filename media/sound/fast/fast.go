@@ -19,7 +19,7 @@ import (
 
 func init() { sound.Use(run) }
 
-// wide tells whether the processor has AVX2. Tests set it.
+// wide tells whether the CPU has AVX2. Tests set it.
 var wide = cpu.X86.HasAVX2
 
 // run is sound.Plain in C.

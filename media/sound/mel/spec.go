@@ -17,7 +17,7 @@ type Spec struct {
 	Low    float64 // Hz, where the first band begins
 	High   float64 // Hz, where the last one ends; 0: half of the rate
 
-	Scale Scale // how bands lie
+	Scale Scale // how bands are
 	Area  bool  // each band is divided by its width, as Slaney's are
 	Edges Edges // what frames see before the recording and after it
 	Level Level // what is written of a band's power
@@ -39,7 +39,7 @@ const (
 type Edges int
 
 // Reflect mirrors it, Zero has silence. With None, the first frame begins with the first
-// sample, and all lie within the recording.
+// sample, and all are within the recording.
 const (
 	Reflect Edges = iota
 	Zero

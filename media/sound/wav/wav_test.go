@@ -59,7 +59,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		if err := r.Read(make([]float32, i.Channels), i.Samples); err == nil {
-			t.Fatal("a sample behind the last was read")
+			t.Fatal("a sample after the last was read")
 		}
 	})
 }

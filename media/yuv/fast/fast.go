@@ -20,7 +20,7 @@ import (
 
 func init() { yuv.Use(convert) }
 
-// wide tells whether the processor has AVX2. Tests set it.
+// wide tells whether the CPU has AVX2. Tests set it.
 var wide = cpu.X86.HasAVX2
 
 // convert is yuv.Plain in C.

@@ -13,7 +13,7 @@ import (
 	"headrace/media/yuv"
 )
 
-// random fills the parts of a picture. Each part begins at the first byte of its own
+// random fills the parts of an image. Each part begins at the first byte of its own
 // slice and ends with the last, so that whatever reads beyond them is seen by the
 // sanitizer.
 func random(r *rand.Rand, p *yuv.Picture, gap, shift int, upside bool) {

@@ -104,7 +104,7 @@ func (t *Counter) Exceeded() *Failure {
 }
 
 // A LossError is the failure of an item that was one more than a policy tolerates. It
-// stands inside of the [StageError].
+// is inside of the [StageError].
 type LossError struct {
 	Policy Policy
 	Lost   int64 // items of the epoch

@@ -14,12 +14,12 @@ type Children struct {
 	stage  string
 	parent Lineage
 	done   PositionSet // of the numbers of its children
-	total  int64       // how many there are, the message behind the last included; 0: not known yet
+	total  int64       // how many there are, the message after the last included; 0: not known yet
 	turns  bool        // of a merge
 
 	order  *OutputOrder // of an aggregator's outputs: they end in order; nil: of others
 	number int64        // in it
-	state  string       // of the aggregator behind them
+	state  string       // of the aggregator after them
 
 	known bool // a state has told what the parent was put together of, and it is that
 
@@ -47,7 +47,7 @@ func (t Lineage) WithTurns(turns *Children, lo, hi int64) Lineage {
 type childRange struct {
 	of *Children
 	Range
-	closes bool // the last of them is the message behind the last child
+	closes bool // the last of them is the message after the last child
 }
 
 // child is the lineage of one child.

@@ -55,7 +55,7 @@ func (b *FanOut) BeginInLine(line *OutputOrder, number int64) {
 	b.children.order, b.children.number = line, number
 }
 
-// Remember notes what the aggregator knows behind its outputs.
+// Remember notes what the aggregator knows after its outputs.
 func (b *FanOut) Remember(state string) { b.children.state = state }
 
 // Untold are the losses of the parent, which come with its first child, where it has
@@ -67,7 +67,7 @@ func (b *FanOut) Untold() []LostInput {
 	return b.losses
 }
 
-// Ended tells whether the message behind the last child was finished in an earlier run.
+// Ended tells whether the message after the last child was finished in an earlier run.
 func (b *FanOut) Ended() bool { return b.Skip != nil && b.Skip.Has(b.count) }
 
 // Unmade is an error where more outputs were finished than are made now.
@@ -78,7 +78,7 @@ func (b *FanOut) Unmade() error {
 	return fmt.Errorf("more outputs of this item were finished before the run was resumed than the %d that are made of it now: it has to be made into the same in every run", b.count)
 }
 
-// End is the lineage of the message behind the last child.
+// End is the lineage of the message after the last child.
 func (b *FanOut) End() Lineage {
 	if b.children == nil {
 		return b.Parent

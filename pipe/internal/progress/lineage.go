@@ -11,10 +11,10 @@ type Lineage struct {
 type extra struct {
 	spans    []Range      // in the order in which they were added
 	children []childRange // of what one item was made into several of
-	losses   []LostInput  // of those, what was lost in the making; it is told when the extra is finished
+	losses   []LostInput  // of those, what was lost in the making: reported when the extra is finished
 
 	// members are the items that it was put together of, in order, where these are not
-	// simply the positions of its ranges. They are known only where a stage behind takes
+	// simply the positions of its ranges. They are known only where a stage after takes
 	// it apart again.
 	members []Lineage
 }
@@ -43,7 +43,7 @@ const (
 	MaxSources = 1 << (63 - posBits)
 )
 
-// Place is where a position of a source lies.
+// Place is where a position of a source is.
 func Place(source int, pos int64) int64 { return int64(source)<<posBits | pos }
 
 // SourceOf is the number of a place's source.

@@ -4,7 +4,7 @@ package progress
 // A stage that takes it apart again relies on them: the k-th output is about the k-th
 // member, and after a resume the same members have to come together again.
 
-// Join adds a member. What is made need not know its members where no stage behind takes
+// Join adds a member. What is made need not know its members where no stage after takes
 // it apart.
 func (t *Lineage) Join(u Lineage, apart bool) {
 	if apart && (t.extra != nil && t.extra.members != nil || !u.plain()) {
@@ -84,7 +84,7 @@ func (t *Lineage) between(lo, hi int64, f func(Range)) {
 }
 
 // origins calls f with the source items that children are about. Of an item that was put
-// together, the k-th child is about the k-th member, those behind the last member about
+// together, the k-th child is about the k-th member, those after the last member about
 // that one, and what is lost with the end about all members from there on. Several
 // outputs of an aggregator were made of all members together, and so is their end.
 func (s childRange) origins(f func(Range)) {

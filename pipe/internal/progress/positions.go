@@ -77,7 +77,7 @@ func (l *PositionSet) Has(pos int64) bool {
 	return i < len(l.ahead) && l.ahead[i].Lo <= pos
 }
 
-// End is the first position behind a finished one that is not finished, or low.
+// End is the first position after a finished one that is not finished, or low.
 func (l *PositionSet) End(pos int64) int64 {
 	i := sort.Search(len(l.ahead), func(i int) bool { return l.ahead[i].Hi > pos })
 	if i < len(l.ahead) && l.ahead[i].Lo <= pos {

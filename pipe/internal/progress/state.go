@@ -10,7 +10,7 @@ import (
 // StateVersion is what State.Version says.
 const StateVersion = 1
 
-// A State is where a run stands: everything that its consumer was given, or was told to
+// A State is where a run is: everything that its consumer was given, or was asked to
 // be lost, and nothing else. The zero State is the beginning.
 type State struct {
 	Version int                    `json:"version"`
@@ -116,7 +116,7 @@ func (p Progress) check() error {
 type Stages struct {
 	Sources    map[string]bool
 	Merges     map[string]bool   // that go by turns
-	Makers     map[string]string // that make several items of one; why the state may lie within none, or ""
+	Makers     map[string]string // that make several items of one; why the state may be within none, or ""
 	Judging    map[string]bool   // that count their losses
 	Aggregates map[string]bool
 }

@@ -17,13 +17,13 @@ type Tracker struct {
 	partial  []PartState          // of those in open, what a state says; of those in stale it is old
 	stale    []*Children          // those that have changed since a state was asked for; they may be open no more
 	saved    map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
-	pending  []PendingLoss        // losses that were finished with what they are a part of, and are to be told
+	pending  []PendingLoss        // losses that were finished with what they are a part of, and are to be reported
 	known    map[string]Memory    // of aggregators that remember something
 	perStage map[string]int64     // of stages with a policy of their own, how many items of this epoch they have lost
 }
 
-// A PendingLoss is a loss that was finished with what it is a part of, and is to be told.
-// Newly is how many source items it has of which nothing was lost before.
+// A PendingLoss is a loss that was finished with what it is a part of, and is to be
+// reported. Newly is how many source items it has of which nothing was lost before.
 type PendingLoss struct {
 	LostInput
 	Newly int64
@@ -70,7 +70,7 @@ func (b *Tracker) Resumed(source int) (finished, lost, last int64) {
 	return l.Finished(), lost, last
 }
 
-// Finish records that what a message stands for is finished. It returns how many source
+// Finish records that what a message means is finished. It returns how many source
 // items that has finished.
 func (b *Tracker) Finish(t *Lineage) (n int64) {
 	if t.Lo < t.Hi {
@@ -94,7 +94,7 @@ func (b *Tracker) Finish(t *Lineage) (n int64) {
 	return n
 }
 
-// TakePending returns the losses that are to be told.
+// TakePending returns the losses that are to be reported.
 func (b *Tracker) TakePending() []PendingLoss {
 	due := b.pending
 	b.pending = nil
@@ -132,7 +132,7 @@ func (b *Tracker) finishShare(s childRange) int64 {
 	return n
 }
 
-// remember notes what an aggregator knew behind a group of children that has ended. It
+// remember notes what an aggregator knew after a group of children that has ended. It
 // returns the group of children that waited for this one; nil: none did.
 func (b *Tracker) remember(f *Children) *Children {
 	if f.order == nil {

@@ -8,7 +8,7 @@ import (
 
 // An occupancy follows how full a queue is. The ring that it belongs to guards it.
 type occupancy struct {
-	limit   int           // results kept ready; what exceeds it stands in workers' hands
+	limit   int           // results kept ready; what exceeds it is in workers' hands
 	at      time.Duration // up to when the sums below go
 	area    float64       // messages × nanoseconds
 	full    time.Duration
@@ -69,7 +69,7 @@ func (m *occupancy) stats(n int, now time.Duration) observe.QueueStats {
 }
 
 // observe brings the figures up to a time at which nothing has changed yet. Messages
-// behind a gap are not ready, and not counted.
+// after a gap are not ready, and not counted.
 func (r *Ring[T]) observe(now time.Duration) {
 	if int64(now) <= r.observed.Load() {
 		return

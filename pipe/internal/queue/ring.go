@@ -89,7 +89,7 @@ type Owner struct {
 	Raises  bool // the first failure is the end
 
 	Halt func()                                          // stops the stage and all above it
-	Note func(why *failure.Failure, of progress.Lineage) // is told of a failure that stops the run
+	Note func(why *failure.Failure, of progress.Lineage) // learns of a failure that stops the run
 }
 
 // New makes a ring of so many places at most. budget counts the owner's failures by

@@ -187,7 +187,7 @@ func newTestRing(places int) (*Ring[int], *worker.Set) {
 	return r, worker.NewSet(ctx, run)
 }
 
-// Who was called and leaves something behind calls the next one: those who put in between
+// Who was called and leaves something after calls the next one: those who put in between
 // have called nobody, or one.
 func TestRingWakesOneAfterTheOther(t *testing.T) {
 	for range 50 {
@@ -236,7 +236,7 @@ func TestRingDisposesOfWhatComesLate(t *testing.T) {
 		dropped := 0
 		r.Drop = func(int) { dropped++ }
 		r.Reserve(s.NewWorker())
-		// What put does when abort comes behind its first look, and perhaps drain, too.
+		// What put does when abort comes after its first look, and perhaps drain, too.
 		r.Abort()
 		if c.before > 0 {
 			r.Drain()
@@ -251,7 +251,7 @@ func TestRingDisposesOfWhatComesLate(t *testing.T) {
 			t.Errorf("%+v: disposed of %d times", c, dropped)
 		}
 		if r.Put(&Message[int]{Kind: Item}, 0); dropped != 2 {
-			t.Errorf("%+v: what is put behind abort is not disposed of", c)
+			t.Errorf("%+v: what is put after abort is not disposed of", c)
 		}
 	}
 }

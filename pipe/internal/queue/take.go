@@ -142,7 +142,7 @@ func (r *Ring[T]) wakeTaker() {
 }
 
 // takeReady takes what is ready. It reports whether that includes the end of a failed
-// run: all that the owner still does is in vain then, because what lies before was taken.
+// run: all that the owner still does is in vain then, because what is before was taken.
 func (r *Ring[T]) takeReady(buf []Message[T], now time.Duration) (h Run[T], broken bool) {
 	if r.aborted.Load() || r.ended {
 		return h, false

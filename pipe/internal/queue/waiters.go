@@ -6,12 +6,12 @@ import (
 )
 
 // waiters are those who wait for the same thing, and are woken one at a time: while one
-// was called and has not looked yet, nobody else is. Whoever was called, and leaves
-// something behind, wakes the next. So the price of waking does not grow with the number
+// was called and has not looked yet, nobody else is. Anyone who was called, and leaves
+// something after, wakes the next. So the price of waking does not grow with the number
 // of those who wait, and nobody sleeps while there is something to do.
 //
 // The owner's lock guards them. Those who change something without that lock look at
-// wanted behind the change, and wake under the lock if it is set; those who wait set it
+// wanted after the change, and wake under the lock if it is set; those who wait set it
 // before they look. So one of the two sees the other.
 type waiters struct {
 	cond    sync.Cond

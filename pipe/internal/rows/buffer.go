@@ -2,7 +2,7 @@ package rows
 
 import "slices"
 
-// A buffer is a batch of the store, where an open batch lies. From when an operation in
+// A buffer is a batch of the store, where an open batch is. From when an operation in
 // it is abandoned, which may still write into its row, nothing is moved into the buffer,
 // and it is not sealed: its rows move to another one, and it is dropped when the
 // operation has returned.

@@ -31,7 +31,7 @@ type operation struct {
 	value int
 }
 
-// world is everything around a machine: workers, a store, and the stage behind it.
+// world is everything around a machine: workers, a store, and the stage after it.
 type world struct {
 	*rapid.T
 	m         *Machine[*batch]
@@ -237,7 +237,7 @@ func (w *world) carryOut(d *Decision[*batch]) {
 		w.Fatalf("a batch is sealed again, or was dropped")
 	}
 	b.sealed = true
-	w.free++ // the stage behind is done with it at once
+	w.free++ // the stage after is done with it at once
 	w.out = append(w.out, fmt.Sprint(b.cells[:d.Rows()]))
 	for _, b := range w.m.Sealed(d) {
 		w.drop(b)

@@ -9,7 +9,7 @@ import (
 // A sealer deals with the inputs that are settled, from the oldest on.
 type sealer[B any] struct {
 	decided  []Decision[B]    // and not told yet
-	current  Decision[B]      // that was told last
+	current  Decision[B]      // that was reported last
 	gathered []Ref[B]         // survivors that make the next batch
 	unused   []Ref[B]         // room for the ones after these
 	usual    int              // how many made the one before
@@ -45,7 +45,7 @@ type Decision[B any] struct {
 // Rows is how many make the batch.
 func (d *Decision[B]) Rows() int { return len(d.rows) }
 
-// Buffer is where the batch lies.
+// Buffer is where the batch is.
 func (d *Decision[B]) Buffer() B { return d.target.buffer.b }
 
 // Moves calls move for each row that is elsewhere than it belongs, in order. A row never
@@ -142,9 +142,9 @@ func (m *Machine[B]) gather(e *pendingRow[B]) {
 	}
 }
 
-// within makes a loss a part of its batch, if that has an end of its own: it is told with
-// the batch, so that a state has all of it or nothing, and the same items make the same
-// batch after a resume.
+// within makes a loss a part of its batch, if that has an end of its own: it is reported
+// with the batch, so that a state has all of it or nothing, and the same items make the
+// same batch after a resume.
 func (m *Machine[B]) within(e *pendingRow[B]) bool {
 	if !m.Groups || e.ref.batch == nil {
 		return false
@@ -209,7 +209,7 @@ func (m *Machine[B]) forget(rows []Ref[B]) {
 	}
 }
 
-// emit makes a batch of what was gathered. It lies where the first row does; no row there
+// emit makes a batch of what was gathered. It is where the first row does; no row there
 // is still being written or will be given out, because what was gathered ends with its
 // last row or after it.
 func (m *Machine[B]) emit() {
@@ -239,7 +239,7 @@ func (m *Machine[B]) Sealed(d *Decision[B]) (drop []B) {
 	return vacate(d.target.before...)
 }
 
-// Stuck tells whether a batch cannot be sealed where it lies, because somebody may still
+// Stuck tells whether a batch cannot be sealed where it is, because somebody may still
 // write there. It has to get a spare buffer with Renew.
 func (d *Decision[B]) Stuck() bool { return len(d.target.buffer.abandonedRows) > 0 }
 

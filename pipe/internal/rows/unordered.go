@@ -94,7 +94,7 @@ func (m *Machine[B]) gatherInto(e *pendingRow[B]) {
 
 // gatherRest makes batches of those that are not full, at the end of an epoch. What is
 // written of the next one is pending after that end, and has not come to its batches yet.
-// They lie in buffers that nobody else writes into, if there are any.
+// They are in buffers that nobody else writes into, if there are any.
 func (m *Machine[B]) gatherRest() {
 	all := slices.Clone(m.batches)
 	slices.SortStableFunc(all, func(a, b *openBatch[B]) int {

@@ -13,7 +13,7 @@ import (
 // one addition when it begins and the one that counts it when it ends.
 type Clock struct {
 	twice atomic.Int64
-	shown atomic.Int64 // the most that anyone was told
+	shown atomic.Int64 // the most that was ever reported
 }
 
 func (c *Clock) add(d time.Duration)     { c.twice.Add(2 * int64(d)) }

@@ -14,14 +14,14 @@ import (
 )
 
 // A workerRun is what the workers of all stages of a run share: a clock, the count of
-// goroutines, and who is told what.
+// goroutines, and who learns what.
 type Run struct {
 	began   time.Time
 	endedAt atomic.Int64 // nanoseconds from began to Close
 	Epoch   int          // the first
 	Origins []string     // the names of the sources, by number
 	Label   string       // of its goroutines
-	Watched bool         // somebody is told of stalls
+	Watched bool         // somebody learns of stalls
 	Span    func(observe.Span)
 	Halt    func() // stops all stages
 	task    *trace.Task

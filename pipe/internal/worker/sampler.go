@@ -21,7 +21,7 @@ const (
 var FastStreak = 64 // less in tests
 
 // LongestRun is how many inputs a worker of a stage may take at once. Where there are
-// several workers that is one: what stands behind an operation that suddenly takes long
+// several workers that is one: the value after an operation that suddenly takes long
 // would wait for it, while others have nothing to do.
 func LongestRun(workers int) int {
 	if workers > 1 {
@@ -68,5 +68,5 @@ func (p *Sampler) due() int {
 	return n
 }
 
-// time lets the clock be read behind this item.
+// time lets the clock be read after this item.
 func (p *Sampler) time() { p.timing, p.untimed = true, MaxRun }

@@ -13,7 +13,7 @@ func TestHistogramBuckets(t *testing.T) {
 	for i := range histogramSize - 1 {
 		top := bucketTop(i)
 		if bucketOf(top) != i || bucketOf(top+1) != i+1 {
-			t.Fatalf("bucket %d ends at %d, which lies in bucket %d, and the next in %d", i, top, bucketOf(top), bucketOf(top+1))
+			t.Fatalf("bucket %d ends at %d, which is in bucket %d, and the next in %d", i, top, bucketOf(top), bucketOf(top+1))
 		}
 	}
 	if bucketOf(-1) != 0 || bucketOf(1<<62) != histogramSize-1 {

@@ -19,13 +19,13 @@ type Set struct {
 	Ctx       context.Context
 	Gate      *gate.Gate
 	PerWorker int       // operations at once for each worker
-	OnResize  func(int) // is told how many workers there are to be; nil: nobody is
+	OnResize  func(int) // learns how many workers there are to be; nil: nobody is
 	Elsewhere bool      // operations wait for workers elsewhere, and say how long these worked
 
 	Work    func(*Worker)     // what each does, where their number can change
 	Fit     func(workers int) // makes the stage fit for so many, and wakes those that wait for an item, or a place for it
-	CleanUp func()            // what is left to do behind the last; may be nil
-	OnEnd   func()            // is called behind that
+	CleanUp func()            // what is left to do after the last; may be nil
+	OnEnd   func()            // is called after that
 
 	Number    atomic.Int64 // how many there are to be
 	Excess    atomic.Int64 // how many have to leave
@@ -73,7 +73,7 @@ func (s *Set) SetWorkers(n int) {
 	}
 }
 
-// MustStop tells a worker that it has to leave. Each worker too many is told once.
+// MustStop tells a worker that it has to leave. Each worker too many is reported once.
 func (s *Set) MustStop() bool {
 	for n := s.Excess.Load(); n > 0; n = s.Excess.Load() {
 		if s.Excess.CompareAndSwap(n, n-1) {

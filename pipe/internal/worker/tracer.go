@@ -93,7 +93,7 @@ func (t *tracer) over() {
 	t.Of, t.known = observe.Span{}, false
 }
 
-// failed says what became of it. The clock is read behind it, so that it is told.
+// failed says what became of it. The clock is read after it, so that it is reported.
 func (t *tracer) failed(err error) {
 	t.Of.Err = err
 	t.worker.Sampler.time()
@@ -109,7 +109,7 @@ func (t *tracer) HandOver(v any, of *progress.Lineage, epoch int) {
 	t.About(observe.HandOver, v, of, epoch)
 	t.worker.Settle()
 	t.flush()
-	t.worker.Sampler.timing = true // what the consumer does next is told apart
+	t.worker.Sampler.timing = true // what the consumer does next is distinguished
 }
 
 // flush tells the hook, while no lock is held, and the operation at hand is over.

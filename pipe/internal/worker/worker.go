@@ -26,7 +26,7 @@ type Worker struct {
 	region    *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	Counts
 
-	exited    bool  // a function has ended the goroutine, and that is told in its item's place
+	exited    bool  // a function has ended the goroutine, and that is reported in its item's place
 	ExitError error // it was a hook; nil: something else
 
 	Starved, Busy, Blocked, Gated, queued, InTurn Clock // they add up to the worker's life

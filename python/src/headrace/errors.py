@@ -1,7 +1,7 @@
 """Every error that Headrace raises, and the category of its warnings.
 
 All of them derive from `HeadraceError`, and from the built-in exception that fits. A message says what failed, at which stage and
-sample, why, and what to do; the same facts stand in attributes, for programs.
+sample, why, and what to do; the same facts are in attributes, for programs.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ that loaders have: while it works, the calling thread waits without Python's loc
 they are views on what is given, or are read from their file straight into an array.
 
 A source is a path (`str` or `os.PathLike`), the content of a file as `bytes`, `bytearray`, `memoryview`, `mmap` or one-dimensional
-array, or an object with `read()`. Files are told by their content, whatever they are called. What is in memory is not changed.
+array, or an object with `read()`. Files are recognized by their content, whatever they are called. What is in memory is not changed.
 
 Where a file cannot be read, an `OSError` says so, as `open` would; what is in it and is no image, or no array, is a `MediaError`.
 """
@@ -374,7 +374,7 @@ def load_audio(
         start: the second at which the window begins, or `"center"`.
         duration: the seconds of the window; by default all that follows.
         short: what becomes of a recording that ends before the window does: `"keep"`, the default: the result is shorter; `"silence"`
-            behind it; `"repeat"`: it begins anew; `"error"`.
+            after it; `"repeat"`: it begins again; `"error"`.
         dtype: `"float32"`, from -1 to 1, or `"int16"`.
         layout: `"T"`, [time], the default where `channels` is 1; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
         stream: which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first.
@@ -567,14 +567,14 @@ def save_image(
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
-        raise MediaError(f"headrace: {name}: the image has shape {array.shape}: takes [height, width], and 1, 3 or 4 channels behind them")
+        raise MediaError(f"headrace: {name}: the image has shape {array.shape}: takes [height, width], and 1, 3 or 4 channels after them")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     what: dict[str, Any] = {"do": "encode", "format": format or _format_of(path), "dtype": array.dtype.name, "shape": array.shape}
     for key, given in (("quality", quality), ("effort", effort)):
         number = whole(key, given)
         if number is not None:
-            if number < 1:  # 0 stands for none to the engine
-                raise MediaError(f"headrace: {name}: {key} is {given!r}: takes a number from 1 on")
+            if number < 1:  # 0 means none to the engine
+                raise MediaError(f"headrace: {name}: {key} is {given!r}: must be at least 1")
             what[key] = number
     if subsampling is not None:
         what["subsampling"] = subsampling
@@ -603,7 +603,7 @@ def share() -> Share:
 
     Without it, each worker process that calls a function of this module has an engine of its own, which uses one core. With it, all of them
     use one engine, which uses all usable cores and works on as many images at once as there are of these. They find it by the
-    environment, so call this before the workers are there; both `fork` and `spawn` will do. The socket lies in a folder that only this
+    environment, so call this before the workers are there; both `fork` and `spawn` will do. The socket is in a folder that only this
     user may enter, and who connects must be this user and know a token. Each process has a session of its own there; what a process held
     that ends, in whatever way, is used again.
 

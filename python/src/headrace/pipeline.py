@@ -81,7 +81,7 @@ def files(
             Relative paths start at the current directory.
         label: `"parent"` labels each file with the number of its folder's name, in bytewise order; `loader.classes` has the names. Or a
             function of the path as text, which returns the label. It is called here, for all files; of a folder, for all images.
-        fields: the names of the values behind the path in tuples, by default `"label"` for pairs; of dicts and a DataFrame, which
+        fields: the names of the values after the path in tuples, by default `"label"` for pairs; of dicts and a DataFrame, which
             columns become fields, by default all.
         path: the column of dicts or a DataFrame that has the paths.
         content: False: files are not read. Samples have their paths in the field `path`, and `decode_video` reads what it needs of them.
@@ -140,7 +140,7 @@ def source(
         sampler: which samples come in an epoch, and in which order: a `Sampler` or `BatchSampler` of PyTorch, or anything else that can be
             iterated over, epoch after epoch, for numbers of samples, or lists of them. It has a length, or is gone through once here to
             count. A worker has a copy, which gives in every epoch what the sampler itself would give; where it draws from global
-            generators, `seed` seeds these. Lists come one behind the other: `.batch(sampler.batch_size)` makes the same batches.
+            generators, `seed` seeds these. Lists come one after the other: `.batch(sampler.batch_size)` makes the same batches.
         where: where the object is read, as for `Pipeline.map`: `"process"`, `"thread"`, or `"here"`, in threads of this program, which read
             the object itself and no copy. Of what is read by number, an `hr.Workers`, too.
 
@@ -212,7 +212,7 @@ def merge(
         raise RecipeError("headrace: merge: there is nothing to merge: takes pipelines")
     for i, pipeline in enumerate(given):
         if any(map(is_main, pipeline._steps)):
-            raise RecipeError(f'headrace: merge: pipeline {i} has a step with where="main": put that behind the batch of what is merged')
+            raise RecipeError(f'headrace: merge: pipeline {i} has a step with where="main": put that after the batch of what is merged')
     args = {
         "of": [list(pipeline._steps) for pipeline in given],
         "order": order,
@@ -234,7 +234,7 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
 
     Args:
         path: the file; `"-"` is standard input. Relative paths in a recipe start at the current directory.
-        variables: values of the recipe's variables, which stand in its text as `${name}`: text, paths, numbers, True, False, None, or
+        variables: values of the recipe's variables, which are in its text as `${name}`: text, paths, numbers, True, False, None, or
             lists. What is not given here is taken from the environment, or else from the recipe's section `vars`.
 
     Raises:
@@ -297,11 +297,11 @@ class Pipeline:
         if given.get("where") == "main":
             if not batched(self._steps):
                 text = (
-                    f'headrace: {op}: where="main" is for functions of batches, which come last: put it behind batch, bucket_batch or pack'
+                    f'headrace: {op}: where="main" is for functions of batches, which come last: put it after batch, bucket_batch or pack'
                 )
                 raise RecipeError(f'{text}; a function of samples has where="process", "thread" or "here"')
         elif is_main(before):
-            raise RecipeError(f'headrace: {op}: comes behind map with where="main", which is done when the engine is done with a batch')
+            raise RecipeError(f'headrace: {op}: comes after map with where="main", which is done when the engine is done with a batch')
         return Pipeline(self._seed, (*self._steps, Step({op: given})), self._format, self._defaults)
 
     def shuffle(self, seed: int | None = None) -> Pipeline:
@@ -322,18 +322,18 @@ class Pipeline:
     ) -> Pipeline:
         """Draw the samples of each epoch by weights: `.weighted([1.0, 0.5, 0.5], draws=1000)`.
 
-        It follows the source, in the place of `shuffle`. What is drawn is a function of seed and epoch, whatever the number of workers and
+        It follows the source, instead of `shuffle`. What is drawn is a function of seed and epoch, whatever the number of workers and
         ranks. A sample that comes again in an epoch has other random crops.
 
         Args:
-            weights: of each sample of the source, in its order: numbers from 0 on, of which a share of the sum counts.
+            weights: of each sample of the source, in its order: numbers of at least 0, of which a share of the sum counts.
             draws: samples of an epoch; by default as many as there are weights.
             replacement: whether a sample may be drawn again in the same epoch.
             seed: of the draws; by default that of the source.
         """
         numbers = [number_of("weights", w) for w in (weights.tolist() if hasattr(weights, "tolist") else weights)]
         if draws is not None and integer("draws", draws) < 1:
-            raise RecipeError(f"headrace: draws is {draws}: takes a number from 1 on")
+            raise RecipeError(f"headrace: draws is {draws}: must be at least 1")
         args = {
             "weights": numbers,
             "draws": optional("draws", draws),
@@ -446,14 +446,14 @@ class Pipeline:
     ) -> Pipeline:
         """Say what becomes of samples that fail in the step before: `.decode_image().failures(on_error="skip", max_errors=0.05)`.
 
-        Behind `files` it is about files that cannot be read, behind `route` about samples that no branch takes. What is not given is as
-        `loader` says. Operations on an image run as one pass, and fail as one: behind such a step, those that say nothing themselves have
+        After `files` it is about files that cannot be read, after `route` about samples that no branch takes. What is not given is as
+        `loader` says. Operations on an image run as one pass, and fail as one: after such a step, those that say nothing themselves have
         the same; one that says something else begins another pass, before which the pixels are stored. Called again for the same step, it
         changes what is given.
 
         Args:
             on_error: `"raise"`: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named; `"replace"`:
-                another sample is drawn in the place of each, the same in each run, and batches stay full.
+                another sample is drawn instead of each, the same in each run, and batches stay full.
             max_errors: with skip and replace, how many samples of an epoch may be bad in this step: a number, or a share below 1.
             retries: tries after the first; by default none.
             wait: seconds before the first retry, twice as many before each of the next, and 30 at most; by default 0.1.
@@ -488,7 +488,7 @@ class Pipeline:
     ) -> Pipeline:
         """Decode a compressed image to pixels, `uint8 [height, width, 3]` if nothing else is asked for.
 
-        JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are told by their content, whatever the files are called. ICC profiles are ignored.
+        JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by their content, whatever the files are called. ICC profiles are ignored.
 
         Args:
             field: where the compressed image is; by default where `files` put it.
@@ -533,8 +533,8 @@ class Pipeline:
             rate: samples a second; by default as many as the file has.
             channels: 1 or `"mono"`: the mean of all channels. 2: left and right. By default the file's.
             duration: the seconds of a window; by default all of the recording.
-            start: where the window lies: `"begin"`, the default, `"center"`, `"random"`, or at which second it begins.
-            short: what becomes of a recording that is shorter: `"silence"` behind it, the default; `"repeat"`: it begins anew;
+            start: where the window is: `"begin"`, the default, `"center"`, `"random"`, or at which second it begins.
+            short: what becomes of a recording that is shorter: `"silence"` after it, the default; `"repeat"`: it begins again;
                 `"error"`: it is a bad sample; `"keep"`: it stays short, for `bucket_batch` and `pack`.
             dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
             layout: `"T"`, [time], the default of one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
@@ -634,7 +634,7 @@ class Pipeline:
             max_frames: likewise, no more.
             multiple: likewise, a multiple of this number.
             short: what a video gives that is shorter than the clip: `"repeat"`, the default: its last frame again; `"loop"`: it begins
-                anew; `"black"` frames; `"error"`: it is a bad sample.
+                again; `"black"` frames; `"error"`: it is a bad sample.
             times: a field to write with the second at which each frame is displayed, counted from the first: float64 [frames].
             stream: which of several streams of video; by default the one that players show.
             orient: whether to turn frames as the file says; by default True.
@@ -692,7 +692,7 @@ class Pipeline:
             .resize((480, 640), fit="pad", fill=114)    # a letterbox
 
         Args:
-            size: the length that the shorter edge gets; or (height, width). With a fit other than `"short"`, one number stands for both.
+            size: the length that the shorter edge gets; or (height, width). With a fit other than `"short"`, one number means both.
             max_size: the length that the longer edge must not exceed.
             filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"` or `"lanczos"`, each as in Pillow.
             fit: how an image of other proportions gets the size. `"short"`, the default for one number: its shorter edge gets it.
@@ -709,7 +709,7 @@ class Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
 
         With several sizes, `batch` makes batches of one size each; operations that leave the size alone, or change each to another, may
-        stand between. A crop or resize to one size makes all batches alike again.
+        are between. A crop or resize to one size makes all batches alike again.
 
         Args:
             sizes: (height, width) of each; of two that are as near, the first is taken.
@@ -812,7 +812,7 @@ class Pipeline:
     def color_jitter(self, brightness: Jitter = 0, contrast: Jitter = 0, saturation: Jitter = 0, hue: Jitter = 0) -> Pipeline:
         """Change brightness, contrast, saturation and hue at random, in an order that is random, too.
 
-        What they mean is what torchvision's `ColorJitter` says: a number x stands for a factor from 1-x to 1+x, of hue for -x to x of
+        What they mean is what torchvision's `ColorJitter` says: a number x means a factor from 1-x to 1+x, for hue a shift from -x to x of
         a turn; a pair has the least and the greatest. 0 changes nothing.
 
         Args:
@@ -880,7 +880,7 @@ class Pipeline:
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
-        """Apply a function of this program to each sample, in worker processes; behind `batch`, to each batch.
+        """Apply a function of this program to each sample, in worker processes; after `batch`, to each batch.
 
             def augment(sample, rng):
                 image = sample["image"]
@@ -911,7 +911,7 @@ class Pipeline:
             where: `"process"`: in worker processes, each with one sample at a time. `"thread"`: in threads of one worker process, for
                 functions that let go of the GIL. `"here"`: in threads of this program, by default one, for functions that need its objects,
                 such as a model or a lock; they cost the loop the GIL, and `time_limit` cannot stop them. `"main"`: in the loop's own
-                thread when it asks for a batch, of which the function gets all fields and returns anything: behind `batch` only, and at
+                thread when it asks for a batch, of which the function gets all fields and returns anything: after `batch` only, and at
                 the end. An object of `headrace.Workers`: in its processes, which steps share.
             seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
             copy: True gives copies of arrays, which may be kept when the function has returned.
@@ -1056,7 +1056,7 @@ class Pipeline:
     ) -> Pipeline:
         """Stack samples to batches, or have a function make them.
 
-        Where images have several sizes, behind `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
+        Where images have several sizes, after `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
         batch, and `loader.schema` has None there. A size whose last batch of an epoch is not full gives it as it is, or drops it.
 
         Args:
@@ -1116,7 +1116,7 @@ class Pipeline:
             size: the most samples of a batch. At least one of size, tokens and bytes is given; a batch keeps all that are.
             tokens: the most samples of a batch times the greatest length of their bucket.
             bytes: the most bytes of its arrays, padded to the greatest length of the bucket.
-            pad: what stands behind the end of a sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
+            pad: the value after the end of a sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
             pad_to: `"bucket"`, the default: the greatest length of the bucket, so that there are only so many shapes, for which a program
                 is compiled once. `"longest"`: the longest sample of the batch.
             overlong: what becomes of samples longer than the last bucket: `"error"`, the default: they are bad samples. `"truncate"`: their
@@ -1139,7 +1139,7 @@ class Pipeline:
         overlong: Literal["error", "truncate", "drop"] | None = None,
         drop_last: bool = False,
     ) -> Pipeline:
-        """Pack several sequences behind each other into each row of a batch, without cutting any.
+        """Pack several sequences after each other into each row of a batch, without cutting any.
 
         Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them; those of a sample are equally long.
         A batch has them as [size, length, …], and beside each `field`:
@@ -1158,7 +1158,7 @@ class Pipeline:
             fit: into which of the open rows a sequence goes: `"best"`, the default: the one that it leaves the least room in. `"first"`:
                 the oldest in which it fits.
             open: how many rows are filled at once, by default 64: more leave less room, and hold more samples.
-            pad: what stands where there is no sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
+            pad: the value where there is no sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
             overlong: what becomes of sequences longer than a row: `"error"`, the default: they are bad samples. `"truncate"`: their end is
                 cut off. `"drop"`: they are left out.
             drop_last: whether to leave out an epoch's last batch where it has fewer rows.
@@ -1169,19 +1169,19 @@ class Pipeline:
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches consist of: arrays of NumPy, tensors of PyTorch, or arrays of JAX.
 
-        All lie in the memory that the engine has filled, and are valid as long as anything refers to them. Fields of text stay `Texts`.
+        All are in the memory that the engine has filled, and are valid as long as anything refers to them. Fields of text stay `Texts`.
 
-        `"jax"` gives what `jax.device_put` makes of a field: an array on JAX's default device. On a CPU it lies in the same memory,
+        `"jax"` gives what `jax.device_put` makes of a field: an array on JAX's default device. On a CPU it is in the same memory,
         unless JAX has no such type: without `jax_enable_x64`, `int64` becomes `int32`, `uint64` `uint32` and `float64` `float32`, by
         JAX's own conversion, which drops the upper bits of whole numbers that do not fit.
 
         Args:
             format: `"numpy"`, the default of a pipeline, `"torch"` or `"jax"`.
             pin_memory: with `"torch"`, True locks the pages of the memory for CUDA, so that `tensor.to("cuda", non_blocking=True)` is a
-                copy that the program does not wait for. A slot is filled anew only when everything is done that was queued in the current
+                copy that the program does not wait for. A slot is filled again only when everything is done that was queued in the current
                 stream when its batch was let go. Where there is no CUDA, it does nothing.
             device: with `"torch"`, where tensors go: whatever `torch.device` takes. A GPU copies from pinned memory while the program goes
-                on, and the slot is not filled anew before. None, the default: tensors stay in the engine's memory.
+                on, and the slot is not filled again before. None, the default: tensors stay in the engine's memory.
 
         Raises:
             RecipeError: if there is no such format, or it has no such option.
@@ -1191,7 +1191,7 @@ class Pipeline:
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
 
-        It is complete: all defaults are written out, so that it keeps its meaning when one of them changes. Functions stand in it by
+        It is complete: all defaults are written out, so that it keeps its meaning when one of them changes. Functions are in it by
         name, `module:function`, and are imported where the recipe runs.
 
         Args:
@@ -1207,7 +1207,7 @@ class Pipeline:
         from ._recipe import notation
 
         if any(map(is_main, self._steps)):
-            raise RecipeError('headrace: a recipe has what the engine does: leave out map with where="main", and add it behind load()')
+            raise RecipeError('headrace: a recipe has what the engine does: leave out map with where="main", and add it after load()')
         return notation.write(self._described(importable), loader, format)
 
     def _described(self, spell: Callable[[Function], str] | None = None) -> dict[str, Any]:
@@ -1254,7 +1254,7 @@ class Pipeline:
                 what is available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
             hold_limit: bytes of batches that the program may hold; None, the default: half of what is available.
             on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named;
-                `"replace"`: another sample of the same source comes in the place of each, the same in every run.
+                `"replace"`: another sample of the same source comes instead of each, the same in every run.
             max_errors: with `"skip"` and `"replace"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the
                 default: 1 %, at least 10.
             steps_per_epoch: batches of every epoch, the same on every rank: what is left is dropped, and an epoch that has less raises
@@ -1262,7 +1262,7 @@ class Pipeline:
             stall_after: seconds in which nothing moves before a warning says which stage has not finished which samples; 0: never; None,
                 the default: 300.
             dead_letters: a file that gets a line for each sample that is lost or replaced, a JSON object with the attributes of
-                `LostSample` and the rank, behind what is in it. Lines are written up to two batches ahead of the loop, and again
+                `LostSample` and the rank, after what is in it. Lines are written up to two batches ahead of the loop, and again
                 by a run that goes on from a state before the loss. None, the default: none. A file that a recipe names must be new and
                 end in `.jsonl`, or hold dead letters already.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.

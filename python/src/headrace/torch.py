@@ -53,7 +53,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         self._pipeline = source if isinstance(source, Pipeline) else None
         self._options = options
         self._loader: Loader | None = None
-        self._warned = False  # of a DataLoader that forgets where it stands
+        self._warned = False  # of a DataLoader that forgets where it is
         if isinstance(source, Loader):
             if options:
                 named = ", ".join(options)
@@ -62,7 +62,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
 
     @property
     def loader(self) -> Loader:
-        """The loader behind the data set; of a pipeline, it is made now if it was not before."""
+        """The loader after the data set; of a pipeline, it is made now if it was not before."""
         if self._loader is None:
             assert self._pipeline is not None
             pipeline = self._pipeline if self._pipeline._format.name == "torch" else self._pipeline.to("torch")
@@ -110,7 +110,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         return len(self.loader)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where this rank's run stands, as `Loader.state_dict` says it: behind the batch that was given last."""
+        """Where this rank's run is, as `Loader.state_dict` says it: after the batch that was given last."""
         return self.loader.state_dict()
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:

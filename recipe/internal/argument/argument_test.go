@@ -30,7 +30,7 @@ func TestFields(t *testing.T) {
 	for _, f := range FieldsOf(new(held)) {
 		text += fmt.Sprintf("%s %t: %s\n", Name(f), Required(f), Takes(f.Type))
 	}
-	want := "size false: a size\nsizes true: a list, each a size\nword false: text\nratio false: a list of 2, each a whole number from 0 on\n"
+	want := "size false: a size\nsizes true: a list, each a size\nword false: text\nratio false: a list of 2, each a whole number, at least 0\n"
 	if text != want {
 		t.Errorf("got\n%swant\n%s", text, want)
 	}
@@ -41,7 +41,7 @@ func TestFields(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	a := held{all{Word: "too", own: 1}}
-	if err := CheckTags(&a); err == nil || err.Error() != "is 0: takes a number from 1 on\nlacks the argument sizes\nis \"too\": did you mean \"two\"? takes \"one\" or \"two\"" {
+	if err := CheckTags(&a); err == nil || err.Error() != "is 0: must be at least 1\nlacks the argument sizes\nis \"too\": did you mean \"two\"? takes \"one\" or \"two\"" {
 		t.Error(err)
 	}
 	a = held{all{Size: 1, Sizes: []*size{}, Word: "one"}}

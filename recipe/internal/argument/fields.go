@@ -65,7 +65,7 @@ func Takes(t reflect.Type) string {
 	case reflect.Int, reflect.Int64:
 		return "a whole number"
 	case reflect.Uint64:
-		return "a whole number from 0 on"
+		return "a whole number, at least 0"
 	case reflect.Float64:
 		return "a number"
 	case reflect.String:

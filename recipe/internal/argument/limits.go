@@ -66,12 +66,12 @@ func within(name string, x float64, least, most string) error {
 		return nil
 	}
 
-	takes := fmt.Sprintf("from %s to %s", least, most)
+	must := fmt.Sprintf("from %s to %s", least, most)
 	switch {
 	case noLow != nil:
-		takes = "up to " + most
+		must = "at most " + most
 	case noHigh != nil:
-		takes = "from " + least + " on"
+		must = "at least " + least
 	}
-	return Wrong(name, "is %s: takes a number %s", strconv.FormatFloat(x, 'g', -1, 64), takes)
+	return Wrong(name, "is %s: must be %s", strconv.FormatFloat(x, 'g', -1, 64), must)
 }

@@ -17,7 +17,7 @@ func (m Mistake) Error() string { return m.Err.Error() }
 func (m Mistake) Unwrap() error { return m.Err }
 
 // Wrong says what is wrong with an argument. The text goes on after the argument's name:
-// "is 0: takes a number from 1 on".
+// "is 0: must be at least 1".
 func Wrong(name, format string, values ...any) error {
 	return Mistake{name, fmt.Errorf(format, values...)}
 }

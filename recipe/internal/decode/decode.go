@@ -20,7 +20,7 @@ import (
 
 // Decoder fills what belongs together: a step, or what is around all steps.
 type Decoder struct {
-	Vars  *variables.Table             // what "${name}" in text stands for; nil: itself
+	Vars  *variables.Table             // what "${name}" in text means; nil: itself
 	Wrong func(path string, err error) // is called with each mistake
 
 	// Steps reads a list of steps, for arguments of StepsType; nil: none can be here.
@@ -163,7 +163,7 @@ func (d Decoder) fill(v rawjson.Value, dst reflect.Value, path string) error {
 	return rawjson.ErrKind
 }
 
-// replaced says with which value in the place of variables an argument could not be
+// replaced says with which value instead of variables an argument could not be
 // filled.
 type replaced struct {
 	with rawjson.Value

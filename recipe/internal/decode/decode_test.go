@@ -76,7 +76,7 @@ func TestMistakesAreCollected(t *testing.T) {
 		},
 		`{"size":"${list}","steps":"${list}","names":["${none}","\ud800"]}`: {
 			`args.size: is "${list}", here [4]: takes a whole number`, `args.steps: is "${list}", here [4]: takes a list, each text`,
-			`args.names[1]: is "\ud800", which has the lone surrogate \ud800, which stands for nothing`,
+			`args.names[1]: is "\ud800", which has the lone surrogate \ud800, which means nothing`,
 		},
 		`{"size":1.5,"p":"x"}`: {"args.size: is 1.5: takes a whole number", `args.p: is "x": takes a number`},
 		`3`:                    {"args: takes its arguments by name, as in {size: …}, not 3"},

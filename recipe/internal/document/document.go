@@ -9,7 +9,7 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// Document is the text of a file as one JSON value, of which each part can be told where
+// Document is the text of a file as one JSON value, of which each part can be known where
 // it is.
 type Document struct {
 	Value rawjson.Value

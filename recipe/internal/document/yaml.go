@@ -116,11 +116,11 @@ func syntaxError(err error) *rawjson.SyntaxError {
 // unsupported are the tokens of what recipes do not have, with what to write instead.
 var unsupported = map[token.Type]string{
 	token.AnchorType:     "has an anchor: recipes have none; a value for several places is a variable",
-	token.AliasType:      "has an alias: recipes have none; a value for several places is a variable, and text that begins with * stands in quotes",
+	token.AliasType:      "has an alias: recipes have none; a value for several places is a variable, and text that begins with * must be quoted",
 	token.MergeKeyType:   "has a merge key: recipes have none; say it at each place",
-	token.TagType:        "has a tag: recipes have none; text that begins with ! stands in quotes",
+	token.TagType:        "has a tag: recipes have none; text that begins with ! must be quoted",
 	token.MappingKeyType: "has a key after a question mark: takes keys like size:",
-	token.DirectiveType:  "has a directive: recipes have none; text that begins with % stands in quotes",
+	token.DirectiveType:  "has a directive: recipes have none; text that begins with % must be quoted",
 }
 
 // admit refuses what the parser should not see: for its size, or because recipes have no
@@ -248,7 +248,7 @@ func (y *yamlReader) scalar(t *token.Token) {
 	y.out = append(y.out, v...)
 }
 
-// textOf returns the text that a token stands for. YAML's escapes are code points, of
+// textOf returns the text that a token means. YAML's escapes are code points, of
 // which surrogates are none; where a path has some for its bytes, the text is read again
 // as JSON has it.
 func (y *yamlReader) textOf(t *token.Token) string {

@@ -137,7 +137,7 @@ func checkRefusal(t *testing.T, doc string, err error) {
 	}
 }
 
-// meaning is what a value stands for: text with its bytes, numbers as written.
+// meaning is what a value means: text with its bytes, numbers as written.
 func meaning(t *testing.T, v rawjson.Value) any {
 	switch v.Kind() {
 	case rawjson.Object:

@@ -118,7 +118,7 @@ func hasSteps(v rawjson.Value, inside bool) bool {
 }
 
 // block writes a list or an object with a line for each part, indented, after the end of
-// a line; anything else on the same line. Where it is asked to, it begins here: behind
+// a line; anything else on the same line. Where it is asked to, it begins here: after
 // the dash of another list.
 func (w *writer) block(v rawjson.Value, indent int, here bool) {
 	switch v.Kind() {
@@ -234,7 +234,7 @@ func (w *writer) text(b []byte, quoted rawjson.Value) []byte {
 	return w.words(b, strings.ReplaceAll(text, "$", "$$"))
 }
 
-// key is the key of an object, in which no variable can stand.
+// key is the key of an object, in which no variable can be.
 func (w *writer) key(b []byte, quoted rawjson.Value) []byte {
 	text, err := rawjson.UnquoteBytes(quoted)
 	if err != nil {

@@ -72,7 +72,7 @@ func unquote(b []byte, bytes bool) (string, error) {
 		case bytes && c >= 0xdc80 && c <= 0xdcff:
 			out = append(out, byte(c))
 		default:
-			return "", BadText(fmt.Sprintf(`has the lone surrogate \u%04x, which stands for nothing`, c))
+			return "", BadText(fmt.Sprintf(`has the lone surrogate \u%04x, which means nothing`, c))
 		}
 	}
 	return string(out), nil

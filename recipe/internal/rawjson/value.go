@@ -9,7 +9,7 @@ import (
 )
 
 // Value is a JSON value as it is written. Beyond its length, up to its capacity, lies
-// what follows in the document: so any part of a document can be told where it is.
+// what follows in the document: so any part of a document can be known where it is.
 type Value []byte
 
 // Kind is what kind of value one is, by its first byte.

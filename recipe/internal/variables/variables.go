@@ -150,7 +150,7 @@ func (x *Table) names() []string {
 	return all
 }
 
-// replace puts values in the place of variables. Lone says that text was one variable and
+// replace puts values instead of variables. Lone says that text was one variable and
 // nothing else.
 func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 	var b strings.Builder
@@ -210,7 +210,7 @@ func (x *Table) value(name string) (string, error) {
 	return "", rawjson.BadText(fmt.Sprintf("names the variable %q, which there is not%s", name, hint))
 }
 
-// spelled is what the value of a variable stands for where no text is taken: a number,
+// spelled is what the value of a variable means where no text is taken: a number,
 // true, false, null or a list; nil where it is none.
 func spelled(text string) rawjson.Value {
 	v, err := rawjson.Parse([]byte(text))

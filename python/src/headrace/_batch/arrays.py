@@ -43,7 +43,7 @@ _COPIED = 1 << 20  # bytes of an array that a sample has as a copy
 
 
 class Layout:
-    """Where the fields lie in a slot."""
+    """Where the fields are in a slot."""
 
     def __init__(self, fields: list[dict[str, Any]], whole: bool = False, single: bool = False) -> None:
         self._whole = whole  # fields are those of the whole batch, and no row has one
@@ -51,7 +51,7 @@ class Layout:
         self._names = [field["name"] for field in fields]
         self.bare = _BARE if self._names == [_BARE] else None  # the field that samples are which are no dicts
         self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
-        self._beside: list[str] = []  # text and objects, which do not lie in the slot
+        self._beside: list[str] = []  # text and objects, which are not in the slot
         self._objects: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "object")
         # Of text and objects of a batch that later stages have changed: how many axes
         # they have.
@@ -69,11 +69,11 @@ class Layout:
                 what = field.get("dtype") or field["kind"]
                 raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")
         unknown = sum(shape.count(-1) for _, _, _, shape in self._tensors)
-        self.extents = Struct(f"<{unknown}I")  # those that a batch brings: they stand in the place of -1 in its shapes
+        self.extents = Struct(f"<{unknown}I")  # those that a batch brings: they replace -1 in its shapes
         self._in_order = self._names == [name for name, *_ in self._tensors] + self._beside
 
     def batch(self, lease: Lease, address: int, rows: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
-        """The fields of a batch whose slot lies at an address; `packed` has its texts and objects."""
+        """The fields of a batch whose slot is at an address; `packed` has its texts and objects."""
         if self._whole:
             return self._whole_batch(lease, address, extents, packed)
         batch: Batch = {}
@@ -98,7 +98,7 @@ class Layout:
         return batch
 
     def _whole_batch(self, lease: Lease, address: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
-        """The fields of a batch that is made whole: they lie one behind the other.
+        """The fields of a batch that is made whole: they are one after the other.
 
         Small samples are copied: a program may keep many of them, and the engine has slots for a few.
         """
@@ -139,7 +139,7 @@ class Layout:
             packed = packed[offsets.size + ends[-1] :]
 
     def _rows(self, name: str, row: int, packed: memoryview) -> Any:
-        """Texts or objects that lie in one value."""
+        """Texts or objects that are in one value."""
         if name in self._objects:
             return in_rows.each(packed, self._axes[name], lambda one: _object(name, row, one))
         return in_rows.texts(bytes(packed), self._axes[name])
@@ -227,7 +227,7 @@ def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
 
     def to_device(batch: Batch) -> Batch:
         # A GPU reads pinned memory after this has returned; _cuda sees to it that it is
-        # not filled anew before.
+        # not filled again before.
         goes_on = device.type == "cuda"
         tensors = to_torch(batch).items()
         return {name: value.to(device, non_blocking=goes_on) if isinstance(value, torch.Tensor) else value for name, value in tensors}

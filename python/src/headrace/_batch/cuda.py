@@ -1,8 +1,8 @@
-"""Batches in memory that GPUs copy from by themselves: page-locked, and not filled anew before a copy has ended.
+"""Batches in memory that GPUs copy from by themselves: page-locked, and not filled again before a copy has ended.
 
 All that needs CUDA is in this module. PyTorch's own pinned memory knows the copies that read from it; memory that is registered with
-CUDA does not, and behind `batch["image"].to("cuda", non_blocking=True)` the batch may be dropped before the GPU has it. So a slot that
-was let go is given back behind an event: when all that was queued in the stream by then is done.
+CUDA does not, and after `batch["image"].to("cuda", non_blocking=True)` the batch may be dropped before the GPU has it. So a slot that
+was let go is given back after an event: when all that was queued in the stream by then is done.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Pins:
             )
 
     def _unpin(self, address: int) -> None:
-        """Unlock pages that are about to be unmapped, behind the copies that still read them."""
+        """Unlock pages that are about to be unmapped, after the copies that still read them."""
         try:
             self._synchronize()
             self._runtime.cudaHostUnregister(address)
@@ -74,7 +74,7 @@ class Pins:
         torch.cuda.synchronize(self._device)
 
     def event(self) -> Any:
-        """An event behind everything that is queued in the current stream by now: `query()` tells whether it has happened."""
+        """An event after everything that is queued in the current stream by now: `query()` tells whether it has happened."""
         import torch
 
         return torch.cuda.current_stream(self._device).record_event()

@@ -22,7 +22,7 @@ _ALSO = {
 
 
 class Format:
-    """What `to` was told."""
+    """What `to` was given."""
 
     __slots__ = ("device", "name", "pin_memory")
 

@@ -1,4 +1,4 @@
-"""Values of any kind as bytes: a pickle, and behind it the memory of the arrays in it (docs/protocol.md, "Objects").
+"""Values of any kind as bytes: a pickle, and after it the memory of the arrays in it (docs/protocol.md, "Objects").
 
 Pickles travel only between a program and its own workers.
 """
@@ -185,7 +185,7 @@ class Damaged(ValueError):
 
 
 def unpickle(data: memoryview, own: bool) -> Any:
-    """The value that lies in memory.
+    """The value that is in memory.
 
     Args:
         data: the memory, as `Pickled.write` has filled it.
@@ -196,7 +196,7 @@ def unpickle(data: memoryview, own: bool) -> Any:
 
 
 def parse(data: memoryview) -> tuple[memoryview, list[memoryview]]:
-    """The pickle, and the memory of its arrays. Raises Damaged where they do not lie within data."""
+    """The pickle, and the memory of its arrays. Raises Damaged where they are not within data."""
     size = len(data)
     if size < _HEAD.size:
         raise Damaged(f"an object of {size} bytes")

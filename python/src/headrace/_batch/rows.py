@@ -30,7 +30,7 @@ def texts(packed: bytes | memoryview, axes: int) -> Any:
 
 
 def each(packed: bytes | memoryview, axes: int, value_of: Callable[[memoryview], Any]) -> list[Any]:
-    """What is made of each of the values, which lie behind so many axes."""
+    """What is made of each of the values, which have so many axes before them."""
     (count,) = _ONE.unpack_from(packed)
     ends = Struct(f"<{count + 1}I").unpack_from(packed, _ONE.size)
     data = memoryview(packed)[_ONE.size * (count + 2) :]

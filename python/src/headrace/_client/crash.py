@@ -35,7 +35,7 @@ class InFlight:
 
     Attributes:
         key (str): its name; the end of it where it is long.
-        index (int): its index in the source; with several sources, which are numbered one behind the other, among the samples of all.
+        index (int): its index in the source; with several sources, which are numbered one after the other, among the samples of all.
         epoch (int): the epoch.
         position (int): its position in this rank's epoch of its source.
     """

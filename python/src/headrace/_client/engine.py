@@ -289,7 +289,7 @@ class Manager:
                 self._ending.append(engine)
 
     def after_fork(self) -> None:
-        """In the child: begin anew; the lock may be held by a thread that this process does not have."""
+        """In the child: begin again; the lock may be held by a thread that this process does not have."""
         self._begin()
 
 

@@ -57,7 +57,7 @@ def _free(
 class Segment:
     """Memory of the engine, mapped shared and writable. It is unmapped when the session and all leases have let go of it.
 
-    The mmap module is not used, because a forked child has to map anew over the same addresses.
+    The mmap module is not used, because a forked child has to map again over the same addresses.
     """
 
     __slots__ = ("__weakref__", "_mapped", "fds", "pinned", "size", "slot_bytes")
@@ -139,7 +139,7 @@ def sweep() -> None:
 
 
 class Lease:
-    """The right to one slot, and the base of every array that lies in it."""
+    """The right to one slot, and the base of every array that is in it."""
 
     __slots__ = ("__array_interface__", "__weakref__", "_segment")
 

@@ -45,7 +45,7 @@ class Recovery:
         return f"trying the {len(suspects)} samples that were in flight one at a time"
 
     def _suspect(self, suspect: InFlight) -> None:
-        """Move the place behind a suspect."""
+        """Move the place after a suspect."""
         if self.until is None or self.until[0] < suspect.epoch:
             self.until = suspect.epoch, {}
         epoch, positions = self.until
@@ -54,11 +54,11 @@ class Recovery:
             positions[name] = max(positions.get(name, 0), suspect.position + 1)
 
     def serial_until(self) -> dict[str, Any] | None:
-        """The place up to which the engine is to try one sample at a time, as it is told."""
+        """The place up to which the engine is to try one sample at a time."""
         return None if self.until is None else {"epoch": self.until[0], "positions": self.until[1]}
 
     def passed(self, epoch: int, sources: dict[str, Any]) -> None:
-        """Forget the suspects, if a place lies behind all of them."""
+        """Forget the suspects, if a place is after all of them."""
         if self.until is not None:
             theirs, positions = self.until
             if epoch > theirs or (epoch == theirs and all(sources[name]["position"] >= at for name, at in positions.items())):

@@ -52,7 +52,7 @@ class Slots:
         return segment, lease, way_back
 
     def ended(self) -> tuple[int, list[bytes]]:
-        """The tokens of slots whose leases have ended, and how many of `returned` the caller deletes when the engine is told."""
+        """The tokens of slots whose leases have ended, and how many of `returned` the caller deletes when the engine knows."""
         n = len(self.returned)
         tokens = [ended.token for ended in self.returned[:n] if ended.token]
         for token in tokens:

@@ -1,6 +1,6 @@
 """Which release this package is, and which engine it has.
 
-The version stands in the engine's sources alone. Beside them it is read from there; building a wheel writes it into _release.py.
+The version is in the engine's sources alone. Beside them it is read from there; building a wheel writes it into _release.py.
 """
 
 from __future__ import annotations

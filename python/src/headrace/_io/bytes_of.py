@@ -26,7 +26,7 @@ def view_of(src: Any) -> memoryview | None:
     except TypeError:
         raise WrongType(f"headrace: io: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
     if not view.c_contiguous:
-        raise MediaError("headrace: io: the bytes do not lie side by side: give a contiguous array")
+        raise MediaError("headrace: io: the bytes are not contiguous: give a contiguous array")
     return view.cast("B") if view.nbytes else memoryview(b"")
 
 

@@ -33,7 +33,7 @@ def load_npy(
     """Read an array in NumPy's format, versions 1 to 3, as `numpy.save` writes it.
 
     Args:
-        src: a path, bytes, or an object with `read()`, from where it stands on. What follows the array is left alone.
+        src: a path, bytes, or an object with `read()`, from where it is on. What follows the array is left alone.
         copy: whether the array is to have memory of its own where `src` is in memory. By default it is a view on it, read-only where
             that is, and keeps it alive.
         out: where to put the array: one of exactly its shape and dtype (the order of bytes included), contiguous in C order. A file is
@@ -87,7 +87,7 @@ def _from_disk(file: io.FileIO, out: Array | None, about: str) -> Array:
 
 
 def _from_stream(file: Any, out: Array | None, about: str) -> Array:
-    """Read from where an object stands. It may be endless, or lie about what it has: memory follows what has come."""
+    """Read from where an object is. It may be endless, or lie about what it has: memory follows what has come."""
     stream = Stream(file)
     form = header("load_npy", stream, about)
     if out is not None:

@@ -45,7 +45,7 @@ class Form:
         self.nbytes = count * dtype.itemsize
 
     def array(self, view: memoryview, name: str, about: str) -> Array:
-        """The array that lies in memory."""
+        """The array that is in memory."""
         left = view.nbytes - self.at
         if self.nbytes > left:
             raise bad(name, about, f"{left:,} bytes follow the header: an array {self} has {self.nbytes:,}")
@@ -70,7 +70,7 @@ class Form:
             raise MediaError(f"headrace: io: an array {self} cannot be made: {error}") from error
 
     def memory(self, array: Array) -> memoryview:
-        """The bytes of an array of this form, in the order in which they lie."""
+        """The bytes of an array of this form, in the order in which they are."""
         if not self.nbytes:
             return memoryview(b"")
         bytes_of: Any = array.reshape(-1, order="A").view(numpy.uint8)

@@ -96,7 +96,7 @@ class Npz(Mapping[str, "Array"]):
         for name in self._members:
             if name.endswith(".npy"):
                 self._names.setdefault(name.removesuffix(".npy"), name)
-        for name in self._members:  # a name as it stands goes before one that has lost its suffix
+        for name in self._members:  # a name as it is goes before one that has lost its suffix
             self._names[name] = name
         self._shown = [name.removesuffix(".npy") if self._names[name.removesuffix(".npy")] == name else name for name in self._members]
 

@@ -104,7 +104,7 @@ class Pool:
             session.close()
 
     def after_fork(self) -> None:
-        """In the child: begin anew."""
+        """In the child: begin again."""
         self._idle = []
         self._grieving = threading.Lock()
 

@@ -1,6 +1,6 @@
 """One connection to an engine that carries out tasks of `headrace.io`, one after the other.
 
-What a caller has in memory goes through a file in memory, the connection's inbox, which the engine reads from. What it gets back lies in
+What a caller has in memory goes through a file in memory, the connection's inbox, which the engine reads from. What it gets back is in
 shared memory, and is leased as batches are. Small results are copied, for a slot is much for them; so is what comes in the last free
 slot, so that there is always one.
 """
@@ -186,7 +186,7 @@ class TaskSession:
 
 
 def _behind(buffers: list[memoryview], at: int) -> list[memoryview]:
-    """What is left of buffers behind their first bytes."""
+    """What is left of buffers after their first bytes."""
     for i, buffer in enumerate(buffers):
         if at < buffer.nbytes:
             return [buffer[at:], *buffers[i + 1 :]]
@@ -205,7 +205,7 @@ def _begin(connection: Connection | sharing.Guest) -> dict[str, Any]:
         said = os.environ.get(name)
         if said:
             if not said.isdecimal() or int(said) < 1:
-                raise EngineFailed(f"headrace: {name} is {said!r} in the environment: takes a number from 1 on")
+                raise EngineFailed(f"headrace: {name} is {said!r} in the environment: must be at least 1")
             begin[key] = int(said)
     return begin
 

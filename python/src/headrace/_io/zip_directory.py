@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _END = Struct("<4s4H2IH")
 _ENTRY = Struct("<4s6H3I5H2I")
-_LARGE = 0xFFFFFFFF  # the number stands elsewhere
+_LARGE = 0xFFFFFFFF  # the number is elsewhere
 _MOST = 0xFFFF
 _NEWEST = 45  # of the format, in tenths: what it takes to read NumPy's archives
 

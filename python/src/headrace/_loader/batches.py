@@ -121,7 +121,7 @@ class Batches:
         return run.session
 
     def _wait(self, session: Session, told: bool, deadline: Deadline | None) -> bool:
-        """Wait for more frames. Before it really waits it tells the engine so; the result says whether the engine was told."""
+        """Wait for more frames. Before it really waits it tells the engine so; the result says whether it did."""
         run = self.run
         if deadline is not None:
             deadline.look()

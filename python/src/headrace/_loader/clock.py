@@ -8,7 +8,7 @@ from time import monotonic_ns
 class Clock:
     """Times the calls of `next()`, and the loops that make them. Who calls it holds the loader's lock, except for `gives`.
 
-    The wait for the first batch of a stream, and with `steps_per_epoch` of each epoch, is told apart: the engine has
+    The wait for the first batch of a stream, and with `steps_per_epoch` of each epoch, is distinguished: the engine has
     just begun. Where several threads wait at once, that is one wait.
     """
 
@@ -33,7 +33,7 @@ class Clock:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, with a new engine. A wait may be under way."""
+        """Begin again, with a new engine. A wait may be under way."""
         self._start = self._loop = self._waited = self._handed = self._main = 0
         self._told = 0  # of all waits, what the engine knows
         self._since: int | None = None  # when the loop was entered; None: no loop is under way
@@ -109,7 +109,7 @@ class Clock:
         return new
 
     def told(self) -> dict[str, int]:
-        """What the engine is told: the object `loop` of docs/protocol.md."""
+        """What the engine gets: the object `loop` of docs/protocol.md."""
         self._count()
         loop = self._loop
         if self._since is not None:

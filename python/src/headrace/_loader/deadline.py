@@ -24,7 +24,7 @@ class Deadline:
         if not is_number(timeout):
             raise WrongType(f"headrace: timeout is {timeout!r}: takes a number of seconds, or None")
         if not timeout >= 0:
-            raise WrongValue(f"headrace: timeout is {timeout!r}: takes seconds from 0 on, or None")
+            raise WrongValue(f"headrace: timeout is {timeout!r}: must be at least 0 seconds, or None")
         self._seconds = min(as_float(timeout), _LONGEST)
         self._end = monotonic() + self._seconds
         self._lock = lock

@@ -1,4 +1,4 @@
-"""State records: where a run stands, and whose run it is."""
+"""State records: where a run is, and whose run it is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READ = {*_KEYS, *_PLACE, "decoder", "in_step", "quarantine"}
 
 
 class Frontier:
-    """A place between two batches: what lies before it was given out or lost."""
+    """A place between two batches: what is before it was given out or lost."""
 
     __slots__ = ("epoch", "inside", "place")
 
@@ -187,7 +187,7 @@ def _check_place(state: dict[str, Any]) -> None:
 
 def _check_count(name: str, value: Any) -> None:
     if type(value) is not int or not 0 <= value <= 1 << 53:  # which every reader of JSON has exactly
-        raise _none(f"its {name} is {_short(value)}: takes a whole number from 0 on")
+        raise _none(f"its {name} is {_short(value)}: must be a whole number, at least 0")
 
 
 def _check_list(name: str, value: Any, ranges: bool = False) -> None:

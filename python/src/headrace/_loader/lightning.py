@@ -2,7 +2,7 @@
 
 Lightning (2.6) does three things that lose or repeat batches without a word:
 
-- It loads no loader's state where the last epoch was finished: samplers are told the epoch, and nothing else is.
+- It loads no loader's state where the last epoch was finished: samplers get the epoch, and nothing else does.
 - It stops at the last batch of an epoch, be it the loader's or one that `limit_train_batches` cuts short, and later goes on as if there
   were more of that epoch: it asks for one batch, and then for the next epoch. There is none, and so it ends the epoch without it.
 - With `limit_train_batches` it saves a state in the middle of the loader's epoch, of which it wants no more.

@@ -1,4 +1,4 @@
-"""The loader: epochs of batches, where they stand, and what happens when something fails."""
+"""The loader: epochs of batches, where they are, and what happens when something fails."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Loader:
             elif run.adrift or run.failure is not None or run.session is None:
                 run.go_to(frontier)
             elif run.config.get("steps_per_epoch") is not None:
-                run.clock.restart()  # an epoch that was cut off has the engine begin anew
+                run.clock.restart()  # an epoch that was cut off has the engine begin again
             epochs = run.config["epochs"]
             if epochs is not None and run.frontier.epoch >= epochs and not run.spent:
                 raise EpochsExhausted(
@@ -138,7 +138,7 @@ class Loader:
 
         Args:
             timeout: seconds to wait for a batch; 0 takes one that is ready; None, the default: as long as it takes. A step with
-                `where="main"` and starting an engine anew are not cut short.
+                `where="main"` and starting an engine again are not cut short.
 
         Raises:
             NotReady: a TimeoutError, if there is no batch within the time. Nothing is lost.
@@ -220,7 +220,7 @@ class Loader:
     # State.
 
     def state_dict(self) -> dict[str, Any]:
-        """Where this rank's run stands: everything before it was given out or lost, nothing else. Plain JSON.
+        """Where this rank's run is: everything before it was given out or lost, nothing else. Plain JSON.
 
         It counts the batch that the loop gave last. After a `break` it is the middle of that epoch, until the next loop begins; after
         an epoch's last batch it is the beginning of the next epoch.
@@ -230,7 +230,7 @@ class Loader:
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
         """Go on from a state that `state_dict` gave, of this or another loader with the same pipeline and source.
 
-        Under another world size what is left of the epoch is divided anew. That takes the states of all ranks, in any order; only where
+        Under another world size what is left of the epoch is divided again. That takes the states of all ranks, in any order; only where
         all ranks have the same batches at every moment, as with `.batch(global_size=…)`, and nothing was lost, is the state of any one
         enough.
 
@@ -350,7 +350,7 @@ class Loader:
         """The names of the labels, by number; None where labels have no names.
 
         A map with `fields=` that writes labels takes their names away. One that is given whole samples leaves them: whether it numbers
-        labels anew, nobody can tell.
+        labels again, nobody can tell.
         """
         return self._run.opened.get("classes")
 
@@ -417,7 +417,7 @@ class Loader:
         its end, as the format allows.
 
         Args:
-            path: the file, which is written anew.
+            path: the file, which is written again.
 
         Raises:
             OSError: if it cannot be written, or a trace is being written already.
@@ -437,16 +437,16 @@ class Loader:
         sample that fails has a tile as well, with the reason in it. The samples are those of all ranks together. What is done to whole
         batches is not shown.
 
-        An engine of its own draws it, which ends then: this loader goes on from where it stands, and no batch of it is taken.
+        An engine of its own draws it, which ends then: this loader goes on from where it is, and no batch of it is taken.
 
         Args:
             n: how many samples.
             epoch: of which epoch; by default the one in which the loader is.
-            columns: pictures side by side; by default so that the sheet is wider than high.
-            tile: the longest side of a picture, in pixels; by default its own, between 128 and 256.
+            columns: images side by side; by default so that the sheet is wider than high.
+            tile: the longest side of an image, in pixels; by default its own, between 128 and 256.
 
         Raises:
-            RecipeError: if samples have no picture, or a number makes no sense.
+            RecipeError: if samples have no image, or a number makes no sense.
         """
         run = self._run
         from .preview import preview

@@ -72,7 +72,7 @@ class Hand(NamedTuple):
     """A batch that was taken from the engine's side and is not yet counted on ours."""
 
     batch: Any
-    frontier: Frontier  # where the run stands after it
+    frontier: Frontier  # where the run is after it
     thread: int  # that asked for it
     done: bool  # steps with where="main" have done their part
     epoch: int

@@ -50,7 +50,7 @@ class Errors(Sequence[LostSample]):
 
     Attributes:
         total (int): how many failed.
-        replaced (int): in the place of how many of these another came.
+        replaced (int): instead of how many of these another came.
     """
 
     def __init__(self) -> None:

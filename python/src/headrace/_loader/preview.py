@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from ..pipeline import Path
 
 _LENGTH = Struct("<I")
-_LISTED = 24  # samples that a terminal is told of
+_LISTED = 24  # samples that a terminal learns of
 
 
 class PreviewSample(NamedTuple):
-    """One picture of a contact sheet.
+    """One image of a contact sheet.
 
     Attributes:
         key (str): the sample's name; for files the path as given.
         label (str | None): the name of its class, with the number; None where samples have no labels.
-        error (str | None): why there is no picture: the sample fails. None where there is one.
+        error (str | None): why there is no image: the sample fails. None where there is one.
     """
 
     key: str

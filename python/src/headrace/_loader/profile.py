@@ -200,7 +200,7 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
         print(hr.headspace(loader, train_step))
 
     `step` is called with a few batches that are kept, which are not timed, then with `batches` of them as the loader gives them, and then
-    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed. The loader stands afterwards
+    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed. The loader is afterwards
     where it stood before; loops over it that were under way have ended.
 
     Where PyTorch has begun to use a GPU, the clock is read when that has done its work.
@@ -215,7 +215,7 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
         ValueError: if there is nothing to measure.
     """
     if batches < 1 or cached < 1:
-        raise WrongValue(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
+        raise WrongValue(f"headrace: headspace needs numbers of at least 1, not batches={batches} and cached={cached}")
     place = loader.state_dict()
     errors, lost, replaced = loader.errors, set(loader._run.lost), set(loader._run.replaced)
     counts = len(errors), errors.total, errors.replaced
@@ -242,7 +242,7 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
         return Headspace(batches, seconds, waited, perf_counter() - began)
     finally:
         loader.load_state_dict(place)
-        loader._run.lost, loader._run.replaced = lost, replaced  # what was told of before is not told of again
+        loader._run.lost, loader._run.replaced = lost, replaced  # what knows of before is not told of again
         del errors._kept[counts[0] :]
         errors.total, errors.replaced = counts[1:]
 

@@ -24,8 +24,8 @@ class Replayed(NamedTuple):
         batch (dict): its fields, as the loop got them.
         rows (list[dict]): of each sample its `row`, which several share where they are packed; its `source`, `index` and `key`; `output`,
             which of the samples that `flat_map` and `aggregate` made of it, `[3]` for the fourth, and empty where it is the source's own;
-            `epoch` and `position`, where it stands in this rank's share of the epoch; `draws`, of each random operation its `step` and
-            what it drew, `values`; and where another sample came in the place of one that failed, that one: `replaced`.
+            `epoch` and `position`, where it is in this rank's share of the epoch; `draws`, of each random operation its `step` and
+            what it drew, `values`; and where another sample came instead of one that failed, that one: `replaced`.
     """
 
     batch: dict[str, Any]
@@ -43,7 +43,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
         pipeline: what was run, or the file of its recipe.
         state: what `loader.state_dict()` gave before the batch. The batch is that of the rank whose state it is. After a change of world
             size, give what `state_dict()` says once the new loader has loaded the states.
-        batch: which batch behind the state: 0 is the one that came next. In completion order, and behind
+        batch: which batch after the state: 0 is the one that came next. In completion order, and after
             a merge by arrival, batches may come in another composition.
         options: what `loader()` was given for `order`, `on_error`, `max_errors`, `steps_per_epoch`, `uneven` and `fuse`; other options
             do not change what is in a batch.

@@ -1,4 +1,4 @@
-"""Where a loader's run stands, the engine it is with, and how it goes on when that has died."""
+"""Where a loader's run is, the engine it is with, and how it goes on when that has died."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Run:
-    """One run, over all its epochs. The lock is for whoever changes it."""
+    """One run, over all its epochs. The lock is for anyone who changes it."""
 
     def __init__(
         self, session: Session, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None
@@ -47,7 +47,7 @@ class Run:
         self.identity = Identity(self.opened["state"], _makes(recipe["steps"]))
         self.frontier = Frontier(self.opened["state"]["epoch"])
         self.recovery = Recovery(config["on_error"] != "raise", self.opened["sources"])
-        self.workers: dict[str, int] = {}  # that were set, by stage; a new engine is told in this order
+        self.workers: dict[str, int] = {}  # that were set, by stage; a new engine gets them in this order
         self.lost: set[Place] = set()
         self.replaced: set[Place] = set()
         self.errors = Errors()
@@ -56,7 +56,7 @@ class Run:
         self.spent = False  # the next loop is what is left of an epoch of which all was taken: nothing
         self.failure: HeadraceError | None = None  # why the stream has ended
         self.stats: dict[str, Any] = {}  # the last ones
-        self.adrift = False  # an exception came before the engine was told where to go on
+        self.adrift = False  # an exception came before the engine knew where to go on
         self.inside = False  # somebody is in next()
         self.refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader
         fork.share(self)
@@ -77,7 +77,7 @@ class Run:
         raise self.refused("headrace: this loader is closed; the batches that it gave stay valid")
 
     def record(self) -> dict[str, Any]:
-        """The state record of where it stands."""
+        """The state record of where it is."""
         return self.identity.record(self.frontier, self.lost, self.recovery.quarantine)
 
     def go_to(self, frontier: Frontier) -> None:
@@ -112,7 +112,7 @@ class Run:
                 self.recover(session)
 
     def open_again(self) -> None:
-        """Open a session at the place where this run stands, with an engine that lives."""
+        """Open a session at the place where this run is, with an engine that lives."""
         record = self.record()
         self.recovery.passed(record["epoch"], record["sources"])
         serial_until = self.recovery.serial_until()
@@ -180,7 +180,7 @@ class Run:
         self.stats = session.finish(self.clock.told()) or self.stats
         for note in session.notes:
             warn(note)
-        if tracing:  # one that was stopped before was told of then
+        if tracing:  # one that was stopped before knows of then
             from .trace import warn_if_incomplete
 
             warn_if_incomplete(session)

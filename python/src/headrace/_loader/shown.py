@@ -1,4 +1,4 @@
-"""A loader for people: what it is, where it stands, and what its stages do."""
+"""A loader for people: what it is, where it is, and what its stages do."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
                 raise RecipeError(f"headrace: batch: {name}= is for a function that makes the batch: give collate= as well")
         return None
     if given["where"] == "main":
-        raise RecipeError('headrace: batch: collate runs in a worker: take .map(f, where="main") behind batch for what this process does')
+        raise RecipeError('headrace: batch: collate runs in a worker: take .map(f, where="main") after batch for what this process does')
     gives = given.pop("gives")  # of whatever fields
     made = function_arguments("batch", collate, **given)
     made["gives"] = types("batch", gives, None)

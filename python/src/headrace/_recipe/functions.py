@@ -18,7 +18,7 @@ SPAWNED = "__mp_main__"  # what multiprocessing calls the program in processes t
 
 
 class Function:
-    """A function, class or object in a step. In what the engine is sent, its name stands in its place."""
+    """A function, class or object in a step. In what the engine is sent, its name replaces it."""
 
     __slots__ = ("name", "value")
 
@@ -82,7 +82,7 @@ def _module(value: Any) -> str | None:
 class Names:
     """Gives each function of a recipe a name of its own, and each set of workers.
 
-    What is called alike is told apart by `#2`, `#3` and so on.
+    What is called alike is distinguished by `#2`, `#3` and so on.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ def importable(function: Function | Workers) -> str:
 
 
 def spelled(chain: Iterable[dict[str, Any]], spell: Callable[[Any], str]) -> list[dict[str, Any]]:
-    """A list of steps with text in the place of functions, but without those of the program's loop."""
+    """A list of steps with text instead of functions, but without those of the program's loop."""
     return [_spelled(step, spell) for step in chain if not is_main(step)]
 
 
@@ -175,7 +175,7 @@ _BATCHING = frozenset(("batch", "bucket_batch", "pack"))
 
 
 def batched(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether batches come behind these steps, and not single samples."""
+    """Whether batches come after these steps, and not single samples."""
     for step in reversed(steps):
         if "unbatch" in step:
             return False

@@ -51,7 +51,7 @@ class Hook:
                     yield
 
     A class need not derive from this one, which does nothing; it says what there is. Each method may be `async`. `stage` and `call` may
-    `yield` once: what is before is done first, what is behind when the stage or the call has ended. Instead they may return a context
+    `yield` once: what is before is done first, what is after when the stage or the call has ended. Instead they may return a context
     manager, or None.
 
     Hooks are called where the function is. With `where="here"` and `"main"` that is this process, and this object. Elsewhere it is a

@@ -1,4 +1,4 @@
-"""What the engine is told of this Python, so that it can start workers which are alike, and run the functions of a recipe.
+"""What the engine learns of this Python, so that it can start workers which are alike, and run the functions of a recipe.
 
 Workers get a pickle of each function: by reference where they can import it, by value where it is of the program itself, a lambda or
 a closure. What a recipe in a file names, they import.
@@ -204,7 +204,7 @@ _registering = threading.RLock()
 def _of_the_program() -> Iterator[None]:
     """Have cloudpickle send what is of the program by value in processes that multiprocessing spawns, too, where it has another name.
 
-    What it is told to send so is told to all users of it in this process, so it is told for as long as it takes.
+    The setting that makes it send so holds for all users of it in this process, so it is set for as long as it takes.
     """
     import cloudpickle
 

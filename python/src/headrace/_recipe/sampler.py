@@ -62,7 +62,7 @@ def sampler_arguments(sampler: Any, samples: int | None, seed: int) -> dict[str,
         raise RecipeError("headrace: source: sampler= orders samples that are read by number, and this source is iterated over")
     if hasattr(sampler, "__next__"):
         text = "headrace: source: sampler can be gone through once only, and an epoch each goes through it: give an object whose __iter__"
-        raise RecipeError(f"{text} begins anew, or a list")
+        raise RecipeError(f"{text} begins again, or a list")
     length = _length(sampler)
     if length < 1:
         raise RecipeError("headrace: source: sampler gives no samples")

@@ -89,7 +89,7 @@ def _rows(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[str
     if names is None:
         names = ["label"]
         if width > 2:
-            raise RecipeError(f"headrace: files: item 0 has {width - 1} values behind its path: say fields=, a name for each")
+            raise RecipeError(f"headrace: files: item 0 has {width - 1} values after its path: say fields=, a name for each")
     for i, row in enumerate(rows):
         if not isinstance(row, tuple) or len(row) != len(names) + 1:
             form = f"(path, {', '.join(names)})"

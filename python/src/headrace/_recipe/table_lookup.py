@@ -1,4 +1,4 @@
-"""A dict, a list, or anything else with `__getitem__`, in the place of a function."""
+"""A dict, a list, or anything else with `__getitem__`, instead of a function."""
 
 from __future__ import annotations
 

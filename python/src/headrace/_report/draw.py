@@ -1,6 +1,6 @@
 """Pipelines and loaders for people: as text in a terminal, as HTML in a notebook.
 
-The HTML has no scripts and takes nothing from elsewhere. Its colours are those of the page around it, or lie between light and dark, so
+The HTML has no scripts and takes nothing from elsewhere. Its colours are those of the page around it, or are between light and dark, so
 that it can be read on both.
 """
 
@@ -132,7 +132,7 @@ def page(*pieces: str) -> str:
 
 
 def chain_html(steps: Iterable[dict[str, Any]], seed: int = 0) -> str:
-    """Steps as a row of boxes. What a step holds stands in a column: of a merge before it, of a route behind it."""
+    """Steps as a row of boxes. What a step holds is in a column: of a merge before it, of a route after it."""
     row: list[str] = []
     for step in steps:
         op, given, branches = parts(step, seed)
@@ -218,11 +218,11 @@ def stage_lines(stages: list[dict[str, Any]], stats: dict[str, Any]) -> Iterator
 
 
 def stages_html(stages: list[dict[str, Any]], stats: dict[str, Any]) -> str:
-    """The stages as boxes, from the sources on: where several give to one, these stand in a column before it."""
+    """The stages as boxes, from the sources on: where several give to one, these are in a column before it."""
     told = {stage["name"]: stage for stage in stats.get("stages", ())}
     turn = {stage["name"]: i for i, stage in enumerate(stages)}
     into = {to: sorted(given, key=lambda name: turn.get(name, 0)) for to, given in inputs(stats).items()}
-    if not into:  # nothing has begun: one behind the other
+    if not into:  # nothing has begun: one after the other
         return _row([_stage(stage, "") for stage in stages])
 
     def way(name: str) -> str:
@@ -249,7 +249,7 @@ def stages_html(stages: list[dict[str, Any]], stats: dict[str, Any]) -> str:
 
 
 def _row(boxes: list[str]) -> str:
-    """Boxes one behind the other. Where a line is full, the next one begins with an arrow."""
+    """Boxes one after the other. Where a line is full, the next one begins with an arrow."""
     linked = [f'<div class="hr-tree">{_TO}{box}</div>' if i else box for i, box in enumerate(boxes)]
     return f'<div class="hr-row">{"".join(linked)}</div>' if linked else ""
 
@@ -278,7 +278,7 @@ LEGEND = (
         for clock, text in (
             ("starved", "starved, waits for the stage before"),
             ("busy", "busy"),
-            ("blocked", "blocked, waits for room behind"),
+            ("blocked", "blocked, waits for the next stage"),
             ("gated", "gated, waits for a core"),
         )
     )

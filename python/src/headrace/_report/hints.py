@@ -213,7 +213,7 @@ def no_attribute(name: str, known: Iterable[str]) -> str:
 
 
 def _remedy(name: str, table: dict[str, str], known: Iterable[str], write: str) -> str:
-    """What to write in the place of a name; empty where nobody knows."""
+    """What to write instead of a name; empty where nobody knows."""
     plain = _plain(name)
     near = None if plain in table else _nearest(name, known)
     return f": {table[plain]}" if plain in table else f": {write.format(near)}" if near else ""

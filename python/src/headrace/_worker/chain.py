@@ -46,7 +46,7 @@ def rows_of(task: Task) -> Any:
 
 
 class Chain:
-    """The functions of several steps. It stands where a `Callee` does."""
+    """The functions of several steps. It takes the place of a `Callee`."""
 
     kind = "chain"
     collate = False
@@ -107,7 +107,7 @@ class Link:
         self._get = self._getter()
         self._lend = self._lender(writer, not chain.concurrent)
 
-        # Whole samples have the fields that they are to have where that was said, and where no function behind it makes others of them.
+        # Whole samples have the fields that they are to have where that was said, and where no function after it makes others of them.
         gives = setup["gives"]
         whole_behind = any(c.kind == "map" and c.setup["fields"] is None for c in chain.callees[at + 1 :])
         self._gives_bare = is_bare(gives) if gives is not None else None

@@ -178,7 +178,7 @@ class Arrays(Column):
     def begin(self) -> None:
         self.places: list[int] = []
         self.shapes: list[tuple[int, ...]] = []
-        self.rows: list[bytes] = []  # those that lie one behind the other
+        self.rows: list[bytes] = []  # those that are one after the other
         self.same = 0  # samples whose result is an input
 
     def cut(self, n: int) -> None:
@@ -224,7 +224,7 @@ class Arrays(Column):
         self.shapes.append(value.shape)
 
     def _place(self, item: int, value: Any, row: Any) -> int:
-        """Where a value lies, after it was written there if it must."""
+        """Where a value is, after it was written there if it must."""
         writer = self.writer
         room = writer.offered.get((item, self.index)) if writer.offered else None
         if writer.whole is not None:
@@ -394,7 +394,7 @@ class Bytes(Column):
 
 
 class Pickles(Bytes):
-    """Anything: pickled, and with the memory of arrays in it behind that."""
+    """Anything: pickled, and with the memory of arrays in it after that."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         super().__init__(index, field, writer)

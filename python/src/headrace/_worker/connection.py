@@ -144,10 +144,10 @@ class Connection:
         poller.poll()
 
     def failed(self, e: BaseException, told: dict[str, Any]) -> None:
-        """A sample has failed, of which the engine is about to be told this."""
+        """A sample has failed, which the engine is about to learn."""
 
     def _answer(self) -> tuple[int, bytes]:
-        """Read a frame while a pack is in work, whose own frame must stay as it is: its samples' values lie there."""
+        """Read a frame while a pack is in work, whose own frame must stay as it is: its samples' values are there."""
         header = self._exactly(16)
         length, kind, _, _, seq = HEADER_FRAME.unpack(header)
         if seq != self.in_seq:
@@ -163,7 +163,7 @@ class Connection:
 
     def _exactly(self, size: int) -> bytes:
         """So many bytes of what comes next."""
-        # What came with the pack's own frame lies behind it in the buffer.
+        # What came with the pack's own frame is after it in the buffer.
         have = bytes(self.buffer[self.used : min(self.have, self.used + size)])
         if have:
             rest = self.buffer[self.used + len(have) : self.have]
@@ -187,4 +187,4 @@ def unmap(spaces: dict[int, Any]) -> None:
         try:
             space.close()
         except BufferError:
-            pass  # something lies there that the user's function has kept
+            pass  # something is there that the user's function has kept

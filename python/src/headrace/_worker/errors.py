@@ -121,7 +121,7 @@ def _is_library(file: str) -> bool:
 
 
 def where_is(function: Any) -> str:
-    """Where a function stands, as far as that can be told."""
+    """Where a function is, as far as that can be known."""
     import inspect
 
     function = inspect.unwrap(function) if callable(function) else function

@@ -10,7 +10,7 @@ WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH =
 PACK_HEAD = 8  # words
 FUNCTION = 7 * 8  # where in PACK the number of the function is
 
-# How a column lies there.
+# How a column is there.
 GENERAL, ROWS, ALL_SAME, SHARED = 0, 1, 2, 4
 IN_ROOM, IS_SAME, IN_WHOLE = 1 << 48, 2 << 48, 3 << 48  # places of results
 OFFSET = (1 << 48) - 1

@@ -358,7 +358,7 @@ class OwnConnection(Connection):
     raised: Raised
 
     def failed(self, e: BaseException, told: dict[str, Any]) -> None:
-        """Keep an exception until the loop is told of it."""
+        """Keep an exception until the loop learns of it."""
         self.raised.keep(e, told)
 
     def send(self, kind: int, *parts: Any) -> None:

@@ -42,7 +42,7 @@ class Hooks:
             async def hooked_async(*args: Any, **kwargs: Any) -> Any:
                 return await self._do_async(Call(step, args), lambda: function(*args, **kwargs), is_async)
 
-            hooked_async.__wrapped__ = function  # type: ignore[attr-defined]  # messages say where that stands
+            hooked_async.__wrapped__ = function  # type: ignore[attr-defined]  # messages say where that is
             return hooked_async
 
         def hooked(*args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ class Stages:
                 entered.append(around)
 
     def end(self) -> None:
-        """No function is called here any more. What hooks raise is logged, for there is nobody else to be told."""
+        """No function is called here any more. What hooks raise is logged, for nobody else could handle it."""
         with self._lock:
             begun, self._begun = self._begun, {}
             for step, entered in reversed(begun.items()):
@@ -219,7 +219,7 @@ class _Around:
 
 
 def _told(failed: BaseException | None) -> tuple[Any, Any, Any]:
-    """What a context manager is told of an exception."""
+    """What a context manager learns of an exception."""
     return (None, None, None) if failed is None else (type(failed), failed, failed.__traceback__)
 
 

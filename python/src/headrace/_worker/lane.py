@@ -44,14 +44,14 @@ if TYPE_CHECKING:
             """Wait until it has said something."""
 
         def failed(self, e: BaseException, told: dict[str, Any]) -> None:
-            """A sample has failed, of which the engine is about to be told this."""
+            """A sample has failed, which the engine is about to learn."""
 
 
 class Lane:
     """What one thread works with, for one function.
 
     Attributes:
-        spaces: memory by number, which samples lie in and results may be written into.
+        spaces: memory by number, which samples are in and results may be written into.
     """
 
     def __init__(

@@ -106,7 +106,7 @@ class Process:
 
     def _loaded(self, setup: dict[str, Any]) -> Any:
         """The function of a step, or its object: one that was tried when the loader was opened is the run's."""
-        if setup["kind"] in ("aggregate", "iterate"):  # made anew for each epoch
+        if setup["kind"] in ("aggregate", "iterate"):  # made again for each epoch
             return self._found(setup["function"], setup["pickle"])
         key = (setup.get("step") or setup["stage"], setup["function"], bytes(self._part(setup["pickle"]) or b""))
         if key not in self.loaded:

@@ -1,4 +1,4 @@
-"""Exceptions of functions that threads of this program call, until the loop is told of them."""
+"""Exceptions of functions that threads of this program call, until the loop learns of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHOLE = 2  # that keep the variables of their functions, which may be large
 
 
 class _One(NamedTuple):
-    told: tuple[Any, ...]  # what the engine was told of it
+    told: tuple[Any, ...]  # what the engine knows of it
     error: BaseException
     whole: bool
 
@@ -29,7 +29,7 @@ class Raised:
         self._last: deque[_One] = deque(maxlen=_MOST)
 
     def keep(self, e: BaseException, told: dict[str, Any]) -> None:
-        """Keep one, of which the engine is told this."""
+        """Keep one, of which the engine gets this."""
         if isinstance(e, HookFailed) and e.__cause__ is not None:
             e = e.__cause__
         shown: TracebackType | None = user_frames(e.__traceback__)
@@ -46,7 +46,7 @@ class Raised:
         text = getattr(error, "remote_traceback", None)
         if not text:
             return
-        for one in list(self._last):  # the loop is told of the first, and those of later epochs, which say the same, may have no variables
+        for one in list(self._last):  # the loop learns of the first, and those of later epochs, which say the same, may have no variables
             kind, message, shown = one.told
             if shown == text and getattr(error, "remote_type", kind) == kind and getattr(error, "remote_message", message) == message:
                 error.__cause__ = one.error

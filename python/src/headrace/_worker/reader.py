@@ -19,8 +19,8 @@ class Reader:
 
     Attributes:
         lent: for each column that the function may change, the place of each value in memory of the engine's: space, offset and bytes;
-            these are 0 where it lies elsewhere.
-        keep: for each column, whether a result that is an input can be told so: the engine has its memory, or nobody can change it.
+            these are 0 where it is elsewhere.
+        keep: for each column, whether a result that is an input can be known so: the engine has its memory, or nobody can change it.
     """
 
     def __init__(self, setup: dict[str, Any], spaces: dict[int, Any]) -> None:
@@ -32,7 +32,7 @@ class Reader:
         self.fields = [(f["kind"], _reads(f), len(f.get("shape") or ())) for f in setup["in"]]
 
     def read(self, words: memoryview, at: int, items: int, buffer: bytearray, base: int) -> tuple[list[list[Any]], int]:
-        """The columns, which begin at a word; and the word behind them. `base` is where data begins in the buffer."""
+        """The columns, which begin at a word; and the word after them. `base` is where data begins in the buffer."""
         columns: list[list[Any]] = []
         self.keep = keep = []
         self.lent = lent = []
@@ -132,7 +132,7 @@ class Packed:
     def value(self) -> Any:
         """The object."""
         try:
-            if self._axes:  # they lie behind each other, and arrays would not be aligned
+            if self._axes:  # they are after each other, and arrays would not be aligned
                 return rows.each(self._view, self._axes, lambda one: unpickle(one, own=True))
             return unpickle(self._view, own=self._copy)
         except Exception as e:

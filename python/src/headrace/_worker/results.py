@@ -67,7 +67,7 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             str(more[0]), f"returned a field {more[0]!r} that the step does not give; it gives {', '.join(map(repr, names))}", "KeyError"
         )
 
-    # Fields need not stand in the order in which they are returned.
+    # Fields need not be in the order in which they are returned.
     order = [to.index(name) for name in names] if to and not writer.probing and to != names else None
 
     def of_values(result: Any) -> Any:

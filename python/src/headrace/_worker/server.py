@@ -148,7 +148,7 @@ class Server:
         self.connection.socket.detach()
         for fd in self.workers:
             os.close(fd)
-        # Standard output and error, and then those from 3 on. None of them may lie where another is to be.
+        # Standard output and error, and then those from 3 on. None of them may be where another is to be.
         places = (1, 2, *range(3, 1 + len(descriptors)))
         above = max(*descriptors, *places) + 1
         for fd, place in zip([fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for fd in descriptors], places):

@@ -89,7 +89,7 @@ class Streams:
     def _pass_on(self, quick: bool) -> bool:
         """Send what is ready where the engine takes it; wait where too much is. False: the engine wants no more.
 
-        Of an iterator that is quick more is sent at once: a message costs as much as some dozen samples. But not of what lies in rooms:
+        Of an iterator that is quick more is sent at once: a message costs as much as some dozen samples. But not of what is in rooms:
         the engine may have no room for a second sample before it has the first.
         """
         engine, writer = self.lane.engine, self.lane.writer

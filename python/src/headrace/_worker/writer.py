@@ -53,7 +53,7 @@ class Writer:
         self.kept(keep)
 
     def kept(self, keep: list[bool]) -> None:
-        """Say of which inputs a result can be told to be that input."""
+        """Say of which inputs a result can be known to be that input."""
         self.keep = keep
         for c in self.columns:
             c.same_as = [k for k in c.candidates if keep[k]]
@@ -66,7 +66,7 @@ class Writer:
         self.counts[:] = [0] * len(self.counts)
         self.taken: list[int] = []  # inputs that are a result of the sample in work
         self.end = 0
-        self.in_rooms = False  # some of it lies in memory that the engine gives piece by piece
+        self.in_rooms = False  # some of it is in memory that the engine gives piece by piece
         for c in self.columns:
             c.begin()
 
@@ -174,7 +174,7 @@ class Writer:
 
 
 def _apart(values: Any, lent: dict[int, tuple[Any, int | None]]) -> list[Any]:
-    """Values that do not lie in the memory of another result, where they would be overwritten."""
+    """Values that are not in the memory of another result, where they would be overwritten."""
     apart = []
     for i, value in enumerate(values):
         array = as_array(value) if len(lent) > (i in lent) else None
@@ -185,7 +185,7 @@ def _apart(values: Any, lent: dict[int, tuple[Any, int | None]]) -> list[Any]:
 
 
 class _Whole:
-    """Memory for all arrays of a batch, which lie there one behind the other."""
+    """Memory for all arrays of a batch, which are there one after the other."""
 
     def __init__(self, spaces: dict[int, Any], place: int, size: int, _: int) -> None:
         self.memory = spaces[place >> 48]
@@ -194,7 +194,7 @@ class _Whole:
         self.filled = 0
 
     def take(self, size: int) -> int:
-        """Where the next array lies, of so many bytes; -1: it does not fit, nor does any behind it."""
+        """Where the next array is, of so many bytes; -1: it does not fit, nor does any after it."""
         at = self.filled
         self.filled = at + size + 63 & -64
         return at if at + size <= self.size else -1
