@@ -107,7 +107,7 @@ func TestRegisterRefuses(t *testing.T) {
 		`field C of In is a headrace.Canvas, which is no field`: registering(&fake[struct {
 			C Canvas `field:"bytes,take"`
 		}, nothing, int]{}),
-		`field S of In means what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
+		`field S of In means what another`:                             registering(&fake[struct{ R, S Rand }, nothing, int]{}),
 		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
 		`a field that only In can have is in Out: headrace.Rand`:       registering(&fake[nothing, withRand, int]{}),

@@ -575,8 +575,8 @@ func TestOptions(t *testing.T) {
 		`--images is "png": --out npy writes arrays`:     func(j *job) { j.options.Images = "png"; j.options.Target = Target{Kind: "npy", Dir: j.options.Dir} },
 		`--quality is 101: takes 1 to 100`:               func(j *job) { j.options.Images, j.options.Quality = "jpg", 101 },
 		`--quality has no meaning with --images png`:     func(j *job) { j.options.Images, j.options.Quality = "png", 50 },
-		`--shard-size is -1: must be`:                      func(j *job) { j.options.ShardBytes = -1 },
-		`not fit: --shard-samples is -1: must be`:          func(j *job) { j.options.ShardSamples = -1 },
+		`--shard-size is -1: must be`:                    func(j *job) { j.options.ShardBytes = -1 },
+		`not fit: --shard-samples is -1: must be`:        func(j *job) { j.options.ShardSamples = -1 },
 		`image is float32 [6, 5, 3]: takes uint8 (PNG: ui`: func(j *job) {
 			j.options.Images, j.recipe = "jpg", pipeline(t.TempDir(), &recipe.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}})
 		},

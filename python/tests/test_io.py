@@ -157,7 +157,7 @@ def test_what_is_no_source(source):
 
 
 def test_a_source_that_is_not_contiguous(jpeg):
-    with pytest.raises(hr.MediaError, match="side by side"):
+    with pytest.raises(hr.MediaError, match="contiguous"):
         hr.io.load_image(np.frombuffer(jpeg.read_bytes(), np.uint8)[::2])
     with pytest.raises(hr.MediaError, match="zero byte"):
         hr.io.load_image("a\0b")

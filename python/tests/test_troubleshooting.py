@@ -43,7 +43,7 @@ COMMANDS = {
         headrace run recipe.yaml --epochs 1 --out npy:out 2>/dev/null
         sed -i s/48/32/ recipe.yaml
         headrace run recipe.yaml --epochs 1 --out npy:out""",
-    "A picture in a format that is not written": "headrace preview recipe.yaml -o sheet.tiff",
+    "An image in a format that is not written": "headrace preview recipe.yaml -o sheet.tiff",
     "A flag that does not exist": "headrace run recipe.yaml --worker 2",
 }
 
