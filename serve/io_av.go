@@ -125,7 +125,7 @@ func (e *errand) prepareSamples() error {
 
 func (e *errand) prepareNext() error {
 	if e.av().Count < 1 {
-		return fmt.Errorf("serve: count is %d: takes a number from 1 on", e.av().Count)
+		return fmt.Errorf("serve: count is %d: must be at least 1", e.av().Count)
 	}
 	return nil
 }

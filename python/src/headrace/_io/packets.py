@@ -86,7 +86,7 @@ class Packets:
         except TypeError:
             raise WrongType(f"headrace: Packets: takes bytes, not {type(data).__name__}") from None
         if not view.c_contiguous:
-            raise MediaError("headrace: Packets: the bytes do not lie side by side")
+            raise MediaError("headrace: Packets: the bytes are not contiguous")
         view = view.cast("B") if view.nbytes else memoryview(b"")
         if len(view) < _HEAD or view[:8] != _MAGIC:
             raise MediaError("headrace: Packets: the bytes are no packets")

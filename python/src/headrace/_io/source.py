@@ -46,7 +46,7 @@ def source_of(name: str, src: Any, max_bytes: int | None) -> Input:
         read_only: Any = numpy.asarray(src)
         view = memoryview(read_only)
     if not view.c_contiguous:
-        raise MediaError(f"headrace: {name}: the bytes do not lie side by side: give a contiguous array")
+        raise MediaError(f"headrace: {name}: the bytes are not contiguous: give a contiguous array")
     return Input(view.cast("B") if view.nbytes else memoryview(b""), None, file if isinstance(file, str) else None)
 
 
