@@ -20,7 +20,7 @@ def main(table):
     with spoken.bucket_batch([100, 200, 400, 800, 1600, 3000], size=4).loader(epochs=1) as loader:
         frames = filled = 0
         for batch in loader:
-            targets = [np.frombuffer(text.encode(), np.uint8) for text in batch["text"]]  # bytes stand for a tokenizer here
+            targets = [np.frombuffer(text.encode(), np.uint8) for text in batch["text"]]  # bytes mean a tokenizer here
             frames += int(batch["mel_length"].sum())
             filled += batch["mel"].shape[0] * batch["mel"].shape[1]
             print(batch["mel"].shape, batch["mel_length"].tolist(), max(map(len, targets)))

@@ -100,7 +100,7 @@ func (m *mapStage[In, Out]) work(w *worker.Worker) {
 }
 
 // operateAll works on a run of inputs. Each result is handed on at once: the operation
-// behind it may wait for what becomes of it. It reports whether the stage goes on.
+// after it may wait for what becomes of it. It reports whether the stage goes on.
 func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h *inHand[In]) bool {
 	for i := range h.Msgs {
 		in := &h.Msgs[i]

@@ -44,7 +44,7 @@ func (s *errands) end() {
 	}
 }
 
-// goOn has something go on in the place of what did.
+// goOn has something go on instead of what did.
 func (s *errands) goOn(with standing) {
 	s.end()
 	s.standing = with

@@ -153,7 +153,7 @@ func (s *errands) file(ctx context.Context) (f *os.File, err error) {
 	return f, err
 }
 
-// copied makes a file of an input that lies in the inbox: what lies there is the
+// copied makes a file of an input that is in the inbox: what is there is the
 // client's, and may change.
 func (s *errands) copied(in *input) (*os.File, error) {
 	n := int64(in.place.Length)

@@ -137,7 +137,7 @@ func (s *errands) ongoing() (*saving, error) {
 	return f, nil
 }
 
-// writePiece encodes frames or samples that lie in the inbox. After an error nothing of
+// writePiece encodes frames or samples that are in the inbox. After an error nothing of
 // the file is left.
 func (s *errands) writePiece(ctx context.Context) (*result, error) {
 	f, err := s.ongoing()

@@ -80,7 +80,7 @@ func (b *Bitstream) Push(p *packets.Packet) error {
 	return nil
 }
 
-// Pull takes the next packet. It returns ErrNeeds if there is none yet, and io.EOF behind
+// Pull takes the next packet. It returns ErrNeeds if there is none yet, and io.EOF after
 // the last.
 func (b *Bitstream) Pull(p *packets.Packet) error {
 	result := C.hr_av_bitstream_pull(b.lib, b.b, &b.coded, &b.text[0])

@@ -18,7 +18,8 @@ import (
 
 // Demux finds all packets of a file whose bytes are in memory, in any container that
 // FFmpeg knows and that is whole in itself: playlists are refused. Packets of package
-// packets are a container, too. Every call opens the file anew and keeps nothing of data.
+// packets are a container, too. Every call opens the file again and keeps nothing of
+// data.
 func Demux(data []byte) (*File, error) {
 	if packets.Probe(data) {
 		return fromPackets(data)

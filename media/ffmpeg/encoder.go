@@ -106,7 +106,7 @@ func (e *Encoder) Push(g *Graph, pts int64) error {
 	return nil
 }
 
-// Pull takes the next packet. It returns ErrNeeds if there is none yet, and io.EOF behind
+// Pull takes the next packet. It returns ErrNeeds if there is none yet, and io.EOF after
 // the last.
 func (e *Encoder) Pull(p *packets.Packet) error {
 	result := C.hr_av_encoder_pull(e.lib, e.e, &e.coded, &e.text[0])

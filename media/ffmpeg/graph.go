@@ -125,7 +125,7 @@ func (g *Graph) done(result C.int) error {
 }
 
 // Pull takes the next frame of an output, and returns its time. It returns ErrNeeds if
-// there is none yet, and io.EOF behind the last.
+// there is none yet, and io.EOF after the last.
 func (g *Graph) Pull(output int) (pts int64, err error) {
 	var at C.int64_t
 	result := C.hr_av_graph_pull(g.lib, g.g, C.int32_t(output), &g.frame, &at, &g.text[0])
@@ -143,7 +143,7 @@ func (g *Graph) Frame() (width, height, samples int) {
 	return int(g.frame.width), int(g.frame.height), int(g.frame.samples)
 }
 
-// Raw copies the frame that was pulled last behind b, without gaps.
+// Raw copies the frame that was pulled last after b, without gaps.
 func (g *Graph) Raw(b []byte) ([]byte, error) {
 	n := int(C.hr_av_graph_raw(g.lib, g.g, nil, 0))
 	if n < 0 {

@@ -61,7 +61,7 @@ func NewReader(file *os.File) (*Reader, error) {
 	return r, nil
 }
 
-// Read reads the next packet of any stream. Behind the last it returns io.EOF.
+// Read reads the next packet of any stream. After the last it returns io.EOF.
 func (r *Reader) Read(p *packets.Packet) error {
 	result := C.hr_av_reader_read(r.lib, r.r, &r.coded, &r.text[0])
 	runtime.KeepAlive(r)

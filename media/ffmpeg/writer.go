@@ -77,7 +77,7 @@ func (w *Writer) Add(s *packets.Stream) error {
 	return w.done(C.hr_av_writer_add(w.lib, w.w, &track, bytesOf(s.Config), C.size_t(len(s.Config)), &w.text[0]))
 }
 
-// Begin writes what stands before packets. Options are as in "name=value:name=value".
+// Begin writes what is before packets. Options are as in "name=value:name=value".
 func (w *Writer) Begin(options string) error {
 	text := C.CString(options)
 	defer C.free(unsafe.Pointer(text))
@@ -91,7 +91,7 @@ func (w *Writer) Write(p *packets.Packet, unit av.Rational) error {
 	return w.done(C.hr_av_writer_write(w.lib, w.w, &coded, &of[0], bytesOf(p.Data), bytesOf(p.Side), &w.text[0]))
 }
 
-// Finish writes what stands behind packets.
+// Finish writes what comes after packets.
 func (w *Writer) Finish() error { return w.done(C.hr_av_writer_finish(w.lib, w.w, &w.text[0])) }
 
 func (w *Writer) done(result C.int) error {

@@ -98,7 +98,7 @@ func (f *Frames) planFor(width, height int, plan *media.Plan) error {
 func (f *Frames) Form() media.Form { return f.plan.Form() }
 
 // Next decodes frames, as many as times has room for, side by side to memory, and says
-// when they are displayed. It returns fewer at the end, and none behind it.
+// when they are displayed. It returns fewer at the end, and none after it.
 func (f *Frames) Next(ctx context.Context, to []byte, times []float64) (n int, err error) {
 	size := int(f.Form().Bytes())
 	for n < len(times) {

@@ -49,7 +49,7 @@ func tempOf(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%.100s.%d-%d.part", filepath.Base(path), os.Getpid(), outputs.Add(1)))
 }
 
-// Commit gives the file its name, in the place of one that had it before.
+// Commit gives the file its name, instead of one that had it before.
 func (o *Output) Commit() error {
 	if o.path == "" {
 		return nil

@@ -51,7 +51,7 @@ func pull(file *os.File, w *Window) (*puller, error) {
 	return s, nil
 }
 
-// take returns the next packet, and io.EOF behind the last.
+// take returns the next packet, and io.EOF after the last.
 func (s *puller) take() (packets.Packet, error) {
 	if len(s.first) > 0 {
 		p := s.first[0]

@@ -64,7 +64,7 @@ func (s *Samples) Second() float64 {
 }
 
 // Next decodes samples of all channels, side by side, and returns how many there are:
-// fewer than there is room for at the end, and none behind it.
+// fewer than there is room for at the end, and none after it.
 func (s *Samples) Next(ctx context.Context, to []float32) (n int, err error) {
 	s.flow.ctx = ctx
 	want := int64(len(to) / s.Channels())
@@ -104,7 +104,7 @@ var errNoSamples = fmt.Errorf("%w: no packet of the window gives any samples", m
 // endless is the length of a recording whose end has not come.
 const endless = 1 << 40
 
-// kept is how many samples stay behind those that were read: who resamples reads some of
+// kept is how many samples stay after those that were read: who resamples reads some of
 // them again.
 const kept = 1 << 14
 
@@ -169,7 +169,7 @@ func (f *flow) Info() sound.Info {
 // Close implements sound.Stream.
 func (f *flow) Close() {}
 
-// Read implements sound.Stream. Behind the end there is silence.
+// Read implements sound.Stream. After the end there is silence.
 func (f *flow) Read(to []float32, from int64) error {
 	channels := int64(f.info.Channels)
 	n := int64(len(to)) / channels

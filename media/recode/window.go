@@ -139,7 +139,7 @@ type cutter struct {
 	origin bool // reading began with the file's first packet
 }
 
-// errEarlier says that what the window needs lies before where reading began.
+// errEarlier says that what the window needs is before where reading began.
 var errEarlier = errors.New("recode: reading began too late")
 
 // track is a stream on its way.
@@ -199,7 +199,7 @@ func (c *cutter) picture(t *track, p packets.Packet, stream int) error {
 	return c.flush(t, &p)
 }
 
-// flush hands out what is held, and a packet behind it.
+// flush hands out what is held, and a packet after it.
 func (c *cutter) flush(t *track, p *packets.Packet) error {
 	for i := range t.held {
 		if err := c.put(&t.held[i]); err != nil {

@@ -28,7 +28,7 @@ def frames_of(name: str, given: Any) -> Any:
     if array.ndim != 4 or (array.dtype.name, array.shape[3]) not in _PICTURES:
         raise MediaError(
             f"headrace: {name}: frames have shape {array.shape} and dtype {array.dtype}: takes [frames, height, width], and 1, 3 or 4 "
-            "channels behind them, of uint8 or uint16"
+            "channels after them, of uint8 or uint16"
         )
     return numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 

@@ -356,7 +356,7 @@ def save_video(
 
     Args:
         to: a path, an object with `write()`, or None for the bytes.
-        frames: an array [frames, height, width], or with 1, 3 or 4 channels behind it, of uint8 or uint16; or an iterable of frames or of
+        frames: an array [frames, height, width], or with 1, 3 or 4 channels after it, of uint8 or uint16; or an iterable of frames or of
             such arrays, which is taken as it comes.
         fps: frames a second; exact as a fraction.
         codec: an encoder, or a format: `"ffv1"`, `"mpeg4"`, `"mjpeg"`, `"libx264"`; by default the usual one of the container. FFV1, that
@@ -446,7 +446,7 @@ def filter(
 
     Args:
         graph: as for `ffmpeg -filter_complex`. Open ends go to inputs of their label.
-        inputs: an array, or arrays by their labels: frames [frames, height, width] or with channels behind it, of uint8 or uint16; samples
+        inputs: an array, or arrays by their labels: frames [frames, height, width] or with channels after it, of uint8 or uint16; samples
             [samples] or [samples, channels], of int16, int32, float32 or float64.
         fps: frames a second of all inputs that are frames.
         rate: samples a second of all inputs that are samples.

@@ -106,7 +106,7 @@ class Packets:
             raise MediaError(f"headrace: Packets: the bytes are damaged: {error}") from None
         ends = self._table["at"].astype(numpy.float64) + self._table["size"] + self._table["side"]
         if count and (self._table["at"].min() < 0 or ends.max() > size or self._table["stream"].max() >= len(self.streams)):
-            raise MediaError("headrace: Packets: the bytes are damaged: a packet lies outside of them")
+            raise MediaError("headrace: Packets: the bytes are damaged: a packet is outside of them")
 
     @property
     def streams(self) -> list[StreamInfo]:
