@@ -62,3 +62,59 @@ func TestFunctionsThatFollowEachOtherAreOnePart(t *testing.T) {
 		}
 	}
 }
+
+// An object is read by the workers that call functions on its samples, where nothing is
+// known of a sample before, and nothing else is said of them.
+func TestWorkersThatRead(t *testing.T) {
+	tensors := recipe.Gives{Schema: sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32, 2)}}}
+	object := func(change func(*recipe.Object)) recipe.Step {
+		o := &recipe.Object{Function: "m:o", Length: new(int64(8)), Gives: tensors}
+		if change != nil {
+			change(o)
+		}
+		return recipe.Step{Op: "source", Args: o}
+	}
+	mapped := func(p recipe.Python) recipe.Step {
+		p.Function = "m:f"
+		return recipe.Step{Op: "map", Args: &recipe.Map{Python: p, Gives: tensors}}
+	}
+	plain := mapped(recipe.Python{})
+	filter := recipe.Step{Op: "filter", Args: &recipe.Filter{Python: recipe.Python{Function: "m:f"}}}
+	failing := object(nil)
+	failing.Failures = &recipe.Failures{Retries: 1}
+
+	for _, c := range []struct {
+		steps []recipe.Step
+		want  string
+	}{
+		{[]recipe.Step{object(nil), plain}, "source+map+batch"},
+		{[]recipe.Step{object(nil), plain, plain}, "source+map+map_2+batch"},
+		{[]recipe.Step{object(func(o *recipe.Object) { o.Where = "thread" }), mapped(recipe.Python{Where: "thread"})}, "source+map+batch"},
+		{[]recipe.Step{object(func(o *recipe.Object) { o.Where = "thread" }), plain}, "map+batch"},
+		{[]recipe.Step{object(nil), mapped(recipe.Python{Workers: new(2)})}, "map+batch"},
+		{[]recipe.Step{object(nil), mapped(recipe.Python{Seed: []string{"numpy"}})}, "map+batch"},
+		{[]recipe.Step{object(nil), plain, filter}, "batch"},
+		{[]recipe.Step{object(nil), filter, plain}, "batch"},
+		{[]recipe.Step{failing, plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *recipe.Object) { o.Length = nil }), plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *recipe.Object) { o.Keys = "m:k" }), plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *recipe.Object) {
+			o.Gives.Schema = append(sample.Schema{{Name: "any", Type: sample.ObjectType}}, tensors.Schema...)
+		}), plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *recipe.Object) {
+			o.Gives.Schema = append(sample.Schema{{Name: "key", Type: sample.TextType}}, tensors.Schema...)
+		}), plain}, "map+batch"},
+	} {
+		r := recipe.Recipe{Steps: append(c.steps, recipe.Step{Op: "batch", Args: &recipe.Batch{Size: 2}})}
+		p, err := fuse.Fuse(r)
+		if err != nil {
+			t.Fatal(c.want, err)
+		}
+		if got := p.Last.Name(); got != c.want || p.Last.Reads != strings.HasPrefix(c.want, "source") {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		if p, err = fuse.Separate(r); err != nil || p.Last.Name() != "batch" || p.Last.Reads {
+			t.Errorf("separate: %q, %v", p.Last.Name(), err)
+		}
+	}
+}
