@@ -57,7 +57,7 @@ func (a *Arena) Reserve(ctx context.Context) (*Slot, error) {
 	}
 }
 
-// outlook is what someone who wants a slot can expect.
+// outlook is what the wait for a slot will be.
 type outlook int
 
 const (

@@ -42,7 +42,7 @@ func (l Local) Read(ctx context.Context, name string, buf []byte) ([]byte, error
 	return f.Read(buf)
 }
 
-// Open opens a file, for a reader who wants to know its size before there is memory for
+// Open opens a file, for a reader that has to know its size before there is memory for
 // it.
 func (l Local) Open(name string) (File, error) {
 	f := File{name: name, limit: l.MaxBytes}

@@ -405,7 +405,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "media/sound/coded", "one line registers the formats"},
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
 	{"cmd/headrace", "internal/words", "numbers of things"},
-	{"cmd/headrace", "extern", "what functions of Python print stands beside the bar of headrace run"},
+	{"cmd/headrace", "extern", "the prints of Python functions go beside the bar of headrace run"},
 	{"cmd/headrace", "internal/export", "headrace run --out"},
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},

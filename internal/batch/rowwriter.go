@@ -59,7 +59,7 @@ func (r *RowWriter) call(ctx context.Context, it *record.Record, b *Batch, row i
 	return c, nil
 }
 
-// take takes what does not lie in its row already.
+// take takes what is not in its row yet.
 func (r *RowWriter) take(ctx context.Context, c *extern.Call, b *Batch, row int) error {
 	defer r.giveBack(c)
 	if r.Begin != nil {

@@ -33,6 +33,21 @@ var words = []forbidden{
 		"standard output belongs to the program; write to an io.Writer that the caller gives"},
 	{regexp.MustCompile(code + `time\.Sleep\(`), "pipe/*_test.go", nil,
 		"testing/synctest has a clock that waits for nobody"},
+	// Words that readers trip over. They are those of voice.md, and stay away.
+	{regexp.MustCompile(`\b(takes (a number|numbers|rising numbers|seconds) ` + `from \d+ on)`), "*.go *.py *.md", nil,
+		"must be at least N"},
+	{regexp.MustCompile(`\b[Ww]ho ` + `wants\b|\bWhat is ` + `none\b|\bWho` + `ever\b`), "*.go *.py *.md", nil,
+		"you, if, anyone who"},
+	{regexp.MustCompile(`\ban` + `ew\b`), "*.go *.py *.md", nil, "again"},
+	{regexp.MustCompile(`\bin the ` + `place of\b`), "*.go *.py *.md", nil, "instead of"},
+	{regexp.MustCompile(`\bbe` + `hind (it|them|that|a step|the step|the stage|each|batch|` + "`batch`" + `)\b`), "*.go *.py *.md", writtenElsewhere,
+		"after"},
+	{regexp.MustCompile(`\bdo(es)? not ` + `lie\b|\blies ` + `(in|between|at|within|outside)\b`), "*.go *.py *.md", nil,
+		"is, are"},
+	{regexp.MustCompile(`\bstands (be` + `hind|in the place|in quotes|where|there|beside|between)\b`), "*.go *.py *.md", nil,
+		"is"},
+	{regexp.MustCompile(`\bphoto` + `graphs? of\b|\bpro` + `cessors? (time|are)\b`), "*.go *.md", nil,
+		"images; CPU"},
 	{regexp.MustCompile(`[ \t]+\n`), "*.py *.sh *.md", nil,
 		"no blanks at the end of a line"},
 }
@@ -69,6 +84,11 @@ func (f forbidden) covers(rel string) bool {
 		}
 	}
 	return false
+}
+
+// writtenElsewhere are pages of which the words are still to follow.
+func writtenElsewhere(rel string) bool {
+	return strings.HasPrefix(rel, "docs/guide/from-spdl") || rel == "docs/guide/audio.md" || rel == "docs/guide/video.md"
 }
 
 func isTest(rel string) bool { return strings.HasSuffix(rel, "_test.go") }

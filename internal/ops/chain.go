@@ -17,7 +17,7 @@ type link struct {
 }
 
 // NewChain makes a part of steps that are functions of Python and that the same workers
-// call one after the other, and returns the fields behind them. Only what is there behind
+// call one after the other, and returns the fields after them. Only what is there after
 // the last one, and made by one of them, is written into memory. The first one may be the
 // object that samples come from, whose fields are those of in.
 func NewChain(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {

@@ -75,7 +75,7 @@ print(loader.stats()["yielded"])
 
 @pytest.mark.parametrize("way", ["handler", "thread"])
 def test_a_trace_is_said_by_a_loader_that_is_closed_within_next(photos, full, way):
-    """Whoever closes it, next() learns from the engine what became of the file."""
+    """No matter who closes it, next() learns from the engine what became of the file."""
     program = f"""
 import signal, threading, time, warnings
 warnings.simplefilter("always")

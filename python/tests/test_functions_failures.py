@@ -273,7 +273,7 @@ COMPLAINED = [f"complained {i}" for i in range(3)]
     [
         ("", PRINTED, COMPLAINED),  # who has not heard of logging
         ("logging.basicConfig()", PRINTED, [f"WARNING:headrace.worker.map:{text}" for text in COMPLAINED]),  # who has it for warnings
-        ("logging.getLogger('headrace.worker').setLevel('ERROR')", [], []),  # who wants silence
+        ("logging.getLogger('headrace.worker').setLevel('ERROR')", [], []),  # silence
         ("logging.getLogger('headrace').addHandler(logging.NullHandler()); sys.stdout = None", [], []),
         ("sys.stdout.close()", [], COMPLAINED),
         ("sys.stdout.reconfigure(encoding='ascii')", [text.replace("ü", "\\xfc") for text in PRINTED], COMPLAINED),

@@ -18,7 +18,7 @@ import (
 
 // Server is a process that workers are forked from. It has imported what the functions'
 // modules import, so that this takes its time and its memory once, and it calls none of
-// them. Where an import leaves something behind that a fork would share or lose, such as
+// them. Where an import leaves something that a fork would share or lose, such as
 // a thread, workers are started one by one instead.
 type Server struct {
 	python  *Interpreter

@@ -166,7 +166,7 @@ class Arrays(Column):
             self.bytes *= n
         self.in_rows = self.fixed and 0 < self.bytes <= 4096
         self.lent: Any = None  # memory for one small result
-        self.plain = False  # all of it lies in rows
+        self.plain = False  # all of it is in rows
         self.candidates = [
             i
             for i, f in enumerate(writer.inputs)
