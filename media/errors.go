@@ -3,6 +3,7 @@ package media
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -27,3 +28,28 @@ var (
 // ErrMemory: the system has given a decoder or encoder no memory, which is no fault of
 // the image. It is ENOMEM for errors.Is, so that nobody skips the image for it.
 var ErrMemory = fmt.Errorf("media: %w", syscall.ENOMEM)
+
+// About returns an error about something that is no image, such as "video": its text
+// says so, and [errors.Is] sees what it was. Of nil it is nil.
+func About(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, kind := range []error{ErrFormat, ErrTruncated, ErrCorrupt, ErrTooLarge, ErrUnsupported} {
+		text = strings.ReplaceAll(text, kind.Error(), strings.Replace(kind.Error(), "image", what, 1))
+	}
+	if text == err.Error() {
+		return err
+	}
+	return &about{text, err}
+}
+
+type about struct {
+	text string
+	err  error
+}
+
+func (e *about) Error() string { return e.text }
+
+func (e *about) Unwrap() error { return e.err }

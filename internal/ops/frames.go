@@ -167,7 +167,7 @@ func (y *player) put(n int, draw func(to []byte) error) error {
 // well where the steps make one size of all.
 func (y *player) planFor(n int, f *video.Frame) (*media.Plan, error) {
 	if f.Kind == 0 {
-		return nil, fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.Format)
+		return nil, media.About("video", fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.Format))
 	}
 	info := y.video.info()
 	if f.Width == info.Width && f.Height == info.Height {

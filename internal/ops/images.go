@@ -82,10 +82,13 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 	} else {
 		err = media.MakePlan(info, p.Steps.Decode, p.Steps.Steps, &t.chance, &t.Plan)
 	}
-	if err == nil && p.Video != nil {
+	if p.Video == nil {
+		return err
+	}
+	if err == nil {
 		err = p.affordable(it, t)
 	}
-	return err
+	return media.About("video", err)
 }
 
 // made is the form of what the plan makes: of an image, or of clips as they are there.

@@ -25,13 +25,19 @@ type run struct {
 }
 
 // Clip returns frames, given by their numbers. Their order and repeats do not matter;
-// [av.Blank] is none. A file that ends before what they need is truncated.
+// [av.Blank] is none. A number that no frame has is an error, and a file that ends before
+// what the frames need is truncated.
 func (v *Video) Clip(frames []int) (*Clip, error) {
+	for _, n := range frames {
+		if n != av.Blank && (n < 0 || n >= v.Table.Line.Len()) {
+			return nil, fmt.Errorf("media/video: there is no frame %d: the video has %d frames", n, v.Table.Line.Len())
+		}
+	}
 	wanted := slices.DeleteFunc(slices.Clone(frames), func(n int) bool { return n == av.Blank })
 	c := &Clip{video: v}
 	for _, r := range v.Table.Runs(wanted) {
 		if err := v.checkWithin(r); err != nil {
-			return nil, err
+			return nil, about(err)
 		}
 		c.runs = append(c.runs, run{Run: r})
 	}
@@ -84,7 +90,7 @@ func (c *Clip) Load() error {
 		n := int(c.video.bytesOf(r.Run))
 		if err := c.video.read(rest[:n], r, len(*c.data)-len(rest)); err != nil {
 			c.Close()
-			return err
+			return about(err)
 		}
 		rest = rest[n:]
 	}

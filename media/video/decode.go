@@ -16,6 +16,10 @@ import (
 // The frame's memory is the decoder's: show must not keep it. Decoding ends with the
 // first error, also one of show, and soon after ctx does.
 func (c *Clip) Decode(ctx context.Context, show func(frame int, f *Frame) error) error {
+	return about(c.decodeAll(ctx, show))
+}
+
+func (c *Clip) decodeAll(ctx context.Context, show func(frame int, f *Frame) error) error {
 	if err := c.Load(); err != nil {
 		return err
 	}

@@ -53,6 +53,14 @@ func Suffixes() []string {
 // video, or, if it is negative, of the one that is shown if nobody chooses. The file has
 // to stay open as long as clips of the video are read.
 func Open(file File, stream int) (*Video, error) {
+	v, err := open(file, stream)
+	return v, about(err)
+}
+
+// about has an error speak of a video.
+func about(err error) error { return media.About("video", err) }
+
+func open(file File, stream int) (*Video, error) {
 	var head [8]byte
 	if n, err := file.ReadAt(head[:], 0); err != nil && err != io.EOF {
 		return nil, err
