@@ -242,7 +242,7 @@ func iterated(source Args) bool {
 // ofImages tells whether an operation decodes something, or works on an image.
 func ofImages(args Args) bool {
 	switch args.(type) {
-	case Transform, *DecodeImage, *DecodeNPY, *DecodeAudio, *LogMel, *DecodeVideo:
+	case Transform, *DecodeImage, *DecodeNPY, *DecodeAudio, *LogMel, *DecodeVideo, *VideoClips:
 		return true
 	}
 	return false

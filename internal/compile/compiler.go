@@ -3,6 +3,7 @@ package compile
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"headrace/budget"
@@ -76,13 +77,15 @@ type stage struct {
 	buffers bool // as many results are kept ready as it has workers
 	losses  *pipe.Policy
 	python  *ops.Function // whose workers work; nil: the engine's own
-	flat    *ops.FlatMap  // that makes several samples of one; nil: op makes one
+	expand  expander      // makes several samples of one; nil: op makes one
 
 	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
-	rows      *batch.Rows    // that takes batches apart; nil: it does not
+	unbatches bool           // it takes batches apart
 
 	fields *[]*ops.FieldChange // what becomes of fields when op is done; it grows until the next stage
 }
+
+type expander func(context.Context, *record.Record) iter.Seq2[*record.Record, error]
 
 // routing divides samples among branches.
 type routing struct {
@@ -97,7 +100,7 @@ type routing struct {
 // oldest sample first, which must be able to ask for them.
 func (n *line) asks() bool { return slices.ContainsFunc(n.steps, step.asks) }
 
-func (s step) unbatches() bool { return s.stage != nil && s.stage.rows != nil }
+func (s step) unbatches() bool { return s.stage != nil && s.stage.unbatches }
 
 func (s step) asks() bool {
 	if s.stage != nil {
@@ -255,7 +258,7 @@ func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	}
 
 	h := c.failing.Of(p.Failures, t.samples)
-	s := &stage{name: p.Name(), steps: p.Names, rows: next, asks: true, losses: h.Policy}
+	s := &stage{name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy}
 	c.limit(s.name, h)
 	n.steps = append(n.steps, step{stage: s})
 	t.memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
@@ -509,7 +512,29 @@ func (c *compiler) index(n *line, p fuse.Part) {
 		at, is = t.columns.Of[args.At], t.schema[t.schema.Find(args.At)].Type.DType
 	}
 	t.video = ops.NewVideo(c.work, p.Names[0], args, t.columns.Of[p.Images.Field], at, is)
+	if p.Images.Apart != nil {
+		c.apart(n, p)
+		return
+	}
 	c.push(n, &stage{name: "index " + p.Names[0]}, nil, t.video.Index, func(*record.Record) {})
+}
+
+// apart appends the stage that takes videos apart.
+func (c *compiler) apart(n *line, p fuse.Part) {
+	t := &c.scope
+	next := ops.NewVideoApart(t.video, p.Images.Apart, t.columns.Of)
+	if name := p.Images.Apart.Number; name != "" {
+		next.Number = t.columns.PutAny(name, recipe.NumberType)
+		t.schema = t.schema.With(name, recipe.NumberType)
+	}
+	h := c.failing.Of(nil, t.samples)
+	s := &stage{name: "index " + p.Names[0], expand: next.Expand, asks: true, losses: h.Policy}
+	if !h.Replaces { // it leaves what is wrong to the decoder, which replaces
+		c.limit(s.name, h)
+	}
+	n.steps = append(n.steps, step{stage: s})
+	t.path = append(slices.Clip(t.path), ops.PathStep{Do: next.Again})
+	c.drops, c.makes = true, true
 }
 
 // program makes a part of a step that brings its code.

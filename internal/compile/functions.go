@@ -41,7 +41,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	t.schema = out
 
 	h := c.failing.Of(p.Failures, t.samples)
-	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, flat: next, asks: true, losses: h.Policy}
+	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy}
 	if next.RefusesReplace = h.Replaces; !h.Replaces {
 		c.limit(s.name, h)
 	}

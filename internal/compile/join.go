@@ -125,11 +125,8 @@ func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.F
 		o.Buffer = o.Workers
 	}
 	j.note(s.name, o.Workers, s.steps)
-	if s.rows != nil {
-		return pipe.Discard(pipe.FlatMap(in, s.rows.Expand, o), j.Env.Drop)
-	}
-	if s.flat != nil {
-		return pipe.Discard(pipe.FlatMap(in, s.flat.Expand, o), j.Env.Drop)
+	if s.expand != nil {
+		return pipe.Discard(pipe.FlatMap(in, s.expand, o), j.Env.Drop)
 	}
 	return pipe.Discard(pipe.Map(in, s.op, o), j.Env.Drop)
 }

@@ -41,7 +41,7 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 	}
 	for _, s := range r.All() {
 		switch s.Args.(type) {
-		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.VideoClips:
 			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ops.ErrConfig, s.Op, s.Name, t.World)
 		}
 	}

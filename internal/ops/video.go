@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -42,6 +43,7 @@ func NewVideo(w *Env, name string, args *recipe.DecodeVideo, from, at record.Col
 // opened is a video with the frames that are taken, in the order of the clip.
 type opened struct {
 	file   *store.File // nil: its content is in memory
+	reel   *reel       // of which this is a clip; nil: it is a video by itself
 	video  *video.Video
 	clip   *video.Clip
 	frames []int // of all clips; av.Blank for those that are black
@@ -60,6 +62,19 @@ func (o *opened) Close() {
 		o.file.Close()
 		o.file = nil
 	}
+	if o.reel != nil {
+		o.reel.leave()
+		o.reel = nil
+	}
+}
+
+// short says of an error about the length of a video how long that is.
+func short(err error, o *opened) error {
+	if !errors.Is(err, av.ErrShort) && !errors.Is(err, av.ErrNoFrames) {
+		return err
+	}
+	line := &o.video.Table.Line
+	return fmt.Errorf("headrace: %w: it has %d frames in %.3f s", err, line.Len(), line.Seconds(line.End))
 }
 
 // Index is an operation of its own. What is wrong with the file is for the decoder to
@@ -126,7 +141,7 @@ func (v *Video) pick(it *record.Record, t *Tool, o *opened) (err error) {
 		return t.chance.Intn(v.drawID, draws-1, n)
 	})
 	if err != nil {
-		return fmt.Errorf("headrace: %w: it has %d frames in %.3f s", err, line.Len(), line.Seconds(line.End))
+		return short(err, o)
 	}
 	o.frames, o.each = clips[0], len(clips[0])
 	for _, c := range clips[1:] {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -130,6 +132,7 @@ func (g *gathering) join() (State, error) {
 		s.Sources[name] = SourceState{Samples: at.Samples, Done: at.Done}
 	}
 	s.Merges = g.counted(first)
+	s.Parts = g.parts(s, first)
 
 	for _, r := range g.ranks {
 		if r.Epoch == first.Epoch {
@@ -166,6 +169,43 @@ func (g *gathering) counted(first ranked) map[string]pipe.Progress {
 		merges[pipe.CountOf(name)] = pipe.Progress{Low: own.Len() - left.Len()}
 	}
 	return merges
+}
+
+// parts are the samples of which some outputs are finished, and that are this rank's now:
+// it goes on behind these.
+func (g *gathering) parts(s State, first ranked) (mine []pipe.PartState) {
+	for _, r := range g.ranks {
+		if r.Epoch > first.Epoch {
+			continue
+		}
+		for _, part := range r.Parts {
+			was := source.ShareOf(r.extent.Splits[part.Source], r.Sources[part.Source].Done)
+			place, wrapped := was.At(part.Item[0])
+			now := source.ShareOf(g.own.Splits[part.Source], s.Sources[part.Source].Done)
+			pos, found := position(now, place)
+			if wrapped || !found {
+				continue
+			}
+			part.Item = slices.Clone(part.Item)
+			part.Item[0] = pos
+			mine = append(mine, part)
+		}
+	}
+	return mine
+}
+
+// position finds a place among a rank's remaining samples, which are in order.
+func position(share order.Share, place int64) (pos int64, found bool) {
+	n := int(share.Len())
+	at := func(i int) int64 {
+		place, wrapped := share.At(int64(i))
+		if wrapped { // these come last
+			return math.MaxInt64
+		}
+		return place
+	}
+	i := sort.Search(n, func(i int) bool { return at(i) >= place })
+	return int64(i), i < n && at(i) == place
 }
 
 // together tells whether the records at hand say of all ranks where they are.
@@ -207,7 +247,7 @@ func (g *gathering) complete(first ranked) error {
 			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {
-		if len(r.Parts) > 0 || r.opens() {
+		if r.opens() || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
 			return fmt.Errorf("rank %d has samples of which something is finished and something not, and these cannot be given to another rank", r.Rank)
 		}
 	}

@@ -208,7 +208,7 @@ func Suffixes(r recipe.Recipe) (all []string) {
 	if reads(&recipe.DecodeAudio{}) {
 		all = append(all, sound.Suffixes()...)
 	}
-	if reads(&recipe.DecodeVideo{}) {
+	if reads(&recipe.DecodeVideo{}) || reads(&recipe.VideoClips{}) {
 		all = append(all, video.Suffixes()...)
 	}
 	if all != nil && !reads(&recipe.DecodeImage{}) {

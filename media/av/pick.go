@@ -185,13 +185,17 @@ func (c *Clip) grid(l *Timeline, step func(i int) int64) ([]int, error) {
 	}
 	// A file may claim that a frame stays for years.
 	if plus(from, step(most)) < l.End {
-		return nil, fmt.Errorf("%v frames a second of %.0f s are more than %d", c.Rate, l.Seconds(l.End), most)
+		return nil, tooMany(c.Rate, l)
 	}
 	var frames []int
 	for i := 0; plus(from, step(i)) < l.End; i++ {
 		frames = append(frames, l.At(from+step(i)))
 	}
 	return frames, nil
+}
+
+func tooMany(rate Rational, l *Timeline) error {
+	return fmt.Errorf("%v frames a second of %.0f s are more than %d", rate, l.Seconds(l.End), most)
 }
 
 // window returns the frames that Duration leaves: the number of the first, and how many.

@@ -148,6 +148,20 @@ RANDOM = {
         "field": None,
         "to": r.choice([None, "clip"]),
     },
+    "video_clips": lambda r: {
+        "frames": r.choice([4, np.int32(8)]),
+        **r.choice([{}, {"stride": 2, "step": 4}, {"fps": 12.5, "step": 3}, {"clips": 3}, {"clips": 2, "start": "center", "fps": 4}]),
+        "short": r.choice([None, "repeat", "loop", "black", "error", "drop"]),
+        "times": r.choice([None, "at"]),
+        "number": r.choice([None, "n"]),
+        "stream": r.choice([None, 1]),
+        "orient": r.choice([None, False]),
+        "mode": r.choice([None, "fast"]),
+        "dtype": r.choice([None, "uint8", np.uint16]),
+        "max_pixels": r.choice([None, 99]),
+        "field": None,
+        "to": r.choice([None, "clip"]),
+    },
     "decode_npy": lambda r: {
         "dtype": r.choice(["int32", "float16", "bool"]),
         "shape": r.choice([None, [None], (None, 4)]),
@@ -262,7 +276,7 @@ def drawn(r, name):
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
     if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
-    if name in ("decode_audio", "decode_video"):
+    if name in ("decode_audio", "decode_video", "video_clips"):
         return getattr(p, name)(**RANDOM[name](r))
     if name == "log_mel":
         args = RANDOM[name](r)
@@ -276,7 +290,8 @@ def drawn(r, name):
     decoded = RANDOM["decode_image"](r)
     p = p.decode_image(**decoded | ({"to": None} if name in (*FUNCTIONS, *FIELDS) else {}))
     for middle in r.sample(sorted(RANDOM), 3):
-        if middle not in (*LAST, *SEQUENCES, *FIELDS, "shuffle", "decode_audio", "log_mel", "decode_video", "decode_image", "grayscale"):
+        decodes = ("decode_audio", "log_mel", "decode_video", "video_clips", "decode_image")
+        if middle not in (*LAST, *SEQUENCES, *FIELDS, *decodes, "shuffle", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
     if name in ("batch", "unbatch", *FUNCTIONS):
         p = p.center_crop(8)

@@ -115,6 +115,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	case *recipe.DecodeVideo:
 		o := args.Options()
 		c.begin(Part{Images: &Images{Field: args.FieldIn(c.schema), To: args.To, Video: args, Decode: o, Form: args.Form()}}, s)
+	case *recipe.VideoClips:
+		d := args.Decoding()
+		c.begin(Part{Images: &Images{Field: d.FieldIn(c.schema), To: d.To, Video: d, Apart: args, Decode: d.Options(), Form: d.Form()}}, s)
 	case recipe.Transform:
 		if err := f.goOn(c, s); err != nil {
 			return err

@@ -122,6 +122,7 @@ type Images struct {
 	Field  string              // with the compressed image; "": To holds pixels already
 	To     string              // with the pixels
 	Video  *recipe.DecodeVideo // Field is a video, of which these frames are taken; nil: it is an image
+	Apart  *recipe.VideoClips  // the video is taken apart into clips, of which Video is each; nil: it is one sample
 	Decode media.Options       // of the compressed image; of pixels, their mode and what they are
 	Form   media.Form          // what the first of Steps is given
 	Steps  []media.Step

@@ -654,6 +654,59 @@ class Pipeline:
         given |= {"orient": orient, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
         return self._with("decode_video", given | by_name(max_pixels=max_pixels))
 
+    def video_clips(
+        self,
+        frames: int,
+        *,
+        stride: int | None = None,
+        fps: float | None = None,
+        step: int | None = None,
+        clips: int | None = None,
+        start: Literal["random", "center", "begin"] | None = None,
+        short: Literal["repeat", "loop", "black", "error", "drop"] | None = None,
+        times: str | None = None,
+        number: str | None = None,
+        stream: int | None = None,
+        orient: bool | None = None,
+        mode: Literal["exact", "fast"] | None = None,
+        dtype: Any = None,
+        max_pixels: int | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Decode clips of a video, each a sample of its own: the whole video in pieces, or clips from several places.
+
+            every = hr.files("films/*.mp4", content=False).video_clips(32, stride=2, step=64).resize(224, fit="crop").batch(8)
+            some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)
+
+        Clips have the key and the other fields of their video. They are decoded one by one, so a film of any length takes the memory of a
+        few clips; states lie between them, and a run that goes on decodes none again. Random steps draw for each clip. How many there
+        are is not known before the videos were looked at.
+
+        Args:
+            frames: how many a clip has.
+            stride: from one frame to the next, in frames; by default 1.
+            fps: frames a second: those on screen at these times, also where a video's rate varies.
+            step: from the beginning of one piece to that of the next, in frames of the video, or with fps in frames at that rate. By
+                default pieces follow each other without gaps: every frame comes once where stride is 1.
+            clips: instead of pieces, that many clips of each video.
+            start: where these begin: `"random"`, the default, or evenly spread with `"center"` or `"begin"`.
+            short: what happens to a clip that has too few frames, as the last piece may: `"repeat"`, the default: its last frame again;
+                `"loop"`: it begins anew; `"black"` frames; `"error"`: it is a bad sample; `"drop"`: it is left out.
+            times: as for `decode_video`.
+            number: a field to write with the number of the clip among those of its video, from 0.
+            stream: as for `decode_video`.
+            orient: as for `decode_video`.
+            mode: as for `decode_video`.
+            dtype: as for `decode_video`.
+            max_pixels: as for `decode_video`.
+            field: as for `decode_video`.
+            to: as for `decode_video`.
+        """
+        given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, step=step, clips=clips, start=start)
+        given |= by_name(short=short, times=times, number=number, orient=orient, mode=mode, max_pixels=max_pixels)
+        return self._with("video_clips", given | {"dtype": None if dtype is None else dtype_name(dtype)})
+
     def decode_npy(
         self,
         dtype: Any,

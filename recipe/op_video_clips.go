@@ -1,0 +1,103 @@
+package recipe
+
+import (
+	"cmp"
+	"errors"
+
+	"headrace/internal/words"
+	"headrace/media/av"
+	"headrace/recipe/internal/argument"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var videoClipsOp = operation[VideoClips]("video_clips", Between, "Decodes clips of a video, each a sample of its own: the whole video in pieces, or clips from several places of it.")
+
+// VideoClips are the arguments of the operation video_clips. Without Clips, the whole
+// video comes in pieces, one after the other.
+type VideoClips struct {
+	Field     string   `json:"field,omitempty" doc:"as for decode_video"`
+	To        string   `json:"to,omitempty" doc:"the field with the clip; by default \"video\""`
+	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"as for decode_video"`
+	Frames    *int     `json:"frames,omitempty" required:"true" min:"1" max:"1000000" example:"16" doc:"how many frames a clip has"`
+	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame of a clip to the next, in frames; by default 1"`
+	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames a second: those on screen at these times"`
+	Step      *int     `json:"step,omitempty" min:"1" max:"1000000000" doc:"from the beginning of one piece to that of the next, in frames of the video, or with fps in frames at that rate; by default pieces follow each other without gaps"`
+	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, that many clips of each video"`
+	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where clips begin, with clips: \"random\", the default, or evenly spread with \"center\" or \"begin\""`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
+	Times     string   `json:"times,omitempty" doc:"as for decode_video"`
+	Number    string   `json:"number,omitempty" doc:"a field for the number of the clip among those of its video, from 0 on; by default there is none"`
+	Orient    *bool    `json:"orient,omitempty" doc:"as for decode_video; by default true"`
+	Mode      string   `json:"mode,omitempty" choices:"exact,fast" doc:"as for decode_video"`
+	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" doc:"as for decode_video"`
+	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
+}
+
+func (v VideoClips) complete() Args {
+	d := v.Decoding()
+	v.To, v.Orient, v.Mode, v.DType, v.MaxPixels = d.To, d.Orient, d.Mode, d.DType, d.MaxPixels
+	v.Short = cmp.Or(v.Short, "repeat")
+	if v.Start == "" && v.Clips == nil {
+		v.Start = "begin"
+	}
+	v.Start = cmp.Or(v.Start, "random")
+	if v.Stride == nil && v.FPS == nil {
+		v.Stride = new(1)
+	}
+	if v.Clips == nil && v.Step == nil && v.Frames != nil {
+		v.Step = new(*v.Frames * orElse(v.Stride, 1))
+	}
+	return &v
+}
+
+// refused implements [refusing].
+func (*VideoClips) refused() map[string]string { return (*DecodeVideo)(nil).refused() }
+
+// Decoding is what decodes one clip, but for where it begins.
+func (v *VideoClips) Decoding() *DecodeVideo {
+	d := DecodeVideo{
+		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
+		Start: v.Start, Short: v.Short, Times: v.Times, Orient: v.Orient, Mode: v.Mode, DType: v.DType, MaxPixels: v.MaxPixels,
+	}
+	if d.Short == "drop" {
+		d.Short = "error"
+	}
+	return d.complete().(*DecodeVideo)
+}
+
+// Sampling is how a video is taken apart.
+func (v *VideoClips) Sampling() (s av.Sampling, err error) {
+	if s.Clip, err = v.Decoding().Clip(); err != nil {
+		return s, err
+	}
+	s.Step, s.Clip.Clips, s.Drop = orElse(v.Step, 0), orElse(v.Clips, 0), v.Short == "drop"
+	return s, nil
+}
+
+// Check implements [Args].
+func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{argument.Given("frames", v.Frames != nil), argument.CheckTags(v.complete())}
+	switch {
+	case v.Clips != nil && v.Step != nil:
+		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))
+	case v.Clips == nil && v.Start != "" && v.Start != "begin":
+		errs = append(errs, Wrong("start", "is %q: pieces of the whole video begin at its first frame: say clips, or leave start out", v.Start))
+	}
+	if v.Number != "" {
+		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || v.Number == v.Times {
+			errs = append(errs, Wrong("number", "is %q: the samples have a field of this name already: %s", v.Number, words.List(in.Names())))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	out, err := v.Decoding().Check(in)
+	if err == nil && v.Number != "" {
+		out = out.With(v.Number, NumberType)
+	}
+	return out, err
+}
+
+// NumberType is that of the field Number.
+var NumberType = sample.TensorType(tensor.Int64)
