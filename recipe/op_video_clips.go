@@ -17,7 +17,7 @@ var videoClipsOp = operation[VideoClips]("video_clips", Between, "Decodes clips 
 // video comes in pieces, one after the other.
 type VideoClips struct {
 	Field     string   `json:"field,omitempty" doc:"as for decode_video"`
-	To        string   `json:"to,omitempty" doc:"the field with the clip; by default \"video\""`
+	To        string   `json:"to,omitempty" default:"video" doc:"the field with the clip; by default \"video\""`
 	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"as for decode_video"`
 	Frames    *int     `json:"frames,omitempty" required:"true" min:"1" max:"1000000" example:"16" doc:"how many frames a clip has"`
 	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame of a clip to the next, in frames; by default 1"`
@@ -25,19 +25,17 @@ type VideoClips struct {
 	Step      *int     `json:"step,omitempty" min:"1" max:"1000000000" doc:"from the beginning of one piece to that of the next, in frames of the video, or with fps in frames at that rate; by default pieces follow each other without gaps"`
 	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, that many clips of each video"`
 	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where clips begin, with clips: \"random\", the default, or evenly spread with \"center\" or \"begin\""`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
 	Times     string   `json:"times,omitempty" doc:"as for decode_video"`
 	Number    string   `json:"number,omitempty" doc:"a field for the number of the clip among those of its video, from 0 on; by default there is none"`
-	Orient    *bool    `json:"orient,omitempty" doc:"as for decode_video; by default true"`
-	Mode      string   `json:"mode,omitempty" choices:"exact,fast" doc:"as for decode_video"`
-	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" doc:"as for decode_video"`
+	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video; by default true"`
+	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"as for decode_video"`
+	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"as for decode_video"`
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
 }
 
 func (v VideoClips) complete() Args {
-	d := v.Decoding()
-	v.To, v.Orient, v.Mode, v.DType, v.MaxPixels = d.To, d.Orient, d.Mode, d.DType, d.MaxPixels
-	v.Short = cmp.Or(v.Short, "repeat")
+	v.MaxPixels = v.Decoding().MaxPixels
 	if v.Start == "" && v.Clips == nil {
 		v.Start = "begin"
 	}
@@ -63,7 +61,7 @@ func (v *VideoClips) Decoding() *DecodeVideo {
 	if d.Short == "drop" {
 		d.Short = "error"
 	}
-	return d.complete().(*DecodeVideo)
+	return completed(&d).(*DecodeVideo)
 }
 
 // Sampling is how a video is taken apart.
@@ -77,7 +75,7 @@ func (v *VideoClips) Sampling() (s av.Sampling, err error) {
 
 // Check implements [Args].
 func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("frames", v.Frames != nil), argument.CheckTags(v.complete())}
+	errs := []error{argument.Given("frames", v.Frames != nil), argument.CheckTags(completed(v))}
 	switch {
 	case v.Clips != nil && v.Step != nil:
 		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))

@@ -183,6 +183,20 @@ func (f File) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
+// Map returns the file's content in memory that costs none: pages come when they are
+// read, and go when others need the room. It may be used until unmap is called. Whoever
+// reads a part that somebody has cut off meanwhile gets the signal SIGBUS.
+func (f File) Map() (data []byte, unmap func(), err error) {
+	if f.size == 0 {
+		return nil, func() {}, nil
+	}
+	data, err = unix.Mmap(f.fd, 0, int(f.size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, f.unreadable(err)
+	}
+	return data, func() { unix.Munmap(data) }, nil
+}
+
 // Touch reads the first byte, to find out whether the file can be read at all.
 func (f File) Touch() error {
 	var one [1]byte

@@ -323,6 +323,9 @@ func (s inspectedSample) facts() string {
 	if s.Format != "" {
 		parts = append(parts, fmt.Sprintf("%s %d×%d", s.Format, s.Width, s.Height))
 	}
+	if s.Video != nil {
+		parts = append(parts, s.Video.facts()...)
+	}
 	if s.Orientation > 1 {
 		parts = append(parts, fmt.Sprintf("orientation %d", s.Orientation))
 	}

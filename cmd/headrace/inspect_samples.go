@@ -17,19 +17,20 @@ import (
 // inspectedSample is one of the samples with which the first epoch begins: what its
 // file holds, and what comes of it.
 type inspectedSample struct {
-	Key         recipe.Path   `json:"key"`
-	Label       *int64        `json:"label,omitempty"`
-	Class       *recipe.Path  `json:"class,omitempty"`
-	Bytes       int64         `json:"bytes,omitempty"`  // of the file
-	Format      string        `json:"format,omitempty"` // by its content
-	Width       int           `json:"width,omitempty"`  // as stored
-	Height      int           `json:"height,omitempty"`
-	Orientation int           `json:"orientation,omitempty"` // EXIF's
-	Values      []fieldValues `json:"values,omitempty"`      // of each array
-	Texts       []fieldText   `json:"texts,omitempty"`       // besides the key
-	Objects     []fieldObject `json:"objects,omitempty"`
-	Stage       string        `json:"stage,omitempty"` // in which it failed
-	Error       string        `json:"error,omitempty"`
+	Key         recipe.Path     `json:"key"`
+	Label       *int64          `json:"label,omitempty"`
+	Class       *recipe.Path    `json:"class,omitempty"`
+	Bytes       int64           `json:"bytes,omitempty"`  // of the file
+	Format      string          `json:"format,omitempty"` // by its content
+	Width       int             `json:"width,omitempty"`  // as stored
+	Height      int             `json:"height,omitempty"`
+	Orientation int             `json:"orientation,omitempty"` // EXIF's
+	Video       *inspectedVideo `json:"video,omitempty"`
+	Values      []fieldValues   `json:"values,omitempty"` // of each array
+	Texts       []fieldText     `json:"texts,omitempty"`  // besides the key
+	Objects     []fieldObject   `json:"objects,omitempty"`
+	Stage       string          `json:"stage,omitempty"` // in which it failed
+	Error       string          `json:"error,omitempty"`
 }
 
 // fieldValues is what an array in a batch holds.
@@ -119,6 +120,9 @@ func (s *inspectedSample) look(ctx context.Context, r recipe.Recipe) {
 		path := string(s.Key)
 		if files.Root != "" && !strings.HasPrefix(path, "/") {
 			path = strings.TrimSuffix(string(files.Root), "/") + "/" + path
+		}
+		if readsVideo(r) && s.lookAtVideo(path) {
+			return
 		}
 		data, err := store.Local{MaxBytes: files.MaxBytes}.Read(ctx, path, nil)
 		if err != nil {

@@ -173,6 +173,7 @@ var arrows = []arrow{
 	{"internal/ops", "media/sound", "windows of recordings"},
 	{"internal/ops", "media/sound/mel", "spectrograms"},
 	{"internal/ops", "media/video", "frames of videos"},
+	{"internal/ops", "media/video/index", "their packets, where somebody has kept these"},
 	{"internal/ops", "media/av", "and which of them a clip has"},
 	{"internal/ops", "media/yuv", "they become RGB"},
 	{"internal/ops", "internal/scratch", "in memory that is used again"},
@@ -281,6 +282,9 @@ var arrows = []arrow{
 
 	{"media/av/mp4", "media/av", "its index becomes a table"},
 
+	{"media/video/index", "media/video", "whose packets it keeps"},
+	{"media/video/index", "media/av/mp4", "files that have an index of their own"},
+	{"media/video/index", "store", "files are opened as for decoding"},
 	{"media/video", "media/av", "tables of packets, and what frames need of them"},
 	{"media/video", "media/av/mp4", "the index of MP4 files"},
 	{"media/video", "media/av/slices", "packets that no other needs, pictures that are missing"},
@@ -400,6 +404,9 @@ var arrows = []arrow{
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 
 	{"cmd/headrace", "media/yuv/fast", "frames become RGB in C"},
+	{"cmd/headrace", "media/video", "inspect tells what videos are"},
+	{"cmd/headrace", "media/video/index", "headrace index"},
+	{"cmd/headrace", "media/av", "inspect names the streams of videos"},
 	{"cmd/headrace", "media/ffmpeg", "doctor says which FFmpeg decodes video"},
 	{"cmd/headrace", "media/sound/fast", "resampling in C"},
 	{"cmd/headrace", "media/sound/coded", "one line registers the formats"},

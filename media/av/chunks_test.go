@@ -95,7 +95,7 @@ func k(n, frames, stride, step int) (count int) {
 // come at odd ones.
 func TestPiecesAtARate(t *testing.T) {
 	line := lineOf([]int64{0, 3, 5, 40, 41, 90}, 100)
-	all := []int{0, 2, 2, 2, 4, 4, 4, 4, 4, 5} // at every 10 ticks: brute force by hand
+	all := []int{0, 2, 2, 2, 3, 4, 4, 4, 4, 5} // at every 10 ticks: brute force by hand
 	s := Sampling{Clip: Clip{Frames: 4, Rate: Rational{10, 1}}, Step: 4}
 	count, err := s.Len(line)
 	if err != nil || count != 3 {

@@ -23,6 +23,12 @@ func (videoLibrary) Decoder(s *video.Stream) (video.Decoder, error) {
 	return &videoDecoder{Decoder: d}, nil
 }
 
+// Version is that of FFmpeg; "" if there is none.
+func (videoLibrary) Version() string {
+	info, _ := Library()
+	return info.Version
+}
+
 // Demux implements [video.Library].
 func (videoLibrary) Demux(data []byte) (*video.Container, error) {
 	f, err := Demux(data)

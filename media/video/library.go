@@ -71,6 +71,16 @@ func Use(l Library) { library.Store(&l) }
 
 var library atomic.Pointer[Library]
 
+// LibraryVersion is that of the library in use, if it says one.
+func LibraryVersion() string {
+	if l := library.Load(); l != nil {
+		if v, ok := (*l).(interface{ Version() string }); ok {
+			return v.Version()
+		}
+	}
+	return ""
+}
+
 func inUse() (Library, error) {
 	if l := library.Load(); l != nil {
 		return *l, nil

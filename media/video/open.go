@@ -37,8 +37,10 @@ func (b Bytes) ReadAt(p []byte, at int64) (int, error) {
 // Video is one stream of a file. It does not change, and may be used by several
 // goroutines at once.
 type Video struct {
-	Stream Stream
-	Table  *av.Table
+	Stream  Stream
+	Table   *av.Table
+	Format  string      // of the file, as FFmpeg calls it: "mp4", "matroska,webm"
+	Streams []av.Stream // all of the file
 
 	file  File
 	extra []byte // packets from file.Size() on
@@ -86,7 +88,7 @@ func openMP4(file File, stream int) (*Video, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Video{Stream: tracks[i].Stream, file: file}
+	v := &Video{Stream: tracks[i].Stream, Format: "mp4", Streams: streamsOf(tracks), file: file}
 	if v.Table, err = f.Table(i); err != nil {
 		return nil, known(err)
 	}
@@ -94,22 +96,53 @@ func openMP4(file File, stream int) (*Video, error) {
 	return v, nil
 }
 
-// openOther asks the library, which needs the whole file.
-func openOther(file File, stream int) (*Video, error) {
+// Indexed is a file that finds its packets by itself: somebody has kept them.
+type Indexed interface {
+	Container() (*Container, error)
+}
+
+// mapped is a file whose content can be had without memory of its own.
+type mapped interface {
+	Map() (data []byte, unmap func(), err error)
+}
+
+// Demux has the library find all packets of a file, which it reads whole.
+func Demux(file File) (*Container, error) {
+	c, err := demux(file)
+	return c, about(err)
+}
+
+func demux(file File) (*Container, error) {
 	l, err := inUse()
 	if err != nil {
 		return nil, err
 	}
-	data, ok := file.(Bytes)
-	if !ok {
-		data = make(Bytes, file.Size())
-		if n, err := file.ReadAt(data, 0); err == io.EOF {
-			data = data[:n]
-		} else if err != nil {
+	switch f := file.(type) {
+	case Bytes:
+		return l.Demux(f)
+	case mapped:
+		data, unmap, err := f.Map()
+		if err != nil {
 			return nil, err
 		}
+		defer unmap()
+		return l.Demux(data)
 	}
-	c, err := l.Demux(data)
+	data, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
+	if err != nil {
+		return nil, err
+	}
+	return l.Demux(data)
+}
+
+// openOther opens a file that is not MP4.
+func openOther(file File, stream int) (v *Video, err error) {
+	var c *Container
+	if f, ok := file.(Indexed); ok {
+		c, err = f.Container()
+	} else {
+		c, err = demux(file)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +156,21 @@ func openOther(file File, stream int) (*Video, error) {
 	if c.Format == "avi" && t.Reorder > 0 && (t.Codec == "h264" || t.Codec == "hevc") {
 		return nil, fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, t.Codec)
 	}
-	v := &Video{Stream: t.Stream, file: file, extra: c.Extra}
+	v = &Video{Stream: t.Stream, Format: c.Format, file: file, extra: c.Extra}
+	v.Streams = streamsOf(c.Tracks)
 	if v.Table, err = av.NewTable(t.Stream.Stream, t.Packets); err != nil {
 		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}
 	v.Stream.Reorder = max(v.Stream.Reorder, v.Table.Reorder)
 	return v, nil
+}
+
+func streamsOf(tracks []Track) []av.Stream {
+	all := make([]av.Stream, len(tracks))
+	for i := range tracks {
+		all[i] = tracks[i].Stream.Stream
+	}
+	return all
 }
 
 // choose returns the index of a stream of video.

@@ -1,0 +1,132 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headrace/internal/testvideo"
+)
+
+// filmsIn writes videos into a folder.
+func filmsIn(t *testing.T, folder string, names ...string) {
+	t.Helper()
+	if os.Getenv("HEADRACE_FFMPEG") == "" {
+		system, err := filepath.Abs("../../python/src/headrace/_av/system")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("HEADRACE_FFMPEG", system)
+	}
+	t.Setenv("HEADRACE_CACHE", t.TempDir())
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(folder, name), testvideo.Read(t, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// here runs a command in this program, which can decode videos: the one that invoke runs
+// may have been built without C.
+func here(t *testing.T, folder string, args ...string) outcome {
+	t.Helper()
+	t.Chdir(folder)
+	var out, words bytes.Buffer
+	c := rootCommand()
+	watch(c)
+	c.SetArgs(args)
+	c.SetOut(&out)
+	c.SetErr(&words)
+	err := c.ExecuteContext(t.Context())
+	if decided := (*codeError)(nil); err != nil && (!errors.As(err, &decided) || decided.cause != nil) {
+		fmt.Fprintln(&words, err)
+	}
+	return outcome{out.String(), words.String(), exitCode(err)}
+}
+
+func TestIndex(t *testing.T) {
+	folder := t.TempDir()
+	filmsIn(t, folder, "bpyr.mp4", "bpyr.mkv", "vp9.webm")
+	const all = "3 videos, 150 frames, 6s\n"
+	for _, c := range []struct{ args, stdout string }{
+		{".", all + "  2 indexed\n  1 MP4 or MOV, which have one of their own\n"},
+		{"*.mkv bpyr.mp4 vp9.webm --jobs 1", all + "  2 had an index that fits\n  1 MP4 or MOV, which have one of their own\n"},
+		{". --beside", all + "  2 indexed\n  1 MP4 or MOV, which have one of their own\n"},
+		{". --force", all + "  2 indexed\n  1 MP4 or MOV, which have one of their own\n"},
+	} {
+		if got := here(t, folder, append([]string{"index"}, strings.Fields(c.args)...)...); got != (outcome{stdout: c.stdout}) {
+			t.Errorf("%s: %+v", c.args, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "vp9.webm.hri")); err != nil {
+		t.Error(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(folder, "words.mkv"), []byte("no video, but words"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := here(t, folder, "index", ".")
+	if got.code != exitFailed || !strings.HasPrefix(got.stderr, "✗ "+folder+"/words.mkv: media: corrupt video") || strings.Count(got.stderr, "\n") != 1 ||
+		!strings.HasSuffix(got.stdout, "  1 could not be indexed\n") {
+		t.Errorf("%+v", got)
+	}
+	for args, says := range map[string]string{"none": "none", ". --jobs -1": "--jobs is -1", "": "requires at least 1 arg"} {
+		if got := here(t, folder, append([]string{"index"}, strings.Fields(args)...)...); got.code == exitDone || !strings.Contains(got.stderr, says) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
+// inspect tells what a video is, from its index alone; ffprobe says the same.
+func TestInspectVideos(t *testing.T) {
+	folder := t.TempDir()
+	filmsIn(t, folder, "sound.mp4", "rot90.mp4", "bpyr.mkv")
+	recipeIn(t, folder, `{"headrace": 1, "steps": [{"files": {"pattern": ".", "content": false}}, {"video_clips": {"frames": 4, "clips": 1}}]}`)
+	var told struct {
+		Samples []struct {
+			Key, Format                string
+			Width, Height, Orientation int
+			Video                      struct {
+				Codec     string
+				Frames    int
+				Duration  float64
+				FPS       float64
+				KeyFrames int `json:"key_frames"`
+				Decodes   float64
+				Streams   []string
+			}
+		} `json:"samples"`
+	}
+	got := here(t, folder, "inspect", "r.yaml", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || got.code != 0 || len(told.Samples) != 3 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	for i, name := range []string{"bpyr.mkv", "rot90.mp4", "sound.mp4"} {
+		s, p := told.Samples[i], testvideo.Probe(t, name)
+		keys, frames := 0, 0
+		for _, f := range p.Frames {
+			if f.Stream == 0 {
+				frames++
+				keys += f.Key
+			}
+		}
+		v := s.Video
+		if filepath.Base(s.Key) != name || s.Width != p.Streams[0].Width || s.Height != p.Streams[0].Height || v.Codec != p.Streams[0].CodecName || v.Frames != frames || v.KeyFrames != keys ||
+			len(v.Streams) != len(p.Streams) || v.FPS < 24.9 || v.FPS > 25.1 || v.Duration < 1.99 || v.Duration > 2.01 || v.Decodes < 1 || v.Decodes > float64(frames) {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if turned := s.Orientation > 1; turned != (name == "rot90.mp4") || (s.Format == "mp4") != strings.HasSuffix(name, ".mp4") {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if got := here(t, folder, "inspect", "r.yaml"); !strings.Contains(got.stdout, "h264 · 50 frames in 2.00 s, 25 a second · ") || !strings.Contains(got.stdout, "streams video h264, audio aac") {
+		t.Errorf("%+v", got)
+	}
+}

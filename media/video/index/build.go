@@ -1,0 +1,171 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"headrace/media/av/mp4"
+	"headrace/media/video"
+	"headrace/store"
+)
+
+// Variable names the folder of indices in the environment.
+const Variable = "HEADRACE_CACHE"
+
+// Folder is where indices are kept that are not beside their files; "" where there is no
+// such folder.
+func Folder() string {
+	if own := os.Getenv(Variable); own != "" {
+		return filepath.Join(own, "video")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "headrace", "video")
+}
+
+// placeOf is where the index of a file is in the folder.
+func placeOf(path string) string {
+	folder := Folder()
+	if folder == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(path))
+	name := hex.EncodeToString(sum[:16])
+	return filepath.Join(folder, name[:2], name[2:]+Suffix)
+}
+
+// Options say how [Build] works.
+type Options struct {
+	Beside bool // indices are written beside the files
+	Force  bool // those that fit, too, are written anew
+	Jobs   int  // files at once; 0: as many as there are cores
+}
+
+// Outcome is what became of a file.
+type Outcome int
+
+// Files of MP4 and MOV have an index of their own, which is Needless to write again.
+const (
+	Failed Outcome = iota
+	Written
+	UpToDate
+	Needless
+)
+
+// Result is what became of a file, and what is known of it.
+type Result struct {
+	Path    string
+	Outcome Outcome
+	Err     error // of Failed
+	Frames  int
+	Seconds float64
+}
+
+// Build writes the indices of files, several at a time, and calls each for every file, in
+// any order, one call at a time. Paths must be absolute.
+func Build(ctx context.Context, paths []string, o Options, each func(Result)) error {
+	jobs := o.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	next := make(chan string)
+	var told sync.Mutex
+	var all sync.WaitGroup
+	for range min(jobs, max(1, len(paths))) {
+		all.Go(func() {
+			for path := range next {
+				r := build(path, o)
+				told.Lock()
+				each(r)
+				told.Unlock()
+			}
+		})
+	}
+	defer all.Wait()
+	defer close(next)
+	for _, path := range paths {
+		select {
+		case next <- path:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func build(path string, o Options) Result {
+	r := Result{Path: path}
+	outcome, v, err := one(path, o)
+	if err != nil {
+		r.Err = said(path, err)
+		return r
+	}
+	line := &v.Table.Line
+	r.Outcome, r.Frames, r.Seconds = outcome, line.Len(), line.Seconds(line.End)
+	return r
+}
+
+// one writes the index of a file, unless there is one that fits.
+func one(path string, o Options) (Outcome, *video.Video, error) {
+	before, err := identify(path)
+	if err != nil {
+		return Failed, nil, err
+	}
+	file, err := store.Local{}.Open(path)
+	if err != nil {
+		return Failed, nil, err
+	}
+	defer file.Close()
+
+	var head [8]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil && err != io.EOF {
+		return Failed, nil, err
+	}
+	if mp4.Probe(head[:]) {
+		v, err := video.Open(file, -1)
+		return Needless, v, err
+	}
+
+	at := placeOf(path)
+	if o.Beside {
+		at = path + Suffix
+	}
+	if c, err := load(at, before); err == nil && !o.Force {
+		v, err := video.Open(known{file, c}, -1)
+		return UpToDate, v, err
+	}
+	c, err := video.Demux(file)
+	if err != nil {
+		return Failed, nil, err
+	}
+	v, err := video.Open(known{file, c}, -1)
+	if err != nil {
+		return Failed, nil, err
+	}
+	// A file that is being written would get the index of a part of it.
+	if after, err := identify(path); err != nil || after != before {
+		return Failed, nil, errChanging
+	}
+	all, err := encode(&content{before, *c})
+	if err != nil {
+		return Failed, nil, err
+	}
+	return Written, v, write(at, all)
+}
+
+// known is a file whose container is known.
+type known struct {
+	video.File
+	container *video.Container
+}
+
+// Container implements [video.Indexed].
+func (f known) Container() (*video.Container, error) { return f.container, nil }
