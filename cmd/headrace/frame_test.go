@@ -169,6 +169,9 @@ func runExamples(t *testing.T, c *cobra.Command, folder string) {
 		out := invoke(t, folder, "convert", "recipe.yaml")
 		os.WriteFile(filepath.Join(folder, "recipe.json"), []byte(out.stdout), 0o644)
 	}
+	if c.Name() == "index" {
+		filmsIn(t, filepath.Join(folder, "films", "cat"), "bpyr.mkv")
+	}
 	if c.Name() == "replay" {
 		saveExampleStates(t, folder)
 	}

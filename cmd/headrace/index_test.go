@@ -15,24 +15,6 @@ import (
 	"headrace/internal/testvideo"
 )
 
-// filmsIn writes videos into a folder.
-func filmsIn(t *testing.T, folder string, names ...string) {
-	t.Helper()
-	if os.Getenv("HEADRACE_FFMPEG") == "" {
-		system, err := filepath.Abs("../../python/src/headrace/_av/system")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("HEADRACE_FFMPEG", system)
-	}
-	t.Setenv("HEADRACE_CACHE", t.TempDir())
-	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(folder, name), testvideo.Read(t, name), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // here runs a command in this program, which can decode videos: the one that invoke runs
 // may have been built without C.
 func here(t *testing.T, folder string, args ...string) outcome {
