@@ -25,7 +25,7 @@ type VideoClips struct {
 	Step      *int     `json:"step,omitempty" min:"1" max:"1000000000" doc:"from the beginning of one piece to that of the next, in frames of the video, or with fps in frames at that rate; by default pieces follow each other without gaps"`
 	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, that many clips of each video"`
 	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where clips begin, with clips: \"random\", the default, or evenly spread with \"center\" or \"begin\""`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins anew; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins again; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
 	Times     string   `json:"times,omitempty" doc:"as for decode_video"`
 	Number    string   `json:"number,omitempty" doc:"a field for the number of the clip among those of its video, from 0 on; by default there is none"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video; by default true"`

@@ -184,8 +184,8 @@ func (f File) ReadAt(p []byte, at int64) (n int, err error) {
 }
 
 // Map returns the file's content in memory that costs none: pages come when they are
-// read, and go when others need the room. It may be used until unmap is called. Whoever
-// reads a part that somebody has cut off meanwhile gets the signal SIGBUS.
+// read, and go when others need the room. It may be used until unmap is called. To read
+// a part that somebody has cut off meanwhile raises SIGBUS.
 func (f File) Map() (data []byte, unmap func(), err error) {
 	if f.size == 0 {
 		return nil, func() {}, nil

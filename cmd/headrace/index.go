@@ -39,12 +39,12 @@ The exit code is 1 if a file could not be indexed; each is named with what is wr
 		Args: cobra.MinimumNArgs(1),
 	}
 	c.Flags().BoolVar(&o.Beside, "beside", false, "write each index beside its file, as FILE"+index.Suffix)
-	c.Flags().BoolVar(&o.Force, "force", false, "write those anew, too, that fit")
+	c.Flags().BoolVar(&o.Force, "force", false, "write those again, too, that fit")
 	c.Flags().IntVar(&o.Jobs, "jobs", 0, "how many files at once; by default as many as there are cores")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case o.Jobs < 0:
-			return wrongUse(fmt.Errorf("--jobs is %d: takes a number from 0 on", o.Jobs))
+			return wrongUse(fmt.Errorf("--jobs is %d: must be at least 0", o.Jobs))
 		case index.Folder() == "" && !o.Beside:
 			return errors.New("there is no folder for indices: HOME is not set; set HEADRACE_CACHE, or say --beside")
 		}

@@ -82,7 +82,7 @@ func (a *VideoApart) Again(ctx context.Context, it *record.Record) (*record.Reco
 }
 
 // reel is a video while clips of it are on their way, with the sample that holds its
-// content. Whoever leaves last closes it.
+// content. The last that leaves closes it.
 type reel struct {
 	opened
 	of    *record.Record

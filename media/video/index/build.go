@@ -45,7 +45,7 @@ func placeOf(path string) string {
 // Options say how [Build] works.
 type Options struct {
 	Beside bool // indices are written beside the files
-	Force  bool // those that fit, too, are written anew
+	Force  bool // those that fit, too, are written again
 	Jobs   int  // files at once; 0: as many as there are cores
 }
 

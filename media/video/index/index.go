@@ -4,7 +4,7 @@
 //
 // [Build] writes an index, into a folder of the user's or beside the file. [Of] gives a
 // file the index that fits it. One of another size, time of change or version of Headrace
-// or FFmpeg, or one that is damaged, is not used: the packets are found anew.
+// or FFmpeg, or one that is damaged, is not used: the packets are found again.
 package index
 
 import (

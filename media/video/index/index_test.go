@@ -118,7 +118,7 @@ func TestClipsReadTheirPacketsAlone(t *testing.T) {
 	}
 }
 
-// An index that does not fit, or is damaged, is not used, and written anew.
+// An index that does not fit, or is damaged, is not used, and written again.
 func TestIndicesThatDoNotFit(t *testing.T) {
 	root := place(t, "bpyr.mkv", "vp9.webm")
 	path := filepath.Join(root, "bpyr.mkv")

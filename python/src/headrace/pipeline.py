@@ -692,7 +692,7 @@ class Pipeline:
             clips: instead of pieces, that many clips of each video.
             start: where these begin: `"random"`, the default, or evenly spread with `"center"` or `"begin"`.
             short: what happens to a clip that has too few frames, as the last piece may: `"repeat"`, the default: its last frame again;
-                `"loop"`: it begins anew; `"black"` frames; `"error"`: it is a bad sample; `"drop"`: it is left out.
+                `"loop"`: it begins again; `"black"` frames; `"error"`: it is a bad sample; `"drop"`: it is left out.
             times: as for `decode_video`.
             number: a field to write with the number of the clip among those of its video, from 0.
             stream: as for `decode_video`.
