@@ -26,9 +26,7 @@ import tempfile
 import time
 
 SIZE, FRAMES, THREADS = 224, 16, 2
-FRACTAL = (
-    "mandelbrot=s={size}:r=25,noise=alls=12:allf=t[a];testsrc2=s={half}:r=25[b];[a][b]overlay=x='mod(t*40,{middle})':y=20"
-)
+FRACTAL = "mandelbrot=s={size}:r=25,noise=alls=12:allf=t[a];testsrc2=s={half}:r=25[b];[a][b]overlay=x='mod(t*40,{middle})':y=20"
 VIDEOS = {
     "x264": ("640x360", 10, ["-c:v", "libx264", "-preset", "medium"]),
     "x264 bf 8": (
