@@ -55,7 +55,7 @@ loader:
 		{"run none.yaml", []string{"headrace: recipe: open none.yaml: no such file or directory"}},
 		{"run good.yaml --set size", []string{`headrace: --set is "size": takes name=value`}},
 		{"run good.yaml --set size=3", []string{"good.yaml:1:1: "}},
-		{"run good.yaml --epochs -1 --workers 1000 --on-error ignore", []string{"headrace: epochs is -1: takes", "headrace: workers is 1000: takes", `headrace: on_error is "ignore": takes`}},
+		{"run good.yaml --epochs -1 --workers 1000 --on-error ignore", []string{"headrace: epochs is -1: must be", "headrace: workers is 1000: takes", `headrace: on_error is "ignore": takes`}},
 		{"run good.yaml --max-errors few", []string{`headrace: --max-errors is "few": takes a whole number of samples or a rate like 0.01`}},
 		{"run good.yaml --memory much", []string{`headrace: invalid argument "much" for "--memory" flag: must be a number of bytes, at least 1, such as`}},
 		{"run good.yaml --memory 10", []string{"headrace: configuration does not fit: memory is 10 bytes"}},
