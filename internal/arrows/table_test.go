@@ -47,6 +47,9 @@ var arrows = []arrow{
 
 	{"group", "pipe", "what it makes are aggregators of the engine"},
 
+	{"shard", "sample", "records have fields with types"},
+	{"shard", "shard/index", "where the samples of a shard are"},
+
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 
 	{"media", "media/internal/vp8l", "how much memory the codes of a lossless WebP take"},

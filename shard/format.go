@@ -1,0 +1,69 @@
+package shard
+
+import (
+	"context"
+	"io"
+
+	"headrace/sample"
+	"headrace/shard/index"
+)
+
+// File is a shard: an object that is read in place. ReadAt may be called by several
+// goroutines at once.
+type File interface {
+	io.ReaderAt
+	Name() string // as it was given, for messages
+	Size() int64
+	// Beside opens another file of the same folder, such as the index that came with a
+	// shard. It is closed with the shard. A name that has a separator is refused.
+	Beside(name string) (File, error)
+}
+
+// Format is a kind of file that has many samples.
+type Format interface {
+	// Name is what recipes and messages call it, as "tar".
+	Name() string
+	// Suffixes are those of its files, as ".tar".
+	Suffixes() []string
+	// Begins tells from the first bytes of a file, at most 512, whether it is of this
+	// format. Where no bytes tell, as of text, it returns false, and the suffix decides.
+	Begins(head []byte) bool
+	// Scan finds the samples of a shard, in the order in which they are in it. What it
+	// reads is less than the whole where the format allows that.
+	Scan(ctx context.Context, f File, found *index.Builder) error
+}
+
+// Unpacker is a format of which ranges are compressed: the blocks that its scan has
+// found. The parts of its samples are ranges of what comes out of them.
+type Unpacker interface {
+	Format
+	// Unpack appends what a block holds, b.Size bytes, to dst. Another length is an
+	// error, found before more memory than that is taken.
+	Unpack(dst []byte, b index.Block, packed []byte) ([]byte, error)
+}
+
+// Parser is a format whose samples are records, of which only the content tells what
+// fields there are: its scan finds one part of each sample, whose name is "".
+type Parser interface {
+	Format
+	// Schema returns the fields that a record has. The name of a field is what a user
+	// writes, as "image/encoded".
+	Schema(record []byte) (sample.Schema, error)
+	// Parse sets into[i] to the value of want[i]. What it sets is in the record's memory
+	// where it can be, and otherwise appended to scratch, which it returns.
+	Parse(record []byte, want []sample.Field, into []Value, scratch []byte) ([]byte, error)
+}
+
+// Value is that of one field of a sample.
+type Value struct {
+	Bytes []byte // text, content, or the elements of an array in native order
+	Shape []int  // of an array whose type leaves extents open
+}
+
+// Set is a folder, or a file, that names the shards which belong together and says what
+// is in them, as MDS and LitData have it.
+type Set interface {
+	// Shards are the names of the shards, beside the file that names them.
+	Shards() []string
+	Format
+}

@@ -1,0 +1,95 @@
+// Package index keeps where the samples of shards are.
+package index
+
+// Block is a range of a file that is unpacked as one: compressed bytes that need no
+// others. The blocks of a shard follow each other in the space of its unpacked bytes.
+type Block struct {
+	At, Len int64 // in the file
+	Size    int64 // unpacked
+	Codec   uint8 // the format's own number of how it is packed
+}
+
+// Part is one value of a sample: a range of the file or, of a shard that has blocks, of
+// its unpacked bytes.
+type Part struct {
+	Field   int // an index into Builder.Fields
+	At, Len int64
+}
+
+// Builder takes what the scan of a shard finds, sample after sample.
+type Builder struct {
+	Fields  []string // names of parts and numbers, as they came first
+	Blocks  []Block
+	Keys    []byte // all, one after the other
+	KeyEnds []int64
+	Parts   []Part // all, one sample after the other
+	Ends    []int  // of samples, in Parts
+	Ints    map[string][]int64
+	Floats  map[string][]float64
+
+	known map[string]int
+}
+
+// Block adds a block.
+func (b *Builder) Block(k Block) { b.Blocks = append(b.Blocks, k) }
+
+// Sample begins the next sample. Its key is a name for people, as that of a file without
+// what follows the dot; empty: it has none.
+func (b *Builder) Sample(key []byte) {
+	b.Keys = append(b.Keys, key...)
+	b.KeyEnds = append(b.KeyEnds, int64(len(b.Keys)))
+	b.Ends = append(b.Ends, len(b.Parts))
+}
+
+// Part adds a part to the sample that was begun last. No name comes twice in a sample.
+func (b *Builder) Part(name []byte, at, n int64) {
+	f, ok := b.known[string(name)]
+	if !ok {
+		f = b.field(string(name))
+	}
+	b.Parts = append(b.Parts, Part{f, at, n})
+	b.Ends[len(b.Ends)-1] = len(b.Parts)
+}
+
+// Int gives the sample that was begun last a number, which is kept in the index itself.
+// Samples that are given none have 0.
+func (b *Builder) Int(name string, v int64) {
+	if b.Ints == nil {
+		b.Ints = map[string][]int64{}
+	}
+	b.Ints[name] = append(upTo(b.Ints[name], b.Len()-1), v)
+}
+
+// Float is Int for other numbers.
+func (b *Builder) Float(name string, v float64) {
+	if b.Floats == nil {
+		b.Floats = map[string][]float64{}
+	}
+	b.Floats[name] = append(upTo(b.Floats[name], b.Len()-1), v)
+}
+
+// upTo makes room for samples that were given no number.
+func upTo[T any](all []T, n int) []T {
+	return append(all, make([]T, n-len(all))...)
+}
+
+// Len is how many samples were begun.
+func (b *Builder) Len() int { return len(b.Ends) }
+
+func (b *Builder) field(name string) int {
+	if b.known == nil {
+		b.known = map[string]int{}
+	}
+	b.known[name] = len(b.Fields)
+	b.Fields = append(b.Fields, name)
+	return len(b.Fields) - 1
+}
+
+// Of returns the key and the parts of a sample.
+func (b *Builder) Of(i int) (key []byte, parts []Part) {
+	var from, part int
+	if i > 0 {
+		from, part = int(b.KeyEnds[i-1]), b.Ends[i-1]
+	}
+	return b.Keys[from:b.KeyEnds[i]], b.Parts[part:b.Ends[i]]
+}
