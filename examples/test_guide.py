@@ -229,6 +229,9 @@ def test_the_commands_that_the_command_line_lists(desk: pathlib.Path) -> None:
     (desk / "recipe.yaml").write_text(recipe.code)
     commands = re.findall(r"^\|.*\| `(headrace .*)` \|$", (GUIDE / "cli.md").read_text(), re.MULTILINE)
     assert len(commands) >= 8
+    (desk / "films").mkdir()
+    pattern = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=1", "-c:v", "mpeg4"]
+    subprocess.run([*pattern, desk / "films/1.mkv"], check=True)
     state = "import json, headrace as hr; json.dump(hr.load('recipe.yaml').loader().state_dict(), open('step.json', 'w'))"
     run(desk, sys.executable, "-c", state)
     for command in commands:

@@ -249,7 +249,7 @@ def test_numbers_of_the_loader_are_numbers(photos):
         assert loader._run.config["max_errors"] == 3
         assert loader._run.config["stall_after"] == 2.5
         list(loader)
-    with pytest.raises(hr.RecipeError, match=r"time_limit is 0: takes a number from 0\.001 to 86400"):
+    with pytest.raises(hr.RecipeError, match=r"time_limit is 0: must be from 0\.001 to 86400"):
         hr.files(photos).decode_image().failures(time_limit=0).center_crop(16).batch(4).loader()
 
 

@@ -165,7 +165,7 @@ def test_headspace_that_cannot_be_measured(photos):
     with pipeline(photos).loader() as loader:
         before = loader.state_dict()
         for arguments in ((0,), (1,)):
-            with pytest.raises(ValueError, match="must be at least 1"):
+            with pytest.raises(ValueError, match="numbers of at least 1"):
                 hr.headspace(loader, lambda _: None, *arguments, cached=0)
 
         def fails(batch):

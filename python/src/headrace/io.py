@@ -32,7 +32,6 @@ from ._io.audio import AudioInfo
 from ._io.audio import asked as _audio_asked
 from ._io.av import (
     MediaClip,
-    decode,
     demux,
     filter,  # noqa: A004 # it is called by its full name
     load_media,
@@ -515,6 +514,32 @@ def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
         OSError: if the file cannot be read.
     """
     return _video_told(_video("video_info", src, _video_asked("video_info", stream=stream, max_bytes=max_bytes), max_bytes).tobytes())
+
+
+def decode(packets: Packets | bytes, stream: Literal["video", "audio"] | None = None, **how: Any) -> Any:
+    """Decode packets, as often as wanted.
+
+    Args:
+        packets: what `demux` gave, or its bytes.
+        stream: which kind, where there are both.
+        how: arguments of `load_video` or `load_audio`: `width=224, height=224`; `rate=16000`.
+
+    Returns:
+        What these return: frames, or samples and their rate.
+    """
+    if not isinstance(packets, Packets):
+        packets = Packets(packets)
+    kinds = {s.kind for s in packets.streams}
+    if stream is None:
+        if len(kinds & {"video", "audio"}) != 1:
+            raise MediaError(
+                f"headrace: decode: the packets are of {' and '.join(sorted(kinds)) or 'no stream'}: give stream='video' or 'audio'"
+            )
+        stream = "video" if "video" in kinds else "audio"
+    if stream not in ("video", "audio"):
+        raise MediaError(f"headrace: decode: stream is {stream!r}: takes 'video' or 'audio'")
+    load: Any = load_video if stream == "video" else load_audio
+    return load(packets, **how)
 
 
 def _video(name: str, src: Source, what: bytes, max_bytes: int | None) -> Array:

@@ -84,34 +84,6 @@ def demux(
     return Packets(done("demux", task("demux", window(start, end, streams, bitstream), max_bytes), [source]))
 
 
-def decode(packets: Packets | bytes, stream: Literal["video", "audio"] | None = None, **how: Any) -> Any:
-    """Decode packets, as often as wanted.
-
-    Args:
-        packets: what `demux` gave, or its bytes.
-        stream: which kind, where there are both.
-        how: arguments of `load_video` or `load_audio`: `width=224, height=224`; `rate=16000`.
-
-    Returns:
-        What these return: frames, or samples and their rate.
-    """
-    from .. import io
-
-    if not isinstance(packets, Packets):
-        packets = Packets(packets)
-    kinds = {s.kind for s in packets.streams}
-    if stream is None:
-        if len(kinds & {"video", "audio"}) != 1:
-            raise MediaError(
-                f"headrace: decode: the packets are of {' and '.join(sorted(kinds)) or 'no stream'}: give stream='video' or 'audio'"
-            )
-        stream = "video" if "video" in kinds else "audio"
-    if stream not in ("video", "audio"):
-        raise MediaError(f"headrace: decode: stream is {stream!r}: takes 'video' or 'audio'")
-    load: Any = io.load_video if stream == "video" else io.load_audio
-    return load(packets, **how)
-
-
 def remux(
     src: Source,
     to: Path | Writable | None,
@@ -500,5 +472,5 @@ def _joined(what: bytes, asked: dict[str, Any]) -> bytes:
     return json.dumps(json.loads(what) | {"av": asked}).encode()
 
 
-for _public in (demux, decode, remux, stream_video, stream_audio, load_media, save_video, save_audio, filter):
+for _public in (demux, remux, stream_video, stream_audio, load_media, save_video, save_audio, filter):
     _public.__module__ = "headrace.io"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from .._client import fork
 from .._client.channel import Gone
-from ..errors import HeadraceError, MediaError, WrongType, unwritten
+from ..errors import FileError, HeadraceError, MediaError, MemoryRefused, WrongType, unwritten
 from .pool import pool
 from .session import Input
 from .source import error_of, whole
@@ -28,10 +27,8 @@ def second(name: str, value: Any) -> str | None:
             exact = Fraction(*value)
         elif isinstance(value, float) or hasattr(value, "dtype"):
             exact = Fraction(repr(float(value)))  # 0.1 is a tenth
-        elif isinstance(value, (int, str, Decimal, Fraction)):
-            exact = Fraction(value)
         else:
-            raise TypeError
+            exact = Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise WrongType(f"headrace: io: {name} is {value!r}: takes a number of seconds, also as text or as a fraction (1, 3)") from None
     if abs(exact) > _MOST:
@@ -84,7 +81,7 @@ def done(name: str, what: bytes, inputs: Sequence[Input], to: str | None = None)
     return array
 
 
-def failure(name: str, failed: dict[str, Any], source: Input | None, to: str | None) -> Exception:
+def failure(name: str, failed: dict[str, Any], source: Input | None, to: str | None) -> MediaError | FileError | MemoryRefused:
     number = failed.get("errno")
     if number and to is not None and (source is None or source.path is None or to in failed["message"]):
         return unwritten(number, os.strerror(number), to)
