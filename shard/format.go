@@ -60,10 +60,26 @@ type Value struct {
 	Shape []int  // of an array whose type leaves extents open
 }
 
-// Set is a folder, or a file, that names the shards which belong together and says what
-// is in them, as MDS and LitData have it.
+// Opener is a kind of set: of shards that belong together, and of a file beside them that
+// names them and says what is in them, as MDS and LitData have it.
+type Opener interface {
+	// Name is what recipes and messages call it, as "mds".
+	Name() string
+	// Suffixes are those of the files that describe sets, or their whole names, as
+	// "index.json".
+	Suffixes() []string
+	// Begins tells from the first bytes of such a file whether the set is of this kind.
+	Begins(head []byte) bool
+	// Open reads the file. A set keeps nothing open.
+	Open(ctx context.Context, f File) (Set, error)
+}
+
+// Set is the format of the shards that a file names. It has been read, so that a Set, not
+// as other formats, has a state, which nothing changes.
 type Set interface {
-	// Shards are the names of the shards, beside the file that names them.
+	// Shards are the names of the shards in their order, beside the file that names them:
+	// paths with slashes, none of which is absolute or leads out of the folder.
 	Shards() []string
+	// Scan takes the shards by what their names end in.
 	Format
 }

@@ -49,6 +49,7 @@ var arrows = []arrow{
 
 	{"shard", "sample", "records have fields with types"},
 	{"shard", "shard/index", "where the samples of a shard are"},
+	{"shard/index", "sample", "parts that are arrays have a type"},
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 

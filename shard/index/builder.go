@@ -1,6 +1,8 @@
 // Package index keeps where the samples of shards are.
 package index
 
+import "headrace/sample"
+
 // Block is a range of a file that is unpacked as one: compressed bytes that need no
 // others. The blocks of a shard follow each other in the space of its unpacked bytes.
 type Block struct {
@@ -26,6 +28,7 @@ type Builder struct {
 	Ends    []int  // of samples, in Parts
 	Ints    map[string][]int64
 	Floats  map[string][]float64
+	Types   map[string]sample.Type // of parts; those that are not in it are bytes
 
 	known map[string]int
 }
@@ -49,6 +52,15 @@ func (b *Builder) Part(name []byte, at, n int64) {
 	}
 	b.Parts = append(b.Parts, Part{f, at, n})
 	b.Ends[len(b.Ends)-1] = len(b.Parts)
+}
+
+// Type says what the parts of a name are, once for all samples: their elements are in
+// native order, as many as their length holds where one extent is open.
+func (b *Builder) Type(name string, t sample.Type) {
+	if b.Types == nil {
+		b.Types = map[string]sample.Type{}
+	}
+	b.Types[name] = t
 }
 
 // Int gives the sample that was begun last a number, which is kept in the index itself.
