@@ -34,7 +34,9 @@ type Format interface {
 }
 
 // Unpacker is a format of which ranges are compressed: the blocks that its scan has
-// found. The parts of its samples are ranges of what comes out of them.
+// found. The parts of its samples are ranges of what comes out of them. Blocks that are
+// [index.Stored] are read as they are, without Unpack, and in part where a part is
+// shorter.
 type Unpacker interface {
 	Format
 	// Unpack appends what a block holds, b.Size bytes, to dst. Another length is an
@@ -52,6 +54,14 @@ type Parser interface {
 	// Parse sets into[i] to the value of want[i]. What it sets is in the record's memory
 	// where it can be, and otherwise appended to scratch, which it returns.
 	Parse(record []byte, want []sample.Field, into []Value, scratch []byte) ([]byte, error)
+}
+
+// Headed is a Parser whose records are read by what their shard begins with, as the names
+// of columns: the scan leaves that in [index.Builder.Header].
+type Headed interface {
+	// With returns the parser of a shard that has this header. An empty one is that of a
+	// shard without samples.
+	With(header []byte) (Parser, error)
 }
 
 // Value is that of one field of a sample.

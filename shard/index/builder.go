@@ -8,8 +8,12 @@ import "headrace/sample"
 type Block struct {
 	At, Len int64 // in the file
 	Size    int64 // unpacked
-	Codec   uint8 // the format's own number of how it is packed
+	Codec   uint8 // the format's own number of how it is packed, or Stored
 }
+
+// Stored is the codec of a block that is not packed: its Len is its Size, and any range
+// of it can be read without the rest.
+const Stored = 0
 
 // Part is one value of a sample: a range of the file or, of a shard that has blocks, of
 // its unpacked bytes.
@@ -29,6 +33,8 @@ type Builder struct {
 	Ints    map[string][]int64
 	Floats  map[string][]float64
 	Types   map[string]sample.Type // of parts; those that are not in it are bytes
+	Header  []byte                 // what Parse needs besides a record: see shard.Headed
+	Refused map[string]string      // fields that cannot be read, and why
 
 	known map[string]int
 }
@@ -78,6 +84,15 @@ func (b *Builder) Float(name string, v float64) {
 		b.Floats = map[string][]float64{}
 	}
 	b.Floats[name] = append(upTo(b.Floats[name], b.Len()-1), v)
+}
+
+// Refuse says that samples have a field which cannot be read, and why. The others can;
+// the reason is given to those who ask for this one.
+func (b *Builder) Refuse(name, why string) {
+	if b.Refused == nil {
+		b.Refused = map[string]string{}
+	}
+	b.Refused[name] = why
 }
 
 // upTo makes room for samples that were given no number.
