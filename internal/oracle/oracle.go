@@ -117,6 +117,17 @@ func RandomResizedCrops(t testing.TB, cases []RandomCrop) (crops [][4]int) {
 	return crops
 }
 
+// Run calls a function of a Python module, whose text is given. The function takes args
+// and blobs, and returns a result, which is stored in into, and blobs of its own.
+func Run(t testing.TB, module, function string, args, into any, blobs ...[]byte) [][]byte {
+	t.Helper()
+	r := ask(t, "run", map[string]any{"module": module, "function": function, "args": args}, blobs...)
+	if into != nil {
+		r.into(t, into)
+	}
+	return r.Blobs
+}
+
 func size(p Picture) [3]int { return [3]int{p.Width, p.Height, p.Channels} }
 
 type reply struct {

@@ -32,6 +32,16 @@ def hello(args):
     return [PIL.__version__, numpy.__version__], b""
 
 
+def run(args, *blobs):
+    """Calls a function of a module whose text the test has."""
+    text = args["module"]
+    if text not in modules:
+        modules[text] = {"__name__": "oracle"}
+        exec(compile(text, "oracle module", "exec"), modules[text])
+    return modules[text][args["function"]](args["args"], *blobs)
+
+
+modules = {}
 MODES = {1: "L", 3: "RGB", 4: "CMYK"}
 
 

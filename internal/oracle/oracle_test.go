@@ -55,3 +55,11 @@ func TestGeometry(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestRun(t *testing.T) {
+	var sum int
+	blobs := Run(t, "def add(args, blob):\n    return sum(args), blob[::-1]\n", "add", []int{1, 2}, &sum, []byte("abc"))
+	if sum != 3 || len(blobs) != 1 || string(blobs[0]) != "cba" {
+		t.Errorf("%d, %q", sum, blobs)
+	}
+}
