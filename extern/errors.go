@@ -1,61 +1,19 @@
 package extern
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"headrace/extern/internal/child"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // ErrClosed is what calls get once the pool is closed.
 var ErrClosed = errors.New("extern: the pool is closed")
 
-var errWorker = errors.New("extern: the worker has given up")
-
 var errGone = errors.New("the program has left")
 
 var errUnstoppable = errors.New("time_limit: nobody can stop a thread of your program; use an async function, whose call is cancelled, or where=\"process\"")
-
-// CallError is an exception that the function raised, or what is wrong with its result.
-// The worker lives on.
-type CallError struct {
-	Where     string `json:"where"`     // the user's own line: "augment (train.py:12)"
-	Type      string `json:"type"`      // "ValueError", with its module where that is not builtins
-	Message   string `json:"message"`   // str() of the exception
-	Traceback string `json:"traceback"` // as Python writes it, from the user's function on
-	Field     string `json:"field"`     // of a result that does not fit: which
-	Ends      bool   `json:"ends"`      // it is no matter of a sample: the object's state_dict() has failed
-	Key       string `json:"key"`       // the name of the sample, where Options.Keys tells it
-	Errno     int    `json:"errno"`     // of an OSError that no sample is to blame for: descriptors, memory or space are used up; 0: none
-	Step      string `json:"step"`      // of a chain: the step whose function it was
-	Overdue   bool   `json:"overdue"`   // it is no exception: a coroutine took longer than its time limit, and was cancelled; Traceback is where it was
-}
-
-// Unwrap returns the system's error where no sample is to blame.
-func (e *CallError) Unwrap() error {
-	if e.Errno == 0 {
-		return nil
-	}
-	return syscall.Errno(e.Errno)
-}
-
-// Error is like "augment (train.py:12): ValueError: no such crop".
-func (e *CallError) Error() string {
-	text := e.Type
-	if e.Message != "" {
-		text += ": " + e.Message
-	}
-	if e.Where != "" {
-		text = e.Where + ": " + text
-	}
-	if e.Step != "" {
-		text = e.Step + ": " + text
-	}
-	return text
-}
 
 // WorkerError says that the process which worked on the sample has ended. But for objects
 // that gather samples or are iterated over, it is the second one: the sample was tried
@@ -94,32 +52,6 @@ func (e *WorkerError) Error() string {
 	}
 	return b.String()
 }
-
-// LimitError says that the function took longer than its time limit. Its worker was
-// ended, and another one started; of an async function the one call was cancelled.
-type LimitError struct {
-	Stage     string
-	PID       int
-	Limit     time.Duration
-	Cancelled bool   // and the worker goes on
-	Stack     string // where its Python threads were, or the coroutine
-}
-
-func (e *LimitError) Error() string {
-	text := fmt.Sprintf("%s took longer than its time limit of %v; ", e.Stage, e.Limit)
-	if e.Cancelled {
-		text += "the call was cancelled"
-	} else {
-		text += fmt.Sprintf("its worker (process %d) was ended", e.PID)
-	}
-	if e.Stack != "" {
-		text += "; it was here:\n" + e.Stack
-	}
-	return text
-}
-
-// Is tells that a LimitError is a context.DeadlineExceeded.
-func (e *LimitError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // LostError says that the process has ended which had an object that gathers samples.
 // Calls fail with it until one begins with a new object.

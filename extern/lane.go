@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/link"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/pack"
+	"headrace/extern/internal/queue"
 	"sync/atomic"
 	"time"
 
@@ -16,9 +19,8 @@ import (
 // worker's event loop.
 type lane struct {
 	process  *process
-	keeper   *keeper
-	index    int // among the threads of its process, or among the lanes that the event loop has for the pool
-	link     *link
+	seat     queue.Lane[request]
+	link     *link.Link
 	function atomic.Pointer[Pool] // that it calls
 	knows    map[*Pool]*knowledge // of those functions that it has called
 	cell     cell
@@ -26,7 +28,7 @@ type lane struct {
 	packNumber atomic.Uint32 // of the pack
 
 	jobs  []*job
-	pack  pack
+	pack  pack.Pack
 	began time.Time // when it was sent
 
 	loop  *loop // nil: it is a thread
@@ -34,33 +36,31 @@ type lane struct {
 	inbox <-chan wire.Frame
 }
 
-func newLane(proc *process, k *link, index int, c cell) *lane {
-	l := &lane{process: proc, keeper: proc.keeper, link: k, index: index, cell: c, knows: map[*Pool]*knowledge{}}
-	l.pack.link, l.pack.pid, l.pack.worked = k, proc.PID, &proc.worked
-	l.pack.done = func(first int, errs ...error) {
-		proc.workers.queue.completeAll(l.jobs[first:first+len(errs)], errs)
+func newLane(proc *process, k *link.Link, index int, c cell) *lane {
+	l := &lane{process: proc, link: k, cell: c, knows: map[*Pool]*knowledge{}}
+	l.seat = queue.Lane[request]{Process: &proc.seat, Index: index, Most: l.most}
+	l.pack.Link, l.pack.PID, l.pack.Worked = k, proc.PID, &proc.worked
+	l.pack.Done = func(first int, errs ...error) {
+		proc.workers.queue.CompleteAll(l.jobs[first:first+len(errs)], errs)
 	}
-	l.pack.back = func(from int) {
+	l.pack.Back = func(from int) {
 		rest := l.jobs[from:]
 		l.jobs = l.jobs[:from]
-		proc.workers.queue.putBack(rest)
+		proc.workers.queue.PutBack(rest)
 	}
-	l.pack.reported.Store(noPack)
+	l.pack.Close()
 	return l
 }
 
 // inWork tells which sample of its pack the lane works on, and since when.
 func (l *lane) inWork() (item int, began time.Duration, ok bool) {
-	return l.cell.inWork(l.packNumber.Load(), l.pack.reported.Load())
+	return l.cell.inWork(l.packNumber.Load(), l.pack.Reported())
 }
-
-// number is that of a thread's lane among all of the workers'.
-func (l *lane) number() int { return l.keeper.index*l.keeper.lanes + l.index }
 
 // most is how many calls of a function a pack may have. In threads of the program a call
 // may wait for what the loop does with the results before it, so none waits with others.
-func (l *lane) most(p *Pool) int {
-	k := l.knows[p]
+func (l *lane) most(of *request) int {
+	k := l.knows[of.pool]
 	if k == nil || l.loop != nil || l.process.workers.python.Own() != nil {
 		return 1
 	}
@@ -71,36 +71,36 @@ func (l *lane) most(p *Pool) int {
 func (l *lane) serve() {
 	q := &l.process.workers.queue
 	for {
-		l.jobs = q.take(l.jobs[:0], l)
+		l.jobs = q.Take(l.jobs[:0], &l.seat)
 		if len(l.jobs) == 0 {
 			return
 		}
-		p := l.jobs[0].pool
-		if err := l.forgotten(l.jobs[0].call); err != nil {
-			q.complete(l.jobs[0], err)
+		p := l.jobs[0].Of.pool
+		if err := l.forgotten(l.jobs[0].Of.Call); err != nil {
+			q.Complete(l.jobs[0], err)
 			continue
 		}
 
 		l.process.last.Store(p)
 		l.function.Store(p)
-		l.pack.reset(&p.function)
+		l.pack.Reset(&p.function)
 		for _, j := range l.jobs {
-			l.pack.add(&j.task)
+			l.pack.Add(&j.Of.Task)
 		}
 		l.packNumber.Add(1)
-		l.pack.reported.Store(0)
+		l.pack.Open()
 		k, err := l.know(p)
 		if refused := (*StartError)(nil); errors.As(err, &refused) {
-			l.pack.reported.Store(noPack)
+			l.pack.Close()
 			for _, j := range l.jobs {
-				q.complete(j, err)
+				q.Complete(j, err)
 			}
-			q.refuse(p, err)
+			q.Refuse(&p.line, err)
 			continue
 		}
 		if err == nil && k.all && l.loop == nil { // the event loop has lanes for it now
-			l.pack.reported.Store(noPack)
-			q.putBack(l.jobs)
+			l.pack.Close()
+			q.PutBack(l.jobs)
 			continue
 		}
 
@@ -112,7 +112,7 @@ func (l *lane) serve() {
 			l.bury(err)
 			return
 		}
-		l.pack.reported.Store(noPack)
+		l.pack.Close()
 		each := time.Since(l.began) / time.Duration(len(l.jobs))
 		p.took(l, each)
 		k.pace = min(2*k.pace, message.MostCalls, max(1, int(packTime/max(1, each))))
@@ -148,7 +148,7 @@ func (l *lane) know(p *Pool) (*knowledge, error) {
 // forgotten is an error for a call of an object that a process before this one had.
 func (l *lane) forgotten(c *Call) error {
 	proc := l.process
-	p := l.jobs[0].pool
+	p := l.jobs[0].Of.pool
 	if p.o.Kind != Aggregate {
 		return nil
 	}
@@ -168,52 +168,32 @@ func (l *lane) forgotten(c *Call) error {
 // exchange sends a pack and receives what comes of it. What was reported is complete even
 // where there is an error.
 func (l *lane) exchange() error {
-	k := &l.pack
-	p := l.jobs[0].pool
+	p := l.jobs[0].Of.pool
 	p.packs.Add(1)
-	k.begin(l.packNumber.Load(), l.knows[p].installed)
-
-	if err := l.link.announce(k.segments, &l.process.workers.spaces); err != nil {
+	has := l.knows[p].installed
+	if err := l.pack.Send(l.packNumber.Load(), has.random, has.all); err != nil {
 		return err
 	}
-	if err := l.link.conn.SendParts(wire.KindPack, k.number, k.ints, k.data); err != nil {
-		return err
-	}
-
-	for {
+	for last := false; !last; {
 		f, err := l.receive()
 		if err != nil {
 			return err
 		}
-		switch f.Kind {
-		case wire.KindResults:
-			last, err := k.results(f.Payload)
-			if err != nil {
-				return err
-			}
-			if last {
-				return nil
-			}
-		case wire.KindRoom:
-			if err := k.grant(f.Payload); err != nil {
-				return err
-			}
-		case wire.KindError: // of the worker itself, not of the function
-			return fmt.Errorf("%w: %s", errWorker, f.Payload)
-		default:
-			return fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
+		if last, err = l.pack.Receive(f); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // receive returns the next frame of the worker's.
 func (l *lane) receive() (wire.Frame, error) {
 	if l.loop == nil {
-		return l.link.conn.Receive()
+		return l.link.Conn.Receive()
 	}
 	f, ok := <-l.inbox
 	if !ok {
-		return f, l.loop.streams.failure()
+		return f, l.loop.streams.Failure()
 	}
 	return f, nil
 }
@@ -237,12 +217,12 @@ func (l *lane) bury(cause error) {
 		<-proc.exited
 	}
 
-	reported := int(l.pack.reported.Load())
+	reported := int(l.pack.Reported())
 	guilty := -1
-	if item, began, ok := l.inWork(); ok && (l.pack.single || item < len(l.jobs)) { // the worker may have written anything
+	if item, began, ok := l.inWork(); ok && (l.pack.Single() || item < len(l.jobs)) { // the worker may have written anything
 		guilty = item
-		if !l.pack.single {
-			l.jobs[item].call.Took += min(max(0, monotonic()-began), time.Since(l.began))
+		if !l.pack.Single() {
+			l.jobs[item].Of.Call.Took += min(max(0, monotonic()-began), time.Since(l.began))
 		}
 	}
 
@@ -250,7 +230,7 @@ func (l *lane) bury(cause error) {
 	limited, limitedItem, alone := proc.limited, proc.item, proc.alone
 	proc.mu.Unlock()
 
-	if l.pack.single {
+	if l.pack.Single() {
 		guilty = min(guilty, 0) // what it worked on is a part of the one call
 	}
 	if guilty >= 0 || reported > 0 {
@@ -258,7 +238,7 @@ func (l *lane) bury(cause error) {
 	}
 
 	first := reported // those before it may be part of other calls already
-	if l.pack.single {
+	if l.pack.Single() {
 		first = 0
 	}
 
@@ -267,43 +247,43 @@ func (l *lane) bury(cause error) {
 		i += first
 		switch {
 		case proc.workers.python.Own() != nil: // its function may be in work still, and nobody else can call it
-			q.complete(j, cmp.Or(j.ctx.Err(), j.err, cause))
-		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.single):
-			q.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.PID, cause))
-		case j.err != nil: // who reads a stream had enough
-			q.complete(j, j.err)
-		case l.pack.began && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
+			q.Complete(j, cmp.Or(j.Ctx.Err(), j.Of.Err, cause))
+		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.Single()):
+			q.Complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.PID, cause))
+		case j.Of.Err != nil: // who reads a stream had enough
+			q.Complete(j, j.Of.Err)
+		case l.pack.Began() && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
 			// Only who has the object's state can go on.
-			q.complete(j, l.verdict(j, limited))
+			q.Complete(j, l.verdict(j, limited))
 		case i != guilty:
 			again = append(again, j)
-		case j.ctx.Err() != nil:
-			q.complete(j, j.ctx.Err())
-		case limited == l && (limitedItem == i || l.pack.single) && (alone || j.suspect):
-			q.complete(j, l.verdict(j, limited))
+		case j.Ctx.Err() != nil:
+			q.Complete(j, j.Ctx.Err())
+		case limited == l && (limitedItem == i || l.pack.Single()) && (alone || j.Suspect):
+			q.Complete(j, l.verdict(j, limited))
 		case limited != nil:
 			// Which coroutine keeps its event loop from going on is not known.
-			j.suspect = j.suspect || limited.loop != nil && limited.loop == l.loop
+			j.Suspect = j.Suspect || limited.loop != nil && limited.loop == l.loop
 			again = append(again, j)
-		case p.o.Kind != Aggregate && !(j.suspect && j.first) && l.pack.restore(i):
-			j.suspect = true
+		case p.o.Kind != Aggregate && !(j.Suspect && j.First) && l.pack.Restore(i):
+			j.Suspect = true
 			again = append(again, j)
 		default:
-			q.complete(j, l.verdict(j, limited))
+			q.Complete(j, l.verdict(j, limited))
 		}
 	}
 
-	l.pack.release()
-	q.putBack(again)
+	l.pack.Release()
+	q.PutBack(again)
 }
 
 // verdict is why the sample has failed that the worker died under.
 func (l *lane) verdict(j *job, limited *lane) error {
-	p := j.pool
+	p := j.Of.pool
 	w := l.process.workers
 	switch {
-	case j.ctx.Err() != nil:
-		return j.ctx.Err()
+	case j.Ctx.Err() != nil:
+		return j.Ctx.Err()
 	case limited == l:
 		return &LimitError{Stage: p.o.Stage, PID: l.process.PID, Limit: p.o.Limit, Stack: l.process.Stack()}
 	}
@@ -313,5 +293,5 @@ func (l *lane) verdict(j *job, limited *lane) error {
 	if closed {
 		return ErrClosed
 	}
-	return failure(l.process.Child, p.chain.Step(l.cell.function(), p.o.Stage), j.suspect)
+	return failure(l.process.Child, p.function.Chain.Step(l.cell.function(), p.o.Stage), j.Suspect)
 }

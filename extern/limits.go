@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// noPack is what a lane has reported where it has no pack.
-const noPack = int64(1) << 32
-
 // packTime is how long a pack should take: long enough that nobody notices how a worker
 // waits between two of them. Results go back before its end.
 const packTime = 20 * time.Millisecond

@@ -1,11 +1,12 @@
 package extern
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 
-	"headrace/extern/internal/message"
+	"headrace/extern/internal/link"
 	"headrace/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 // flight as there are lanes that may call the function.
 type loop struct {
 	process *process
-	streams streams
+	streams *link.Streams
 	serving sync.WaitGroup
 
 	mu    sync.Mutex       // guards what is below
@@ -42,24 +43,18 @@ func (lp *loop) spread(p *Pool, has installed) error {
 			there++
 		}
 	}
-	n := 0
-	q.update(func() { n = p.line.abreast() })
+	n := q.Abreast(&p.line)
 	for there < n && lp.add(p, has, there) != nil {
 		there++
 	}
-	if err := lp.streams.failure(); err != nil {
+	if err := lp.streams.Failure(); err != nil {
 		return err
 	}
 	if there == 0 {
 		return &StartError{Stage: p.o.Stage, Cause: fmt.Errorf("more than %d calls of async functions would run beside each other in a process", mostLanes)}
 	}
 
-	q.update(func() {
-		if !lp.process.gone && !lp.process.looped[&p.line] {
-			lp.process.looped[&p.line] = true
-			p.line.loops++
-		}
-	})
+	q.Loop(&lp.process.seat, &p.line)
 	return nil
 }
 
@@ -75,13 +70,13 @@ func (lp *loop) open() error {
 		heap.Give(cells)
 		return errors.New("extern: the heap has no room")
 	}
-	if err := lp.streams.conn.Send(wire.KindRoom, 0, word(nil, uint64(at))); err != nil {
+	if err := lp.streams.Conn.Send(wire.KindRoom, 0, binary.LittleEndian.AppendUint64(nil, uint64(at))); err != nil {
 		heap.Give(cells)
 		return err
 	}
 	lp.cells = cells
 	lp.process.watchers.Go(func() {
-		if err := lp.streams.read(); errors.Is(err, wire.ErrProtocol) {
+		if err := lp.streams.Read(); errors.Is(err, wire.ErrProtocol) {
 			lp.process.Kill()
 		}
 	})
@@ -90,14 +85,15 @@ func (lp *loop) open() error {
 
 // add makes the pool's lane of that number; nil: there are too many. The caller holds mu.
 func (lp *loop) add(p *Pool, has installed, number int) *lane {
-	stream, inbox := lp.streams.open()
+	stream, inbox := lp.streams.Open()
 	if stream == 0 {
 		return nil
 	}
 	cell := cell(lp.cells[stream*cellBytes:][:cellBytes])
 	clear(cell)
-	l := newLane(lp.process, lp.streams.link, number, cell)
-	l.loop, l.pool, l.pack.number, l.inbox = lp, p, stream, inbox
+	l := newLane(lp.process, lp.streams.Link, number, cell)
+	l.loop, l.pool, l.pack.Stream, l.inbox = lp, p, stream, inbox
+	l.seat.Line = &p.line
 	l.knows[p] = &knowledge{installed: has, pace: 1}
 	lp.lanes[stream] = l
 	if lp.begun {
@@ -110,9 +106,9 @@ func (lp *loop) begin(l *lane) {
 	lp.serving.Go(func() {
 		l.serve()
 		lp.mu.Lock()
-		delete(lp.lanes, l.pack.number)
+		delete(lp.lanes, l.pack.Stream)
 		lp.mu.Unlock()
-		lp.streams.free(l.pack.number)
+		lp.streams.Free(l.pack.Stream)
 	})
 }
 
@@ -159,11 +155,3 @@ func (lp *loop) inWork() (n int) {
 }
 
 func (lp *loop) close() { lp.process.workers.heap.Give(lp.cells) }
-
-// abreast is how many calls of an async function run beside each other in one worker.
-func (l *line) abreast() int {
-	if l.beside {
-		return l.wanted
-	}
-	return message.MostCalls
-}

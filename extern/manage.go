@@ -8,24 +8,9 @@ func (p *Pool) Another() (*Pool, error) {
 }
 
 // Ahead is how many bytes the worker of a stream may have filled at most that yield has
-// not returned for, so that there can be room for them before Stream is called: those of
-// several samples where they travel with messages, and of one where they do not, for a
-// worker that asks for memory is not answered before yield has returned for all that it
-// sent. A result whose size is not known is taken to be no larger than the largest so
-// far.
-func (p *Pool) Ahead() int64 {
-	small, large := 0, 0
-	for f := range p.o.Gives {
-		n := p.expected(f)
-		if n > inlineMost {
-			large += n
-		}
-		if n <= inlineMost || !p.o.Gives[f].Type.Fixed() { // others may be smaller
-			small += min(n, inlineMost)
-		}
-	}
-	return int64((streamCredit+1)*aheadSamples*small + large)
-}
+// not returned for, so that there can be room for them before Stream is called. A result
+// whose size is not known is taken to be no larger than the largest so far.
+func (p *Pool) Ahead() int64 { return p.function.Ahead() }
 
 // Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is
 // duplicated. An id that came before now stands for this memory.
@@ -55,7 +40,7 @@ func (p *Pool) Close() error {
 	if p.own {
 		return p.workers.Close()
 	}
-	p.workers.queue.refuse(p, ErrClosed)
+	p.workers.queue.Refuse(&p.line, ErrClosed)
 	p.workers.remove(p)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/pack"
+	"headrace/extern/internal/queue"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,15 +49,15 @@ type Options struct {
 
 // Pool is a function that workers call.
 type Pool struct {
-	given Options // to Open
-	o     Options // with all that they leave open
-	function
+	given       Options // to Open
+	o           Options // with all that they leave open
+	function    pack.Function
 	pickle      []byte // in the heap; nil: the function is imported
 	keys        []byte // the same, of what Options.Keys names
 	initializer []byte // the same, of what the interpreter has called first
 	workers     *Workers
 	own         bool // the workers are its own
-	line        line
+	line        queue.Line[request]
 
 	time                   atomic.Int64 // ns that calls took
 	each                   atomic.Int64 // ns that one takes now; 0: nobody knows
@@ -102,16 +104,16 @@ func Open(o Options) (*Pool, error) {
 	}
 
 	o.Workers = max(1, o.Workers)
-	p := &Pool{given: given, o: o, workers: o.On, function: function{
-		stage: o.Stage, kind: o.Kind, in: o.In, gives: o.Gives, copies: o.Copy || o.Threads, limit: o.Limit,
-		heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives)),
+	p := &Pool{given: given, o: o, workers: o.On, function: pack.Function{
+		Stage: o.Stage, Kind: o.Kind, In: o.In, Gives: o.Gives, Copies: o.Copy || o.Threads, Limit: o.Limit, Heap: o.Heap,
 	}}
-	p.chain = links.New(o.Chain, p.pickled)
+	p.function.Init()
+	p.function.Chain = links.New(o.Chain, p.pickled)
 	p.pickle, p.keys, p.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
 	}
-	p.spaces = &p.workers.spaces
+	p.function.Spaces = &p.workers.spaces
 	p.workers.add(p)
 	if p.own && !o.Idle {
 		p.workers.Start()
@@ -125,7 +127,7 @@ func (p *Pool) pickled(function string) []byte {
 	if !ok {
 		return nil
 	}
-	own := p.heap.Take(len(pickle))
+	own := p.function.Heap.Take(len(pickle))
 	copy(own, pickle)
 	return own
 }
@@ -140,7 +142,7 @@ func (p *Pool) imports() (modules []string) {
 	if first := p.o.Interpreter.Initializer; first != "" {
 		names = []string{first}
 	}
-	if p.hasArrays() && p.o.Interpreter.Initializer == "" {
+	if p.function.HasArrays() && p.o.Interpreter.Initializer == "" {
 		modules = append(modules, "numpy") // once for all workers
 	}
 	for _, name := range names {
@@ -173,37 +175,38 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 		return err
 	}
 
-	j := jobs.Get().(*job)
-	j.pool, j.call, j.yield, j.ctx = p, c, yield, ctx
+	j := p.job(ctx, c)
+	j.Of.Yield = yield
+	j.Alone = j.Of.Alone()
 	q := &p.workers.queue
 	if !p.o.Idle {
 		p.workers.Start()
 	}
-	q.put(j)
+	q.Put(j)
 
 	select {
-	case <-j.done:
+	case <-j.Done():
 	case <-ctx.Done():
-		if q.withdraw(j) {
+		if q.Withdraw(j) {
 			// Nobody has seen it, or will.
-			j.forget()
+			forget(j)
 			return ctx.Err()
 		}
 		if own := p.o.Interpreter.Own(); own != nil {
 			select { // nobody can stop it, and the next run needs its thread
-			case <-j.done:
-				return j.err
+			case <-j.Done():
+				return j.Err
 			case <-own.Leaves():
 			}
 		}
-		timer := time.AfterFunc(patience, func() { q.running(j, (*process).Kill) })
-		<-j.done
+		timer := time.AfterFunc(patience, func() { q.Kill(j) })
+		<-j.Done()
 		timer.Stop()
-		return j.err // the timer may still look at j
+		return j.Err // the timer may still look at j
 	}
 
-	err := j.err
-	j.forget()
+	err := j.Err
+	forget(j)
 	if err == nil {
 		p.calls.Add(1)
 		p.time.Add(int64(c.Took))
@@ -214,9 +217,7 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 // Beside tells whether the calls of an async function run beside each other in one
 // worker, instead of in several.
 func (p *Pool) Beside() bool {
-	p.workers.mu.Lock()
-	defer p.workers.mu.Unlock()
-	return p.line.beside
+	return p.workers.queue.Beside(&p.line)
 }
 
 // check refuses values that are not what the pool's options say.
@@ -227,8 +228,8 @@ func (p *Pool) check(c *Call) error {
 	if p.o.Kind == Collate && c.Rows < 1 {
 		return fmt.Errorf("extern: %s is given %d samples: takes one or more", p.o.Stage, c.Rows)
 	}
-	if p.o.Kind == Chain && len(c.Keys) != len(p.chain) {
-		return fmt.Errorf("extern: %s has %d functions and is given keys for %d", p.o.Stage, len(p.chain), len(c.Keys))
+	if p.o.Kind == Chain && len(c.Keys) != len(p.function.Chain) {
+		return fmt.Errorf("extern: %s has %d functions and is given keys for %d", p.o.Stage, len(p.function.Chain), len(c.Keys))
 	}
 	if want := len(p.o.In) * p.rows(c); len(c.In) != want {
 		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"headrace/extern/internal/child"
+	"headrace/extern/internal/link"
 	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/pack"
+	"headrace/extern/internal/queue"
 	"headrace/extern/internal/shared"
 	"slices"
 	"sync"
@@ -20,11 +23,8 @@ import (
 // keeper has one process run, and another one when that has died.
 type keeper struct {
 	workers *Workers
-	index   int // among the processes
-	lanes   int
+	seat    queue.Keeper
 	stop    chan struct{} // closed when the keeper is to end
-	retired bool          // the same, for who holds the queue's lock
-	fresh   bool          // its process has done nothing but suspects, or is still to come; for who holds the queue's lock
 	ready   chan struct{} // closed when a process of its has started, or none will
 	started sync.Once     // guards that
 	process atomic.Pointer[process]
@@ -34,14 +34,14 @@ func (k *keeper) keep() {
 	w := k.workers
 	defer w.done.Done()
 	defer k.begun()
-	defer func() { w.queue.update(func() { w.queue.spoil(k) }) }()
+	defer w.queue.Leave(&k.seat)
 
 	for {
-		w.queue.update(func() { w.queue.freshen(k) })
+		w.queue.Renew(&k.seat)
 		if w.server != nil {
 			w.server.Prepare(k.stop, child.Options{Heap: w.heap.File, Tell: w.tell}, w.imports())
 		}
-		if w.ended(k) {
+		if w.queue.Ended(&k.seat) {
 			return
 		}
 		select {
@@ -53,10 +53,10 @@ func (k *keeper) keep() {
 		proc, err := w.start(k)
 		if err != nil {
 			<-starts
-			if w.ended(k) {
+			if w.queue.Ended(&k.seat) {
 				return
 			}
-			w.queue.fail(&StartError{Stage: w.stage(), Cause: err})
+			w.queue.Fail(&StartError{Stage: w.stage(), Cause: err})
 			return
 		}
 
@@ -64,13 +64,13 @@ func (k *keeper) keep() {
 		proc.run()
 		k.process.Store(nil)
 		proc.close()
-		if w.ended(k) {
+		if w.queue.Ended(&k.seat) {
 			return
 		}
 
 		p := proc.lastPool()
 		if w.python.Own() != nil { // who has ended was the program, or its threads cannot work
-			w.queue.fail(&StartError{Stage: p.o.Stage, Cause: cmp.Or(proc.Refusal(), errGone)})
+			w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: cmp.Or(proc.Refusal(), errGone)})
 			return
 		}
 		w.mu.Lock()
@@ -89,12 +89,6 @@ func (k *keeper) keep() {
 
 func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
 
-func (w *Workers) ended(k *keeper) bool {
-	w.queue.mu.Lock()
-	defer w.queue.mu.Unlock()
-	return k.retired || w.queue.err != nil
-}
-
 // died counts processes that were of no use, and tells how long to wait before the next.
 // A run must not go on starting processes that cannot work.
 func (w *Workers) died(proc *process, p *Pool) time.Duration {
@@ -106,7 +100,7 @@ func (w *Workers) died(proc *process, p *Pool) time.Duration {
 	}
 	w.barren++
 	if w.barren >= mostBarren {
-		w.queue.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.Words()})
+		w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.Words()})
 	}
 	return backOff << w.barren
 }
@@ -116,19 +110,15 @@ type process struct {
 	*child.Child
 	workers *Workers
 	keeper  *keeper
+	seat    queue.Process[request]
 	lanes   []*lane // of its threads
 	loop    *loop
-	looped  map[*line]bool // whose calls are the event loop's; guarded by the queue's lock
 
-	ready   chan struct{}        // closed when lanes work
-	exited  chan struct{}        // closed when it has exited and the queue knows
-	gone    bool                 // the same, for who holds the queue's lock
-	worked  atomic.Bool          // it came as far as a sample
-	last    atomic.Pointer[Pool] // whose function it was given last; nil: none
-	object  bool                 // Aggregate: it has the object that calls are for; the lane's
-	begun   bool                 // it was given something to do; guarded by the queue's lock
-	renewed bool                 // it ends so that another one can try suspects; guarded by the queue's lock
-	trial   *job                 // the suspect that it tries; guarded by the queue's lock
+	ready  chan struct{}        // closed when lanes work
+	exited chan struct{}        // closed when it has exited and the queue knows
+	worked atomic.Bool          // it came as far as a sample
+	last   atomic.Pointer[Pool] // whose function it was given last; nil: none
+	object bool                 // Aggregate: it has the object that calls are for; the lane's
 
 	mu      sync.Mutex
 	limited *lane // whose call has taken too long
@@ -151,18 +141,19 @@ func (proc *process) lastPool() *Pool {
 
 // start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
-	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, looped: map[*line]bool{}, ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Lanes: k.lanes + 1, Tell: w.tell})
+	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
+	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Lanes: k.seat.Lanes + 1, Tell: w.tell})
 	if err != nil {
 		return nil, err
 	}
 	proc.Child = started
-	for i, conn := range started.Lanes[:k.lanes] {
+	proc.seat = queue.Process[request]{Keeper: &k.seat, Kill: proc.Kill}
+	for i, conn := range started.Lanes[:k.seat.Lanes] {
 		cell := w.heap.Take(shared.Align)
 		clear(cell)
-		proc.lanes = append(proc.lanes, newLane(proc, newLink(conn), i, cell))
+		proc.lanes = append(proc.lanes, newLane(proc, link.New(conn), i, cell))
 	}
-	proc.loop = &loop{process: proc, lanes: map[uint32]*lane{}, streams: streams{link: newLink(started.Lanes[k.lanes]), most: mostLanes}}
+	proc.loop = &loop{process: proc, lanes: map[uint32]*lane{}, streams: link.NewStreams(started.Lanes[k.seat.Lanes], mostLanes)}
 	return proc, nil
 }
 
@@ -179,22 +170,22 @@ func (w *Workers) tell(line Line) {
 // setup is the message that tells the worker of a function.
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
-	s := message.Setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
-		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, Exact: o.Exact, Limit: o.Limit.Seconds()}
+	s := message.Setup{Number: p.function.Number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.function.Heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
+		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: pack.RoomLeast, Exact: o.Exact, Limit: o.Limit.Seconds()}
 
 	s.Initializer = o.Interpreter.Initializer
 
 	var errs [4]error
-	s.Pickle, errs[0] = links.Place(p.heap, p.pickle)
-	s.KeysPickle, errs[1] = links.Place(p.heap, p.keys)
-	s.InitializerPickle, errs[2] = links.Place(p.heap, p.initializer)
-	s.Chain, errs[3] = p.chain.Setup(p.heap)
+	s.Pickle, errs[0] = links.Place(p.function.Heap, p.pickle)
+	s.KeysPickle, errs[1] = links.Place(p.function.Heap, p.keys)
+	s.InitializerPickle, errs[2] = links.Place(p.function.Heap, p.initializer)
+	s.Chain, errs[3] = p.function.Chain.Setup(p.function.Heap)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 
 	for _, l := range proc.lanes {
-		at, ok := p.heap.Offset(l.cell)
+		at, ok := p.function.Heap.Offset(l.cell)
 		if !ok {
 			return nil, errors.New("extern: the heap has no room")
 		}
@@ -307,10 +298,10 @@ func (proc *process) begin() bool {
 			proc.Kill()
 			<-proc.exited
 			refused.Last = proc.Words() // all of it
-			w.queue.fail(refused)
+			w.queue.Fail(refused)
 			return false
 		case refused != nil:
-			w.queue.refuse(p, err)
+			w.queue.Refuse(&p.line, err)
 		case err != nil:
 			return false // it has died, which is reported by died
 		}
@@ -337,10 +328,10 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	if err != nil {
 		return installed{}, &StartError{Stage: p.o.Stage, Cause: err}
 	}
-	if err := l.link.conn.Send(wire.KindSetup, 0, message); err != nil {
+	if err := l.link.Conn.Send(wire.KindSetup, 0, message); err != nil {
 		return installed{}, err
 	}
-	f, err := l.link.conn.Receive()
+	f, err := l.link.Conn.Receive()
 	if err != nil {
 		return installed{}, err
 	}
@@ -397,14 +388,7 @@ func (proc *process) widen(p *Pool) {
 // wait has the queue know when the process has ended.
 func (proc *process) wait() {
 	<-proc.Exited()
-	q := &proc.workers.queue
-	q.update(func() {
-		proc.gone = true
-		for l := range proc.looped {
-			l.loops--
-		}
-		q.freshen(proc.keeper)
-	})
+	proc.workers.queue.Gone(&proc.seat)
 	close(proc.exited)
 }
 
@@ -451,7 +435,7 @@ func (proc *process) close() {
 	proc.Close()
 	for _, l := range proc.lanes {
 		proc.workers.heap.Give(l.cell)
-		proc.workers.heap.Give(l.pack.saved)
+		l.pack.Forget(proc.workers.heap)
 	}
 	proc.loop.close()
 }

@@ -3,6 +3,8 @@ package extern
 import (
 	"headrace/extern/internal/child"
 	"headrace/extern/internal/links"
+	"headrace/extern/internal/message"
+	"headrace/extern/internal/pack"
 	"headrace/extern/internal/shared"
 	"headrace/wire"
 )
@@ -43,3 +45,35 @@ type Link = links.Link
 
 // LinkStats are counts of one function of a chain.
 type LinkStats = links.Stats
+
+// Call is one sample's way through a function.
+type Call = pack.Call
+
+// Value is a value of a sample on its way to a worker or from one. Arrays are contiguous.
+type Value = pack.Value
+
+// WholeAlign is what arrays in Call.Whole are aligned to, in bytes.
+const WholeAlign = pack.WholeAlign
+
+// Kind says what a function does with samples.
+type Kind = pack.Kind
+
+// The kinds of functions.
+const (
+	Map       = pack.Map
+	Filter    = pack.Filter
+	FlatMap   = pack.FlatMap
+	Aggregate = pack.Aggregate
+	Index     = pack.Index
+	Iterate   = pack.Iterate
+	Chain     = pack.Chain
+	Collate   = pack.Collate
+)
+
+// CallError is an exception that the function raised, or what is wrong with its result.
+// The worker lives on.
+type CallError = message.CallError
+
+// LimitError says that the function took longer than its time limit. Its worker was
+// ended, and another one started; of an async function the one call was cancelled.
+type LimitError = pack.LimitError

@@ -12,12 +12,3 @@ type installed struct {
 	all    bool  // its calls run beside each other
 	err    error // it cannot be loaded
 }
-
-// place is where a job is.
-type place uint8
-
-const (
-	waiting place = iota
-	running
-	finished
-)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/queue"
 )
 
 // callsTime is how long calls that are made together should take a worker: what is done
@@ -25,7 +26,7 @@ func (p *Pool) Together() int {
 // done with the place of each among them when that has come back, in this goroutine.
 func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err error)) {
 	q := &p.workers.queue
-	g := &group{news: make(chan struct{}, 1)}
+	g := queue.NewGroup[request]()
 	all, queued := make([]*job, len(calls)), make([]*job, 0, len(calls))
 	for i, c := range calls {
 		err := ctx.Err()
@@ -36,31 +37,31 @@ func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err 
 			done(i, err)
 			continue
 		}
-		j := jobs.Get().(*job)
-		j.pool, j.call, j.ctx, j.group, j.at = p, c, ctx, g, i
+		j := p.job(ctx, c)
+		j.Group, j.At = g, i
 		all[i], queued = j, append(queued, j)
 	}
 	if !p.o.Idle {
 		p.workers.Start()
 	}
-	q.put(queued...)
+	q.Put(queued...)
 
 	var ready []*job
 	stop := ctx.Done()
 	for left := len(queued); left > 0; {
 		select {
-		case <-g.news:
+		case <-g.News():
 		case <-stop:
 			stop = nil // from here on nothing is used again: the timer may look at it
 			for _, j := range all {
-				if j != nil && q.withdraw(j) {
-					q.complete(j, ctx.Err())
+				if j != nil && q.Withdraw(j) {
+					q.Complete(j, ctx.Err())
 				}
 			}
 			timer := time.AfterFunc(patience, func() {
 				for _, j := range all {
 					if j != nil {
-						q.running(j, (*process).Kill)
+						q.Kill(j)
 					}
 				}
 			})
@@ -68,19 +69,17 @@ func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err 
 			continue
 		}
 
-		q.mu.Lock()
-		ready, g.ready = g.ready, ready[:0]
-		q.mu.Unlock()
+		ready = q.Collect(g, ready)
 		for _, j := range ready {
 			left--
-			if j.err == nil {
+			if j.Err == nil {
 				p.calls.Add(1)
-				p.time.Add(int64(j.call.Took))
+				p.time.Add(int64(j.Of.Call.Took))
 			}
-			i, err := j.at, j.err
+			i, err := j.At, j.Err
 			if stop != nil || ctx.Done() == nil {
 				all[i] = nil
-				j.forget()
+				forget(j)
 			}
 			done(i, err)
 		}

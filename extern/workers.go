@@ -2,6 +2,8 @@ package extern
 
 import (
 	"headrace/extern/internal/child"
+	"headrace/extern/internal/message"
+	"headrace/extern/internal/queue"
 	"headrace/extern/internal/shared"
 	"slices"
 	"sync"
@@ -18,7 +20,7 @@ type Workers struct {
 	log     func(Line)
 
 	spaces  shared.Spaces
-	queue   queue
+	queue   queue.Queue[request]
 	starter child.Starter
 	server  *child.Server // that its processes are forked from; nil: they are the program's threads
 
@@ -43,7 +45,7 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 		python = Default()
 	}
 	w := &Workers{python: python, heap: heap, threads: threads, log: log}
-	w.queue.init()
+	w.queue.Init(message.MostCalls, packBytes)
 	w.spaces.Init(heap)
 	w.starter.Open()
 	if python.Own() == nil {
@@ -59,14 +61,10 @@ func (w *Workers) Fix(processes, threads int) { w.fixed, w.each = processes, thr
 func (w *Workers) add(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.number = w.count
+	p.function.Number = w.count
 	w.count++
 	w.pools = append(w.pools, p)
-	w.queue.update(func() {
-		p.line.calls.L = &w.queue.mu
-		p.line.wanted, p.line.beside = p.o.Workers, p.o.Beside
-		w.queue.lines = append(w.queue.lines, &p.line)
-	})
+	w.queue.Open(&p.line, p.o.Workers, p.o.Beside)
 	w.employ()
 }
 
@@ -77,17 +75,15 @@ func (w *Workers) remove(p *Pool) {
 	defer w.mu.Unlock()
 	if i := slices.Index(w.pools, p); i >= 0 {
 		w.pools = slices.Delete(w.pools, i, i+1)
-		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys, p.initializer)...) // a process may be loading it
-		w.queue.update(func() {
-			w.queue.lines = slices.DeleteFunc(w.queue.lines, func(l *line) bool { return l == &p.line })
-		})
+		w.pickles = append(w.pickles, append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer)...) // a process may be loading it
+		w.queue.Close(&p.line)
 	}
 }
 
 // set changes how many workers may call a pool's function.
 func (w *Workers) set(p *Pool, n int) {
 	w.mu.Lock()
-	w.queue.update(func() { p.line.wanted = n })
+	w.queue.Want(&p.line, n)
 	w.begun = w.begun || p.own // an idle pool begins with it
 	w.employ()
 	keepers, patient := slices.Clone(w.keepers), w.patient
@@ -107,8 +103,7 @@ func (w *Workers) set(p *Pool, n int) {
 func (w *Workers) beside(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !p.line.beside {
-		w.queue.update(func() { p.line.beside = true })
+	if w.queue.RunBeside(&p.line) {
 		w.employ()
 	}
 }
@@ -143,35 +138,11 @@ func (w *Workers) employ() {
 	if w.closed {
 		return
 	}
-	total, next := w.fixed*w.each, 0
-	w.queue.update(func() {
-		for _, p := range w.pools {
-			l := &p.line
-			l.first = 0
-			lanes := l.wanted
-			if l.beside {
-				lanes = 1
-			}
-			switch {
-			case w.fixed > 0: // those that are to have fewer have different ones
-				if lanes = min(lanes, total); next+lanes > total {
-					next = 0
-				}
-				l.first, next = next, next+lanes
-			case w.threads:
-				l.first = total
-				total += l.wanted // lanes that nobody uses cost less than another process
-			default:
-				total = max(total, lanes)
-			}
-			l.end = l.first + lanes
-		}
-		most := max(total, w.least) // lanes that there are, or will be
-		if w.fixed == 0 && w.threads && len(w.keepers) > 0 {
-			most = max(most, w.keepers[0].lanes)
-		}
-		w.queue.uneven = slices.ContainsFunc(w.pools, func(p *Pool) bool { return p.line.first > 0 || p.line.end < most })
-	})
+	least := w.least
+	if w.fixed == 0 && w.threads && len(w.keepers) > 0 {
+		least = max(least, w.keepers[0].seat.Lanes)
+	}
+	total := w.queue.Divide(w.fixed*w.each, w.threads, least)
 
 	switch {
 	case !w.begun:
@@ -184,7 +155,7 @@ func (w *Workers) employ() {
 		for len(w.keepers) < total {
 			w.engage(1)
 		}
-	case len(w.keepers) != 1 || w.keepers[0].lanes < total:
+	case len(w.keepers) != 1 || w.keepers[0].seat.Lanes < total:
 		w.retire(0)
 		w.engage(max(total, w.least))
 	}
@@ -192,7 +163,7 @@ func (w *Workers) employ() {
 
 // engage adds a process. The caller holds mu.
 func (w *Workers) engage(lanes int) {
-	k := &keeper{workers: w, index: len(w.keepers), lanes: lanes, stop: make(chan struct{}), ready: make(chan struct{})}
+	k := &keeper{workers: w, seat: queue.Keeper{Index: len(w.keepers), Lanes: lanes, All: w.threads && w.fixed == 0}, stop: make(chan struct{}), ready: make(chan struct{})}
 	w.keepers = append(w.keepers, k)
 	w.done.Add(1)
 	go k.keep()
@@ -204,7 +175,7 @@ func (w *Workers) retire(n int) {
 		last := len(w.keepers) - 1
 		k := w.keepers[last]
 		w.keepers = w.keepers[:last]
-		w.queue.update(func() { k.retired = true }) // first: who is stopped asks whether it was
+		w.queue.Retire(&k.seat) // first: who is stopped asks whether it was
 		close(k.stop)
 	}
 }
@@ -214,7 +185,7 @@ func (w *Workers) pidsFor(p *Pool) (all []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, k := range w.keepers {
-		if proc := k.process.Load(); proc != nil && proc.PID != 0 && (w.threads || w.fixed > 0 || i < p.line.wanted) {
+		if proc := k.process.Load(); proc != nil && proc.PID != 0 && (w.threads || w.fixed > 0 || i < w.queue.Wanted(&p.line)) {
 			all = append(all, proc.PID)
 		}
 	}
@@ -232,12 +203,12 @@ func (w *Workers) Close() error {
 	w.closed = true
 	w.retire(0)
 	for _, p := range w.pools {
-		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys, p.initializer)...)
+		w.pickles = append(w.pickles, append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer)...)
 	}
 	pickles := w.pickles
 	w.mu.Unlock()
 
-	w.queue.fail(ErrClosed)
+	w.queue.Fail(ErrClosed)
 	w.done.Wait()
 	if w.server != nil {
 		w.server.Close()

@@ -140,23 +140,9 @@ type resultColumn struct {
 	stride int // words for each sample
 }
 
-// exception is what a worker says of a failure: [CallError] says what its fields are.
-type Exception struct {
-	Where     string `json:"where"`
-	Type      string `json:"type"`
-	Message   string `json:"message"`
-	Traceback string `json:"traceback"`
-	Field     string `json:"field"`
-	Ends      bool   `json:"ends"`
-	Key       string `json:"key"`
-	Errno     int    `json:"errno"`
-	Step      string `json:"step"`
-	Overdue   bool   `json:"overdue"`
-}
-
 type failure struct {
 	Item int `json:"item"`
-	Exception
+	CallError
 }
 
 type tail struct {
@@ -183,10 +169,10 @@ func (r *Results) Link(i int) (calls int64, took time.Duration) {
 }
 
 // failure is that of a sample; nil: it says none.
-func (r *Results) Failure(item int) *Exception {
+func (r *Results) Failure(item int) *CallError {
 	for i := range r.failures {
 		if r.failures[i].Item == item {
-			return &r.failures[i].Exception
+			return &r.failures[i].CallError
 		}
 	}
 	return nil

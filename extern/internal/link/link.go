@@ -1,6 +1,9 @@
-package extern
+// Package link is connections with workers: what these know of shared memory, and streams
+// of frames that several share.
+package link
 
 import (
+	"errors"
 	"fmt"
 	"headrace/extern/internal/shared"
 	"headrace/wire"
@@ -8,27 +11,31 @@ import (
 	"sync"
 )
 
-// link is a connection with a worker: of one lane, or of all that an event loop has.
-type link struct {
-	conn *wire.Conn
+// ErrGivenUp says that a worker itself has failed, and not its function.
+var ErrGivenUp = errors.New("extern: the worker has given up")
+
+// A Link is a connection with a worker: of one lane, or of all that an event loop has.
+type Link struct {
+	Conn *wire.Conn
 
 	mu    sync.Mutex
 	known map[uint64]bool // segments that the worker knows of; guarded by mu
 }
 
-func newLink(conn *wire.Conn) *link {
-	return &link{conn: conn, known: map[uint64]bool{shared.HeapSpace: true}}
+// New makes one whose worker knows of no memory but the heap.
+func New(conn *wire.Conn) *Link {
+	return &Link{Conn: conn, known: map[uint64]bool{shared.HeapSpace: true}}
 }
 
-// lacks tells whether the worker does not know a segment.
-func (k *link) lacks(number uint64) bool {
+// Lacks tells whether the worker does not know a segment.
+func (k *Link) Lacks(number uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return !k.known[number]
 }
 
-// announce tells the worker of those segments that it does not know.
-func (k *link) announce(numbers []uint64, spaces *shared.Spaces) error {
+// Announce tells the worker of those segments that it does not know.
+func (k *Link) Announce(numbers []uint64, spaces *shared.Spaces) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, number := range numbers {
@@ -37,7 +44,7 @@ func (k *link) announce(numbers []uint64, spaces *shared.Spaces) error {
 		}
 		err := spaces.With(number, func(s shared.Space) error {
 			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.Memory)), Bytes: uint64(len(s.Memory))})
-			return k.conn.Send(wire.KindSegment, 0, payload, s.FD)
+			return k.Conn.Send(wire.KindSegment, 0, payload, s.FD)
 		})
 		if err != nil {
 			return err
@@ -47,19 +54,22 @@ func (k *link) announce(numbers []uint64, spaces *shared.Spaces) error {
 	return nil
 }
 
-// streams gives frames of a connection to those that they are for, each of whom has a
+// Streams gives frames of a connection to those that they are for, each of whom has a
 // stream.
-type streams struct {
-	*link
-	most int
+type Streams struct {
+	*Link
+	most int // streams at once
 
 	mu      sync.Mutex        // guards what is below
 	inboxes []chan wire.Frame // by stream; nil: it is free
 	err     error             // why nothing is received any more
 }
 
-// open returns a stream that is free, from 1 on, and what comes on it; 0: there is none.
-func (s *streams) open() (stream uint32, inbox <-chan wire.Frame) {
+// NewStreams makes so many of a connection, at most.
+func NewStreams(conn *wire.Conn, most int) *Streams { return &Streams{Link: New(conn), most: most} }
+
+// Open returns a stream that is free, from 1 on, and what comes on it; 0: there is none.
+func (s *Streams) Open() (stream uint32, inbox <-chan wire.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.inboxes) == 0 {
@@ -77,18 +87,18 @@ func (s *streams) open() (stream uint32, inbox <-chan wire.Frame) {
 	return uint32(i), s.inboxes[i]
 }
 
-// free says that a stream is not used any more.
-func (s *streams) free(stream uint32) {
+// Free says that a stream is not used any more.
+func (s *Streams) Free(stream uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inboxes[stream] = nil
 }
 
-// read receives until that fails, which failure tells from then on. All inboxes are
+// Read receives until that fails, which Failure tells from then on. All inboxes are
 // closed then.
-func (s *streams) read() error {
+func (s *Streams) Read() error {
 	for {
-		f, err := s.conn.Receive()
+		f, err := s.Conn.Receive()
 		if err == nil {
 			err = s.hand(f)
 		}
@@ -100,11 +110,11 @@ func (s *streams) read() error {
 }
 
 // hand gives a stream its frame. A worker has one on its way to each at a time.
-func (s *streams) hand(f wire.Frame) error {
+func (s *Streams) hand(f wire.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Kind == wire.KindError && f.Stream == 0 {
-		return fmt.Errorf("%w: %s", errWorker, f.Payload)
+		return fmt.Errorf("%w: %s", ErrGivenUp, f.Payload)
 	}
 	if int(f.Stream) >= len(s.inboxes) || s.inboxes[f.Stream] == nil {
 		return fmt.Errorf("%w: a worker sent %v for a call that there is not", wire.ErrProtocol, f.Kind)
@@ -118,7 +128,7 @@ func (s *streams) hand(f wire.Frame) error {
 	}
 }
 
-func (s *streams) fail(err error) {
+func (s *Streams) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
@@ -129,7 +139,8 @@ func (s *streams) fail(err error) {
 	}
 }
 
-func (s *streams) failure() error {
+// Failure is why nothing is received any more; nil: it is.
+func (s *Streams) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err

@@ -1,8 +1,9 @@
-package extern
+package pack
 
 import (
 	"encoding/binary"
 	"fmt"
+	"headrace/extern/internal/message"
 	"headrace/extern/internal/shared"
 	"headrace/sample"
 	"unsafe"
@@ -13,7 +14,7 @@ import (
 const (
 	inlineMost = 4 << 10
 	copyMost   = 16 << 10 // so much is copied into the message where it is not in shared memory; more is copied into the heap
-	roomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
+	RoomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
 )
 
 // keeping is a value that is in memory which the worker has too.
@@ -57,5 +58,5 @@ func within(memory, b []byte) bool {
 }
 
 func tooLarge(f sample.Field, bytes, room int) error {
-	return &CallError{Type: "ValueError", Field: f.Name, Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
+	return &message.CallError{Type: "ValueError", Field: f.Name, Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
 }

@@ -1,4 +1,4 @@
-package extern
+package pack
 
 import (
 	"encoding/binary"
@@ -30,14 +30,14 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 		"a tensor with the message": {sample.TensorType(tensor.Uint8, 4), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			heap, err := NewHeap()
+			heap, err := shared.NewHeap()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer heap.Close()
 			var spaces shared.Spaces
 			spaces.Init(heap)
-			of := &function{heap: heap, spaces: &spaces, in: sample.Schema{{Name: "x", Type: c.kind}}}
+			of := &Function{Heap: heap, Spaces: &spaces, In: sample.Schema{{Name: "x", Type: c.kind}}}
 			data := make([]byte, size)
 			if c.inHeap {
 				data = heap.Take(size)
@@ -50,11 +50,11 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 					value.Shape, value.Data = c.kind.Shape, data[:n]
 				}
 			}
-			var k pack
-			k.reset(of)
-			k.add(&task{call: &Call{In: []Value{value}}})
-			k.begin(1, installed{})
-			defer k.release()
+			var k Pack
+			k.Reset(of)
+			k.Add(&Task{Call: &Call{In: []Value{value}}})
+			k.begin(1, false, false)
+			defer k.Release()
 			if own := binary.LittleEndian.Uint64(k.ints[8:])&message.OwnShared != 0; own != c.own {
 				t.Errorf("results go back before the next sample: %v", own)
 			}

@@ -1,7 +1,8 @@
-package extern
+package queue
 
 import (
 	"context"
+	"errors"
 	"testing"
 )
 
@@ -10,21 +11,22 @@ import (
 func TestFinishedJobsAreNotPutBack(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, err := range map[string]error{"the pool has failed": ErrClosed, "nobody waits any more": nil} {
+	for name, err := range map[string]error{"the pool has failed": errors.New("closed"), "nobody waits any more": nil} {
 		for range 2000 {
-			q := queue{err: err}
-			q.init()
-			again, pool := make([]*job, 8), new(Pool)
+			q := Queue[int]{err: err}
+			q.Init(64, 1000)
+			again, line := make([]*Job[int], 8), new(Line[int])
 			for i := range again {
-				j := &job{pool: pool, done: make(chan struct{}, 1), task: task{ctx: over}, place: running}
+				j := NewJob[int]()
+				j.Line, j.Ctx, j.place = line, over, running
 				again[i] = j
 				go func() {
-					<-j.done
-					*j = job{done: j.done} // as forget does
+					<-j.Done()
+					j.Reset()
 				}()
 			}
-			q.putBack(again)
-			if n := len(pool.line.waiting); n != 0 {
+			q.PutBack(again)
+			if n := len(line.waiting); n != 0 {
 				t.Fatalf("%s: %d jobs wait", name, n)
 			}
 		}

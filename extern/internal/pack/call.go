@@ -1,11 +1,8 @@
-package extern
+package pack
 
 import (
-	"fmt"
 	"headrace/sample"
 	"headrace/tensor"
-	"io"
-	"sync"
 	"time"
 )
 
@@ -16,32 +13,13 @@ type Kind string
 const (
 	Map       Kind = "map"       // a sample in, a sample out
 	Filter    Kind = "filter"    // a sample in; true keeps it: [Call.Keep]
-	FlatMap   Kind = "flat_map"  // a sample in, an iterable of samples out, by [Pool.Stream]
-	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by [Pool.Stream]; one worker, one call at a time
+	FlatMap   Kind = "flat_map"  // a sample in, an iterable of samples out, by Pool.Stream
+	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by Pool.Stream; one worker, one call at a time
 	Index     Kind = "index"     // an object that is asked for obj[Call.ID.Index]
-	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: epoch Call.ID.Index of it by [Pool.Stream]; one worker
-	Chain     Kind = "chain"     // [Options.Chain], one function after the other on a sample; false of a filter drops it: [Call.Keep]
+	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: epoch Call.ID.Index of it by Pool.Stream; one worker
+	Chain     Kind = "chain"     // Options.Chain, one function after the other on a sample; false of a filter drops it: [Call.Keep]
 	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
 )
-
-// Print returns a function that writes what workers say, a line each with the name of the
-// stage, as a program shows it that has no log: all that was printed, and of what was
-// logged warnings and what is worse.
-func Print(to io.Writer) func(Line) {
-	var mu sync.Mutex
-	return func(l Line) {
-		text := l.Message
-		if l.Logger != "stdout" && l.Logger != "stderr" {
-			if l.Level == "DEBUG" || l.Level == "INFO" || l.Level == "NOTSET" {
-				return
-			}
-			text = l.Level + " " + l.Logger + ": " + text
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintf(to, "%s: %s\n", l.Stage, text)
-	}
-}
 
 // Value is a value of a sample on its way to a worker or from one. Arrays are contiguous.
 type Value struct {
@@ -110,14 +88,3 @@ func (c *Call) Bytes() (n int64) {
 
 // WholeAlign is what arrays in Call.Whole are aligned to, in bytes.
 const WholeAlign = 64
-
-// Stats are counts since Open.
-type Stats struct {
-	Calls    int64 // that have come back
-	Packs    int64 // that they have travelled in
-	BytesIn  int64 // given to workers, shared or copied
-	BytesOut int64
-	Restarts int64  // processes that have taken the place of others
-	PIDs     []int  // of the processes that run now
-	Spawned  string // why these were started one by one, and not forked from one that has imported their modules; empty: they were forked, or there is none yet
-}

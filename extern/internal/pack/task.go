@@ -1,0 +1,33 @@
+package pack
+
+import (
+	"context"
+
+	"headrace/extern/internal/shared"
+)
+
+// A Task is a call, and what who waits for it takes.
+type Task struct {
+	Call  *Call
+	Yield func([]Value) error // of a stream
+	Ctx   context.Context
+	Err   error // of a stream: why its reader takes no more
+	given int   // of a stream: how many samples were handed on
+}
+
+// Alone tells whether the call travels in a pack of its own.
+func (t *Task) Alone() bool {
+	return t.Yield != nil || t.Call.Flush || t.Call.State != nil || t.Call.Rows > 0
+}
+
+// Small is the number of bytes that travel with the message.
+func (t *Task) Small(heap *shared.Heap) (n int) {
+	for i := range t.Call.In {
+		v := &t.Call.In[i]
+		n += len(v.Text)
+		if len(v.Data) <= inlineMost || !heap.Has(v.Data) {
+			n += len(v.Data)
+		}
+	}
+	return n
+}

@@ -1,0 +1,169 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// hall is a queue with processes of some lanes each, as those who start processes make
+// them.
+type hall struct {
+	Queue[string]
+	lines     []*Line[string]
+	processes []*Process[string]
+}
+
+func newHall(processes, lanes int, wanted ...int) *hall {
+	h := &hall{}
+	h.Init(4, 100)
+	for range processes {
+		h.processes = append(h.processes, &Process[string]{Keeper: &Keeper{Index: len(h.processes), Lanes: lanes}, Kill: func() {}})
+		h.Renew(h.processes[len(h.processes)-1].Keeper)
+	}
+	for _, n := range wanted {
+		l := new(Line[string])
+		h.Open(l, n, false)
+		h.lines = append(h.lines, l)
+	}
+	h.Divide(0, false, processes*lanes)
+	return h
+}
+
+func (h *hall) put(line int, names ...string) (all []*Job[string]) {
+	for _, name := range names {
+		j := NewJob[string]()
+		j.Of, j.Line, j.Ctx, j.Bytes = name, h.lines[line], context.Background(), 10
+		all = append(all, j)
+	}
+	h.Put(all...)
+	return all
+}
+
+func (h *hall) take(process, lane int) []*Job[string] {
+	return h.Take(nil, &Lane[string]{Process: h.processes[process], Index: lane, Most: func(*string) int { return 64 }})
+}
+
+func names(jobs []*Job[string]) (all []string) {
+	for _, j := range jobs {
+		all = append(all, j.Of)
+	}
+	return all
+}
+
+// The oldest job's line comes first. Of its jobs each lane takes a share, so that others
+// have some too, and one that travels alone does.
+func TestShares(t *testing.T) {
+	h := newHall(1, 2, 2, 1)
+	h.put(0, "a", "b", "c", "d")
+	h.put(1, "x")[0].Alone = true
+	h.put(1, "y")
+	for i, want := range [][]string{{"a", "b"}, {"c"}, {"d"}, {"x"}, {"y"}} {
+		if got := names(h.take(0, 0)); !slices.Equal(got, want) {
+			t.Errorf("pack %d is %v, want %v", i, got, want)
+		}
+	}
+}
+
+// Jobs of many bytes travel with fewer others.
+func TestBytesOfAPack(t *testing.T) {
+	h := newHall(1, 1, 1)
+	for _, j := range h.put(0, "a", "b", "c") {
+		j.Bytes = 101
+	}
+	if got := names(h.take(0, 0)); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%v travel together", got)
+	}
+}
+
+// A lane beyond those of its line waits until it is wanted.
+func TestLanesOfALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(2, 1, 1)
+		h.put(0, "a")
+		taken := make(chan []string)
+		go func() { taken <- names(h.take(1, 0)) }()
+		synctest.Wait()
+		select {
+		case got := <-taken:
+			t.Errorf("the second lane takes %v of a line for one", got)
+		default:
+		}
+		h.Want(h.lines[0], 2)
+		h.Divide(0, false, 2)
+		if got := <-taken; !slices.Equal(got, []string{"a"}) {
+			t.Errorf("it takes %v", got)
+		}
+	})
+}
+
+// Lines share lanes, or have their own, or go round among a fixed number.
+func TestDivide(t *testing.T) {
+	for name, c := range map[string]struct {
+		fixed int
+		apart bool
+		total int
+		want  [][2]int
+	}{
+		"shared": {0, false, 3, [][2]int{{0, 2}, {0, 3}, {0, 1}}},
+		"apart":  {0, true, 6, [][2]int{{0, 2}, {2, 5}, {5, 6}}},
+		"fixed":  {4, false, 4, [][2]int{{0, 2}, {0, 3}, {3, 4}}},
+	} {
+		h := newHall(1, 1, 2, 3, 1)
+		if total := h.Divide(c.fixed, c.apart, 0); total != c.total {
+			t.Errorf("%s: there are %d lanes, want %d", name, total, c.total)
+		}
+		for i, l := range h.lines {
+			if got := [2]int{l.first, l.end}; got != c.want[i] {
+				t.Errorf("%s: line %d has lanes %v, want %v", name, i, got, c.want[i])
+			}
+		}
+	}
+}
+
+// What was in work when a process died goes alone to one that has done nothing else: a
+// process that has makes room for it, and its lanes take nothing meanwhile.
+func TestSuspects(t *testing.T) {
+	h := newHall(1, 1, 1)
+	h.put(0, "a", "b")
+	old := h.processes[0]
+	jobs := h.take(0, 0)
+	jobs[0].Suspect = true
+	h.PutBack(jobs)
+	if got := names(h.take(0, 0)); got != nil || !old.renewed {
+		t.Fatalf("a process that has worked takes %v, and is to end: %v", got, old.renewed)
+	}
+
+	h.Gone(old)
+	h.processes[0] = &Process[string]{Keeper: old.Keeper}
+	got := h.take(0, 0)
+	if !slices.Equal(names(got), []string{"a"}) || !got[0].First {
+		t.Fatalf("a new process takes %v first: %v", names(got), got[0].First)
+	}
+	h.Complete(got[0], nil)
+	if got := names(h.take(0, 0)); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("then it takes %v", got)
+	}
+}
+
+// A job that nobody waits for any more is not done, and one that a lane has can be
+// killed.
+func TestWithdraw(t *testing.T) {
+	h := newHall(1, 1, 1)
+	killed := 0
+	h.processes[0].Kill = func() { killed++ }
+	a := h.put(0, "a")[0]
+	if !h.Withdraw(a) {
+		t.Error("what waits cannot be withdrawn")
+	}
+	b := h.put(0, "b")[0]
+	h.Kill(b)
+	h.take(0, 0)
+	if h.Withdraw(b) || killed != 0 {
+		t.Errorf("what a lane has is withdrawn, or killed %d times before", killed)
+	}
+	if h.Kill(b); killed != 1 {
+		t.Errorf("its process is killed %d times", killed)
+	}
+}

@@ -1,0 +1,35 @@
+package extern
+
+import (
+	"context"
+	"sync"
+
+	"headrace/extern/internal/pack"
+	"headrace/extern/internal/queue"
+)
+
+// request is a call of a pool's function.
+type request struct {
+	pack.Task
+	pool *Pool
+}
+
+// job is a request in the queue.
+type job = queue.Job[request]
+
+var jobs = sync.Pool{New: func() any { return queue.NewJob[request]() }}
+
+// job makes one of a call, that is still to be put into the queue.
+func (p *Pool) job(ctx context.Context, c *Call) *job {
+	j := jobs.Get().(*job)
+	j.Of.pool, j.Of.Call, j.Of.Ctx = p, c, ctx
+	j.Line, j.Ctx = &p.line, ctx
+	j.Alone, j.Bytes = j.Of.Alone(), j.Of.Small(p.function.Heap)
+	return j
+}
+
+// forget keeps a job for another call. Nobody else has it any more.
+func forget(j *job) {
+	j.Reset()
+	jobs.Put(j)
+}
