@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ const (
 	maxAxes   = 64
 )
 
+// ErrShort is a file that ends in its header.
+var ErrShort = errors.New("npy: the file ends in its header")
+
 // An Array is what a file holds, not looked into but for its header.
 type Array struct {
 	Descr string       // the elements' type, as the format names it: "<f4"
@@ -27,33 +31,76 @@ type Array struct {
 	Data  []byte       // of the file: the elements, the last axis first
 }
 
+// A Layout is what the header of a file says.
+type Layout struct {
+	Descr string       // the elements' type, as the format names it: "<f4"
+	Shape tensor.Shape // known
+	At    int          // of the first element in the file
+	Size  int64        // of the elements, in bytes
+}
+
+// MaxHeader is how many bytes of a file have its header in them.
+const MaxHeader = len(magic) + 6 + maxHeader
+
+// ReadLayout reads the header of a file of which head is the beginning, [MaxHeader] bytes
+// or all. It is an error if the elements are anything else than numbers or truth values,
+// little-endian and in C order.
+func ReadLayout(head []byte) (Layout, error) {
+	text, rest, err := split(head)
+	if err != nil {
+		return Layout{}, err
+	}
+	h, err := parse(string(text))
+	if err != nil {
+		return Layout{}, fmt.Errorf("npy: %w", err)
+	}
+	size, err := sizeOf(h.descr)
+	if err != nil {
+		return Layout{}, fmt.Errorf("npy: %w", err)
+	}
+	if h.fortran && len(h.shape) > 1 {
+		return Layout{}, errors.New("npy: the array is in Fortran's order: takes C's; write numpy.ascontiguousarray of it")
+	}
+
+	elements, err := h.shape.Elements()
+	if err == nil && elements > math.MaxInt64/size {
+		err = fmt.Errorf("an array %v of %s has more than 2⁶³ bytes", h.shape, h.descr)
+	}
+	if err != nil {
+		return Layout{}, fmt.Errorf("npy: %w", err)
+	}
+	return Layout{h.descr, h.shape, len(head) - len(rest), elements * size}, nil
+}
+
+// DType is the type of the elements. Those of package ml_dtypes that NumPy has no name
+// for are bfloat16.
+func (l Layout) DType() tensor.DType {
+	for d := tensor.Bool; d.Valid(); d++ {
+		if strings.TrimLeft(l.Descr, "<|=") == descr[d][1:] {
+			return d
+		}
+	}
+	return tensor.BFloat16
+}
+
 // Read reads a file. It is an error if the file holds anything else than one array of
 // numbers or truth values, little-endian and in C order, or not all of it, or something
 // after it.
 func Read(file []byte) (Array, error) {
-	text, rest, err := split(file)
+	l, err := ReadLayout(file)
 	if err != nil {
 		return Array{}, err
 	}
-	h, err := parse(string(text))
-	if err != nil {
-		return Array{}, fmt.Errorf("npy: %w", err)
+	rest := file[l.At:]
+	if n := int64(len(rest)); l.Size != n {
+		elements, _ := l.Shape.Elements() // counted already
+		size := int64(1)
+		if elements > 0 {
+			size = l.Size / elements
+		}
+		return Array{}, fmt.Errorf("npy: %d bytes follow the header: an array %v of %s has %d elements of %d bytes", n, l.Shape, l.Descr, elements, size)
 	}
-	size, err := sizeOf(h.descr)
-	if err != nil {
-		return Array{}, fmt.Errorf("npy: %w", err)
-	}
-	if h.fortran && len(h.shape) > 1 {
-		return Array{}, errors.New("npy: the array is in Fortran's order: takes C's; write numpy.ascontiguousarray of it")
-	}
-	elements, err := h.shape.Elements()
-	if err != nil {
-		return Array{}, fmt.Errorf("npy: %w", err)
-	}
-	if n := int64(len(rest)); elements != n/size || n%size != 0 {
-		return Array{}, fmt.Errorf("npy: %d bytes follow the header: an array %v of %s has %d elements of %d bytes", n, h.shape, h.descr, elements, size)
-	}
-	return Array{h.descr, h.shape, rest}, nil
+	return Array{l.Descr, l.Shape, rest}, nil
 }
 
 // Check says what keeps the elements from being of this type. Of truth values it looks
@@ -77,10 +124,9 @@ func split(file []byte) (header, rest []byte, err error) {
 		return nil, nil, errors.New("npy: no file of NumPy: it does not begin as one")
 	}
 
-	short := errors.New("npy: the file ends in its header")
 	after := file[len(magic):]
 	if len(after) < 6 {
-		return nil, nil, short
+		return nil, nil, ErrShort
 	}
 
 	length := uint64(binary.LittleEndian.Uint32(after[2:]))
@@ -100,7 +146,7 @@ func split(file []byte) (header, rest []byte, err error) {
 		return nil, nil, fmt.Errorf("npy: the header has %d bytes: takes up to %d", length, maxHeader)
 	}
 	if length > uint64(len(rest)) {
-		return nil, nil, short
+		return nil, nil, ErrShort
 	}
 	return rest[:length], rest[length:], nil
 }

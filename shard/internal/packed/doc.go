@@ -1,0 +1,3 @@
+// Package packed unpacks compressed blocks of which the size is known, and takes no more
+// memory for one that lies about it than what comes out.
+package packed

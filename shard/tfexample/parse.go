@@ -1,0 +1,269 @@
+package tfexample
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"headrace/sample"
+	"headrace/shard"
+	"headrace/tensor"
+)
+
+// Record is the name of the whole record as a field, where no feature has that name.
+const Record = "record"
+
+// Schema returns the features of a record that can be fields, by their names. A record
+// that has none is one field, [Record].
+func Schema(record []byte) (sample.Schema, error) {
+	var s sample.Schema
+	for w := (walker{example: record}); ; {
+		name, feature, ok, err := w.next()
+		if err != nil {
+			s = nil // something else than an Example
+		}
+		if !ok {
+			break
+		}
+		t, fits, err := typeOf(feature)
+		if err != nil {
+			s = nil
+			break
+		}
+		// Of two of one name the last counts.
+		if fits && len(name) > 0 {
+			s = s.With(string(name), t)
+		} else {
+			s = s.Without(string(name))
+		}
+	}
+
+	if len(s) == 0 {
+		return sample.Schema{{Name: Record, Type: sample.BytesType}}, nil
+	}
+	slices.SortFunc(s, func(a, b sample.Field) int { return cmp.Compare(a.Name, b.Name) })
+	return s, nil
+}
+
+// typeOf is the type of a feature; false: no value can have one like it.
+func typeOf(feature []byte) (t sample.Type, ok bool, err error) {
+	k, _, n, err := list(feature)
+	if err != nil {
+		return t, false, err
+	}
+	switch k {
+	case bytesList:
+		return sample.BytesType, n == 1, nil
+	case floatList:
+		t = sample.TensorType(tensor.Float32)
+	case int64List:
+		t = sample.TensorType(tensor.Int64)
+	default:
+		return t, false, nil
+	}
+	if n != 1 {
+		t.Shape = tensor.Shape{tensor.Unknown}
+	}
+	return t, true, nil
+}
+
+// Parse sets into[i] to the value of want[i]. A feature that is missing is an empty list
+// where the wanted shape is open, and otherwise an error.
+func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
+	clear(into)
+	for w := (walker{example: record}); ; {
+		name, feature, ok, err := w.next()
+		if err != nil {
+			if slices.IndexFunc(want, func(f sample.Field) bool { return f.Name != Record }) >= 0 {
+				return scratch, fmt.Errorf("%w: no tf.train.Example: %w", shard.ErrCorrupt, err)
+			}
+			break
+		}
+		if !ok {
+			break
+		}
+		// Of two entries of one name the last counts, as in every map of protocol
+		// buffers.
+		for i := range want {
+			if want[i].Name == string(name) {
+				into[i].Bytes = feature
+				if feature == nil {
+					into[i].Bytes = []byte{}
+				}
+			}
+		}
+	}
+
+	for i, f := range want {
+		var err error
+		switch {
+		case into[i].Bytes != nil:
+			scratch, err = value(f, into[i].Bytes, &into[i], scratch)
+		case f.Name == Record && f.Type.Kind != sample.Tensor:
+			into[i].Bytes = record
+		default:
+			err = missing(f.Type, &into[i])
+		}
+		if err != nil {
+			return scratch, fmt.Errorf("feature %q: %w", f.Name, err)
+		}
+	}
+	return scratch, nil
+}
+
+func missing(t sample.Type, into *shard.Value) error {
+	if t.Kind != sample.Tensor || !slices.Contains(t.Shape, tensor.Unknown) {
+		return fmt.Errorf("%w: this record has none", shard.ErrNoField)
+	}
+	return shaped(t, 0, into)
+}
+
+// value converts one feature.
+func value(want sample.Field, feature []byte, into *shard.Value, scratch []byte) ([]byte, error) {
+	k, values, n, err := list(feature)
+	if err != nil {
+		return scratch, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
+	}
+	t := want.Type
+	if k == noList {
+		return scratch, missing(t, into)
+	}
+	if k == bytesList {
+		return scratch, single(t, values, n, into)
+	}
+	if t.Kind != sample.Tensor {
+		return scratch, wrongType(t, k)
+	}
+	if err := shaped(t, n, into); err != nil {
+		return scratch, err
+	}
+
+	if k == floatList {
+		into.Bytes, scratch, err = asFloats(t.DType, values, scratch)
+	} else {
+		into.Bytes, scratch, err = asInts(t.DType, values, scratch)
+	}
+	return scratch, err
+}
+
+// single is a bytes_list of one value: bytes, text, or the elements of an array.
+func single(t sample.Type, values []byte, n int, into *shard.Value) error {
+	if n != 1 {
+		return fmt.Errorf("%w: it has %d values of bytes, and a field has one", shard.ErrUnsupported, n)
+	}
+	data, err := bytesOf(values)
+	if err != nil {
+		return fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
+	}
+	if t.Kind == sample.Object || t.Kind == sample.Text && len(t.Shape) > 0 {
+		return wrongType(t, bytesList)
+	}
+	if t.Kind == sample.Tensor {
+		if len(data)%t.DType.Size() != 0 {
+			return fmt.Errorf("%w: %d bytes are not %v", shard.ErrCorrupt, len(data), t)
+		}
+		err = shaped(t, len(data)/t.DType.Size(), into)
+	}
+	into.Bytes = data
+	return err
+}
+
+func wrongType(t sample.Type, k kind) error {
+	return fmt.Errorf("%w: it has %v, which cannot be %v", shard.ErrUnsupported, k, t)
+}
+
+// shaped sees that n values have the shape of a type, and says which where that is open.
+func shaped(t sample.Type, n int, into *shard.Value) error {
+	into.Bytes, into.Shape = []byte{}, nil
+	open, rest := -1, tensor.Shape{}
+	for axis, extent := range t.Shape {
+		switch {
+		case extent != tensor.Unknown:
+			rest = append(rest, extent)
+		case open >= 0:
+			return fmt.Errorf("%w: %v has two extents that a list cannot tell", shard.ErrUnsupported, t)
+		default:
+			open = axis
+		}
+	}
+
+	row, err := rest.Elements()
+	if err != nil {
+		return err
+	}
+	if open < 0 {
+		if int64(n) != row {
+			return fmt.Errorf("%w: it has %d values, and %v has %d", shard.ErrCorrupt, n, t, row)
+		}
+		return nil
+	}
+	if row == 0 || int64(n)%row != 0 {
+		return fmt.Errorf("%w: it has %d values, which cannot be %v", shard.ErrCorrupt, n, t)
+	}
+	into.Shape = slices.Clone(t.Shape)
+	into.Shape[open] = int(int64(n) / row)
+	return nil
+}
+
+func asFloats(d tensor.DType, values, scratch []byte) (all, rest []byte, err error) {
+	if d != tensor.Float32 && d != tensor.Float64 {
+		return nil, scratch, fmt.Errorf("%w: it has a float_list: takes float32 or float64, not %v", shard.ErrUnsupported, d)
+	}
+	all, rest, err = floats(scratch, values)
+	if err != nil {
+		return nil, rest, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
+	}
+	if d == tensor.Float32 {
+		return all, rest, nil
+	}
+	from := len(rest)
+	for ; len(all) > 0; all = all[4:] {
+		v := float64(math.Float32frombits(binary.LittleEndian.Uint32(all)))
+		rest = binary.LittleEndian.AppendUint64(rest, math.Float64bits(v))
+	}
+	return rest[from:len(rest):len(rest)], rest, nil
+}
+
+func asInts(d tensor.DType, values, scratch []byte) (all, rest []byte, err error) {
+	least, most, ok := bounds(d)
+	if !ok {
+		return nil, scratch, fmt.Errorf("%w: it has an int64_list: takes whole numbers, not %v", shard.ErrUnsupported, d)
+	}
+	from := len(scratch)
+	outside := false
+	err = ints(values, func(v int64) bool {
+		if v < least || v > most {
+			outside = true
+			return false
+		}
+		for range d.Size() {
+			scratch = append(scratch, byte(v))
+			v >>= 8
+		}
+		return true
+	})
+	switch {
+	case outside:
+		return nil, scratch, fmt.Errorf("%w: a value does not fit into %v", shard.ErrUnsupported, d)
+	case err != nil:
+		return nil, scratch, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
+	}
+	return scratch[from:len(scratch):len(scratch)], scratch, nil
+}
+
+// bounds are those of the whole numbers that a dtype has, of those that are int64.
+func bounds(d tensor.DType) (least, most int64, ok bool) {
+	switch d {
+	case tensor.Bool:
+		return 0, 1, true
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32:
+		return 0, 1<<(8*d.Size()) - 1, true
+	case tensor.Uint64: // as TensorFlow has them: of those above 2⁶³ the bits
+		return math.MinInt64, math.MaxInt64, true
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
+		return -1 << (8*d.Size() - 1), 1<<(8*d.Size()-1) - 1, true
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,181 @@
+package zipfile_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+	"testing"
+
+	"headrace/internal/npy"
+	"headrace/shard"
+	"headrace/shard/shardtest"
+	"headrace/shard/zipfile"
+	"headrace/tensor"
+)
+
+// The files of testdata are those of Python's zipfile and of NumPy, and what these read
+// in them: scripts/shard_goldens.py.
+func golden(t testing.TB, name string) shardtest.Case {
+	return shardtest.Case{
+		Format: zipfile.Format{}, File: name, Folder: shardtest.Folder{name: shardtest.Load(t, "testdata")[name]},
+		Want: shardtest.Golden(t, "testdata/"+name+".json"),
+	}
+}
+
+func TestFilesOfOthers(t *testing.T) {
+	for _, name := range []string{
+		"stored.zip", "deflated.zip", "bzip2.zip", "wide.zip", "stream.zip", "stream-stored.zip", "prefixed.zip", "stored.npz", "deflated.npz",
+	} {
+		c := golden(t, name)
+		if name == "bzip2.zip" { // which takes 4 MB for each member
+			t.Run(name, c.Read)
+		} else {
+			t.Run(name, c.Run)
+		}
+		if f := (zipfile.Format{}); f.Begins(c.Folder[name]) != (name != "prefixed.zip") || f.Begins(nil) {
+			t.Errorf("%s: Begins is wrong", name)
+		}
+	}
+}
+
+// file is a zip file of the standard library's.
+func file(t testing.TB, method uint16, members ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i := 0; i < len(members); i += 2 {
+		m, err := w.CreateHeader(&zip.FileHeader{Name: members[i], Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Write([]byte(members[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func of(name string, data []byte, want ...shardtest.Sample) shardtest.Case {
+	return shardtest.Case{Format: zipfile.Format{}, File: name, Folder: shardtest.Folder{name: data}, Want: want, Room: 4 << 20}
+}
+
+func TestShardsOfFewSamples(t *testing.T) {
+	text := map[string]shardtest.Value{"txt": shardtest.Bytes("content")}
+	t.Run("none", of("a.zip", file(t, zip.Store)).Run)
+	t.Run("one", of("a.zip", file(t, zip.Deflate, "a.txt", "content"), shardtest.Sample{Key: "a", Fields: text}).Run)
+	const comment = "PK\x05\x06 is said here"
+	commented := append(file(t, zip.Store, "a.txt", "content"), comment...)
+	binary.LittleEndian.PutUint16(commented[len(commented)-len(comment)-2:], uint16(len(comment)))
+	t.Run("a comment", of("a.zip", commented, shardtest.Sample{Key: "a", Fields: text}).Run)
+}
+
+// change writes other bytes after a mark, counted from it; the last that there is.
+func change(data []byte, mark string, at int, with ...byte) []byte {
+	other := bytes.Clone(data)
+	copy(other[bytes.LastIndex(other, []byte(mark))+at:], with)
+	return other
+}
+
+const (
+	entry  = "PK\x01\x02"
+	header = "PK\x03\x04"
+	end    = "PK\x05\x06"
+)
+
+func TestWhatIsRefused(t *testing.T) {
+	stored := file(t, zip.Store, "a.txt", "first", "b.txt", "second")
+	deflated := file(t, zip.Deflate, "a.txt", strings.Repeat("content ", 100))
+	c := of("a.zip", stored)
+	ff := bytes.Repeat([]byte{0xff}, 8)
+	for _, r := range []struct {
+		data []byte
+		kind error
+		says string
+	}{
+		{stored[:len(stored)-1], shard.ErrTruncated, "a.zip at byte 236: cut off: the file has no directory at its end"},
+		{nil, shard.ErrTruncated, "no directory"},
+		{change(stored, end, 4, 1), shard.ErrUnsupported, "one of several that belong together"},
+		{change(stored, end, 10, 9), shard.ErrCorrupt, "the directory has 2 entries, and should have 9"},
+		{change(stored, end, 12, ff[:4]...), shard.ErrCorrupt, "the directory is of 4294967295 bytes"},
+		{change(stored, end, 16, ff[:4]...), shard.ErrCorrupt, "the directory is of"},
+		{change(stored, entry, 0, 'X'), shard.ErrCorrupt, "something else than entries"},
+		{change(stored, entry, 8, 1), shard.ErrUnsupported, `"b.txt" is encrypted`},
+		{change(stored, entry, 10, 14), shard.ErrUnsupported, `"b.txt" is compressed with method 14: takes deflate, bzip2 and zstd`},
+		{change(stored, entry, 20, 7), shard.ErrCorrupt, `"b.txt" is stored, and has 6 bytes in 7`},
+		{change(stored, entry, 28, 0xff), shard.ErrCorrupt, "the directory ends in an entry"},
+		{change(stored, entry, 42, 0), shard.ErrCorrupt, `"b.txt" overlaps another member`},
+		{change(stored, entry, 42, ff[:3]...), shard.ErrTruncated, "a.zip at byte 16777215"},
+		{change(stored, entry, 42, 61), shard.ErrCorrupt, `"b.txt" does not begin here`},
+		{change(change(stored, entry, 20, ff[:3]...), entry, 24, ff[:3]...), shard.ErrCorrupt, `"b.txt" has 16777215 bytes, and the directory begins at byte 113`},
+		{change(stored, header, 28, 0xff), shard.ErrCorrupt, `"b.txt" has 6 bytes, and the directory begins`},
+
+		{change(deflated, entry, 24, 0xff, 0xff, 0xff, 0x7f), shard.ErrCorrupt, "cannot hold 2147483647"},
+		{change(deflated, entry, 24, 0x21), shard.ErrCorrupt, "should have 801"},
+		{change(deflated, entry, 24, 0x1f), shard.ErrCorrupt, "more than the 799 bytes that it should have"},
+		{change(deflated, "PK\x07\x08", 4, 0), shard.ErrCorrupt, "the content of a member does not have its checksum"},
+		{change(deflated, header, 35, 0xff, 0xff), shard.ErrCorrupt, "sample 0"},
+		{file(t, zip.Store, "a.txt", "1", "b.txt", "2", "A.txt", "3", "a.TXT", "4"), shard.ErrCorrupt, `"a.TXT": sample "a" has two members "txt"`},
+	} {
+		c.Refused(t, "a.zip", r.data, r.kind, r.says)
+	}
+}
+
+// A member of zip64 may say any size.
+func TestWideSizes(t *testing.T) {
+	for _, size := range []uint64{1 << 40, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
+		extra := binary.LittleEndian.AppendUint16(nil, 1)
+		extra = binary.LittleEndian.AppendUint16(extra, 16)
+		extra = binary.LittleEndian.AppendUint64(extra, size)
+		extra = binary.LittleEndian.AppendUint64(extra, size)
+		var b bytes.Buffer
+		b.WriteString(header + "\x2d\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+		b.Write(binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte("x"))))
+		b.WriteString("\xff\xff\xff\xff\xff\xff\xff\xff\x05\x00\x00\x00a.txtx")
+		at := b.Len()
+		b.WriteString(entry + "\x2d\x00\x2d\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x05\x00\x14\x00")
+		b.WriteString(strings.Repeat("\x00", 14) + "a.txt")
+		b.Write(extra)
+		length := b.Len() - at
+		b.WriteString(end + "\x00\x00\x00\x00\x01\x00\x01\x00" + string([]byte{byte(length), 0, 0, 0, byte(at), 0, 0, 0, 0, 0}))
+		says := `"a.txt" has`
+		if int64(size) < 0 {
+			says = `the sizes of "a.txt" do not fit into 8 bytes`
+		}
+		of("a.zip", nil).Refused(t, "a.zip", b.Bytes(), shard.ErrCorrupt, says)
+	}
+}
+
+func array(d tensor.DType, shape ...int) string {
+	n, err := tensor.Shape(shape).Bytes(d)
+	if err != nil {
+		panic(err)
+	}
+	return string(npy.Write(d, shape)) + strings.Repeat("\x01", int(n))
+}
+
+func TestArraysThatAreRefused(t *testing.T) {
+	for method, name := range map[uint16]string{zip.Store: "stored", zip.Deflate: "deflated"} {
+		for _, r := range []struct {
+			data []byte
+			kind error
+			says string
+		}{
+			{file(t, method, "a.npy", array(tensor.Uint8, 3), "b.npy", array(tensor.Uint8, 4)), shard.ErrUnsupported, `array "a" has 3 rows, and "b" has 4`},
+			{file(t, method, "a.npy", array(tensor.Uint8)), shard.ErrUnsupported, `array "a": npy: an array without axes has no rows`},
+			{file(t, method, "a.txt", "text"), shard.ErrUnsupported, "the file has no arrays"},
+			{file(t, method, "a.npy", "text.npy"), shard.ErrUnsupported, "does not begin as one"},
+			{file(t, method, "a.npy", array(tensor.Uint8, 3)+"x"), shard.ErrCorrupt, `array "a" has 131 bytes, and its member 132`},
+		} {
+			t.Run(name, func(t *testing.T) { of("a.npz", nil).Refused(t, "a.npz", r.data, r.kind, r.says) })
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) { golden(f, "deflated.zip").Fuzz(f) }
+
+func FuzzArrays(f *testing.F) { golden(f, "deflated.npz").Fuzz(f) }
