@@ -27,3 +27,23 @@ int hj_alone(const hj_header *h, const char *kernels, const uint8_t *src, size_t
 			return 0;
 	return 1;
 }
+
+int hj_alone_planes(const hj_header *h, const char *kernels, int eighths, const uint8_t *src, size_t n, uint8_t *to) {
+	if (!kept)
+		kept = hj_picture_new((hj_memory){take, free});
+	if (!kept || !hj_picture_begin(kept, h, hj_kernels_named(kernels), src, n, (hj_part){0, 0, h->width, h->height}, 0, 1, eighths))
+		return -1;
+	uint8_t *const begin = to;
+	for (int row = 0; row < kept->mcus_down; row++) {
+		if (!hj_picture_next(kept))
+			return -1;
+		for (int i = 0; i < kept->components; i++) {
+			const hj_plane *const c = &kept->plane[i];
+			const int cols = kept->mcus_across * c->across * c->size;
+			for (int y = 0; y < c->down * c->size; y++, to += cols)
+				for (int x = 0; x < cols; x++)
+					to[x] = hj_plane_row(c, row * c->down * c->size + y)[x];
+		}
+	}
+	return to - begin;
+}

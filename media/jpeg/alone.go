@@ -22,3 +22,21 @@ func alone(src []byte, kernels string) (rgb []byte, ok bool) {
 	ok = C.hj_alone(&h.c, name, (*C.uint8_t)(&src[0]), C.size_t(len(src)), (*C.uint8_t)(&rgb[0])) != 0
 	return rgb, ok
 }
+
+// alonePlanes decodes the planes at so many eighths of the size.
+func alonePlanes(src []byte, kernels string, eighths int) (samples []byte, ok bool) {
+	h := headers.Get().(*header)
+	defer headers.Put(h)
+	if !h.read(src) {
+		return nil, false
+	}
+	name := C.CString(kernels)
+	defer C.free(unsafe.Pointer(name))
+	most := (int(h.c.width) + 64) * (int(h.c.height) + 64) * 10
+	samples = make([]byte, most)
+	n := C.hj_alone_planes(&h.c, name, C.int(eighths), (*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(samples)))
+	if n < 0 {
+		return nil, false
+	}
+	return samples[:n], true
+}

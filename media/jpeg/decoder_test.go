@@ -148,6 +148,29 @@ func TestScansThatAreLeft(t *testing.T) {
 	}
 }
 
+// Reduced planes are decoded here, to the same samples by every set of kernels. That
+// they are libjpeg-turbo's is in TestPartsEqual.
+func TestReducedPlanes(t *testing.T) {
+	for i, sampling := range append(samplings(), [][2]int{{1, 1}}) {
+		l := testjpeg.Layout{Sampling: sampling, Quality: []int{1, 8, 40, 90}[i%4], Restart: []int{0, 0, 1, 3}[i%4]}
+		if i%3 == 0 {
+			l.Scans = testjpeg.Progression(rand.New(rand.NewPCG(uint64(i), 2)), len(sampling))
+		}
+		data := testjpeg.Noise(61, 43, uint64(i), l)
+		for _, eighths := range []int{1, 2, 4, 8} {
+			want, ok := alonePlanes(data, "plain", eighths)
+			if !ok {
+				t.Fatalf("%+v, %d eighths: left to libjpeg", l, eighths)
+			}
+			for _, k := range kernels[1:] {
+				if got, ok := alonePlanes(data, k, eighths); !ok || !bytes.Equal(got, want) {
+					t.Fatalf("%+v, %d eighths, %s: other samples; left to libjpeg: %v", l, eighths, k, !ok)
+				}
+			}
+		}
+	}
+}
+
 // What no encoder would be given: all coefficients large, all samples at an end of their
 // range. The pixels are equal, or it is left to libjpeg.
 func TestExtremes(t *testing.T) {
@@ -165,6 +188,9 @@ func TestExtremes(t *testing.T) {
 				if got, ok := alone(data, k); !ok || !bytes.Equal(got, want) {
 					t.Errorf("picture %d, steps of %d, %s: left to libjpeg: %v; %s", i, quality, k, !ok, where(got, want, 60))
 				}
+			}
+			for _, size := range []int{7, 14, 28} { // of which blocks have 1, 2 and 4 samples
+				same(t, data, []media.Step{{Op: media.ResizeExact{Height: size, Width: size}}}, media.Fast)
 			}
 		}
 	}

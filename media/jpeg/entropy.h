@@ -116,10 +116,11 @@ INLINE int NAME(mcus)(hj_scan *s, int n, int keep) {
 			int16_t *const to = keep ? s->block[i].to + mcu * s->block[i].step : NULL;
 			if (keep)
 				to[0] = dc;
-			const uint32_t k = NAME(rest)(&r, s->block[i].ac, to, keep);
+			const int all = keep && !s->block[i].only_first;
+			const uint32_t k = all ? NAME(rest)(&r, s->block[i].ac, to, 1) : NAME(rest)(&r, s->block[i].ac, NULL, 0);
 			is_sound &= (k & (HJ_END - 1)) <= 63;
 			if (keep)
-				s->block[i].last[mcu * s->block[i].last_step] = k & 63;
+				s->block[i].last[mcu * s->block[i].last_step] = all ? k & 63 : 0;
 		}
 		s->next = r.next;
 		s->bits = r.bits;

@@ -40,8 +40,6 @@ static int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 static int shape(const void *header, int eighths, hr_shape *s) {
 	const hj_header *const h = header;
-	if (eighths != 8)
-		return 0;
 	int across = 1, down = 1;
 	for (int i = 0; i < h->components; i++) {
 		across = h->across[i] > across ? h->across[i] : across;
@@ -55,21 +53,22 @@ static int shape(const void *header, int eighths, hr_shape *s) {
 	s->pixels_across = across * 8;
 	s->pixels_down = down * 8;
 	for (int i = 0; i < h->components && i < 2; i++) {
-		s->width[i] = divide_up(h->width * h->across[i], across);
-		s->height[i] = divide_up(h->height * h->down[i], down);
-		s->across[i] = h->across[i] * 8;
-		s->down[i] = h->down[i] * 8;
+		const int size = hj_block_size(h, i, eighths);
+		s->across[i] = h->across[i] * size;
+		s->down[i] = h->down[i] * size;
+		s->width[i] = divide_up(h->width * s->across[i], s->pixels_across);
+		s->height[i] = divide_up(h->height * s->down[i], s->pixels_down);
 	}
 	return 1;
 }
 
 static int begin_planes(void *front, const void *header, const char *name, const uint8_t *src, size_t n, int eighths, const hr_region *needed) {
-	(void)eighths;
 	const hj_header *const h = header;
 	int across = h->across[0], down = h->down[0]; // the largest
 	int left = h->width, top = h->height, right = 0, bottom = 0;
 	for (int i = 0; i < h->components && i < 2; i++) {
-		const int wider = across / h->across[i], taller = down / h->down[i];
+		const int size = hj_block_size(h, i, eighths);
+		const int wider = across * 8 / (h->across[i] * size), taller = down * 8 / (h->down[i] * size);
 		const int x = needed->x[i] * wider, y = needed->y[i] * taller;
 		const int x2 = (needed->x[i] + needed->width[i]) * wider, y2 = (needed->y[i] + needed->height[i]) * taller;
 		left = x < left ? x : left;
@@ -78,7 +77,7 @@ static int begin_planes(void *front, const void *header, const char *name, const
 		bottom = y2 > bottom ? y2 : bottom;
 	}
 	const hj_part part = {left, top, right - left, bottom - top};
-	return sound(front, hj_picture_begin(front, h, hj_kernels_named(name), src, n, part, 0, 1));
+	return sound(front, hj_picture_begin(front, h, hj_kernels_named(name), src, n, part, 0, 1, eighths));
 }
 
 static int band(void *front, hr_band *b) {
@@ -90,7 +89,7 @@ static int band(void *front, hr_band *b) {
 		return sound(p, 0);
 	for (int i = 0; i < p->components; i++) {
 		const hj_plane *const c = &p->plane[i];
-		b->n[i] = c->down * 8;
+		b->n[i] = c->down * c->size;
 		b->row[i] = (p->row - 1) * b->n[i];
 		b->from[i] = c->first;
 		for (int y = 0; y < b->n[i]; y++)

@@ -21,6 +21,8 @@ typedef struct {
 // that the second half works on.
 enum { HJ_NORM = 1475 };
 
+typedef int hj_transform(int16_t *blocks, const hj_quant *q, int last, uint8_t *to, ptrdiff_t stride);
+
 typedef struct hj_kernels {
 	const char *name;
 	hj_decode_mcus *keep, *skip;
@@ -29,7 +31,10 @@ typedef struct hj_kernels {
 	// Multiplies and transforms two blocks, puts their samples beside each other, and
 	// makes the blocks zero. last is the place of the last coefficient in either. Returns
 	// 0 where a block is beyond HJ_NORM.
-	int (*transform)(int16_t *blocks, const hj_quant *q, int last, uint8_t *to, ptrdiff_t stride);
+	hj_transform *transform;
+	// The same, to 4×4, 2×2 and 1×1 samples. The last looks at nothing but the first
+	// coefficient.
+	hj_transform *reduced[3];
 	// Interpolates n samples of a plane to 2n, with the neighbours on both sides: of a
 	// row, or of the nearer and the farther of two rows.
 	void (*across)(const uint8_t *in, uint8_t *out, int n);
@@ -43,6 +48,8 @@ typedef struct hj_kernels {
 
 // Those for a set of media/turbo.
 const hj_kernels *hj_kernels_named(const char *name);
+
+hj_transform hj_transform1;
 
 extern const hj_kernels hj_plain;
 #if defined(__x86_64__)
@@ -64,6 +71,15 @@ enum {
 	HJ_11 = 6437, HJ_13 = -11362, HJ_15 = 2261, HJ_17 = 9633,          // the third
 	HJ_21 = 9633, HJ_23 = -2259, HJ_25 = -11362, HJ_27 = -6436,        // the second
 	HJ_31 = 11363, HJ_33 = 9633, HJ_35 = 6437, HJ_37 = 2260,           // the first
+};
+
+// Those of the transforms to 4 and to 2 samples, as libjpeg rounds them: an even row
+// counts a half and a quarter less there.
+enum {
+	HJ_4E2 = 15137, HJ_4E6 = -6270,                                    // 1.847759065, -0.765366865
+	HJ_401 = 20995, HJ_403 = 7373, HJ_405 = -4926, HJ_407 = -4176,     // the first pair of outputs
+	HJ_411 = 8697, HJ_413 = -17799, HJ_415 = 11893, HJ_417 = -1730,    // the second
+	HJ_21_1 = 29692, HJ_21_3 = -10426, HJ_21_5 = 6967, HJ_21_7 = -5906,
 };
 
 // Colour conversion in 65536ths, rounded: 1.402 - 1, 1.772 - 2, -0.344136, 1 - 0.714136.

@@ -73,7 +73,7 @@
 
 #include "kernels_x86.h"
 
-const hj_kernels hj_avx2 = {"avx2", hj_keep_bmi2, hj_skip_bmi2, hj_dc_bmi2, hj_dc_bit_bmi2, hj_ac_bmi2, hj_ac_bit_bmi2, transform, across, both, down, ycc};
+const hj_kernels hj_avx2 = {"avx2", hj_keep_bmi2, hj_skip_bmi2, hj_dc_bmi2, hj_dc_bit_bmi2, hj_ac_bmi2, hj_ac_bit_bmi2, transform, {transform4, transform2, hj_transform1}, across, both, down, ycc};
 #else
 typedef int nothing;
 #endif

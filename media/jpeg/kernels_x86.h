@@ -74,19 +74,25 @@ TARGET static inline __attribute__((always_inline)) void samples(V *v) {
 	v[2] = UNPACK_LOW32(lower, lower2), v[3] = UNPACK_HIGH32(lower, lower2);
 }
 
+// Multiplies rows of blocks, and makes them zero. It adds to beyond what is beyond any
+// picture.
+#define MULTIPLY_ROWS(v, rows)                                                                                                 \
+	V norm = ZERO(), beyond = ZERO();                                                                                      \
+	for (int i = 0; i < (rows); i++) {                                                                                     \
+		const V in = LOAD_BLOCKS(blocks + 8 * i);                                                                      \
+		const V all = MULTIPLY(in, LOAD_ROW(q->step + 8 * i));                                                         \
+		beyond = OR(beyond, SUBTRACT_TO_ZERO(ABSOLUTE(in), LOAD_ROW(q->limit + 8 * i)));                               \
+		norm = ADD(norm, MADD(all, all));                                                                              \
+		v[i] = all;                                                                                                    \
+		STORE_BLOCKS(blocks + 8 * i, ZERO());                                                                          \
+	}                                                                                                                      \
+	norm = ADD(norm, SWAP_HALVES(norm));                                                                                   \
+	norm = ADD(norm, SWAP_QUARTERS(norm));                                                                                 \
+	beyond = OR(beyond, GREATER(norm, SET1(HJ_NORM * HJ_NORM)))
+
 TARGET static inline __attribute__((always_inline)) int transform_rows(int16_t *blocks, const hj_quant *q, const int few, uint8_t *to, ptrdiff_t stride) {
-	V v[8], norm = ZERO(), beyond = ZERO();
-	for (int i = 0; i < (few ? 4 : 8); i++) {
-		const V in = LOAD_BLOCKS(blocks + 8 * i);
-		const V all = MULTIPLY(in, LOAD_ROW(q->step + 8 * i));
-		beyond = OR(beyond, SUBTRACT_TO_ZERO(ABSOLUTE(in), LOAD_ROW(q->limit + 8 * i)));
-		norm = ADD(norm, MADD(all, all));
-		v[i] = all;
-		STORE_BLOCKS(blocks + 8 * i, ZERO());
-	}
-	norm = ADD(norm, SWAP_HALVES(norm));
-	norm = ADD(norm, SWAP_QUARTERS(norm));
-	beyond = OR(beyond, GREATER(norm, SET1(HJ_NORM * HJ_NORM)));
+	V v[8];
+	MULTIPLY_ROWS(v, few ? 4 : 8);
 	half(v, 11, few, few);
 	transpose(v);
 	half(v, 18, few, 0);
@@ -96,6 +102,86 @@ TARGET static inline __attribute__((always_inline)) int transform_rows(int16_t *
 }
 
 static int clamp(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
+
+// One half of the transform to four rows.
+#define SUMS4(unpack, part)                                                                                                    \
+	{                                                                                                                      \
+		const V p02 = unpack(in[0], in[2]), p13 = unpack(in[1], in[3]);                                                \
+		V even0 = ADD(MADD(p02, PAIR(16384, HJ_4E2)), rounding), even1 = ADD(MADD(p02, PAIR(16384, -HJ_4E2)), rounding); \
+		V odd0 = MADD(p13, PAIR(HJ_401, HJ_403)), odd1 = MADD(p13, PAIR(HJ_411, HJ_413));                              \
+		if (!few) {                                                                                                    \
+			const V p56 = unpack(in[5], in[6]), p70 = unpack(in[7], ZERO());                                       \
+			const V sixth = MADD(p56, PAIR(0, HJ_4E6));                                                            \
+			even0 = ADD(even0, sixth), even1 = SUB(even1, sixth);                                                  \
+			odd0 = ADD(odd0, ADD(MADD(p56, PAIR(HJ_405, 0)), MADD(p70, PAIR(HJ_407, 0))));                         \
+			odd1 = ADD(odd1, ADD(MADD(p56, PAIR(HJ_415, 0)), MADD(p70, PAIR(HJ_417, 0))));                         \
+		}                                                                                                              \
+		part[0] = SHIFT_RIGHT(ADD(even0, odd0), shift), part[3] = SHIFT_RIGHT(SUB(even0, odd0), shift);                \
+		part[1] = SHIFT_RIGHT(ADD(even1, odd1), shift), part[2] = SHIFT_RIGHT(SUB(even1, odd1), shift);                \
+	}
+
+TARGET static inline __attribute__((always_inline)) void half4(V *in, const int shift, const int few, const int low_alone) {
+	const V rounding = SET1(1 << (shift - 1));
+	V low[4], high[4];
+	SUMS4(UNPACK_LOW16, low)
+	if (low_alone) {
+		for (int i = 0; i < 4; i++)
+			in[i] = PACK16(low[i], ZERO());
+		return;
+	}
+	SUMS4(UNPACK_HIGH16, high)
+	for (int i = 0; i < 4; i++)
+		in[i] = PACK16(low[i], high[i]);
+}
+
+TARGET static inline __attribute__((always_inline)) int transform4_rows(int16_t *blocks, const hj_quant *q, const int few, uint8_t *to, ptrdiff_t stride) {
+	V v[8];
+	MULTIPLY_ROWS(v, few ? 4 : 8);
+	half4(v, 12, few, few);
+	for (int i = 4; i < 8; i++)
+		v[i] = ZERO();
+	transpose(v);
+	half4(v, 19, few, 1);
+
+	const V v01 = UNPACK_LOW16(v[0], v[1]), v23 = UNPACK_LOW16(v[2], v[3]);
+	const V rows = XOR(PACK8S(UNPACK_LOW32(v01, v23), UNPACK_HIGH32(v01, v23)), SET1(0x80808080));
+	uint8_t all[16 * LANES];
+	STORE(all, rows);
+	for (int i = 0; i < LANES; i++)
+		for (int y = 0; y < 4; y++)
+			memcpy(to + y * stride + 4 * i, all + 16 * i + 4 * y, 4);
+	return IS_ZERO(beyond);
+}
+
+// Columns become two rows here; few are left for the other half.
+TARGET static inline __attribute__((always_inline)) int transform2_rows(int16_t *blocks, const hj_quant *q, const int few, uint8_t *to, ptrdiff_t stride) {
+	V v[8];
+	MULTIPLY_ROWS(v, few ? 4 : 8);
+	const V rounding = SET1(1 << 12);
+#define SUMS2(unpack, sum, difference)                                                                                         \
+	V sum, difference;                                                                                                     \
+	{                                                                                                                      \
+		const V first = ADD(MADD(unpack(v[0], v[0]), PAIR(16384, 16384)), rounding);                                   \
+		V odd = MADD(unpack(v[1], v[3]), PAIR(HJ_21_1, HJ_21_3));                                                      \
+		if (!few)                                                                                                      \
+			odd = ADD(odd, MADD(unpack(v[5], v[7]), PAIR(HJ_21_5, HJ_21_7)));                                      \
+		sum = SHIFT_RIGHT(ADD(first, odd), 13), difference = SHIFT_RIGHT(SUB(first, odd), 13);                         \
+	}
+	SUMS2(UNPACK_LOW16, sum, difference)
+	SUMS2(UNPACK_HIGH16, sum_high, difference_high)
+#undef SUMS2
+	int16_t rows[2][8 * LANES];
+	STORE(rows[0], PACK16(sum, sum_high));
+	STORE(rows[1], PACK16(difference, difference_high));
+	for (int i = 0; i < LANES; i++)
+		for (int y = 0; y < 2; y++) {
+			const int16_t *const r = rows[y] + 8 * i;
+			const int first = r[0] * 32768 + (1 << 19), odd = r[1] * HJ_21_1 + r[3] * HJ_21_3 + r[5] * HJ_21_5 + r[7] * HJ_21_7;
+			to[y * stride + 2 * i] = clamp(((first + odd) >> 20) + 128);
+			to[y * stride + 2 * i + 1] = clamp(((first - odd) >> 20) + 128);
+		}
+	return IS_ZERO(beyond);
+}
 
 // A block with nothing but its mean.
 TARGET static inline __attribute__((always_inline)) int flat(int16_t *block, const hj_quant *q, uint8_t *to, ptrdiff_t stride) {
@@ -118,6 +204,28 @@ TARGET static int transform(int16_t *blocks, const hj_quant *q, int last, uint8_
 		                              : transform_rows(blocks + i * HJ_BLOCK, q, 0, to + 8 * i, stride);
 	return is_sound;
 }
+
+// The same to blocks of 4×4 or 2×2 samples.
+#define TRANSFORM_REDUCED(size)                                                                                                \
+	TARGET static int transform##size(int16_t *blocks, const hj_quant *q, int last, uint8_t *to, ptrdiff_t stride) {       \
+		int is_sound = 1;                                                                                              \
+		if (last == 0) {                                                                                               \
+			uint8_t means[2];                                                                                      \
+			is_sound = hj_transform1(blocks, q, 0, means, 0);                                                      \
+			for (int y = 0; y < size; y++) {                                                                       \
+				memset(to + y * stride, means[0], size);                                                       \
+				memset(to + y * stride + size, means[1], size);                                                \
+			}                                                                                                      \
+			return is_sound;                                                                                       \
+		}                                                                                                              \
+		for (int i = 0; i < 2; i += LANES)                                                                             \
+			is_sound &= last <= HJ_CORNER ? transform##size##_rows(blocks + i * HJ_BLOCK, q, 1, to + size * i, stride) \
+			                              : transform##size##_rows(blocks + i * HJ_BLOCK, q, 0, to + size * i, stride); \
+		return is_sound;                                                                                               \
+	}
+
+TRANSFORM_REDUCED(4)
+TRANSFORM_REDUCED(2)
 
 // Kernels for planes work on words, 8 to a lane.
 TARGET static void across(const uint8_t *in, uint8_t *out, int n) {

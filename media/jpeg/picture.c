@@ -49,7 +49,7 @@ static int min(int a, int b) { return a < b ? a : b; }
 static int max(int a, int b) { return a > b ? a : b; }
 
 // The rules by which libjpeg chooses.
-static int way(const hj_picture *p, const hj_plane *c) {
+static int way(const hj_plane *c) {
 	if (c->wider == 1 && c->taller == 1)
 		return HJ_AS_IS;
 	if (c->wider == 1 && c->taller == 2)
@@ -58,8 +58,18 @@ static int way(const hj_picture *p, const hj_plane *c) {
 		return HJ_ACROSS;
 	if (c->wider == 2 && c->taller == 2 && c->width > 2)
 		return HJ_BOTH;
-	(void)p;
 	return HJ_REPEAT;
+}
+
+int hj_block_size(const hj_header *h, int component, int eighths) {
+	int across = 1, down = 1, size = eighths;
+	for (int c = 0; c < h->components; c++) {
+		across = max(across, h->across[c]);
+		down = max(down, h->down[c]);
+	}
+	while (size < 8 && across * eighths % (h->across[component] * size * 2) == 0 && down * eighths % (h->down[component] * size * 2) == 0)
+		size *= 2;
+	return size;
 }
 
 static void quantise(hj_quant *q, const int16_t *steps) {
@@ -90,6 +100,7 @@ static int place_blocks(hj_picture *p, const hj_header *h) {
 			s->block[s->blocks].step = plane->across * HJ_BLOCK;
 			s->block[s->blocks].last = p->last + place;
 			s->block[s->blocks].last_step = plane->across;
+			s->block[s->blocks].only_first = plane->size == 1;
 		}
 		at += HJ_GROUP * plane->across * plane->down;
 	}
@@ -102,9 +113,9 @@ static int place_planes(hj_picture *p, int rows_of_mcus) {
 	for (int c = 0; c < p->components; c++) {
 		hj_plane *const plane = &p->plane[c];
 		const int mcus = p->to - p->from + HJ_GROUP - 1;
-		plane->stride = mcus * plane->across * 8 + 2 * HJ_PAD;
-		plane->ring = rows_of_mcus * plane->down * 8;
-		plane->first = p->from * plane->across * 8;
+		plane->stride = mcus * plane->across * plane->size + 2 * HJ_PAD;
+		plane->ring = rows_of_mcus * plane->down * plane->size;
+		plane->first = p->from * plane->across * plane->size;
 		at[c] = size;
 		size += (size_t)plane->stride * plane->ring;
 	}
@@ -157,7 +168,7 @@ static void fetch(hj_picture *p, int mcu, int n) {
 }
 
 int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const uint8_t *src, size_t n, hj_part part, int margin,
-                     int rows_of_mcus) {
+                     int rows_of_mcus, int eighths) {
 	p->kernels = k;
 	p->width = h->width;
 	p->height = h->height;
@@ -185,7 +196,9 @@ int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, con
 		plane->taller = p->down / plane->down;
 		plane->width = divide_up(p->width, plane->wider);
 		plane->height = divide_up(p->height, plane->taller);
-		plane->way = way(p, plane);
+		plane->size = hj_block_size(h, c, eighths);
+		plane->transform = plane->size == 8 ? k->transform : k->reduced[2 - __builtin_ctz(plane->size)];
+		plane->way = eighths == 8 ? way(plane) : HJ_AS_IS; // what is reduced is not interpolated
 		p->context |= plane->way == HJ_BOTH || plane->way == HJ_DOWN;
 		quantise(&plane->quant, h->quant[h->quantised[c]]);
 	}
@@ -213,12 +226,12 @@ static int transform(hj_picture *p, int mcu) {
 	for (int c = 0; c < p->components; c++) {
 		hj_plane *const plane = &p->plane[c];
 		const int pairs = plane->across * plane->down;
-		const int x = (mcu - p->from) * plane->across * 8;
+		const int x = (mcu - p->from) * plane->across * plane->size;
 		for (int i = 0; i < pairs; i++) {
 			const int y = i / plane->across, pair = i % plane->across;
 			uint8_t *const last = plane->last + 2 * i;
-			uint8_t *const to = hj_plane_row(plane, (p->row * plane->down + y) * 8) + x + pair * 16;
-			is_sound &= p->kernels->transform(plane->blocks + 2 * i * HJ_BLOCK, &plane->quant, max(last[0], last[1]), to, plane->stride);
+			uint8_t *const to = hj_plane_row(plane, (p->row * plane->down + y) * plane->size) + x + pair * 2 * plane->size;
+			is_sound &= plane->transform(plane->blocks + 2 * i * HJ_BLOCK, &plane->quant, max(last[0], last[1]), to, plane->stride);
 			last[0] = last[1] = 0;
 		}
 	}

@@ -16,6 +16,8 @@ enum { HJ_AS_IS, HJ_ACROSS, HJ_BOTH, HJ_DOWN, HJ_REPEAT };
 typedef struct {
 	int across, down;  // sampling factors
 	int width, height; // samples that belong to the picture
+	int size;          // of a block, in samples: 8, or reduced 4, 2, 1
+	hj_transform *transform;
 	int way;
 	int wider, taller; // pixels for a sample
 	uint8_t *at;       // sample 0 of the first row in memory
@@ -61,13 +63,17 @@ typedef struct {
 } hj_part;
 
 // Begins a picture. Only samples that the part needs are transformed. margin is how many
-// pixels beside it are needed. Returns 0 where there is a doubt.
-int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const uint8_t *src, size_t n, hj_part part, int margin, int rows_of_mcus);
+// pixels beside it are needed. Blocks come out at so many eighths of their size: 8, 4, 2
+// or 1, or larger where a plane is smaller anyway. Returns 0 where there is a doubt.
+int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const uint8_t *src, size_t n, hj_part part, int margin, int rows_of_mcus, int eighths);
 // Decodes the next row of MCUs. Returns 0 where there is a doubt.
 int hj_picture_next(hj_picture *p);
 // Gives large memory back that only this picture needed; all of it where libjpeg is to
 // begin anew.
 void hj_picture_end(hj_picture *p, int is_doubtful);
+
+// The size of the blocks of a component.
+int hj_block_size(const hj_header *h, int component, int eighths);
 
 static inline uint8_t *hj_plane_row(const hj_plane *p, int row) { return p->at + (ptrdiff_t)(row % p->ring) * p->stride; }
 

@@ -7,7 +7,7 @@ int hj_rows_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, const 
 	p->left = part.left;
 	p->cols = part.cols;
 	p->next = part.top;
-	if (!hj_picture_begin(p, h, k, src, n, part, margin, 2))
+	if (!hj_picture_begin(p, h, k, src, n, part, margin, 2, 8))
 		return 0;
 	const size_t size = (size_t)part.cols + 8 + 2 * HJ_PAD;
 	if (p->wide_size < HJ_COMPONENTS * size) {

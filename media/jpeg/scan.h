@@ -40,7 +40,7 @@ typedef struct {
 		int16_t *to;   // where coefficients of the first MCU of a group go; zero before
 		int step;      // from there to those of the next MCU
 		uint8_t *last; // set to the place of the last coefficient, in zigzag order, and of the next MCU last_step further
-		int component, last_step;
+		int component, last_step, only_first; // nothing but the first coefficient is kept
 	} block[HJ_MCU_BLOCKS];
 } hj_scan;
 
