@@ -13,9 +13,9 @@ type Mode uint8
 const (
 	// Exact: the pixels of Pillow and torchvision on the same decode, to one level.
 	Exact Mode = iota
-	// Fast: what a decoder gains by smaller inverse transforms, by repeating chroma
-	// samples, and by resizing before colours are converted, it may gain. How far
-	// pixels differ is published in docs/performance.md.
+	// Fast: what is shrunk to half its size or less may be decoded at a smaller size, and
+	// resized before its colours are converted. How far pixels differ is published in
+	// docs/performance.md.
 	Fast
 )
 

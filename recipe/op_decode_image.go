@@ -16,7 +16,7 @@ var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decodes a c
 type DecodeImage struct {
 	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
 	To         string  `json:"to,omitempty" default:"image" doc:"the field with the pixels; by default \"image\""`
-	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": JPEG may be decoded at a smaller scale, and its colours resized before they are converted"`
+	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": a JPEG that is shrunk to half its size or less is decoded at a smaller scale"`
 	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
 	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray" default:"rgb" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
 	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`

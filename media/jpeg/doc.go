@@ -6,8 +6,9 @@
 // Sequential Huffman-coded images (SOF0 and SOF1) of 8 bits in one scan, with one
 // component or with Y, Cb and Cr, any sampling factors that libjpeg accepts, and restart
 // intervals; and progressive ones (SOF2) whose scans bring all bits of all coefficients.
-// All else goes to media/turbo: arithmetic coding, several sequential scans, other
-// colours, unusual headers, planes at a reduced size in fast mode.
+// For fast mode, which shrinks, blocks come out at a half, a quarter or an eighth of
+// their size. All else goes to media/turbo: arithmetic coding, several sequential scans,
+// other colours, unusual headers.
 //
 // So does every image that gives any reason to doubt: libjpeg-turbo begins it again, and
 // what it says counts. There is thus no error of this package's own, and a damaged file

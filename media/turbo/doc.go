@@ -16,12 +16,12 @@
 // Changes of colour work on the result of a stage (adjust.h); turns by a quarter take a
 // pass over it, the others are free.
 //
-// In fast mode a stage that resizes takes another way (planes.h): the inverse transform
-// gives a half, a quarter or an eighth of the size where that is still as large as the
-// result; Y, Cb and Cr are resized as they are stored, chroma from as few samples as
-// there are; and the pixels of the result alone are converted to RGB. Images in
-// printing inks, and others without planes of the usual kind, are decoded as in exact
-// mode.
+// In fast mode a stage that shrinks an image to half its size or less takes another way
+// (planes.h): the inverse transform gives a half, a quarter or an eighth of the size
+// that is still as large as the result; Y, Cb and Cr are resized as they are stored,
+// chroma from as few samples as there are; and the pixels of the result alone are
+// converted to RGB. Images in printing inks, and others without planes of the usual
+// kind, are decoded as in exact mode.
 //
 // RGB of 8 bits goes these ways. For other forms the image is decoded whole, and the
 // plan carried out on its pixels. Runner does that for pixels from anywhere.

@@ -23,10 +23,14 @@ import (
 // fast carries out a stage that resizes a JPEG as [media.Fast] allows: the inverse
 // transform reduces it to what is still as large as the result or larger; planes are
 // resized as they are stored, by tables that know where their samples are; colours are
-// converted last, and the result is turned. It reports false where the image has no
-// planes of the usual kind.
+// converted last, and the result is turned. It reports false where nothing is reduced,
+// as that is faster, and exact, by rows of pixels, and where the image has no planes of
+// the usual kind.
 func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, err error) {
 	s := untwisted(stage, in)
+	if eighths(&s) == 8 {
+		return false, nil
+	}
 	h.job.width, h.job.height = C.int32_t(in.width), C.int32_t(in.height)
 	if in.front.Functions != nil {
 		done, err := h.fastBy((*C.hr_front)(in.front.Functions), to, in, &s)

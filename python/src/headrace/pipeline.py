@@ -493,8 +493,8 @@ class Pipeline:
         Args:
             field: where the compressed image is; by default where `files` put it.
             to: the field to write, by default `"image"`.
-            mode: `"exact"`, the default: the pixels of Pillow and torchvision, to one level. `"fast"`: JPEG may be decoded at a smaller
-                scale and its colours resized before they are converted; docs/performance.md shows how far pixels differ.
+            mode: `"exact"`, the default: the pixels of Pillow and torchvision, to one level. `"fast"`: a JPEG that is
+                shrunk to half its size or less is decoded at a smaller scale; docs/performance.md shows how far pixels differ.
             orient: whether to turn and mirror the image as its EXIF orientation says; by default yes.
             color: `"rgb"`, the default, or `"gray"`: an alpha channel is dropped, as Pillow does, unless there is a background.
                 `"rgba"`: alpha is kept; images without it are opaque.
