@@ -112,7 +112,7 @@ main() {
 run_check() {
 	scripts/lint.sh quick
 	step "build" scripts/build.sh
-	step "go test -short" go test -short ./...
+	step "go test -short" few_cases go test -short ./...
 	step "python tests, smoke" parallel_tests -q -m smoke python/tests
 }
 
@@ -146,6 +146,7 @@ run_go() {
 	export RAPID_CHECKS=25
 	attempt "go test" go_tests -timeout 30m -- $(without "${RACE_WHOLE[@]}" "${SLOTS[@]}")
 	attempt "go test, race detector" few_cases go_tests -timeout 30m -race -short -- "${RACE[@]}"
+	attempt "go test, race detector, video" go_tests -timeout 30m -race -run Clips -- .
 	attempt "go test, race detector, decoders" go_tests -timeout 30m -race -run Concurrently -- "${RACE_DECODERS[@]}"
 	attempt "go test, race detector, processes" go_tests -timeout 30m -race -- "${RACE_WHOLE[@]}"
 	attempt "go test, without cgo" without_cgo go_tests -timeout 30m -short -- $(made_of $(tagged cgo))

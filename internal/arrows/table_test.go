@@ -161,6 +161,8 @@ var arrows = []arrow{
 	{"media/internal/webpfile", "media", "errors and sizes are its own"},
 
 	{"internal/oracle", "internal/tier", "it starts a process, which quick runs leave out"},
+	{"internal/testvideo", "internal/tier", "it starts processes, too"},
+	{"media/internal/avtest", "internal/tier", "as this does"},
 
 	{"media/internal/pixeltest", "media", "the suites that decoders of whole pictures have to pass"},
 	{"media/internal/pixeltest", "tensor", "pixels have a dtype"},

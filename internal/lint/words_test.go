@@ -21,7 +21,8 @@ type forbidden struct {
 // code stands before a pattern that comments may contain.
 const code = `(?m)^[^/\n]*`
 
-// The patterns are put together from parts, so that this file does not contain them.
+// The patterns are put together from parts, so that this file does not contain them. One
+// that begins with a word, and not with \b, is searched for ten times as fast.
 var words = []forbidden{
 	{regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`), "*.go *.py *.c *.h *.sh *.md", nil,
 		"do it, or write an issue"},
@@ -34,17 +35,17 @@ var words = []forbidden{
 	{regexp.MustCompile(code + `time\.Sleep\(`), "pipe/*_test.go", nil,
 		"testing/synctest has a clock that waits for nobody"},
 	// Words that readers trip over. They are those of voice.md, and stay away.
-	{regexp.MustCompile(`\b(takes (a number|numbers|rising numbers|seconds) ` + `from \d+ on)`), "*.go *.py *.md", nil,
+	{regexp.MustCompile(`(takes (a number|numbers|rising numbers|seconds) ` + `from \d+ on)`), "*.go *.py *.md", nil,
 		"must be at least N"},
 	{regexp.MustCompile(`\b[Ww]ho ` + `wants\b|\bWhat is ` + `none\b|\bWho` + `ever\b`), "*.go *.py *.md", nil,
 		"you, if, anyone who"},
 	{regexp.MustCompile(`\ban` + `ew\b`), "*.go *.py *.md", nil, "again"},
-	{regexp.MustCompile(`\bin the ` + `place of\b`), "*.go *.py *.md", nil, "instead of"},
-	{regexp.MustCompile(`\bbe` + `hind (it|them|that|a step|the step|the stage|each|batch|` + "`batch`" + `)\b`), "*.go *.py *.md", writtenElsewhere,
+	{regexp.MustCompile(`in the ` + `place of\b`), "*.go *.py *.md", nil, "instead of"},
+	{regexp.MustCompile(`be` + `hind (it|them|that|a step|the step|the stage|each|batch|` + "`batch`" + `)\b`), "*.go *.py *.md", writtenElsewhere,
 		"after"},
 	{regexp.MustCompile(`\bdo(es)? not ` + `lie\b|\blies ` + `(in|between|at|within|outside)\b`), "*.go *.py *.md", nil,
 		"is, are"},
-	{regexp.MustCompile(`\bstands (be` + `hind|in the place|in quotes|where|there|beside|between)\b`), "*.go *.py *.md", nil,
+	{regexp.MustCompile(`stands (be` + `hind|in the place|in quotes|where|there|beside|between)\b`), "*.go *.py *.md", nil,
 		"is"},
 	{regexp.MustCompile(`\bphoto` + `graphs? of\b|\bpro` + `cessors? (time|are)\b`), "*.go *.md", nil,
 		"images; CPU"},

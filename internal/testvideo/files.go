@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/tier"
 )
 
 // A recipe is the arguments of ffmpeg. Words that begin with @ are files made before.
@@ -112,6 +114,7 @@ func Names(suffixes ...string) []string {
 // File returns the path of a file, which must not be changed.
 func File(t testing.TB, name string) string {
 	t.Helper()
+	tier.StartsProcesses(t)
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/tier"
 )
 
 // Library has this process decode with the machine's FFmpeg, by a shim that is built if
 // need be. The test is skipped on machines that have no FFmpeg to build it with.
 func Library(t testing.TB) {
 	t.Helper()
+	tier.StartsProcesses(t)
 	if err := library(); err != nil {
 		t.Skip(err)
 	}
@@ -71,6 +74,7 @@ func FFmpeg(t testing.TB, args ...string) []byte {
 
 func run(t testing.TB, program string, args []string) []byte {
 	t.Helper()
+	tier.StartsProcesses(t)
 	path, err := exec.LookPath(program)
 	if err != nil {
 		t.Skipf("%s is not installed: apt-get install -y ffmpeg", program)

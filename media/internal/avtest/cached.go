@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headrace/internal/tier"
 )
 
 // Cached is [Make], with a file that stays for later runs of tests. It must not be
 // changed.
 func Cached(t testing.TB, name string, args ...string) string {
 	t.Helper()
+	tier.StartsProcesses(t)
 	key := sha256.Sum256([]byte(strings.Join(args, "\x00")))
 	folder := filepath.Join(os.TempDir(), fmt.Sprintf("headrace-sound-%d", os.Getuid()))
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headrace/internal/oracle"
+	"headrace/internal/tier"
 	"headrace/media"
 	"headrace/media/internal/pixeltest"
 	"headrace/media/internal/testjpeg"
@@ -19,6 +20,7 @@ import (
 // format: budgets rely on it. What the resident memory of the process grows by is the
 // image's.
 func TestEstimatesAreUpperBounds(t *testing.T) {
+	tier.StartsProcesses(t)
 	// With a threshold that stays as it is, the C library gives back what was freed,
 	// and the next image's memory is seen again.
 	const threshold = "MALLOC_MMAP_THRESHOLD_=65536"
