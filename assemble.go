@@ -30,7 +30,7 @@ import (
 type materials struct {
 	config  Config
 	options Options
-	files   func(context.Context, *fuse.Source) (*source.Files, error) // lists a source, once
+	lists   *lister                                                    // lists sources, each once
 	room    int                                                        // bytes of a slot, if a function makes batches of any size
 	most    int64                                                      // samples of each source; 0: all
 	probes  bool                                                       // nothing runs but for a first sample, and the host goes on
@@ -52,7 +52,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 
 	// What the samples are, and which of them are this rank's.
 	var classes []recipe.Path
-	if l.sources, classes, err = listSources(ctx, p, c, m.files); err != nil {
+	if l.sources, classes, err = listSources(ctx, p, c, m.lists); err != nil {
 		return nil, err
 	}
 	first := p.First()
@@ -207,7 +207,7 @@ func (o Options) withDefaults() Options {
 }
 
 // listSources makes the sources of the recipe, and the names of labels that folders give.
-func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.Context, *fuse.Source) (*source.Files, error)) (all []*source.Listing, classes []recipe.Path, err error) {
+func listSources(ctx context.Context, p fuse.Plan, c Config, lists *lister) (all []*source.Listing, classes []recipe.Path, err error) {
 	var parents []*source.Files
 	unnamed := false
 	first := int64(0)
@@ -218,8 +218,20 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.C
 			s.Shuffled, s.Seed = true, f.ShuffleSeed
 		}
 
-		if f.Object == nil {
-			files, err := list(ctx, f)
+		switch {
+		case f.Read != nil:
+			if s.Contents, err = lists.shards(ctx, f.Name, f.Read); err != nil {
+				return nil, nil, err
+			}
+			unnamed = true
+		case f.Object != nil:
+			s.Contents = source.NewObject(f.Object, s, c.Rank, c.WorldSize)
+			unnamed = true
+			if s.Iterated() && c.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
+				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, c.Rank))
+			}
+		default:
+			files, err := lists.files(ctx, f)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -227,12 +239,6 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.C
 			unnamed = unnamed || f.Files.Pairs != nil || f.Files.Columns != nil && f.Files.Label == ""
 			if f.Files.Label == "parent" {
 				parents = append(parents, files)
-			}
-		} else {
-			s.Contents = source.NewObject(f.Object, s, c.Rank, c.WorldSize)
-			unnamed = true
-			if s.Iterated() && c.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
-				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, c.Rank))
 			}
 		}
 
@@ -321,6 +327,9 @@ func (l *Loader) makeMemory(p fuse.Plan) (hold int64, err error) {
 	}
 
 	l.budget = budget.New(limit)
+	if err := l.keepBlocks(limit); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	count := l.config.Prefetch + 1 + 2
 	count += max(0, min(l.inHand(p), int(l.half(limit)/arena.Stride(l.layout.Bytes))-count))
 	l.arena, err = arena.New(arena.Options{
@@ -334,6 +343,22 @@ func (l *Loader) makeMemory(p fuse.Plan) (hold int64, err error) {
 	l.slots = &batch.Slots{Layout: &l.layout, Arena: l.arena, Held: l.held, Notes: notes, Ledger: l.options.Ledger}
 	return hold, err
 }
+
+// keepBlocks sets memory aside for what samples of compressed shards have in common.
+func (l *Loader) keepBlocks(limit int64) error {
+	for _, s := range l.sources {
+		if shards, ok := s.Contents.(*source.Shards); ok && shards.Set.HasBlocks() {
+			n := min(limit/8, mostKept)
+			if err := l.budget.Reserve(source.ForBlocks, n); err != nil {
+				return err
+			}
+			shards.Set.KeepBlocks(n)
+		}
+	}
+	return nil
+}
+
+const mostKept = 256 << 20
 
 // half is that of the budget, or of what it would be if nothing were profiled.
 func (l *Loader) half(limit int64) int64 {
@@ -397,11 +422,21 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{}, Errors: l.counted(),
 	}
 	splits := map[string]order.Split{}
+	var changed map[string]func(string) error
 	for _, s := range l.sources {
 		splits[s.Name] = s.Split
-		if begin.Sources[s.Name] = (SourceState{Samples: s.Split.Samples}); s.Iterated() {
-			begin.Sources[s.Name] = SourceState{Object: &ObjectState{}}
+		at := SourceState{Samples: s.Split.Samples}
+		if s.Iterated() {
+			at = SourceState{Object: &ObjectState{}}
 		}
+		if shards, ok := s.Contents.(*source.Shards); ok {
+			at.Shards = shards.Digest()
+			if changed == nil {
+				changed = map[string]func(string) error{}
+			}
+			changed[s.Name] = shards.Set.Changed
+		}
+		begin.Sources[s.Name] = at
 	}
 
 	for _, name := range l.compiled.Gathers {
@@ -428,7 +463,7 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 	begin.InStep = l.batch.GlobalSize > 0 && !l.config.Uneven && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
 	items := l.items(p)
 	begin.InStep = begin.InStep && len(items) == 0
-	return resume.Extent{Begin: begin, Splits: splits, Items: items, Judges: l.compiled.Judges, Makes: l.compiled.Makes}
+	return resume.Extent{Begin: begin, Splits: splits, Items: items, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Changed: changed}
 }
 
 // items is how ranks share the samples of merges that end after a number of them.

@@ -130,7 +130,8 @@ type assembly struct {
 
 	compiled *compile.Program
 	extent   resume.Extent
-	probes   bool // the workers are a survey's, which goes on with them
+	lists    *lister // what has to be closed with the loader; nil: it is another's
+	probes   bool    // the workers are a survey's, which goes on with them
 }
 
 // watched are files and numbers that are kept beside a run.
@@ -434,6 +435,9 @@ func (l *Loader) Close() error {
 	l.mu.Unlock()
 	if !l.probes {
 		l.work.Host.Close()
+	}
+	if l.lists != nil {
+		l.lists.close()
 	}
 	return errors.Join(unfinished, l.arena.Close())
 }

@@ -17,6 +17,7 @@ import (
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/shard"
 )
 
 // Open checks everything that can be checked before a sample is read, lists the source,
@@ -35,13 +36,24 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 
-	lists := lister{suffixes: source.Suffixes(r), listed: map[string]*source.Files{}}
-	m := materials{config: c, options: o, files: lists.files, room: roomFor(0, c.withDefaults())}
+	lists := &lister{suffixes: source.Suffixes(r), listed: map[string]*source.Files{}}
+	if lists.reads(r) {
+		if err := lists.openShards(ctx, r, o); err != nil {
+			return nil, err
+		}
+		if schema, err = r.Check(); err != nil {
+			lists.close()
+			return nil, err
+		}
+	}
+	m := materials{config: c, options: o, lists: lists, room: roomFor(0, c.withDefaults())}
 	if survey.Needed(r) {
 		if o.Look {
+			lists.close()
 			return nil, ErrUncalled
 		}
 		if m.host, err = ops.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
+			lists.close()
 			return nil, err
 		}
 		m.host.Processes = shareOf(c.withDefaults())
@@ -52,6 +64,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		}
 		if err != nil {
 			m.host.Close()
+			lists.close()
 			return nil, err
 		}
 		m.host.Renew(shareOf(c.withDefaults()), false)
@@ -59,10 +72,15 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	}
 
 	l, err := assemble(ctx, r, schema, m)
-	if err != nil && m.host != nil {
-		m.host.Close()
+	if err != nil {
+		lists.close()
+		if m.host != nil {
+			m.host.Close()
+		}
+		return nil, err
 	}
-	return l, err
+	l.lists = lists
+	return l, nil
 }
 
 // checkPlaces refuses functions that the program calls, or workers that it describes,
@@ -203,6 +221,50 @@ func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.S
 type lister struct {
 	suffixes []string // of files in folders
 	listed   map[string]*source.Files
+	opened   map[string]*source.Shards // by the names of their steps
+}
+
+// reads tells whether a recipe reads shards.
+func (l *lister) reads(r recipe.Recipe) bool {
+	for _, s := range r.All() {
+		if _, ok := s.Args.(*recipe.Read); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// openShards finds the samples of all shards, and notes in the recipe, which is
+// complete, what their fields are.
+func (l *lister) openShards(ctx context.Context, r recipe.Recipe, o Options) error {
+	l.opened = map[string]*source.Shards{}
+	for i, s := range r.All() {
+		args, ok := s.Args.(*recipe.Read)
+		if !ok {
+			continue
+		}
+		shards, err := source.OpenShards(ctx, args, shard.Options{Scanned: o.Scanned})
+		if err != nil {
+			l.close()
+			if errors.Is(err, shard.ErrNoField) {
+				return &recipe.Error{Step: i, Name: s.Name, Path: "args.fields", Err: err}
+			}
+			return fmt.Errorf("%w: %w", ErrSource, err)
+		}
+		l.opened[s.Name] = shards
+	}
+	return nil
+}
+
+// shards returns the contents of a step that reads shards, for one loader.
+func (l *lister) shards(_ context.Context, name string, _ *recipe.Read) (source.Contents, error) {
+	return l.opened[name].Again(), nil
+}
+
+func (l *lister) close() {
+	for _, s := range l.opened {
+		s.Set.Close()
+	}
 }
 
 func (l *lister) files(ctx context.Context, s *fuse.Source) (*source.Files, error) {

@@ -4,7 +4,7 @@ package recipe
 // that names all of them.
 func init() {
 	registry.ops = []Op{
-		filesOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeImageOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
+		filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeImageOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
 		selectOp, dropOp, renameOp,
 		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,

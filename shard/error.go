@@ -11,6 +11,8 @@ var (
 	ErrTruncated   = errors.New("cut off")
 	ErrUnsupported = errors.New("not supported")
 	ErrNoField     = errors.New("no such field")
+	ErrChanged     = errors.New("changed")
+	ErrClosed      = errors.New("shard: the set is closed")
 )
 
 // Error says where in which shard something is wrong.

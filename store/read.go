@@ -88,6 +88,7 @@ func openRegular(path string, f *File) (fd int, err error) {
 		return -1, err
 	}
 	f.size, f.stored = st.Size, st.Blocks*512
+	f.version = versionOf(&st)
 	return fd, nil
 }
 
@@ -106,11 +107,12 @@ func kindOf(mode uint32) string {
 
 // File is an open file. Anyone who opened it closes it.
 type File struct {
-	name   string
-	fd     int
-	size   int64
-	stored int64 // bytes that are on the disk: a size costs nothing to claim
-	limit  int64
+	name    string
+	fd      int
+	size    int64
+	stored  int64 // bytes that are on the disk: a size costs nothing to claim
+	limit   int64
+	version Version
 }
 
 // Size returns the file's size when it was opened. The file may have changed since.

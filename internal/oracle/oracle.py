@@ -318,5 +318,40 @@ def buckets(args):
     return [nearest(w, h) for w, h in args["pictures"]], b""
 
 
+def webdataset(args, data):
+    """The samples that webdataset reads from a tar file: of each its key, and the suffixes of its parts, whose contents follow."""
+    import webdataset.tariterators as wds
+
+    samples, blobs = [], []
+    for sample in wds.group_by_keys(wds.tar_file_expander([{"stream": io.BytesIO(data), "url": "a.tar"}])):
+        parts = {k: v for k, v in sample.items() if not k.startswith("__")}
+        samples.append([sample["__key__"], list(parts)])
+        blobs.extend(parts.values())
+    return samples, *blobs
+
+
+def split_names(args):
+    """Where webdataset cuts names: a key and a suffix, or null."""
+    from webdataset.tariterators import base_plus_ext
+
+    return [base_plus_ext(name) for name in args["names"]], b""
+
+
+def write_tar(args, *contents):
+    """Writes files, and links to them, as one of Python's formats of tar."""
+    import tarfile
+
+    out = io.BytesIO()
+    kinds = {"file": tarfile.REGTYPE, "hard": tarfile.LNKTYPE, "soft": tarfile.SYMTYPE, "folder": tarfile.DIRTYPE, "device": tarfile.CHRTYPE}
+    formats = {"gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT, "ustar": tarfile.USTAR_FORMAT}
+    with tarfile.open(fileobj=out, mode="w", format=formats[args["format"]], pax_headers=args["global"] or {}) as tar:
+        for member, content in zip(args["members"], contents):
+            info = tarfile.TarInfo(member["name"])
+            info.type, info.linkname, info.size = kinds[member["kind"]], member["link"], len(content)
+            info.pax_headers = member["pax"] or {}
+            tar.addfile(info, io.BytesIO(content))
+    return None, out.getvalue()
+
+
 if __name__ == "__main__":
     main()

@@ -53,6 +53,7 @@ type SourceState struct {
 	Done     [][2]int64 `json:"done,omitempty"`  // half-open ranges of the epoch's order, that of all ranks, finished under another world size; positions count the rest
 
 	Object *source.ObjectState `json:"object,omitempty"` // of an object of Python that is iterated over
+	Shards string              `json:"shards,omitempty"` // what the shards were that it reads
 }
 
 // maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to
@@ -91,6 +92,8 @@ type Extent struct {
 	From   State                  // what is gone on from; nil sources: the beginning
 	Steps  int64                  // batches that an epoch must have; 0: as many as there are
 	Makes  bool                   // several samples may be made of one
+
+	Changed map[string]func(was string) error // what is different about the shards of a source
 }
 
 // Redraws tells whether random steps draw other numbers in this run than in the one that
@@ -177,6 +180,11 @@ func (e Extent) checkSources(from State, refuse func(string, ...any) error) erro
 		s, ok := from.Sources[name]
 		if !ok {
 			return refuse("it lacks the source %q", name)
+		}
+		if changed := e.Changed[name]; changed != nil && s.Shards != "" {
+			if err := changed(s.Shards); err != nil {
+				return refuse("its source %q: %w", name, err)
+			}
 		}
 		if want := e.Begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
 			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
@@ -292,7 +300,7 @@ func (e Extent) Settled(from State) State {
 
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
-		at.Samples = e.Begin.Sources[name].Samples
+		at.Samples, at.Shards = e.Begin.Sources[name].Samples, e.Begin.Sources[name].Shards
 		if at.Object == nil {
 			at.Object = e.Begin.Sources[name].Object
 		}
@@ -349,7 +357,7 @@ func (e Extent) At(p pipe.State) State {
 	s.Sources, s.Merges, s.Parts = make(map[string]SourceState, len(p.Sources)), p.Merges, p.Parts
 	for name, at := range p.Sources {
 		s.Epoch = at.Epoch
-		place := SourceState{Samples: e.Begin.Sources[name].Samples, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+		place := SourceState{Samples: e.Begin.Sources[name].Samples, Shards: e.Begin.Sources[name].Shards, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
 		if at.Epoch == e.From.Epoch {
 			place.Done = e.From.Sources[name].Done
 		}
@@ -424,6 +432,9 @@ func (s State) AppendPlace(dst []byte) []byte {
 		if at.Object != nil {
 			object, _ := json.Marshal(at.Object) // a number and text
 			dst = append(append(dst, `,"object":`...), object...)
+		}
+		if at.Shards != "" {
+			dst = append(append(append(dst, `,"shards":"`...), at.Shards...), '"') // digits, and colons
 		}
 		dst = append(dst, '}')
 	}

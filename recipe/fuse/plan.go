@@ -49,7 +49,8 @@ type Node struct {
 type Source struct {
 	Name        string          // of its step
 	Names       []string        // of all steps that say this
-	Files       recipe.Files    // where there is no Object
+	Files       recipe.Files    // where there is neither of the next two
+	Read        *recipe.Read    // of shards
 	Object      *recipe.Object  // of Python
 	Shuffle     *recipe.Shuffle // nil: in the order in which they are numbered
 	Order       recipe.Args     // the step that says which samples come, and in which order; nil: all, in that of Shuffle
@@ -60,8 +61,11 @@ type Source struct {
 // Schema is that of the samples. The recipe must have passed its Check.
 func (s *Source) Schema() sample.Schema {
 	var args recipe.Args = &s.Files
-	if s.Object != nil {
+	switch {
+	case s.Object != nil:
 		args = s.Object
+	case s.Read != nil:
+		args = s.Read
 	}
 	schema, _ := args.Check(nil)
 	return schema

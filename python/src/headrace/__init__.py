@@ -15,7 +15,7 @@ from __future__ import annotations
 from . import errors
 from .errors import *  # noqa: F403
 from .errors import NoSuchName
-from .pipeline import Pipeline, defaults, files, load, merge, source
+from .pipeline import Pipeline, defaults, files, load, merge, read, source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ __all__ = [
     "headspace",
     "load",
     "merge",
+    "read",
     "replay",
     "source",
     "span",

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers
 
-__all__ = ["Pipeline", "defaults", "files", "load", "merge", "source"]
+__all__ = ["Pipeline", "defaults", "files", "load", "merge", "read", "source"]
 
 
 class _Default:
@@ -98,6 +98,42 @@ def files(
         args["content"] = False
     args["root"] = os.fsdecode(os.getcwdb())
     return Pipeline(integer("seed", seed), (Step({"files": args}),), formats.NUMPY)
+
+
+@briefly
+def read(
+    source: Path | Iterable[Path],
+    *,
+    fields: Mapping[str, str | tuple[str, Any]] | Some | None = None,
+    format: str | None = None,
+    seed: int = 0,
+) -> Pipeline:
+    """Read samples from files that hold many of them, where they are and as they are: the first step of a pipeline.
+
+        hr.read("train-{000000..001281}.tar", fields={"bytes": "jpg", "label": "cls"})  # WebDataset
+
+    Samples have numbers, so they are shuffled, divided among ranks and resumed like files. What is where in the files is kept in an
+    index, in `~/.cache/headrace/index` or the folder `index` of the one that `HEADRACE_CACHE` names. It is made when they are first read;
+    `headrace index` makes it before. [Your data where it is](your-data.md) lists the formats.
+
+    Args:
+        source: a file; a pattern (`*`, `?`, `[…]`, `**`, and braces, as in `train-{000..129}.tar`); a folder; or a list of these. Relative
+            names start at the current directory.
+        fields: the fields of samples, and what each is in the files: the name of a part of a tar file or of a column; `"json.caption"` is
+            a member of the part `json`, and `"jpg;png"` the first of these that a sample has. A tuple says the type as well, as
+            `("cls", "int64")`: a dtype, `(dtype, shape)`, str or bytes. Or the names of those that stay as they are. By default all; of
+            tar files the image is `bytes` and `cls` is `label` then. `headrace inspect FILE` lists what there is.
+        format: the format of the files, as `"tar"`; by default what is in them tells, or their names.
+        seed: of all random operations, as for `files`.
+
+    Returns:
+        A pipeline with these fields and `key`.
+    """
+    from ._recipe.read import read_arguments
+
+    args = read_arguments(source, fields, format)
+    args["root"] = os.fsdecode(os.getcwdb())
+    return Pipeline(integer("seed", seed), (Step({"read": args}),), formats.NUMPY)
 
 
 @briefly
@@ -246,8 +282,9 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
     recipe = notation.read(path, variables)
     root = os.fsdecode(os.getcwdb())
     for step in notation.steps(recipe["steps"]):
-        if "files" in step:
-            step["files"].setdefault("root", root)
+        for op in ("files", "read"):
+            if op in step:
+                step[op].setdefault("root", root)
     said = {name: value for name, value in recipe.get("loader", {}).items() if value is not None}
     return Pipeline(recipe["seed"], tuple(recipe["steps"]), formats.NUMPY, said)
 

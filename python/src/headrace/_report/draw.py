@@ -64,7 +64,7 @@ def parts(step: dict[str, Any], seed: int = 0) -> tuple[str, dict[str, Any], lis
     op = next(key for key in step if key not in ("name", "failures"))
     args = step[op] or {}
     given = {name: value for name, value in args.items() if name not in ("root", "of", "branches")}
-    if seed and op == "files":
+    if seed and op in ("files", "read"):
         given["seed"] = seed
     if op == "route":
         return op, given, [(_taken(branch), branch["steps"]) for branch in args["branches"]]

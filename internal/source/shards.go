@@ -1,0 +1,226 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"headrace/budget"
+	"headrace/internal/ops"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/shard"
+	"headrace/store"
+	"headrace/tensor"
+)
+
+// Shards are contents that are in files which hold many samples.
+type Shards struct {
+	Set *shard.Dataset
+
+	args    *recipe.Read
+	columns []shard.Column
+	reader  *shard.Reader
+	at      []record.Column // of columns
+	name    record.Column   // of the key
+	places  sync.Pool       // of *shard.Place
+}
+
+// OpenShards finds the samples that a step reads, and what their fields are, which it
+// notes in the arguments.
+func OpenShards(ctx context.Context, args *recipe.Read, o shard.Options) (*Shards, error) {
+	var from []string
+	for _, p := range args.From {
+		from = append(from, string(p))
+	}
+	o.Root, o.Format = string(args.Root), args.Format
+	set, err := shard.Open(ctx, from, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shards{Set: set, args: args}
+	if err := s.choose(ctx); err != nil {
+		set.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// choose settles which fields are read, and as what.
+func (s *Shards) choose(ctx context.Context) error {
+	fields := s.args.Fields
+	if fields == nil {
+		var err error
+		if fields, err = usual(s.Set); err != nil {
+			return err
+		}
+	}
+	for _, f := range fields {
+		s.columns = append(s.columns, shard.Column{From: f.From, Type: f.Type})
+	}
+	var err error
+	if s.reader, err = s.Set.Select(ctx, s.columns...); err != nil {
+		return err
+	}
+	said := s.args.Gives.Schema
+	s.args.Gives.Schema = nil
+	for i, t := range s.reader.Types() {
+		name := fields[i].Name
+		if k := said.Find(name); k >= 0 && !said[k].Type.Equal(t) {
+			return fmt.Errorf("%w: gives says that %q is %v, and in the files it is %v", shard.ErrNoField, name, said[k].Type, t)
+		}
+		s.args.Gives.Schema = append(s.args.Gives.Schema, sample.Field{Name: name, Type: t})
+	}
+	if err := s.args.Gives.Schema.Check(); err != nil {
+		return fmt.Errorf("%w: say which fields are read, and under which names: fields={\"bytes\": \"jpg\"}", err)
+	}
+	return nil
+}
+
+// pictures are the parts of WebDataset that are images.
+var pictures = []string{"jpg", "jpeg", "png", "webp"}
+
+// usual are the fields of samples where nobody says which: all there are. Those of
+// WebDataset are called as other operations have them.
+func usual(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
+	schema, err := set.Schema()
+	if err != nil {
+		return nil, err
+	}
+	webdataset := set.Format.Name() == "tar"
+	images := int64(0)
+	var found []string
+	has := map[string]int64{} // samples
+	for _, f := range set.Index().Fields {
+		has[f.Name] = f.Samples
+		if webdataset && slices.Contains(pictures, f.Name) {
+			images += f.Samples
+			found = append(found, f.Name)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return slices.Index(pictures, a) - slices.Index(pictures, b) })
+	together := len(found) > 0 && images == set.Len() // each sample has one of them
+	if together {
+		all = append(all, recipe.FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
+	}
+	for _, f := range schema {
+		if n, part := has[f.Name]; part && n < set.Len() && !(together && slices.Contains(found, f.Name)) {
+			return nil, fmt.Errorf("%w: %q is in %d of %d samples only: say which fields are read: fields={%q: %q}", shard.ErrNoField, f.Name, n, set.Len(), "bytes", f.Name)
+		}
+		switch {
+		case together && slices.Contains(found, f.Name):
+		case webdataset && !together && len(found) > 0 && f.Name == found[0]:
+			all = append(all, recipe.FieldFrom{Name: "bytes", From: f.Name})
+		case webdataset && f.Name == "cls":
+			all = append(all, recipe.FieldFrom{Name: "label", From: f.Name})
+		default:
+			all = append(all, recipe.FieldFrom{Name: f.Name, From: f.Name})
+		}
+	}
+	if all == nil {
+		return nil, fmt.Errorf("%w: there are no samples", shard.ErrNoField)
+	}
+	return all, nil
+}
+
+// Len implements Contents.
+func (s *Shards) Len() int64 { return s.Set.Len() }
+
+// Key implements Contents: it is what the sample is called in its shard.
+func (s *Shards) Key(index int64) string { return s.Set.Key(index) }
+
+// Link implements Contents.
+func (s *Shards) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+	s.at = nil
+	for _, f := range s.args.Gives.Schema {
+		s.at = append(s.at, where.Of[f.Name])
+	}
+	s.name = record.Column{}
+	if s.args.Gives.Schema.Find("key") < 0 {
+		s.name = where.Of["key"]
+	}
+	return nil, nil
+}
+
+// Again returns the same contents, for another loader.
+func (s *Shards) Again() *Shards {
+	return &Shards{Set: s.Set, args: s.args, columns: s.columns, reader: s.reader}
+}
+
+// Digest says what the shards are.
+func (s *Shards) Digest() string { return s.Set.Digest() }
+
+// ForBlocks is why bytes are reserved for what compressed shards have in common.
+const ForBlocks budget.Purpose = "unpacked blocks"
+
+// Fetch implements Contents.
+func (s *Shards) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+	n, err := Patiently(ctx, w, it, func() (int64, error) { return s.read(ctx, w, it) })
+	if errors.Is(err, shard.ErrChanged) {
+		err = pipe.Fatal(err) // what was indexed is not there any more
+	}
+	return n, err
+}
+
+func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+	p, _ := s.places.Get().(*shard.Place)
+	if p == nil {
+		p = new(shard.Place)
+	}
+	defer s.places.Put(p)
+	if err := s.reader.Locate(it.ID.Index, p); err != nil {
+		return 0, err
+	}
+	if p.Bytes > s.args.MaxBytes {
+		return 0, fmt.Errorf("%w: %d bytes; the limit is %d, raise it with max_bytes", store.ErrTooLarge, p.Bytes, s.args.MaxBytes)
+	}
+
+	var err error
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, p.Bytes); err != nil {
+		return 0, err
+	}
+	if it.Limited {
+		defer context.AfterFunc(ctx, it.Content.Park)()
+	}
+	v := w.Blank(it)
+	buffer := v.Borrow(&w.Files, int(p.Bytes))
+	values, n, err := s.reader.Read(ctx, p, *buffer)
+	if err != nil {
+		return n, err
+	}
+	s.put(w, v, *buffer, values)
+	if s.name.Kind != 0 {
+		v.Texts[s.name.At] = it.Key
+	}
+	v.Sweep() // text and numbers leave nothing in the memory that was read
+	return n, nil
+}
+
+// put gives columns their values. Those that stay in memory of their own are in the
+// buffer, or copied into such.
+func (s *Shards) put(w *ops.Env, v *record.Values, buffer []byte, values []shard.Value) {
+	own := func(b []byte) []byte {
+		if len(b) == 0 || record.Overlap(buffer, b) {
+			return slices.Clip(b)
+		}
+		return w.Copied(v, b)
+	}
+	for i, value := range values {
+		switch at := s.at[i]; at.Kind {
+		case record.Numbers:
+			copy(v.Numbers[at.At:][:at.Size], value.Bytes)
+		case record.Texts:
+			v.Texts[at.At] = string(value.Bytes)
+		case record.Bytes:
+			v.Bytes[at.At] = own(value.Bytes)
+		case record.Arrays:
+			v.Arrays[at.At] = record.Array{Shape: tensor.Shape(value.Shape), Data: own(value.Bytes)}
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package recipe
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"reflect"
+
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
+	"headrace/sample"
+)
+
+var readOp = operation[Read]("read", Source, "Reads samples from files that hold many of them, by their numbers: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
+
+// Read are the arguments of the operation read.
+type Read struct {
+	From     Shards     `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"the files: a name, a pattern (*, ?, […], **, and braces as in \"train-{000..129}.tar\"), a folder, or a list of these"`
+	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"the fields of samples, and what each is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that there is, or [name, type], with a type as for gives of map; or a list of names that stay. By default all there is; of tar files images are \"bytes\" and cls is \"label\" then"`
+	Format   string     `json:"format,omitempty" example:"tar" doc:"the format of the files; by default what is in them tells, or their names"`
+	Root     Path       `json:"root,omitempty" doc:"the folder in which relative names start; by default the engine's own"`
+	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"the largest sample that is read, others are bad samples; by default 1 GiB"`
+	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields, where these are known before anybody looks into the files; by default what is in the files tells"`
+}
+
+func (r Read) complete() Args {
+	if r.MaxBytes == 0 {
+		r.MaxBytes = defaultMaxBytes
+	}
+	return &r
+}
+
+// identity leaves out where the files are, as the data may move, and what is known of
+// them: states say which they were.
+func (r Read) identity(Recipe) Args {
+	h := sha256.New()
+	var names Shards
+	for _, from := range r.From {
+		name := Path(path.Base(string(from)))
+		names = append(names, name)
+		io.WriteString(h, string(name)+"\x00")
+	}
+	if len(names) > 1 { // it may be long
+		names = Shards{Path(hex.EncodeToString(h.Sum(nil)))}
+	}
+	return &Read{From: names, Fields: r.Fields, Format: r.Format, MaxBytes: r.MaxBytes}
+}
+
+// Check implements [Args]. The schema is nil where nobody has looked into the files.
+func (r *Read) Check(sample.Schema) (sample.Schema, error) {
+	errs := []error{r.checkFrom(), r.checkFields(), r.Gives.check(nil)}
+	if r.Root != "" && (r.Root[0] != '/' || r.Root.check() != nil) {
+		errs = append(errs, Wrong("root", "is %q: takes the absolute path of a folder", string(r.Root)))
+	}
+	if r.MaxBytes < 0 {
+		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", r.MaxBytes))
+	}
+	out := r.schema()
+	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
+		errs = append(errs, Wrong("fields", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// schema is that of the samples, if it is known.
+func (r *Read) schema() sample.Schema {
+	if r.Gives.Schema == nil {
+		return nil
+	}
+	out := sample.Schema{}
+	for _, f := range r.Gives.Schema {
+		if f.Name == "image" && CouldBeImage(f.Type) {
+			f.Type.Axes = "HWC"
+		}
+		out = append(out, f)
+	}
+	if out.Find("key") < 0 {
+		out = append(out, sample.Field{Name: "key", Type: sample.TextType})
+	}
+	return out
+}
+
+func (r *Read) checkFrom() error {
+	if len(r.From) == 0 {
+		return Wrong("from", "is missing: takes the name of a file or a folder, or a pattern")
+	}
+	for i, p := range r.From {
+		if err := p.check(); err != nil {
+			return Wrong(fmt.Sprintf("from[%d]", i), "%w", err)
+		}
+	}
+	return nil
+}
+
+func (r *Read) checkFields() error {
+	if r.Fields != nil && len(r.Fields) == 0 {
+		return Wrong("fields", "is empty: takes at least one field, or null for all")
+	}
+	seen := map[string]bool{}
+	for _, f := range r.Fields {
+		switch {
+		case f.Name == "":
+			return Wrong("fields", "has a field without a name")
+		case f.From == "":
+			return Wrong("fields", "does not say what %q is: takes the name of a part or column", f.Name)
+		case seen[f.Name]:
+			return Wrong("fields", "has two fields %q", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return nil
+}
+
+// Shards are names of files and folders, and patterns. One alone is text in JSON, too.
+type Shards []Path
+
+// Takes implements [Taker].
+func (*Shards) Takes() string { return `text like "train-{000..129}.tar", or a list of such` }
+
+// JSONSchema implements [Schemer].
+func (*Shards) JSONSchema() map[string]any {
+	one := jsonschema.Of(reflect.TypeFor[Path]())
+	return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": jsonschema.OrVariable(jsonschema.Of(reflect.TypeFor[Path]())), "minItems": 1}}}
+}
+
+// MarshalJSON writes one name as text, and several as a list.
+func (s Shards) MarshalJSON() ([]byte, error) {
+	if len(s) == 1 {
+		return s[0].MarshalJSON()
+	}
+	return json.Marshal([]Path(s))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Shards) UnmarshalJSON(b []byte) error {
+	switch v := rawjson.Value(b); v.Kind() {
+	case rawjson.Text:
+		var one Path
+		err := one.UnmarshalJSON(b)
+		*s = Shards{one}
+		return err
+	case rawjson.List:
+		*s = Shards{}
+		for _, e := range v.Elements() {
+			var one Path
+			if e.Kind() != rawjson.Text || one.UnmarshalJSON(e) != nil {
+				return rawjson.ErrKind
+			}
+			*s = append(*s, one)
+		}
+		return nil
+	}
+	return rawjson.ErrKind
+}
+
+// FieldFrom is a field, and what it is in the files.
+type FieldFrom struct {
+	Name string
+	From string
+	Type sample.Type // the zero Type: what is in the files tells
+}
+
+// FieldsFrom are the fields of samples. In JSON they are an object, or a list of the
+// names of those that are called as in the files.
+type FieldsFrom []FieldFrom
+
+// Names are those of the fields; nil: nobody has said any.
+func (f FieldsFrom) Names() (all []string) {
+	for _, one := range f {
+		all = append(all, one.Name)
+	}
+	return all
+}
+
+// Takes implements [Taker].
+func (*FieldsFrom) Takes() string {
+	return `an object like {"bytes": "jpg", "label": ["cls", "int64"]}, or a list of names`
+}
+
+// JSONSchema implements [Schemer].
+func (*FieldsFrom) JSONSchema() map[string]any {
+	name := jsonschema.OrVariable(jsonschema.Scalar("string"))
+	gives := new(Gives).JSONSchema()["additionalProperties"].(map[string]any)["anyOf"].([]any)
+	typed := map[string]any{"type": "array", "prefixItems": []any{name, map[string]any{"anyOf": []any{jsonschema.Scalar("string"), gives[1]}}}, "minItems": 2, "maxItems": 2}
+	return map[string]any{"anyOf": []any{
+		map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{name, typed}}, "minProperties": 1},
+		map[string]any{"type": "array", "items": name, "minItems": 1},
+	}}
+}
+
+// MarshalJSON writes the object.
+func (f FieldsFrom) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, one := range f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendQuote(b, one.Name), ':')
+		if one.Type.Kind == 0 {
+			b = rawjson.AppendQuote(b, one.From)
+			continue
+		}
+		b = append(rawjson.AppendQuote(append(b, '['), one.From), ',')
+		if len(one.Type.Shape) == 0 {
+			b = append(rawjson.AppendQuote(b, one.Type.String()), ']')
+			continue
+		}
+		t, err := json.Marshal(givenArray{one.Type.DType.String(), Extents(one.Type.Shape)})
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, t...), ']')
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, or a list of names.
+func (f *FieldsFrom) UnmarshalJSON(b []byte) error {
+	v := rawjson.Value(b)
+	*f = FieldsFrom{}
+	switch v.Kind() {
+	case rawjson.List:
+		for _, e := range v.Elements() {
+			name, err := rawjson.Unquote(e)
+			if e.Kind() != rawjson.Text || err != nil {
+				return rawjson.ErrKind
+			}
+			*f = append(*f, FieldFrom{Name: name, From: name})
+		}
+		return nil
+	case rawjson.Object:
+		for quoted, member := range v.Members() {
+			name, err := rawjson.Unquote(quoted)
+			if err != nil {
+				return rawjson.ErrKind
+			}
+			one, err := readFieldFrom(name, member)
+			if err != nil {
+				return err
+			}
+			*f = append(*f, one)
+		}
+		return nil
+	}
+	return rawjson.ErrKind
+}
+
+func readFieldFrom(name string, v rawjson.Value) (one FieldFrom, err error) {
+	one.Name = name
+	switch v.Kind() {
+	case rawjson.Text:
+		one.From, err = rawjson.Unquote(v)
+		return one, err
+	case rawjson.List:
+		n := 0
+		for i, e := range v.Elements() {
+			switch n++; i {
+			case 0:
+				if e.Kind() != rawjson.Text {
+					return one, rawjson.ErrKind
+				}
+				one.From, err = rawjson.Unquote(e)
+			case 1:
+				one.Type, err = typeNamed(e)
+			}
+			if err != nil {
+				return one, rawjson.ErrKind
+			}
+		}
+		if n != 2 {
+			return one, rawjson.ErrKind
+		}
+		return one, nil
+	}
+	return one, rawjson.ErrKind
+}
+
+// typeNamed reads a type as gives has it, or the name of a type of numbers.
+func typeNamed(v rawjson.Value) (sample.Type, error) {
+	if v.Kind() == rawjson.Text {
+		name, err := rawjson.Unquote(v)
+		if err != nil {
+			return sample.Type{}, err
+		}
+		if name == "text" || name == "bytes" {
+			return givenType(v)
+		}
+		v = rawjson.Value(append(rawjson.AppendQuote([]byte(`{"dtype":`), name), '}'))
+	}
+	t, err := givenType(v)
+	if err == nil && t.Kind != sample.Tensor {
+		err = rawjson.ErrKind
+	}
+	return t, err
+}

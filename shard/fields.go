@@ -1,0 +1,306 @@
+package shard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headrace/internal/words"
+	"headrace/sample"
+	"headrace/shard/index"
+	"headrace/tensor"
+)
+
+// Schema is what samples have, with the types that its fields have where nobody says
+// otherwise. Not every sample needs to have every field.
+func (d *Dataset) Schema() (sample.Schema, error) {
+	var all sample.Schema
+	for _, f := range d.index.Fields {
+		if _, records := d.Format.(Parser); records && f.Name == "" {
+			continue
+		}
+		all = append(all, sample.Field{Name: f.Name, Type: typeOf(f)})
+	}
+	for _, name := range d.index.Ints {
+		all = append(all, sample.Field{Name: name, Type: sample.TensorType(tensor.Int64)})
+	}
+	for _, name := range d.index.Floats {
+		all = append(all, sample.Field{Name: name, Type: sample.TensorType(tensor.Float64)})
+	}
+	if _, records := d.Format.(Parser); records && d.Len() > 0 {
+		of, err := d.sniffed()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+// sniff returns the fields of the first record.
+func (d *Dataset) sniff() (sample.Schema, error) {
+	i := int64(0)
+	for i < d.Len() && !d.hasPart(i, "") {
+		i++
+	}
+	if i == d.Len() {
+		return nil, nil
+	}
+	b, err := d.part(context.Background(), i, "")
+	if err != nil {
+		return nil, err
+	}
+	n, _ := d.index.Find(i)
+	s, err := d.formatOf(n).(Parser).Schema(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.shards[n].key, err)
+	}
+	return s, nil
+}
+
+// typeOf is what a part is, if only its name says that: WebDataset has such names.
+func typeOf(f index.Field) sample.Type {
+	if f.Type != nil {
+		return *f.Type
+	}
+	switch f.Name[strings.LastIndexByte(f.Name, '.')+1:] {
+	case "cls", "cls2", "class", "count", "index", "inx", "id":
+		return sample.TensorType(tensor.Int64)
+	case "txt", "text", "transcript", "json", "jsn":
+		return sample.TextType
+	}
+	return sample.BytesType
+}
+
+// Column is a field that is read.
+type Column struct {
+	From string      // its name in the shards; "json.caption" is a member of what is in the part "json", "jpg;png" the first that a sample has
+	Type sample.Type // the zero Type: what it is
+}
+
+// How a value comes to be.
+type how uint8
+
+const (
+	asIs   how = iota // a part
+	parsed            // the decimal number that a part is
+	member            // of a part that is JSON
+	whole             // a whole number of the index
+	real              // another one
+	field             // of a record
+	key               // the sample's
+)
+
+// keyField is the name of the field that every sample has.
+const keyField = "__key__"
+
+type column struct {
+	Column
+	how   how
+	parts []string // of which the first that a sample has is taken
+	path  []string // of a member
+	want  int      // of a field, its number in Reader.want
+}
+
+// Reader reads some fields of samples.
+type Reader struct {
+	d       *Dataset
+	columns []column
+	want    []sample.Field // of records
+	wiring  []wiringOf
+}
+
+// Select returns what reads these fields. An error lists the fields that there are.
+func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error) {
+	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards))}
+	schema, err := d.Schema()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range columns {
+		k, err := d.resolve(ctx, schema, c)
+		if err != nil {
+			return nil, err
+		}
+		if k.how == field {
+			k.want = len(r.want)
+			r.want = append(r.want, sample.Field{Name: c.From, Type: k.Type})
+		}
+		r.columns = append(r.columns, k)
+	}
+	return r, nil
+}
+
+// Types are those of the fields that are read.
+func (r *Reader) Types() (all []sample.Type) {
+	for _, c := range r.columns {
+		all = append(all, c.Type)
+	}
+	return all
+}
+
+// resolve finds out what a column is.
+func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (column, error) {
+	k := column{Column: c, parts: []string{c.From}}
+	i := schema.Find(c.From)
+	if i < 0 && strings.Contains(c.From, ";") {
+		return d.anyOf(ctx, schema, c)
+	}
+	switch {
+	case i < 0 && c.From == keyField:
+		k.how = key
+		return k, k.take(sample.TextType)
+	case i < 0:
+		return d.member(ctx, schema, c)
+	case slices.Contains(d.index.Ints, c.From):
+		k.how = whole
+	case slices.Contains(d.index.Floats, c.From):
+		k.how = real
+	}
+	is := schema[i].Type
+	if k.how == whole || k.how == real {
+		if c.Type.Kind != 0 && (c.Type.Kind != sample.Tensor || len(c.Type.Shape) > 0) {
+			return k, k.misfit(is)
+		}
+		return k, k.or(is)
+	}
+
+	n := slices.IndexFunc(d.index.Fields, func(f index.Field) bool { return f.Name == c.From })
+	if n < 0 {
+		k.how = field
+		return k, k.take(is)
+	}
+	if d.index.Fields[n].Type != nil {
+		return k, k.take(is)
+	}
+	if err := k.or(is); err != nil { // nobody but the user knows what it is
+		return k, err
+	}
+	if k.Type.Kind == sample.Tensor && len(k.Type.Shape) == 0 {
+		k.how = parsed
+	}
+	return k, nil
+}
+
+// anyOf resolves names of parts that are one field, such as "jpg;png". Some of them may
+// not be there at all.
+func (d *Dataset) anyOf(ctx context.Context, schema sample.Schema, c Column) (all column, err error) {
+	for name := range strings.SplitSeq(c.From, ";") {
+		if schema.Find(name) < 0 {
+			continue
+		}
+		k, err := d.resolve(ctx, schema, Column{name, c.Type})
+		switch {
+		case err != nil:
+			return k, err
+		case k.how != asIs && k.how != parsed:
+			return k, fmt.Errorf("%w: %q: %q is a column, which all samples have", ErrUnsupported, c.From, name)
+		case all.parts == nil:
+			all = k
+			all.From = c.From
+			continue
+		case !k.Type.Equal(all.Type):
+			return k, fmt.Errorf("%w: %q is %v, and %q is %v: say which type they have", ErrUnsupported, all.parts[0], all.Type, name, k.Type)
+		}
+		all.parts = append(all.parts, name)
+	}
+	if all.parts == nil {
+		return all, d.unknown(schema, c.From)
+	}
+	return all, nil
+}
+
+// or sets the type, if none was said.
+func (k *column) or(is sample.Type) error {
+	if k.Type.Kind == 0 {
+		k.Type = is
+	}
+	return nil
+}
+
+// take is or for values whose type is known: only text and bytes are each other.
+func (k *column) take(is sample.Type) error {
+	said := k.Type
+	if k.or(is); said.Kind == 0 || said.Equal(is) {
+		return nil
+	}
+	if text(said) && text(is) {
+		return nil
+	}
+	return k.misfit(is)
+}
+
+func text(t sample.Type) bool {
+	return (t.Kind == sample.Text || t.Kind == sample.Bytes) && len(t.Shape) == 0
+}
+
+func (k *column) misfit(is sample.Type) error {
+	return fmt.Errorf("%w: %q as %v: it is %v", ErrNoField, k.From, k.Type, is)
+}
+
+// member resolves a name like "json.caption".
+func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (column, error) {
+	for i := range c.From {
+		if c.From[i] != '.' {
+			continue
+		}
+		part := c.From[:i]
+		if n := schema.Find(part); n < 0 || !text(schema[n].Type) || !strings.HasSuffix(part, "json") && !strings.HasSuffix(part, "jsn") {
+			continue
+		}
+		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], ".")}
+		if c.Type.Kind != 0 {
+			if c.Type.Kind == sample.Tensor && len(c.Type.Shape) > 0 || c.Type.Kind == sample.Object {
+				return k, fmt.Errorf("%w: %q as %v: a member of JSON is text or a number", ErrUnsupported, c.From, c.Type)
+			}
+			return k, nil
+		}
+		return k, d.typeOfMember(ctx, &k)
+	}
+	return column{}, d.unknown(schema, c.From)
+}
+
+func (d *Dataset) unknown(schema sample.Schema, name string) error {
+	names := append(schema.Names(), keyField)
+	if near := words.Nearest(name, names); near != "" {
+		return fmt.Errorf("%w: %q; did you mean %q? The samples have %s", ErrNoField, name, near, words.List(names))
+	}
+	return fmt.Errorf("%w: %q; the samples have %s", ErrNoField, name, words.List(names))
+}
+
+// typeOfMember looks at the first sample that has the part.
+func (d *Dataset) typeOfMember(ctx context.Context, k *column) error {
+	for i := range d.Len() {
+		if !d.hasPart(i, k.parts[0]) {
+			continue
+		}
+		b, err := d.part(ctx, i, k.parts[0])
+		if err != nil {
+			return err
+		}
+		value, err := memberOf(b, k.path)
+		if err != nil {
+			return fmt.Errorf("%s: %q: %w", d.Key(i), k.From, err)
+		}
+		k.Type = typeOfJSON(value)
+		return nil
+	}
+	return fmt.Errorf("%w: no sample has the part %q", ErrNoField, k.parts[0])
+}
+
+func typeOfJSON(value json.RawMessage) sample.Type {
+	switch c := value[0]; {
+	case c == 't' || c == 'f':
+		return sample.TensorType(tensor.Bool)
+	case c == '-' || '0' <= c && c <= '9':
+		var f float64
+		if json.Unmarshal(value, &f) == nil && (f != math.Trunc(f) || strings.ContainsAny(string(value), ".eE")) {
+			return sample.TensorType(tensor.Float64)
+		}
+		return sample.TensorType(tensor.Int64)
+	}
+	return sample.TextType
+}

@@ -1,0 +1,306 @@
+package index
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"sync/atomic"
+	"syscall"
+)
+
+// Suffix is that of index files.
+const Suffix = ".hri"
+
+// magic begins an index file, with the version of its form and of what formats find: it
+// changes with either.
+const magic = "headrace shards 1\n"
+
+// Shard is what an index says of a shard.
+type Shard struct {
+	Name    string // within its set, whose place is not part of it
+	Size    int64
+	Version string // what is different when the file has changed
+	Samples int64
+	Digest  uint32 // of all that was found in it
+	at, len int64  // of its segment
+}
+
+// File is the index of a set of shards. It is mapped: what is not used takes no memory.
+// Segments are checked when they are first used.
+type File struct {
+	Format string
+	Shards []Shard
+	Fields []Field // of all shards
+	Ints   []string
+	Floats []string
+
+	ends     []int64 // of the samples of shards
+	segments []atomic.Pointer[Segment]
+	data     []byte
+	unmap    func()
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Digest is that of a segment.
+func Digest(segment []byte) uint32 { return crc32.Checksum(segment, castagnoli) }
+
+// Writer writes an index: the segments, then what is known of the shards, then where
+// that begins.
+type Writer struct {
+	w      *bufio.Writer
+	at     int64
+	format string
+	shards []Shard
+	fields union
+	err    error
+}
+
+// NewWriter begins an index of shards of a format.
+func NewWriter(w io.Writer, format string) *Writer {
+	out := &Writer{w: bufio.NewWriterSize(w, 1<<18), format: format}
+	out.write([]byte(magic))
+	return out
+}
+
+func (w *Writer) write(b []byte) {
+	if w.err == nil {
+		_, w.err = w.w.Write(b)
+	}
+	w.at += int64(len(b))
+}
+
+// Add adds the segment of the next shard.
+func (w *Writer) Add(s Shard, segment []byte) error {
+	parsed, err := Parse(segment)
+	if err != nil {
+		return err
+	}
+	w.fields.add(parsed)
+	s.Samples, s.Digest = int64(parsed.Len()), Digest(segment)
+	s.at, s.len = w.at, int64(len(segment))
+	w.write(segment)
+	w.shards = append(w.shards, s)
+	return w.err
+}
+
+// trailer is how many bytes end an index: where what is known of the shards begins, and
+// its checksum.
+const trailer = 12
+
+// Close writes what is known of the shards.
+func (w *Writer) Close() error {
+	dst := appendText(nil, w.format)
+	dst = binary.AppendUvarint(dst, uint64(len(w.fields.fields)))
+	for _, f := range w.fields.fields {
+		var err error
+		if dst, err = appendField(dst, f); err != nil {
+			return err
+		}
+	}
+	for _, names := range [][]string{w.fields.ints, w.fields.floats} {
+		dst = binary.AppendUvarint(dst, uint64(len(names)))
+		for _, name := range names {
+			dst = appendText(dst, name)
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(w.shards)))
+	for _, s := range w.shards {
+		dst = appendText(appendText(dst, s.Name), s.Version)
+		for _, n := range []int64{s.Size, s.Samples, s.at, s.len, int64(s.Digest)} {
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+	}
+
+	begin := w.at
+	w.write(dst)
+	end := binary.LittleEndian.AppendUint64(nil, uint64(begin))
+	w.write(binary.LittleEndian.AppendUint32(end, crc32.Checksum(append(dst, end...), castagnoli)))
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	return w.err
+}
+
+// union is what all shards together have.
+type union struct {
+	fields       []Field
+	ints, floats []string
+}
+
+func (u *union) add(s *Segment) {
+	for _, f := range s.Fields {
+		i := slices.IndexFunc(u.fields, func(k Field) bool { return k.Name == f.Name })
+		if i < 0 {
+			u.fields = append(u.fields, f)
+			continue
+		}
+		k := &u.fields[i]
+		k.Samples, k.Bytes, k.Most = k.Samples+f.Samples, k.Bytes+f.Bytes, max(k.Most, f.Most)
+		if k.Type != nil && f.Type != nil && !k.Type.Equal(*f.Type) {
+			k.Type = nil
+		}
+	}
+	for _, of := range []struct {
+		all *[]string
+		has []string
+	}{{&u.ints, s.Ints}, {&u.floats, s.Floats}} {
+		for _, name := range of.has {
+			if !slices.Contains(*of.all, name) {
+				*of.all = append(*of.all, name)
+			}
+		}
+	}
+}
+
+// Write writes an index to a file, so that nobody ever finds half of one.
+func Write(path, format string, each func(*Writer) error) (err error) {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".headrace-index-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	w := NewWriter(f, format)
+	if err = each(w); err == nil {
+		err = w.Close()
+	}
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Load maps the index at a path.
+func Load(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !s.Mode().IsRegular() || s.Size() < int64(len(magic)+trailer) || s.Size() > math.MaxInt {
+		return nil, ErrDamaged
+	}
+	data, err := syscall.Mmap(int(f.Fd()), 0, int(s.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, &os.PathError{Op: "mmap", Path: path, Err: err}
+	}
+	x, err := Read(data)
+	if err != nil {
+		_ = syscall.Munmap(data)
+		return nil, err
+	}
+	x.unmap = func() { _ = syscall.Munmap(data) }
+	return x, nil
+}
+
+// Read reads an index from memory, which must stay as it is.
+func Read(data []byte) (*File, error) {
+	if len(data) < len(magic)+trailer || string(data[:len(magic)]) != magic {
+		return nil, ErrDamaged
+	}
+	end := data[len(data)-trailer:]
+	begin := binary.LittleEndian.Uint64(end)
+	if begin < uint64(len(magic)) || begin > uint64(len(data)-trailer) ||
+		crc32.Checksum(data[begin:len(data)-4], castagnoli) != binary.LittleEndian.Uint32(end[8:]) {
+		return nil, ErrDamaged
+	}
+
+	c := cursor{b: data[begin : len(data)-trailer]}
+	x := &File{data: data[:begin], Format: string(c.text())}
+	for range c.count() {
+		x.Fields = append(x.Fields, c.field())
+	}
+	for _, names := range []*[]string{&x.Ints, &x.Floats} {
+		for range c.count() {
+			*names = append(*names, string(c.text()))
+		}
+	}
+	n := c.count()
+	x.Shards = make([]Shard, 0, n/8)
+	all := int64(0)
+	for range n {
+		s := Shard{Name: string(c.text()), Version: string(c.text())}
+		s.Size, s.Samples, s.at, s.len, s.Digest = int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint()), uint32(c.uvarint())
+		if c.bad || s.Size < 0 || s.Samples < 0 || s.Samples > 1<<48 || s.at < 0 || s.len < 0 || s.at > int64(begin) || s.len > int64(begin)-s.at {
+			return nil, ErrDamaged
+		}
+		if all += s.Samples; all > 1<<48 {
+			return nil, ErrDamaged
+		}
+		x.Shards, x.ends = append(x.Shards, s), append(x.ends, all)
+	}
+	if c.bad {
+		return nil, ErrDamaged
+	}
+	x.segments = make([]atomic.Pointer[Segment], n)
+	return x, nil
+}
+
+// Close gives back the memory. Nothing of the index may be in use then.
+func (x *File) Close() {
+	if x.unmap != nil {
+		x.unmap()
+	}
+}
+
+// Len is how many samples all shards have.
+func (x *File) Len() int64 {
+	if len(x.ends) == 0 {
+		return 0
+	}
+	return x.ends[len(x.ends)-1]
+}
+
+// Find returns the shard of a sample, and its number in it. The sample must be one.
+func (x *File) Find(i int64) (shard, in int) {
+	shard = sort.Search(len(x.ends), func(n int) bool { return x.ends[n] > i })
+	if shard > 0 {
+		i -= x.ends[shard-1]
+	}
+	return shard, int(i)
+}
+
+// Segment returns that of a shard. The first time, it is checked.
+func (x *File) Segment(shard int) (*Segment, error) {
+	if s := x.segments[shard].Load(); s != nil {
+		return s, nil
+	}
+	b := x.Bytes(shard)
+	if Digest(b) != x.Shards[shard].Digest {
+		return nil, ErrDamaged
+	}
+	s, err := Parse(b)
+	if err != nil || int64(s.Len()) != x.Shards[shard].Samples {
+		return nil, ErrDamaged
+	}
+	x.segments[shard].Store(s)
+	return s, nil
+}
+
+// Replace has a shard's segment be another one, where that in the file is damaged.
+func (x *File) Replace(shard int, s *Segment) { x.segments[shard].Store(s) }
+
+// Bytes are those of a shard's segment.
+func (x *File) Bytes(shard int) []byte {
+	s := &x.Shards[shard]
+	return x.data[s.at : s.at+s.len]
+}

@@ -1,0 +1,670 @@
+package index
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"sort"
+
+	"headrace/sample"
+)
+
+// Segment is the index of one shard, as it is in a file. Samples are in groups, whose
+// places are in a table: one group is read to find a sample.
+type Segment struct {
+	Fields []Field
+	Ints   []string // names of numbers
+	Floats []string
+
+	samples int
+	shapes  [][]int // lists of fields that samples have, in the order in which they are in the file
+	columns bool    // parts follow that of the same field, in the sample before
+	align   int64   // of parts
+
+	blocks     int
+	blockTable []byte // where each group of them is, and how much is unpacked before it
+	table      []byte // where each group is
+	data       []byte
+}
+
+// Field is a part that samples of a shard have.
+type Field struct {
+	Name    string
+	Type    *sample.Type // nil: the one who reads it says what it is
+	Samples int64        // that have it
+	Bytes   int64        // of all of them
+	Most    int64        // of one
+}
+
+// groupSize is how many samples, or blocks, are in a group.
+const groupSize = 128
+
+// ErrDamaged marks an index that is not as it was written.
+var ErrDamaged = errors.New("shard/index: damaged")
+
+// Encode returns the segment of what a scan has found. The same samples make the same
+// bytes.
+func (b *Builder) Encode() ([]byte, error) {
+	e := encoder{b: b}
+	e.shapesOf()
+	e.predict()
+	if err := e.header(); err != nil {
+		return nil, err
+	}
+	e.groups()
+	e.dst = append(e.dst, make([]byte, slack)...)
+	return e.dst, nil
+}
+
+func (b *Builder) key(i int) []byte {
+	key, _ := b.Of(i)
+	return key
+}
+
+func (b *Builder) parts(i int) []Part {
+	_, parts := b.Of(i)
+	return parts
+}
+
+type encoder struct {
+	b       *Builder
+	dst     []byte
+	shapes  [][]int
+	shapeOf []int64 // by sample; nil: all have the first
+	ints    []string
+	floats  []string
+	columns bool
+	align   int64
+}
+
+// shapesOf finds out which lists of fields samples have.
+func (e *encoder) shapesOf() {
+	known := map[string]int64{}
+	var name []byte
+	for i := range e.b.Len() {
+		parts := e.b.parts(i)
+		name = name[:0]
+		for _, p := range parts {
+			name = binary.AppendUvarint(name, uint64(p.Field))
+		}
+		n, ok := known[string(name)]
+		if !ok {
+			n = int64(len(e.shapes))
+			known[string(name)] = n
+			shape := make([]int, len(parts))
+			for k, p := range parts {
+				shape[k] = p.Field
+			}
+			e.shapes = append(e.shapes, shape)
+		}
+		if n > 0 && e.shapeOf == nil {
+			e.shapeOf = make([]int64, e.b.Len())
+		}
+		if e.shapeOf != nil {
+			e.shapeOf[i] = n
+		}
+	}
+	e.ints, e.floats = sortedNames(e.b.Ints), sortedNames(e.b.Floats)
+}
+
+func sortedNames[V any](m map[string]V) (all []string) {
+	for name := range m {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// tried is how many parts tell how the places of all are to be foreseen.
+const tried = 2048
+
+// predict chooses what is foreseen of a part's place: that it follows the one before it
+// in the sample, or the one of its field in the sample before, and at which multiple.
+func (e *encoder) predict() {
+	parts := e.b.Parts
+	if len(parts) > tried {
+		parts = parts[:tried]
+	}
+	ends := make([]int64, len(e.b.Fields))
+	var end int64
+	rows, columns := 0, 0
+	for i, p := range parts {
+		if near(p.At - end) {
+			rows++
+		}
+		if near(p.At - ends[p.Field]) {
+			columns++
+		}
+		end = p.At + p.Len
+		ends[p.Field] = end
+		if i < len(e.b.Fields) { // the first has none before it
+			columns, rows = 0, 0
+		}
+	}
+	e.columns = columns > rows
+
+	best := math.MaxInt
+	for _, align := range []int64{1, 4, 8, 16, 32, 64, 512, 4096} {
+		w := e.walk(align)
+		gaps := make([]int64, len(parts))
+		for i, p := range parts {
+			gaps[i] = w.gap(p)
+		}
+		if n := len(packedAll(gaps)); n < best {
+			best, e.align = n, align
+		}
+	}
+	if e.align == 0 {
+		e.align = 1
+	}
+}
+
+func packedAll(numbers []int64) (dst []byte) {
+	for group := range slices.Chunk(numbers, groupSize) {
+		dst = appendPacked(dst, group)
+	}
+	return dst
+}
+
+func near(gap int64) bool { return gap >= 0 && gap < 4096 }
+
+// walk foresees where parts are, one after the other.
+type walk struct {
+	align int64
+	ends  []int64 // of the last parts: of each field, or of all
+}
+
+func (e *encoder) walk(align int64) walk {
+	n := 1
+	if e.columns {
+		n = len(e.b.Fields)
+	}
+	return walk{align, make([]int64, n)}
+}
+
+// expected is where the next part of a field should be.
+func (w *walk) expected(field int) (end *int64, at int64) {
+	end = &w.ends[0]
+	if len(w.ends) > 1 {
+		end = &w.ends[field]
+	}
+	return end, (*end + w.align - 1) &^ (w.align - 1)
+}
+
+// gap returns how far a part is from where it should be.
+func (w *walk) gap(p Part) int64 {
+	end, at := w.expected(p.Field)
+	*end = p.At + p.Len
+	return p.At - at
+}
+
+func (e *encoder) header() error {
+	b, dst := e.b, e.dst
+	dst = binary.AppendUvarint(dst, uint64(b.Len()))
+
+	fields := make([]Field, len(b.Fields))
+	for _, p := range b.Parts {
+		f := &fields[p.Field]
+		f.Samples, f.Bytes, f.Most = f.Samples+1, f.Bytes+p.Len, max(f.Most, p.Len)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(fields)))
+	for i, f := range fields {
+		f.Name = b.Fields[i]
+		if t, ok := b.Types[f.Name]; ok {
+			f.Type = &t
+		}
+		var err error
+		if dst, err = appendField(dst, f); err != nil {
+			return err
+		}
+	}
+	for _, names := range [][]string{e.ints, e.floats} {
+		dst = binary.AppendUvarint(dst, uint64(len(names)))
+		for _, name := range names {
+			dst = appendText(dst, name)
+		}
+	}
+
+	dst = binary.AppendUvarint(dst, uint64(len(e.shapes)))
+	for _, shape := range e.shapes {
+		dst = binary.AppendUvarint(dst, uint64(len(shape)))
+		for _, f := range shape {
+			dst = binary.AppendUvarint(dst, uint64(f))
+		}
+	}
+	mode := byte(0)
+	if e.columns {
+		mode = 1
+	}
+	dst = append(dst, mode)
+	dst = binary.AppendUvarint(dst, uint64(e.align))
+	e.dst = binary.AppendUvarint(dst, uint64(len(b.Blocks)))
+	return nil
+}
+
+func appendField(dst []byte, f Field) ([]byte, error) {
+	dst = appendText(dst, f.Name)
+	var is []byte
+	if f.Type != nil {
+		var err error
+		if is, err = json.Marshal(f.Type); err != nil {
+			return nil, err
+		}
+	}
+	dst = appendText(dst, is)
+	for _, n := range []int64{f.Samples, f.Bytes, f.Most} {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	return dst, nil
+}
+
+func (c *cursor) field() (f Field) {
+	f.Name = string(c.text())
+	if is := c.text(); len(is) > 0 {
+		f.Type = new(sample.Type)
+		if json.Unmarshal(is, f.Type) != nil {
+			c.fail()
+		}
+	}
+	f.Samples, f.Bytes, f.Most = int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint())
+	if f.Samples < 0 || f.Bytes < 0 || f.Most < 0 {
+		c.fail()
+	}
+	return f
+}
+
+// groups writes the tables, and the groups of blocks and samples.
+func (e *encoder) groups() {
+	var data, blockTable, table []byte
+	unpacked := int64(0)
+	end := int64(0)
+	for group := range slices.Chunk(e.b.Blocks, groupSize) {
+		blockTable = binary.LittleEndian.AppendUint64(blockTable, uint64(len(data)))
+		blockTable = binary.LittleEndian.AppendUint64(blockTable, uint64(unpacked))
+		data = binary.AppendVarint(data, end)
+		var gaps, lens, sizes, codecs []int64
+		for _, k := range group {
+			gaps, lens, sizes, codecs = append(gaps, k.At-end), append(lens, k.Len), append(sizes, k.Size), append(codecs, int64(k.Codec))
+			end = k.At + k.Len
+			unpacked += k.Size
+		}
+		for _, list := range [][]int64{gaps, lens, sizes, codecs} {
+			data = appendPacked(data, list)
+		}
+	}
+
+	w := e.walk(e.align)
+	lists := make([]lists, len(e.b.Fields))
+	for from := 0; from < e.b.Len(); from += groupSize {
+		table = binary.LittleEndian.AppendUint64(table, uint64(len(data)))
+		data = e.group(data, from, min(from+groupSize, e.b.Len()), &w, lists)
+	}
+	e.dst = append(append(append(e.dst, blockTable...), table...), data...)
+}
+
+// lists are what is written of a field in a group.
+type lists struct {
+	begin      int64
+	gaps, lens []int64
+}
+
+func (e *encoder) group(dst []byte, from, to int, w *walk, all []lists) []byte {
+	shapes := make([]int64, to-from)
+	if e.shapeOf != nil {
+		copy(shapes, e.shapeOf[from:to])
+	}
+	dst = appendPacked(dst, shapes)
+	if !e.columns {
+		dst = binary.AppendVarint(dst, w.ends[0])
+	}
+	used := 0
+	for i := range all {
+		all[i] = lists{gaps: all[i].gaps[:0], lens: all[i].lens[:0]}
+		if e.columns {
+			all[i].begin = w.ends[i]
+		}
+	}
+	for i := from; i < to; i++ {
+		for _, p := range e.b.parts(i) {
+			l := &all[p.Field]
+			if len(l.gaps) == 0 {
+				used++
+			}
+			l.gaps, l.lens = append(l.gaps, w.gap(p)), append(l.lens, p.Len)
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(used))
+	for i := range all {
+		l := &all[i]
+		if len(l.gaps) == 0 {
+			continue
+		}
+		dst = binary.AppendUvarint(dst, uint64(i))
+		dst = binary.AppendUvarint(dst, uint64(len(l.gaps)))
+		if e.columns {
+			dst = binary.AppendVarint(dst, l.begin)
+		}
+		dst = appendPacked(appendPacked(dst, l.gaps), l.lens)
+	}
+
+	for _, name := range e.ints {
+		numbers := make([]int64, to-from)
+		if column := e.b.Ints[name]; from < len(column) {
+			copy(numbers, column[from:])
+		}
+		dst = appendPacked(dst, numbers)
+	}
+	for _, name := range e.floats {
+		column := e.b.Floats[name]
+		for i := from; i < to; i++ {
+			v := 0.0
+			if i < len(column) {
+				v = column[i]
+			}
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+		}
+	}
+	return e.keys(dst, from, to)
+}
+
+// keys writes the keys of a group: of each, how many bytes it has in common with the one
+// before it, how many it has in all, where these are not the same number for the whole
+// group, and the others.
+func (e *encoder) keys(dst []byte, from, to int) []byte {
+	length := len(e.b.key(from))
+	for i := from + 1; i < to; i++ {
+		if len(e.b.key(i)) != length {
+			length = -1
+			break
+		}
+	}
+	dst = binary.AppendVarint(dst, int64(length))
+	if length == 0 {
+		return dst
+	}
+	var before []byte
+	for i := from; i < to; i++ {
+		key := e.b.key(i)
+		same := 0
+		for same < min(len(key), len(before)) && key[same] == before[same] {
+			same++
+		}
+		dst = binary.AppendUvarint(dst, uint64(same))
+		if length < 0 {
+			dst = binary.AppendUvarint(dst, uint64(len(key)-same))
+		}
+		dst = append(dst, key[same:]...)
+		before = key
+	}
+	return dst
+}
+
+// Parse returns the segment that is in these bytes, which must stay as they are.
+func Parse(b []byte) (*Segment, error) {
+	c := cursor{b: b}
+	s := new(Segment)
+	samples := c.uvarint()
+	for range c.count() {
+		s.Fields = append(s.Fields, c.field())
+	}
+	for _, names := range []*[]string{&s.Ints, &s.Floats} {
+		for range c.count() {
+			*names = append(*names, string(c.text()))
+		}
+	}
+	for range c.count() {
+		shape := make([]int, c.count())
+		for k := range shape {
+			shape[k] = int(min(c.uvarint(), math.MaxInt32))
+			if shape[k] >= len(s.Fields) {
+				c.fail()
+			}
+		}
+		s.shapes = append(s.shapes, shape)
+	}
+	mode := c.bytes(1)
+	align := c.uvarint()
+	blocks := c.uvarint()
+	if c.bad || mode[0] > 1 || align == 0 || align&(align-1) != 0 || align > 1<<20 || samples > 1<<48 || blocks > 1<<48 {
+		return nil, ErrDamaged
+	}
+	s.samples, s.columns, s.align, s.blocks = int(samples), mode[0] == 1, int64(align), int(blocks)
+
+	if s.samples > groupSize*len(b) || s.blocks > groupSize*len(b) {
+		return nil, ErrDamaged
+	}
+	s.blockTable = c.bytes(16 * groupsOf(s.blocks))
+	s.table = c.bytes(8 * groupsOf(s.samples))
+	s.data = c.b
+	if c.bad || s.samples > 0 && len(s.shapes) == 0 {
+		return nil, ErrDamaged
+	}
+	return s, nil
+}
+
+func groupsOf(n int) int { return (n + groupSize - 1) / groupSize }
+
+// Len is how many samples there are.
+func (s *Segment) Len() int { return s.samples }
+
+// group finds the group of a sample, and its number in it, of n.
+func (s *Segment) group(i int) (c cursor, k, n int, err error) {
+	if i < 0 || i >= s.samples {
+		return c, 0, 0, ErrDamaged
+	}
+	at := binary.LittleEndian.Uint64(s.table[i/groupSize*8:])
+	if at > uint64(len(s.data)) {
+		return c, 0, 0, ErrDamaged
+	}
+	return cursor{b: s.data[at:]}, i % groupSize, min(groupSize, s.samples-i/groupSize*groupSize), nil
+}
+
+// column is what is written of a field in a group.
+type column struct {
+	field, count, next int
+	end                int64
+	gaps, lens         packed
+}
+
+// columnsOf reads the columns of a group. What follows them is left in c.
+func (s *Segment) columnsOf(c *cursor, n int, into []column) (shapes packed, end int64, all []column) {
+	shapes = c.packed(n)
+	if !s.columns {
+		end = c.varint()
+	}
+	for range c.count() {
+		k := column{field: int(min(c.uvarint(), math.MaxInt32)), count: int(min(c.uvarint(), groupSize+1))}
+		if k.count > groupSize || k.field >= len(s.Fields) {
+			c.fail()
+		}
+		if s.columns {
+			k.end = c.varint()
+		}
+		k.gaps = c.packed(k.count)
+		k.lens = c.packed(k.count)
+		into = append(into, k)
+	}
+	return shapes, end, into
+}
+
+// Parts appends the parts of a sample.
+func (s *Segment) Parts(i int, into []Part) ([]Part, error) {
+	c, k, n, err := s.group(i)
+	if err != nil {
+		return into, err
+	}
+	var room [8]column
+	shapes, end, columns := s.columnsOf(&c, n, room[:0])
+	if c.bad {
+		return into, ErrDamaged
+	}
+	var places [16]*column
+	byField := places[:]
+	if len(s.Fields) > len(byField) {
+		byField = make([]*column, len(s.Fields))
+	}
+	for j := range columns {
+		byField[columns[j].field] = &columns[j]
+	}
+
+	for j := 0; j <= k; j++ {
+		shape := shapes.at(j)
+		if shape < 0 || shape >= int64(len(s.shapes)) {
+			return into, ErrDamaged
+		}
+		for _, f := range s.shapes[shape] {
+			l := byField[f]
+			if l == nil {
+				return into, ErrDamaged
+			}
+			at, size, ok := s.next(l, &end)
+			if !ok {
+				return into, ErrDamaged
+			}
+			if j == k {
+				into = append(into, Part{f, at, size})
+			}
+		}
+	}
+	return into, nil
+}
+
+// next returns the next part of a column.
+func (s *Segment) next(l *column, end *int64) (at, size int64, ok bool) {
+	if s.columns {
+		end = &l.end
+	}
+	if l.next >= l.count {
+		return 0, 0, false
+	}
+	at = (*end+s.align-1)&^(s.align-1) + l.gaps.at(l.next)
+	size = l.lens.at(l.next)
+	l.next++
+	if at < 0 || size < 0 || at > math.MaxInt64-size-(1<<20) {
+		return 0, 0, false
+	}
+	*end = at + size
+	return at, size, true
+}
+
+// numbers finds the numbers of a group.
+func (s *Segment) numbers(i int) (c cursor, k, n int, err error) {
+	if c, k, n, err = s.group(i); err == nil {
+		var room [8]column
+		s.columnsOf(&c, n, room[:0])
+	}
+	return c, k, n, err
+}
+
+// Int returns number f of a sample, of those in Ints.
+func (s *Segment) Int(i, f int) (int64, error) {
+	c, k, n, err := s.numbers(i)
+	var p packed
+	for range f + 1 {
+		p = c.packed(n)
+	}
+	if err != nil || c.bad {
+		return 0, ErrDamaged
+	}
+	return p.at(k), nil
+}
+
+// Float returns number f of a sample, of those in Floats.
+func (s *Segment) Float(i, f int) (float64, error) {
+	c, k, n, err := s.numbers(i)
+	for range s.Ints {
+		c.packed(n)
+	}
+	c.bytes(8*n*f + 8*k)
+	b := c.bytes(8)
+	if err != nil || c.bad {
+		return 0, ErrDamaged
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b)), nil
+}
+
+// Key appends the key of a sample.
+func (s *Segment) Key(i int, into []byte) ([]byte, error) {
+	c, k, n, err := s.numbers(i)
+	for range s.Ints {
+		c.packed(n)
+	}
+	c.bytes(8 * n * len(s.Floats))
+	length := c.varint()
+	if err != nil || c.bad {
+		return into, ErrDamaged
+	}
+	if length == 0 {
+		return into, nil
+	}
+	begin := len(into)
+	for range k + 1 {
+		same := int(min(c.uvarint(), math.MaxInt32))
+		rest := int(length) - same
+		if length < 0 {
+			rest = c.count()
+		}
+		if same > len(into)-begin || rest < 0 {
+			return into[:begin], ErrDamaged
+		}
+		into = append(into[:begin+same], c.bytes(rest)...)
+	}
+	if c.bad {
+		return into[:begin], ErrDamaged
+	}
+	return into, nil
+}
+
+// Blocks is how many blocks there are.
+func (s *Segment) Blocks() int { return s.blocks }
+
+// Covering appends the blocks that hold a range of the unpacked bytes, with the number of
+// the first, and where in it the range begins.
+func (s *Segment) Covering(at, size int64, into []Block) (all []Block, first int, skip int64, err error) {
+	groups := groupsOf(s.blocks)
+	g := sort.Search(groups, func(g int) bool { return s.unpackedBefore(g) > at }) - 1
+	if g < 0 || at < 0 || size < 0 {
+		return into, 0, 0, ErrDamaged
+	}
+	begin, before := len(into), s.unpackedBefore(g)
+	for ; g < groups; g++ {
+		from := binary.LittleEndian.Uint64(s.blockTable[16*g:])
+		if from > uint64(len(s.data)) {
+			return into, 0, 0, ErrDamaged
+		}
+		c := cursor{b: s.data[from:]}
+		n := min(groupSize, s.blocks-g*groupSize)
+		end := c.varint()
+		gaps, lens, sizes, codecs := c.packed(n), c.packed(n), c.packed(n), c.packed(n)
+		if c.bad {
+			return into, 0, 0, ErrDamaged
+		}
+		for j := range n {
+			k := Block{At: end + gaps.at(j), Len: lens.at(j), Size: sizes.at(j), Codec: uint8(codecs.at(j))}
+			if k.At < 0 || k.Len < 0 || k.Size < 0 || k.At > math.MaxInt64-k.Len || before > math.MaxInt64-k.Size {
+				return into, 0, 0, ErrDamaged
+			}
+			end = k.At + k.Len
+			if before+k.Size > at || size == 0 && before == at {
+				if len(into) == begin {
+					first, skip = g*groupSize+j, at-before
+				}
+				into = append(into, k)
+				if before+k.Size-at >= size {
+					return into, first, skip, nil
+				}
+			}
+			before += k.Size
+		}
+	}
+	if size == 0 {
+		return into, 0, 0, nil
+	}
+	return into, 0, 0, ErrDamaged
+}
+
+func (s *Segment) unpackedBefore(g int) int64 {
+	return int64(binary.LittleEndian.Uint64(s.blockTable[16*g+8:]))
+}

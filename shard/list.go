@@ -1,0 +1,180 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headrace/internal/words"
+	"headrace/store"
+)
+
+// ErrNoShards marks a set that would have no shards.
+var ErrNoShards = errors.New("shard: there are no shards")
+
+// listed is a shard that belongs to a set.
+type listed struct {
+	path string // by which it is opened
+	key  string // as it was given
+	set  Set    // of a set that describes itself; nil: its format is told by what is in it
+}
+
+// lister finds shards.
+type lister struct {
+	ctx    context.Context
+	root   string
+	format string // "": any
+	all    []listed
+}
+
+// list finds the shards that names stand for, in their order: braces in the order of
+// shells, what a pattern or a folder has by the bytes of its paths.
+func (l *lister) list(from []string) error {
+	for _, name := range from {
+		if err := remote(name); err != nil {
+			return err
+		}
+		names := []string{name}
+		if _, err := os.Lstat(l.under(name)); err != nil { // else there is a file of this name, whatever braces it has
+			if names, err = expand(name); err != nil {
+				return err
+			}
+		}
+		for _, one := range names {
+			if err := l.one(one); err != nil {
+				return err
+			}
+		}
+	}
+	if len(l.all) == 0 {
+		return ErrNoShards
+	}
+	return nil
+}
+
+func (l *lister) under(name string) string {
+	if l.root == "" || path.IsAbs(name) {
+		return name
+	}
+	return path.Join(l.root, name)
+}
+
+// remote refuses what is not on this machine.
+func remote(name string) error {
+	if command, ok := strings.CutPrefix(name, "pipe:"); ok {
+		return fmt.Errorf("%w: %q is a command, which can only be read from its beginning: give the shards that %q reads, as files", ErrUnsupported, name, strings.TrimSpace(command))
+	}
+	if scheme, rest, ok := strings.Cut(name, "://"); ok && scheme != "file" && !strings.Contains(scheme, "/") {
+		return fmt.Errorf("%w: %q is on another machine, and shards are read from disks: copy %q to one, or mount it", ErrUnsupported, name, rest)
+	}
+	return nil
+}
+
+// one adds what a name without braces stands for.
+func (l *lister) one(name string) error {
+	name = strings.TrimPrefix(name, "file://")
+	at := l.under(name)
+	s, err := os.Stat(at)
+	switch {
+	case strings.ContainsAny(name, "*?[") && err != nil:
+		t, err := store.List(l.ctx, l.root, name, nil)
+		if err != nil {
+			return err
+		}
+		l.add(t)
+		return nil
+	case err == nil && s.IsDir():
+		return l.folder(name)
+	}
+	if err == nil && slices.Contains(describing(), path.Base(name)) {
+		if done, err := l.described(name); done || err != nil {
+			return err
+		}
+	}
+	l.all = append(l.all, listed{path: at, key: name}) // that it is missing is said with all others that are
+	return nil
+}
+
+func (l *lister) add(t *store.Table) {
+	for i := range t.Len() {
+		l.all = append(l.all, listed{path: t.Path(i), key: t.Key(i)})
+	}
+}
+
+// folder adds the shards of a folder: those that a file in it names, or those of the
+// formats that are known.
+func (l *lister) folder(name string) error {
+	for _, index := range describing() {
+		if done, err := l.described(path.Join(name, index)); done || err != nil {
+			return err
+		}
+	}
+	wanted := suffixes()
+	if f := named(l.format); f != nil {
+		wanted = f.Suffixes()
+	}
+	t, err := store.List(l.ctx, l.root, name, wanted)
+	if err != nil {
+		return err
+	}
+
+	first := map[string]string{} // of each format
+	for i := range t.Len() {
+		if f := bySuffix(t.Key(i)); f != nil && first[f.Name()] == "" {
+			first[f.Name()] = path.Base(t.Key(i))
+		}
+	}
+	if len(first) > 1 && l.format == "" {
+		var found []string
+		for format, of := range first {
+			found = append(found, fmt.Sprintf("%s (%s)", format, of))
+		}
+		slices.Sort(found)
+		return fmt.Errorf("%w: the folder %q has files of several formats, %s: say which by a pattern such as %q", ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
+	}
+	l.add(t)
+	return nil
+}
+
+func keys(m map[string]string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// described adds the shards that a file names; false: it is none that does.
+func (l *lister) described(name string) (bool, error) {
+	f, err := openLocal(l.under(name), name)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return false, err
+	}
+	defer f.Close()
+	o := openerOf(f)
+	if o == nil || l.format != "" && l.format != o.Name() {
+		return false, nil
+	}
+	set, err := o.Open(l.ctx, f)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range set.Shards() {
+		if !filepath.IsLocal(filepath.FromSlash(s)) {
+			return false, Wrong(f, -1, ErrCorrupt, "it names the shard %q, which is not in its folder", s)
+		}
+		key := path.Join(path.Dir(name), s)
+		l.all = append(l.all, listed{path: l.under(key), key: key, set: set})
+	}
+	return true, nil
+}

@@ -1,0 +1,356 @@
+package shard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"headrace/shard/index"
+	"headrace/store"
+)
+
+// load finds the index of the shards, or makes it.
+func (d *Dataset) load(ctx context.Context, versions []store.Version, o Options) error {
+	beside, kept := d.places(o)
+	var old []*index.File // with some shards that have not changed
+	if !o.Force {
+		for _, at := range []string{beside, kept} {
+			x := d.known(at, o.Format)
+			if x == nil {
+				continue
+			}
+			if d.fits(x, versions) {
+				d.index, d.from = x, at
+				closeAll(old)
+				return d.setFormat(x.Format)
+			}
+			old = append(old, x)
+		}
+	}
+	defer func() { closeAll(old) }()
+
+	at := kept
+	if o.Beside {
+		at = beside
+	}
+	if at == "" {
+		return d.build(ctx, versions, "", old, o)
+	}
+	unlock, err := lock(ctx, at+".lock")
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if o.Beside {
+			return fmt.Errorf("shard: the index cannot be written: %w", err)
+		}
+		return d.build(ctx, versions, "", old, o) // there is no place for it
+	}
+	defer unlock()
+	if x := d.known(at, o.Format); !o.Force && x != nil { // which somebody has written meanwhile
+		if d.fits(x, versions) {
+			d.index, d.from = x, at
+			return d.setFormat(x.Format)
+		}
+		old = append(old, x)
+	}
+	return d.build(ctx, versions, at, old, o)
+}
+
+func closeAll(all []*index.File) {
+	for _, x := range all {
+		x.Close()
+	}
+}
+
+// places are where the index may be: beside the shards, and in the cache.
+func (d *Dataset) places(o Options) (beside, kept string) {
+	h := sha256.New()
+	for _, name := range d.names {
+		io.WriteString(h, name+"\x00")
+	}
+	name := hex.EncodeToString(h.Sum(nil)[:8]) + index.Suffix
+	for i := range d.shards {
+		io.WriteString(h, d.absolute(i)+"\x00")
+	}
+	io.WriteString(h, o.Format)
+	beside = filepath.Join(filepath.Dir(d.absolute(0)), "_headrace", name)
+	if folder := index.Folder(); folder != "" {
+		sum := hex.EncodeToString(h.Sum(nil)[:16])
+		kept = filepath.Join(folder, sum[:2], sum[2:]+index.Suffix)
+	}
+	return beside, kept
+}
+
+// known returns an index that is of these shards, or of some of them; nil: there is none.
+func (d *Dataset) known(at, format string) *index.File {
+	if at == "" {
+		return nil
+	}
+	x, err := index.Load(at)
+	if err != nil {
+		return nil
+	}
+	if format != "" && x.Format != format || d.setFormat(x.Format) != nil {
+		x.Close()
+		return nil
+	}
+	return x
+}
+
+// fits tells whether an index is of the shards as they are now.
+func (d *Dataset) fits(x *index.File, versions []store.Version) bool {
+	if len(x.Shards) != len(d.shards) {
+		return false
+	}
+	for i := range x.Shards {
+		s := &x.Shards[i]
+		if s.Name != d.names[i] || !same(s.Size, s.Version, versions[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// setFormat sets the format that an index names.
+func (d *Dataset) setFormat(name string) error {
+	if set := d.shards[0].set; set != nil && set.Name() == name {
+		d.Format = set
+		return nil
+	}
+	if d.Format = named(name); d.Format == nil || d.shards[0].set != nil {
+		return fmt.Errorf("%w: the format %q", ErrUnsupported, name)
+	}
+	return nil
+}
+
+// lock waits for the one who makes an index, so that it is not made twice at once.
+func lock(ctx context.Context, at string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { f.Close() }, nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR): // there are no locks here: it may be made twice
+			return func() { f.Close() }, nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			f.Close()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// build scans what has to be, and writes the index to a place; "": it stays in memory.
+func (d *Dataset) build(ctx context.Context, versions []store.Version, at string, old []*index.File, o Options) error {
+	if err := d.chooseFormat(o.Format); err != nil {
+		return err
+	}
+	b := builder{d: d, versions: versions, segments: make([][]byte, len(d.shards)), pieces: at + ".pieces"}
+	if at == "" {
+		b.pieces = ""
+	}
+	b.reuse(old)
+	if err := b.scan(ctx, o); err != nil {
+		return err
+	}
+
+	fill := func(w *index.Writer) error {
+		for i, s := range b.segments {
+			if err := w.Add(index.Shard{Name: d.names[i], Size: versions[i].Size, Version: versions[i].String()}, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if at != "" {
+		err := index.Write(at, d.Format.Name(), fill)
+		if err == nil {
+			if d.index, err = index.Load(at); err == nil {
+				d.from = at
+				os.RemoveAll(b.pieces)
+				return nil
+			}
+		}
+		if o.Beside {
+			return fmt.Errorf("shard: the index cannot be written: %w", err)
+		}
+	}
+	var err error
+	d.index, err = inMemory(d.Format.Name(), fill)
+	return err
+}
+
+// chooseFormat tells the format of the first shard, which all have.
+func (d *Dataset) chooseFormat(name string) error {
+	if set := d.shards[0].set; set != nil {
+		for _, s := range d.shards {
+			if s.set == nil || s.set.Name() != set.Name() {
+				return fmt.Errorf("%w: %s belongs to a set of the format %s, and %s does not", ErrUnsupported, d.shards[0].key, set.Name(), s.key)
+			}
+		}
+		d.Format = set
+		return nil
+	}
+	if name != "" {
+		if d.Format = named(name); d.Format == nil {
+			return fmt.Errorf("%w: %s has no file that describes a set of the format %s", ErrUnsupported, d.shards[0].key, name)
+		}
+		return nil
+	}
+	f, err := openLocal(d.shards[0].path, d.shards[0].key)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d.Format, err = detect(f)
+	return err
+}
+
+// builder makes an index.
+type builder struct {
+	d        *Dataset
+	versions []store.Version
+	segments [][]byte // of shards; nil: it has to be scanned
+	pieces   string   // the folder of segments that took long, for somebody who has to begin again
+}
+
+// reuse takes what is known of shards that have not changed.
+func (b *builder) reuse(old []*index.File) {
+	for _, x := range old {
+		known := map[string]int{}
+		for i := range x.Shards {
+			known[x.Shards[i].Name] = i
+		}
+		for i, name := range b.d.names {
+			n, ok := known[name]
+			if !ok || b.segments[i] != nil {
+				continue
+			}
+			if s := &x.Shards[n]; same(s.Size, s.Version, b.versions[i]) && index.Digest(x.Bytes(n)) == s.Digest {
+				b.segments[i] = append([]byte(nil), x.Bytes(n)...)
+			}
+		}
+	}
+}
+
+func (b *builder) scan(ctx context.Context, o Options) error {
+	var missing []int
+	for i, s := range b.segments {
+		if s == nil {
+			missing = append(missing, i)
+		}
+	}
+	var mu sync.Mutex
+	done := 0
+	return each(ctx, len(missing), o.Jobs, 1, func(k int) error {
+		i := missing[k]
+		var err error
+		if b.segments[i], err = b.one(ctx, i); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; o.Scanned != nil {
+			o.Scanned(done, len(missing))
+		}
+		return nil
+	})
+}
+
+// worthKeeping is how long a scan takes that is not to be done again where others fail.
+const worthKeeping = 200 * time.Millisecond
+
+// one scans a shard, unless somebody has done so who was cut off before all were done.
+func (b *builder) one(ctx context.Context, i int) ([]byte, error) {
+	piece := ""
+	if b.pieces != "" {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", b.d.names[i], b.versions[i].Size, b.versions[i]))
+		piece = filepath.Join(b.pieces, hex.EncodeToString(sum[:16]))
+		if x, err := index.Load(piece); err == nil {
+			defer x.Close()
+			if len(x.Shards) == 1 && x.Format == b.d.Format.Name() && same(x.Shards[0].Size, x.Shards[0].Version, b.versions[i]) && index.Digest(x.Bytes(0)) == x.Shards[0].Digest {
+				return append([]byte(nil), x.Bytes(0)...), nil
+			}
+		}
+	}
+
+	begin := time.Now()
+	segment, err := b.d.scanShard(ctx, i, b.versions[i])
+	if err == nil && piece != "" && time.Since(begin) > worthKeeping {
+		// Where it cannot be kept, it is scanned again.
+		_ = index.Write(piece, b.d.Format.Name(), func(w *index.Writer) error {
+			return w.Add(index.Shard{Name: b.d.names[i], Size: b.versions[i].Size, Version: b.versions[i].String()}, segment)
+		})
+	}
+	return segment, err
+}
+
+// scanShard returns the segment of a shard.
+func (d *Dataset) scanShard(ctx context.Context, i int, version store.Version) ([]byte, error) {
+	s := &d.shards[i]
+	f, err := openLocal(s.path, s.key)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Version() != version {
+		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
+	}
+	var found index.Builder
+	if err := d.formatOf(i).Scan(ctx, f, &found); err != nil {
+		return nil, err
+	}
+	if now, err := store.VersionOf(s.path); err != nil || now != version {
+		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
+	}
+	return found.Encode()
+}
+
+// segment returns that of a shard. Where the index is damaged, the shard is scanned.
+func (d *Dataset) segment(i int) (*index.Segment, error) {
+	s, err := d.index.Segment(i)
+	if err == nil {
+		return s, nil
+	}
+	d.damaged.Lock()
+	defer d.damaged.Unlock()
+	if s, err := d.index.Segment(i); err == nil {
+		return s, nil
+	}
+	k := &d.shards[i]
+	version, err := store.VersionOf(k.path)
+	if err != nil {
+		return nil, err
+	}
+	was := &d.index.Shards[i]
+	if !same(was.Size, was.Version, version) {
+		return nil, &Error{Shard: k.key, At: -1, Err: ErrChanged}
+	}
+	b, err := d.scanShard(context.Background(), i, version)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = index.Parse(b); err != nil {
+		return nil, err
+	}
+	d.index.Replace(i, s)
+	return s, nil
+}

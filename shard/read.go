@@ -1,0 +1,429 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+
+	"headrace/internal/words"
+	"headrace/sample"
+	"headrace/shard/index"
+	"headrace/tensor"
+)
+
+// wiring says where the columns of a Reader are in a shard.
+type wiring struct {
+	field  [][]int // of a column: the numbers of the parts in the segment that it may be, or of its number there
+	record []int   // the number of the part that is a record
+}
+
+type wiringOf struct{ atomic.Pointer[wiring] }
+
+func (r *Reader) wires(shard int, s *index.Segment) *wiring {
+	if w := r.wiring[shard].Load(); w != nil {
+		return w
+	}
+	numbersOf := func(names []string, has func(name string) int) (all []int) {
+		for _, name := range names {
+			if at := has(name); at >= 0 {
+				all = append(all, at)
+			}
+		}
+		return all
+	}
+	part := func(name string) int {
+		return slices.IndexFunc(s.Fields, func(f index.Field) bool { return f.Name == name })
+	}
+	w := &wiring{record: numbersOf([]string{""}, part)}
+	for _, c := range r.columns {
+		var at []int
+		switch c.how {
+		case asIs, parsed, member:
+			at = numbersOf(c.parts, part)
+		case whole:
+			at = numbersOf(c.parts, func(name string) int { return slices.Index(s.Ints, name) })
+		case real:
+			at = numbersOf(c.parts, func(name string) int { return slices.Index(s.Floats, name) })
+		}
+		w.field = append(w.field, at)
+	}
+	r.wiring[shard].Store(w)
+	return w
+}
+
+// Place is where a sample's values are. It can be used again for the next sample.
+type Place struct {
+	Bytes int64 // that Read needs room for
+
+	shard    int
+	in       int
+	segment  *index.Segment
+	wires    *wiring
+	parts    []index.Part // all of the sample
+	wanted   []index.Part // those that are read, by their places
+	chosen   []index.Part // that of each column
+	spans    []span
+	numbers  []byte
+	values   []Value
+	unpacked bool // parts are in what blocks hold
+}
+
+// span is read as one. Where it is in the memory of Read follows from those before it.
+type span struct{ at, end, in int64 }
+
+// gap is how much between two values is read along with them. It is what is between
+// neighbours in tar files, most often.
+const gap = 2 << 10
+
+// Locate finds out where a sample is, and how many bytes reading it takes. It reads
+// nothing.
+func (r *Reader) Locate(i int64, p *Place) error {
+	r.d.life.RLock()
+	defer r.d.life.RUnlock()
+	if r.d.closed {
+		return ErrClosed
+	}
+	p.shard, p.in = r.d.index.Find(i)
+	var err error
+	if p.segment, err = r.d.segment(p.shard); err != nil {
+		return err
+	}
+	p.wires = r.wires(p.shard, p.segment)
+	if p.parts, err = p.segment.Parts(p.in, p.parts[:0]); err != nil {
+		return &Error{Shard: r.d.shards[p.shard].key, At: -1, Err: err}
+	}
+
+	size := r.d.index.Shards[p.shard].Size
+	p.unpacked = p.segment.Blocks() > 0
+	p.wanted = p.wanted[:0]
+	p.chosen = slices.Grow(p.chosen[:0], len(r.columns))[:len(r.columns)]
+	for k := range r.columns {
+		at := p.wires.field[k]
+		switch r.columns[k].how {
+		case asIs, parsed, member:
+		case field:
+			at = p.wires.record
+		default:
+			continue
+		}
+		part := p.find(at)
+		switch {
+		case part == nil:
+			return r.lacks(p, &r.columns[k])
+		case !p.unpacked && part.At > size-part.Len:
+			return &Error{Shard: r.d.shards[p.shard].key, At: part.At, Err: index.ErrDamaged}
+		}
+		p.chosen[k] = *part
+		p.want(*part)
+	}
+
+	p.spans, p.Bytes = p.spans[:0], 0
+	for _, w := range p.wanted {
+		if n := len(p.spans); n > 0 && !p.unpacked {
+			if last := &p.spans[n-1]; w.At <= last.end+gap {
+				p.Bytes += max(0, w.At+w.Len-last.end)
+				last.end = max(last.end, w.At+w.Len)
+				continue
+			}
+		}
+		p.spans = append(p.spans, span{w.At, w.At + w.Len, p.Bytes})
+		p.Bytes += w.Len
+	}
+	return nil
+}
+
+// find returns the first of these parts that the sample has.
+func (p *Place) find(fields []int) *index.Part {
+	for _, f := range fields {
+		for k := range p.parts {
+			if p.parts[k].Field == f {
+				return &p.parts[k]
+			}
+		}
+	}
+	return nil
+}
+
+// want adds a part to those that are read, in order, and once.
+func (p *Place) want(w index.Part) {
+	at := len(p.wanted)
+	for k, other := range p.wanted {
+		if other.Field == w.Field {
+			return
+		}
+		if w.At < other.At {
+			at = min(at, k)
+		}
+	}
+	p.wanted = slices.Insert(p.wanted, at, w)
+}
+
+func (r *Reader) lacks(p *Place, c *column) error {
+	var has []string
+	for _, k := range p.parts {
+		has = append(has, fmt.Sprintf("%q", p.segment.Fields[k.Field].Name))
+	}
+	return fmt.Errorf("%w: %q; sample %d of %s has %s", ErrNoField, c.From, p.in, r.d.shards[p.shard].key, words.List(has))
+}
+
+// Read reads the sample that was found by Locate into buf, which has room for Bytes. The
+// values are in buf, or in memory of the Place until it is used again, or in memory of
+// their own. The last result is how many bytes were read from files.
+func (r *Reader) Read(ctx context.Context, p *Place, buf []byte) ([]Value, int64, error) {
+	r.d.life.RLock()
+	defer r.d.life.RUnlock()
+	if r.d.closed {
+		return nil, 0, ErrClosed
+	}
+	read, err := r.fill(ctx, p, buf)
+	if err != nil {
+		return nil, read, err
+	}
+	p.values = slices.Grow(p.values[:0], len(r.columns))[:len(r.columns)]
+	clear(p.values)
+	p.numbers = p.numbers[:0]
+	if cap(p.numbers) < 8*len(r.columns) {
+		p.numbers = make([]byte, 0, 8*len(r.columns)) // so that values stay where they are
+	}
+	if len(r.want) > 0 {
+		if err := r.record(p, buf); err != nil {
+			return nil, read, err
+		}
+	}
+	for k := range r.columns {
+		if err := r.value(p, k, buf); err != nil {
+			return nil, read, r.wrong(p, &r.columns[k], err)
+		}
+	}
+	return p.values, read, nil
+}
+
+func (r *Reader) wrong(p *Place, c *column, err error) error {
+	return fmt.Errorf("field %q: %w\nin %s, sample %d", c.From, err, r.d.shards[p.shard].key, p.in)
+}
+
+// fill reads all spans.
+func (r *Reader) fill(ctx context.Context, p *Place, buf []byte) (int64, error) {
+	if len(p.spans) == 0 {
+		return 0, nil
+	}
+	h, err := r.d.handles.take(p.shard)
+	if err != nil {
+		return 0, err
+	}
+	defer r.d.handles.give(h)
+	if p.unpacked {
+		return r.d.unpackInto(ctx, p, h.file, buf)
+	}
+	n := int64(0)
+	for _, s := range p.spans {
+		if err := readFull(h.file, buf[s.in:][:s.end-s.at], s.at); err != nil {
+			return n, err
+		}
+		n += s.end - s.at
+	}
+	return n, nil
+}
+
+// readFull reads all of p, or fails.
+func readFull(f File, p []byte, at int64) error {
+	n, err := f.ReadAt(p, at)
+	switch {
+	case n == len(p):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return Wrong(f, at+int64(n), ErrChanged, "it is shorter than when it was indexed")
+	}
+	return &Error{Shard: f.Name(), At: at, Err: err}
+}
+
+// mostBlock bounds what one block may unpack to.
+const mostBlock = 1 << 31
+
+// unpackInto copies the spans from the blocks in which they are.
+func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte) (read int64, err error) {
+	var room [4]index.Block
+	format, ok := d.formatOf(p.shard).(Unpacker)
+	if !ok {
+		return 0, Wrong(f, -1, ErrUnsupported, "it has blocks, which the format %s does not unpack", d.Format.Name())
+	}
+	for _, s := range p.spans {
+		all, first, skip, err := p.segment.Covering(s.at, s.end-s.at, room[:0])
+		if err != nil {
+			return read, &Error{Shard: f.Name(), At: -1, Err: err}
+		}
+		to := buf[s.in:][:s.end-s.at]
+		for k, b := range all {
+			if b.Size > mostBlock || b.At > f.Size()-b.Len {
+				return read, Wrong(f, b.At, ErrCorrupt, "a block of %d bytes unpacks to %d", b.Len, b.Size)
+			}
+			data, err := d.blocks.get(ctx, blockID{p.shard, first + k}, b.Size, func() ([]byte, error) {
+				packed := make([]byte, b.Len)
+				if err := readFull(f, packed, b.At); err != nil {
+					return nil, err
+				}
+				read += b.Len
+				data, err := format.Unpack(make([]byte, 0, b.Size), b, packed)
+				if err == nil && int64(len(data)) != b.Size {
+					err = ErrCorrupt
+				}
+				if err != nil {
+					return nil, &Error{Shard: f.Name(), At: b.At, Err: err}
+				}
+				return data, nil
+			})
+			if err != nil {
+				return read, err
+			}
+			to = to[copy(to, data[min(skip, int64(len(data))):]):]
+			skip = 0
+		}
+		if len(to) > 0 {
+			return read, &Error{Shard: f.Name(), At: -1, Err: index.ErrDamaged}
+		}
+	}
+	return read, nil
+}
+
+// of returns the bytes of a part.
+func (p *Place) of(part index.Part, buf []byte) []byte {
+	for _, s := range p.spans {
+		if s.at <= part.At && part.At+part.Len <= s.end {
+			at := s.in + part.At - s.at
+			return buf[at : at+part.Len : at+part.Len]
+		}
+	}
+	return nil
+}
+
+// record parses a record, and gives columns their values.
+func (r *Reader) record(p *Place, buf []byte) error {
+	values := make([]Value, len(r.want))
+	parser, ok := r.d.formatOf(p.shard).(Parser)
+	record := p.find(p.wires.record)
+	if !ok || record == nil {
+		return &Error{Shard: r.d.shards[p.shard].key, At: -1, Err: index.ErrDamaged}
+	}
+	if _, err := parser.Parse(p.of(*record, buf), r.want, values, nil); err != nil {
+		return fmt.Errorf("%w\nin %s, sample %d", err, r.d.shards[p.shard].key, p.in)
+	}
+	for k := range r.columns {
+		if r.columns[k].how == field {
+			p.values[k] = values[r.columns[k].want]
+		}
+	}
+	return nil
+}
+
+// value gives a column its value.
+func (r *Reader) value(p *Place, k int, buf []byte) error {
+	c, into, at := &r.columns[k], &p.values[k], p.chosen[k]
+	switch c.how {
+	case key:
+		into.Bytes = []byte(r.d.keyOf(p.shard, p.in))
+		return nil
+	case field:
+		return fits(c.Type, into)
+	case asIs:
+		into.Bytes = p.of(at, buf)
+		return fits(c.Type, into)
+	case parsed:
+		return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, p.of(at, buf), c.Type.DType) })
+	case whole, real:
+		return p.number(into, func(dst []byte) ([]byte, error) { return r.indexed(p, c, p.wires.field[k], dst) })
+	}
+	found, err := memberOf(p.of(at, buf), c.path)
+	if err != nil {
+		return err
+	}
+	text, err := plain(found)
+	if err != nil {
+		return err
+	}
+	if c.Type.Kind != sample.Tensor {
+		into.Bytes = text
+		return nil
+	}
+	return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, text, c.Type.DType) })
+}
+
+// indexed appends a number that is in the index. A shard that lacks it has 0.
+func (r *Reader) indexed(p *Place, c *column, at []int, dst []byte) ([]byte, error) {
+	if len(at) == 0 {
+		return appendWhole(dst, 0, c.Type.DType)
+	}
+	if c.how == whole {
+		v, err := p.segment.Int(p.in, at[0])
+		if err != nil {
+			return nil, err
+		}
+		return appendWhole(dst, v, c.Type.DType)
+	}
+	v, err := p.segment.Float(p.in, at[0])
+	if err != nil {
+		return nil, err
+	}
+	return appendReal(dst, v, c.Type.DType)
+}
+
+// number puts a number into the Place's own memory.
+func (p *Place) number(into *Value, add func([]byte) ([]byte, error)) error {
+	before := len(p.numbers)
+	all, err := add(p.numbers)
+	if err != nil {
+		return err
+	}
+	p.numbers = all
+	into.Bytes = all[before:len(all):len(all)]
+	return nil
+}
+
+// fits checks that an array has as many bytes as its type says, and finds its open
+// extent.
+func fits(t sample.Type, v *Value) error {
+	if t.Kind != sample.Tensor {
+		return nil
+	}
+	if v.Shape == nil {
+		v.Shape = t.Shape
+		if open := slices.Index(t.Shape, tensor.Unknown); open >= 0 {
+			v.Shape = slices.Clone(t.Shape)
+			v.Shape[open] = 1
+			if one, err := tensor.Shape(v.Shape).Bytes(t.DType); err == nil && one > 0 {
+				v.Shape[open] = len(v.Bytes) / int(one)
+			}
+		}
+	}
+	if n, err := tensor.Shape(v.Shape).Bytes(t.DType); err != nil || n != int64(len(v.Bytes)) {
+		return fmt.Errorf("%w: %d bytes as %v", ErrCorrupt, len(v.Bytes), t)
+	}
+	return nil
+}
+
+// hasPart tells whether a sample has a part.
+func (d *Dataset) hasPart(i int64, name string) bool {
+	n, in := d.index.Find(i)
+	s, err := d.segment(n)
+	if err != nil {
+		return false
+	}
+	parts, err := s.Parts(in, nil)
+	return err == nil && slices.ContainsFunc(parts, func(p index.Part) bool { return s.Fields[p.Field].Name == name })
+}
+
+// part reads one part of a sample, as it is.
+func (d *Dataset) part(ctx context.Context, i int64, name string) ([]byte, error) {
+	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards)), columns: []column{{how: asIs, parts: []string{name}, Column: Column{From: name, Type: sample.BytesType}}}}
+	var p Place
+	if err := r.Locate(i, &p); err != nil {
+		return nil, err
+	}
+	values, _, err := r.Read(ctx, &p, make([]byte, p.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	return values[0].Bytes, nil
+}

@@ -1,0 +1,135 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"headrace/tensor"
+)
+
+// memberOf finds a member of an object, or an element of a list, in JSON.
+func memberOf(b []byte, path []string) (json.RawMessage, error) {
+	at := json.RawMessage(bytes.TrimSpace(b))
+	for _, name := range path {
+		if len(at) > 0 && at[0] == '[' {
+			var all []json.RawMessage
+			if err := json.Unmarshal(at, &all); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(all) {
+				return nil, fmt.Errorf("%w: %q of a list of %d", ErrNoField, name, len(all))
+			}
+			at = all[i]
+			continue
+		}
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(at, &all); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		value, ok := all[name]
+		if !ok {
+			return nil, fmt.Errorf("%w: it has no member %q", ErrNoField, name)
+		}
+		at = value
+	}
+	if len(at) == 0 || !json.Valid(at) {
+		return nil, fmt.Errorf("%w: it is no JSON", ErrCorrupt)
+	}
+	return at, nil
+}
+
+// plain is the text of a JSON string, or the JSON of anything else.
+func plain(value json.RawMessage) ([]byte, error) {
+	if value[0] != '"' {
+		return value, nil
+	}
+	var s string
+	err := json.Unmarshal(value, &s)
+	return []byte(s), err
+}
+
+// appendParsed appends the number that a text is.
+func appendParsed(dst []byte, text []byte, d tensor.DType) ([]byte, error) {
+	s := string(bytes.TrimSpace(text))
+	if d == tensor.Bool {
+		switch s {
+		case "true", "1":
+			return append(dst, 1), nil
+		case "false", "0":
+			return append(dst, 0), nil
+		}
+	}
+	switch d {
+	case tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64:
+		if v, err := strconv.ParseFloat(s, 64); err == nil {
+			return appendReal(dst, v, d)
+		}
+	case tensor.Uint64:
+		if v, err := strconv.ParseUint(s, 10, 64); err == nil {
+			return binary.NativeEndian.AppendUint64(dst, v), nil
+		}
+	default:
+		if v, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return appendWhole(dst, v, d)
+		}
+	}
+	if len(s) > 40 {
+		s = s[:40] + "…"
+	}
+	return nil, fmt.Errorf("%w: %q is no %v", ErrCorrupt, s, d)
+}
+
+// appendWhole appends a whole number as a type that holds it.
+func appendWhole(dst []byte, v int64, d tensor.DType) ([]byte, error) {
+	fits := true
+	switch d {
+	case tensor.Int64:
+		return binary.NativeEndian.AppendUint64(dst, uint64(v)), nil
+	case tensor.Uint64:
+		return binary.NativeEndian.AppendUint64(dst, uint64(v)), wrongIf(v < 0, v, d)
+	case tensor.Int32:
+		return binary.NativeEndian.AppendUint32(dst, uint32(v)), wrongIf(v != int64(int32(v)), v, d)
+	case tensor.Uint32:
+		return binary.NativeEndian.AppendUint32(dst, uint32(v)), wrongIf(v != int64(uint32(v)), v, d)
+	case tensor.Int16:
+		return binary.NativeEndian.AppendUint16(dst, uint16(v)), wrongIf(v != int64(int16(v)), v, d)
+	case tensor.Uint16:
+		return binary.NativeEndian.AppendUint16(dst, uint16(v)), wrongIf(v != int64(uint16(v)), v, d)
+	case tensor.Int8:
+		fits = v == int64(int8(v))
+	case tensor.Uint8:
+		fits = v == int64(uint8(v))
+	case tensor.Bool:
+		fits = v == 0 || v == 1
+	default:
+		return appendReal(dst, float64(v), d)
+	}
+	return append(dst, byte(v)), wrongIf(!fits, v, d)
+}
+
+func wrongIf(wrong bool, v any, d tensor.DType) error {
+	if !wrong {
+		return nil
+	}
+	return fmt.Errorf("%w: %v is no %v", ErrCorrupt, v, d)
+}
+
+func appendReal(dst []byte, v float64, d tensor.DType) ([]byte, error) {
+	switch d {
+	case tensor.Float64:
+		return binary.NativeEndian.AppendUint64(dst, math.Float64bits(v)), nil
+	case tensor.Float32:
+		return binary.NativeEndian.AppendUint32(dst, math.Float32bits(float32(v))), nil
+	case tensor.Float16, tensor.BFloat16:
+		return nil, fmt.Errorf("%w: numbers as %v", ErrUnsupported, d)
+	}
+	if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+		return nil, wrongIf(true, v, d)
+	}
+	return appendWhole(dst, int64(v), d)
+}
