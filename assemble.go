@@ -30,11 +30,11 @@ import (
 type materials struct {
 	config  Config
 	options Options
-	lists   *lister                                                    // lists sources, each once
-	room    int                                                        // bytes of a slot, if a function makes batches of any size
-	most    int64                                                      // samples of each source; 0: all
-	probes  bool                                                       // nothing runs but for a first sample, and the host goes on
-	host    *ops.Host                                                  // that has workers already; nil: none does
+	lists   *lister   // lists sources, each once
+	room    int       // bytes of a slot, if a function makes batches of any size
+	most    int64     // samples of each source; 0: all
+	probes  bool      // nothing runs but for a first sample, and the host goes on
+	host    *ops.Host // that has workers already; nil: none does
 }
 
 // assemble makes the loader of a recipe whose rows have this schema.

@@ -40,3 +40,4 @@
 package headrace
 
 import _ "headrace/media/stills" // every program that runs a recipe can decode all formats, whatever else it links
+import _ "headrace/shard/formats" // and read all shards

@@ -47,10 +47,11 @@ type Options struct {
 	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
 	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
-	InFlight func() InFlight // asked at every Start; nil: nothing is noted
-	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
-	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
-	Look     bool            // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
+	InFlight func() InFlight     // asked at every Start; nil: nothing is noted
+	Ledger   bool                // batches know where their rows come from: [Batch.Origins]
+	Consumer int                 // the process that gets the batches, of which the statistics tell, too; 0: this one
+	Scanned  func(done, all int) // how many shards of a source have been scanned that were not known, of all of these
+	Look     bool                // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
 
 	trial *trial // nil: it is no profile
 

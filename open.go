@@ -227,7 +227,7 @@ type lister struct {
 // reads tells whether a recipe reads shards.
 func (l *lister) reads(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		if _, ok := s.Args.(*recipe.Read); ok {
+		if _, ok := s.Args.(*recipe.ReadShards); ok {
 			return true
 		}
 	}
@@ -239,7 +239,7 @@ func (l *lister) reads(r recipe.Recipe) bool {
 func (l *lister) openShards(ctx context.Context, r recipe.Recipe, o Options) error {
 	l.opened = map[string]*source.Shards{}
 	for i, s := range r.All() {
-		args, ok := s.Args.(*recipe.Read)
+		args, ok := s.Args.(*recipe.ReadShards)
 		if !ok {
 			continue
 		}
@@ -257,7 +257,7 @@ func (l *lister) openShards(ctx context.Context, r recipe.Recipe, o Options) err
 }
 
 // shards returns the contents of a step that reads shards, for one loader.
-func (l *lister) shards(_ context.Context, name string, _ *recipe.Read) (source.Contents, error) {
+func (l *lister) shards(_ context.Context, name string, _ *recipe.ReadShards) (source.Contents, error) {
 	return l.opened[name].Again(), nil
 }
 

@@ -15,10 +15,10 @@ import (
 	"headrace/sample"
 )
 
-var readOp = operation[Read]("read", Source, "Reads samples from files that hold many of them, by their numbers: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
+var readOp = operation[ReadShards]("read", Source, "Reads samples from files that hold many of them, by their numbers: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
 
-// Read are the arguments of the operation read.
-type Read struct {
+// ReadShards are the arguments of the operation read.
+type ReadShards struct {
 	From     Shards     `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"the files: a name, a pattern (*, ?, […], **, and braces as in \"train-{000..129}.tar\"), a folder, or a list of these"`
 	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"the fields of samples, and what each is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that there is, or [name, type], with a type as for gives of map; or a list of names that stay. By default all there is; of tar files images are \"bytes\" and cls is \"label\" then"`
 	Format   string     `json:"format,omitempty" example:"tar" doc:"the format of the files; by default what is in them tells, or their names"`
@@ -27,7 +27,7 @@ type Read struct {
 	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields, where these are known before anybody looks into the files; by default what is in the files tells"`
 }
 
-func (r Read) complete() Args {
+func (r ReadShards) complete() Args {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultMaxBytes
 	}
@@ -36,7 +36,7 @@ func (r Read) complete() Args {
 
 // identity leaves out where the files are, as the data may move, and what is known of
 // them: states say which they were.
-func (r Read) identity(Recipe) Args {
+func (r ReadShards) identity(Recipe) Args {
 	h := sha256.New()
 	var names Shards
 	for _, from := range r.From {
@@ -47,11 +47,11 @@ func (r Read) identity(Recipe) Args {
 	if len(names) > 1 { // it may be long
 		names = Shards{Path(hex.EncodeToString(h.Sum(nil)))}
 	}
-	return &Read{From: names, Fields: r.Fields, Format: r.Format, MaxBytes: r.MaxBytes}
+	return &ReadShards{From: names, Fields: r.Fields, Format: r.Format, MaxBytes: r.MaxBytes}
 }
 
 // Check implements [Args]. The schema is nil where nobody has looked into the files.
-func (r *Read) Check(sample.Schema) (sample.Schema, error) {
+func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	errs := []error{r.checkFrom(), r.checkFields(), r.Gives.check(nil)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.check() != nil) {
 		errs = append(errs, Wrong("root", "is %q: takes the absolute path of a folder", string(r.Root)))
@@ -70,7 +70,7 @@ func (r *Read) Check(sample.Schema) (sample.Schema, error) {
 }
 
 // schema is that of the samples, if it is known.
-func (r *Read) schema() sample.Schema {
+func (r *ReadShards) schema() sample.Schema {
 	if r.Gives.Schema == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (r *Read) schema() sample.Schema {
 	return out
 }
 
-func (r *Read) checkFrom() error {
+func (r *ReadShards) checkFrom() error {
 	if len(r.From) == 0 {
 		return Wrong("from", "is missing: takes the name of a file or a folder, or a pattern")
 	}
@@ -99,7 +99,7 @@ func (r *Read) checkFrom() error {
 	return nil
 }
 
-func (r *Read) checkFields() error {
+func (r *ReadShards) checkFields() error {
 	if r.Fields != nil && len(r.Fields) == 0 {
 		return Wrong("fields", "is empty: takes at least one field, or null for all")
 	}

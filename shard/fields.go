@@ -19,7 +19,7 @@ import (
 func (d *Dataset) Schema() (sample.Schema, error) {
 	var all sample.Schema
 	for _, f := range d.index.Fields {
-		if _, records := d.Format.(Parser); records && f.Name == "" {
+		if d.hasRecords() && f.Name == "" {
 			continue
 		}
 		all = append(all, sample.Field{Name: f.Name, Type: typeOf(f)})
@@ -30,7 +30,7 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 	for _, name := range d.index.Floats {
 		all = append(all, sample.Field{Name: name, Type: sample.TensorType(tensor.Float64)})
 	}
-	if _, records := d.Format.(Parser); records && d.Len() > 0 {
+	if d.hasRecords() && d.Len() > 0 {
 		of, err := d.sniffed()
 		if err != nil {
 			return nil, err
@@ -38,6 +38,15 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 		all = append(all, of...)
 	}
 	return all, nil
+}
+
+// hasRecords tells whether what samples have is in records.
+func (d *Dataset) hasRecords() bool {
+	switch d.Format.(type) {
+	case Parser, Headed:
+		return true
+	}
+	return false
 }
 
 // sniff returns the fields of the first record.
@@ -54,7 +63,15 @@ func (d *Dataset) sniff() (sample.Schema, error) {
 		return nil, err
 	}
 	n, _ := d.index.Find(i)
-	s, err := d.formatOf(n).(Parser).Schema(b)
+	segment, err := d.segment(n)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.parserOf(n, segment)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Schema(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.shards[n].key, err)
 	}
@@ -148,6 +165,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	i := schema.Find(c.From)
 	if i < 0 && strings.Contains(c.From, ";") {
 		return d.anyOf(ctx, schema, c)
+	}
+	if why := d.index.Refused[c.From]; why != "" && i < 0 {
+		return k, fmt.Errorf("%w: %q: %s", ErrUnsupported, c.From, why)
 	}
 	switch {
 	case i < 0 && c.From == keyField:

@@ -321,7 +321,7 @@ func (d *Dataset) scanShard(ctx context.Context, i int, version store.Version) (
 	if now, err := store.VersionOf(s.path); err != nil || now != version {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
 	}
-	return found.Encode()
+	return found.Encode(), nil
 }
 
 // segment returns that of a shard. Where the index is damaged, the shard is scanned.

@@ -18,13 +18,14 @@ import (
 type wiring struct {
 	field  [][]int // of a column: the numbers of the parts in the segment that it may be, or of its number there
 	record []int   // the number of the part that is a record
+	parser Parser  // of that
 }
 
 type wiringOf struct{ atomic.Pointer[wiring] }
 
-func (r *Reader) wires(shard int, s *index.Segment) *wiring {
+func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 	if w := r.wiring[shard].Load(); w != nil {
-		return w
+		return w, nil
 	}
 	numbersOf := func(names []string, has func(name string) int) (all []int) {
 		for _, name := range names {
@@ -50,8 +51,30 @@ func (r *Reader) wires(shard int, s *index.Segment) *wiring {
 		}
 		w.field = append(w.field, at)
 	}
+	if len(r.want) > 0 {
+		var err error
+		if w.parser, err = r.d.parserOf(shard, s); err != nil {
+			return nil, err
+		}
+	}
 	r.wiring[shard].Store(w)
-	return w
+	return w, nil
+}
+
+// parserOf returns what reads the records of a shard.
+func (d *Dataset) parserOf(shard int, s *index.Segment) (Parser, error) {
+	name := d.shards[shard].key
+	switch f := d.formatOf(shard).(type) {
+	case Headed:
+		p, err := f.With(s.Header)
+		if err != nil {
+			return nil, &Error{Shard: name, At: -1, Err: err}
+		}
+		return p, nil
+	case Parser:
+		return f, nil
+	}
+	return nil, &Error{Shard: name, At: -1, Err: index.ErrDamaged}
 }
 
 // Place is where a sample's values are. It can be used again for the next sample.
@@ -91,7 +114,9 @@ func (r *Reader) Locate(i int64, p *Place) error {
 	if p.segment, err = r.d.segment(p.shard); err != nil {
 		return err
 	}
-	p.wires = r.wires(p.shard, p.segment)
+	if p.wires, err = r.wires(p.shard, p.segment); err != nil {
+		return err
+	}
 	if p.parts, err = p.segment.Parts(p.in, p.parts[:0]); err != nil {
 		return &Error{Shard: r.d.shards[p.shard].key, At: -1, Err: err}
 	}
@@ -164,7 +189,7 @@ func (p *Place) want(w index.Part) {
 func (r *Reader) lacks(p *Place, c *column) error {
 	var has []string
 	for _, k := range p.parts {
-		has = append(has, fmt.Sprintf("%q", p.segment.Fields[k.Field].Name))
+		has = append(has, p.segment.Fields[k.Field].Name)
 	}
 	return fmt.Errorf("%w: %q; sample %d of %s has %s", ErrNoField, c.From, p.in, r.d.shards[p.shard].key, words.List(has))
 }
@@ -257,8 +282,16 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte
 		}
 		to := buf[s.in:][:s.end-s.at]
 		for k, b := range all {
-			if b.Size > mostBlock || b.At > f.Size()-b.Len {
+			if b.Size > mostBlock && b.Codec != index.Stored || b.At > f.Size()-b.Len {
 				return read, Wrong(f, b.At, ErrCorrupt, "a block of %d bytes unpacks to %d", b.Len, b.Size)
+			}
+			if b.Codec == index.Stored {
+				n := min(int64(len(to)), max(0, b.Len-skip))
+				if err := readFull(f, to[:n], b.At+skip); err != nil {
+					return read, err
+				}
+				to, skip, read = to[n:], 0, read+n
+				continue
 			}
 			data, err := d.blocks.get(ctx, blockID{p.shard, first + k}, b.Size, func() ([]byte, error) {
 				packed := make([]byte, b.Len)
@@ -302,12 +335,11 @@ func (p *Place) of(part index.Part, buf []byte) []byte {
 // record parses a record, and gives columns their values.
 func (r *Reader) record(p *Place, buf []byte) error {
 	values := make([]Value, len(r.want))
-	parser, ok := r.d.formatOf(p.shard).(Parser)
 	record := p.find(p.wires.record)
-	if !ok || record == nil {
+	if record == nil {
 		return &Error{Shard: r.d.shards[p.shard].key, At: -1, Err: index.ErrDamaged}
 	}
-	if _, err := parser.Parse(p.of(*record, buf), r.want, values, nil); err != nil {
+	if _, err := p.wires.parser.Parse(p.of(*record, buf), r.want, values, nil); err != nil {
 		return fmt.Errorf("%w\nin %s, sample %d", err, r.d.shards[p.shard].key, p.in)
 	}
 	for k := range r.columns {

@@ -135,3 +135,7 @@ func describing() (all []string) {
 	slices.SortFunc(all, cmp.Compare)
 	return slices.Compact(all)
 }
+
+// Named tells whether a name, or a pattern, is that of shards: whether its suffix is of a
+// format.
+func Named(name string) bool { return bySuffix(name) != nil }

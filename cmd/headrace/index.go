@@ -15,6 +15,7 @@ import (
 	"headrace/internal/words"
 	"headrace/media/video"
 	"headrace/media/video/index"
+	"headrace/shard"
 	"headrace/store"
 )
 
@@ -22,8 +23,13 @@ func indexCommand() *cobra.Command {
 	var o index.Options
 	c := &cobra.Command{
 		Use:   "index PATH…",
-		Short: "Keep the index of videos, so that clips of them need not read whole files",
-		Long: `Finds the packets of videos, and keeps what it found. Of Matroska, WebM, AVI, MPEG-TS and FLV a clip takes reading the whole file
+		Short: "Keep the index of shards or videos, so that samples or clips of them need not read whole files",
+		Long: `Of shards, such as tar files of WebDataset, it finds where each sample is; read does so, too, when a recipe is run for the first time. PATH is then
+a file, a folder of shards, or a pattern such as 'train-{000..129}.tar', and each PATH is a set of its own, as read has it. The index is written to
+~/.cache/headrace/index, or the folder index in the one that HEADRACE_CACHE names, or with --beside to the folder _headrace beside the shards. Shards
+that have changed are indexed again, and no others.
+
+Of videos it finds the packets, and keeps what it found. Of Matroska, WebM, AVI, MPEG-TS and FLV a clip takes reading the whole file
 to find its packets; with an index, decode_video and video_clips read no more than the packets that they need, as they do of MP4 and MOV,
 which have an index of their own and are left alone.
 
@@ -35,7 +41,8 @@ writes the indices that are missing, old or damaged, and leaves the others.
 The exit code is 1 if a file could not be indexed; each is named with what is wrong.`,
 		Example: `  headrace index films
   headrace index 'films/*/*.mkv' --beside
-  HEADRACE_CACHE=/shared/cache headrace index films   # and the same for training`,
+  HEADRACE_CACHE=/shared/cache headrace index films   # and the same for training
+  headrace index 'train-{000..129}.tar' 'val-*.tar'`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	c.Flags().BoolVar(&o.Beside, "beside", false, "write each index beside its file, as FILE"+index.Suffix)
@@ -48,13 +55,67 @@ The exit code is 1 if a file could not be indexed; each is named with what is wr
 		case index.Folder() == "" && !o.Beside:
 			return errors.New("there is no folder for indices: HOME is not set; set HEADRACE_CACHE, or say --beside")
 		}
-		paths, err := videosOf(c.Context(), args)
+		sets, films := setsOf(c.Context(), args)
+		for _, set := range sets {
+			if err := indexShards(c.Context(), set, o, c.OutOrStdout(), c.ErrOrStderr()); err != nil {
+				return err
+			}
+		}
+		if len(films) == 0 {
+			return nil
+		}
+		paths, err := videosOf(c.Context(), films)
 		if err != nil {
 			return err
 		}
 		return runIndex(c.Context(), paths, o, c.OutOrStdout(), c.ErrOrStderr())
 	}
 	return c
+}
+
+// setsOf tells shards and videos apart: by the suffixes of names, and folders by what is
+// in them.
+func setsOf(ctx context.Context, args []string) (sets, films []string) {
+	for _, arg := range args {
+		shards := shard.Named(arg)
+		if s, err := os.Stat(arg); err == nil && s.IsDir() {
+			_, err := videosOf(ctx, []string{arg})
+			shards = errors.Is(err, store.ErrNoFiles)
+		}
+		if shards {
+			sets = append(sets, arg)
+		} else {
+			films = append(films, arg)
+		}
+	}
+	return sets, films
+}
+
+// indexShards writes the index of a set.
+func indexShards(ctx context.Context, set string, o index.Options, out, progress io.Writer) error {
+	b := &indexBar{w: progress}
+	scanned := 0
+	begin := time.Now()
+	d, err := shard.Open(ctx, []string{set}, shard.Options{Beside: o.Beside, Force: o.Force, Jobs: o.Jobs, Scanned: func(done, all int) {
+		scanned = done
+		b.scanned(done, all)
+	}})
+	b.clear()
+	if err != nil {
+		return fmt.Errorf("%s: %w", set, err)
+	}
+	defer d.Close()
+	shards := int64(len(d.Index().Shards))
+	fmt.Fprintf(out, "%s, %s of %s: %s\n", words.Plural(d.Len(), "sample"), words.Plural(shards, "shard"), d.Format.Name(), d.Kept())
+	for _, of := range []struct {
+		n    int64
+		said string
+	}{{int64(scanned), fmt.Sprintf("indexed in %v", time.Since(begin).Round(time.Millisecond))}, {shards - int64(scanned), "had an index that fits"}} {
+		if of.n > 0 {
+			fmt.Fprintf(out, "  %s %s\n", words.Thousands(of.n), of.said)
+		}
+	}
+	return nil
 }
 
 // videosOf lists the videos of files, folders and patterns, by their whole names.
@@ -135,6 +196,12 @@ func (b *indexBar) step() {
 		return
 	}
 	fmt.Fprint(b.w, clearLine+"indexing  "+drawnBar(size*b.done/b.all, size, colours(f))+tail)
+}
+
+// scanned shows how many shards are done.
+func (b *indexBar) scanned(done, all int) {
+	b.done, b.all = done-1, all
+	b.step()
 }
 
 func (b *indexBar) line(text string) {

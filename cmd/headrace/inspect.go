@@ -12,10 +12,14 @@ import (
 func inspectCommand() *cobra.Command {
 	var samples int
 	var asJSON, asMermaid bool
+	var format string
 	c := &cobra.Command{
-		Use:   "inspect RECIPE",
-		Short: "Draw a recipe: its graph, what was fused, schemas, sizes, the first samples",
-		Long: `Draws what the engine makes of a recipe. Nothing is run but the first samples:
+		Use:   "inspect RECIPE|SHARDS…",
+		Short: "Draw a recipe: its graph, what was fused, schemas, sizes, the first samples; or list what is in shards",
+		Long: `Of shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, how many samples there are, and their fields with
+their types and sizes, and prints what reads them. Shards that are not indexed are indexed first. With --format, all names are those of shards.
+
+Of a recipe it draws what the engine makes of a recipe. Nothing is run but the first samples:
 
   the graph      a bracket for each stage, with the steps that were fused into it and its workers, and on each edge the schema
   the sizes      samples and classes of the source, batches of an epoch, bytes of a sample and of a batch, memory
@@ -29,10 +33,17 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is reported 
 		Example: `  headrace inspect train.yaml
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
-  headrace inspect train.yaml --mermaid > graph.mmd`,
-		Args: oneRecipe,
+  headrace inspect train.yaml --mermaid > graph.mmd
+  headrace inspect 'train-{000..129}.tar'`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && (format != "" || isShards(args[0])) {
+				return nil
+			}
+			return oneRecipe(c, args)
+		},
 	}
 	options := recipeFlags(c)
+	c.Flags().StringVar(&format, "format", "", "what is inspected are shards of this format, as tar")
 	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show; given with a number above 0, functions of the recipe are imported and called")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all of it as JSON")
 	c.Flags().BoolVar(&asMermaid, "mermaid", false, "print the graph in the notation of Mermaid, which GitHub and many documentation tools draw")
@@ -40,6 +51,9 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is reported 
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if samples < 0 {
 			return wrongUse(fmt.Errorf("--samples is %d: must be at least 0", samples))
+		}
+		if format != "" || isShards(args[0]) {
+			return inspectShards(c.Context(), args, format, asJSON, c.OutOrStdout(), c.ErrOrStderr())
 		}
 		f, config, err := options.read(args[0])
 		if err != nil {

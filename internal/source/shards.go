@@ -24,7 +24,7 @@ import (
 type Shards struct {
 	Set *shard.Dataset
 
-	args    *recipe.Read
+	args    *recipe.ReadShards
 	columns []shard.Column
 	reader  *shard.Reader
 	at      []record.Column // of columns
@@ -34,7 +34,7 @@ type Shards struct {
 
 // OpenShards finds the samples that a step reads, and what their fields are, which it
 // notes in the arguments.
-func OpenShards(ctx context.Context, args *recipe.Read, o shard.Options) (*Shards, error) {
+func OpenShards(ctx context.Context, args *recipe.ReadShards, o shard.Options) (*Shards, error) {
 	var from []string
 	for _, p := range args.From {
 		from = append(from, string(p))
@@ -57,7 +57,7 @@ func (s *Shards) choose(ctx context.Context) error {
 	fields := s.args.Fields
 	if fields == nil {
 		var err error
-		if fields, err = usual(s.Set); err != nil {
+		if fields, err = UsualFields(s.Set); err != nil {
 			return err
 		}
 	}
@@ -86,9 +86,9 @@ func (s *Shards) choose(ctx context.Context) error {
 // pictures are the parts of WebDataset that are images.
 var pictures = []string{"jpg", "jpeg", "png", "webp"}
 
-// usual are the fields of samples where nobody says which: all there are. Those of
+// UsualFields are the fields of samples where nobody says which: all there are. Those of
 // WebDataset are called as other operations have them.
-func usual(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
+func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 	schema, err := set.Schema()
 	if err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	switch args := s.Args.(type) {
 	case *recipe.Files:
 		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Files: *args, Failures: s.Failures}
-	case *recipe.Read:
+	case *recipe.ReadShards:
 		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Read: args, Failures: s.Failures}
 	case *recipe.Object:
 		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Object: args, Failures: s.Failures}

@@ -47,14 +47,14 @@ type Node struct {
 
 // Source says which samples come, and in which order.
 type Source struct {
-	Name        string          // of its step
-	Names       []string        // of all steps that say this
-	Files       recipe.Files    // where there is neither of the next two
-	Read        *recipe.Read    // of shards
-	Object      *recipe.Object  // of Python
-	Shuffle     *recipe.Shuffle // nil: in the order in which they are numbered
-	Order       recipe.Args     // the step that says which samples come, and in which order; nil: all, in that of Shuffle
-	ShuffleSeed uint64          // of either: its own seed, or that of the recipe
+	Name        string             // of its step
+	Names       []string           // of all steps that say this
+	Files       recipe.Files       // where there is neither of the next two
+	Read        *recipe.ReadShards // of shards
+	Object      *recipe.Object     // of Python
+	Shuffle     *recipe.Shuffle    // nil: in the order in which they are numbered
+	Order       recipe.Args        // the step that says which samples come, and in which order; nil: all, in that of Shuffle
+	ShuffleSeed uint64             // of either: its own seed, or that of the recipe
 	Failures    *recipe.Failures
 }
 

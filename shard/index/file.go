@@ -41,6 +41,8 @@ type File struct {
 	Ints   []string
 	Floats []string
 
+	Refused map[string]string // fields that cannot be read, and why
+
 	ends     []int64 // of the samples of shards
 	segments []atomic.Pointer[Segment]
 	data     []byte
@@ -100,10 +102,7 @@ func (w *Writer) Close() error {
 	dst := appendText(nil, w.format)
 	dst = binary.AppendUvarint(dst, uint64(len(w.fields.fields)))
 	for _, f := range w.fields.fields {
-		var err error
-		if dst, err = appendField(dst, f); err != nil {
-			return err
-		}
+		dst = appendField(dst, f)
 	}
 	for _, names := range [][]string{w.fields.ints, w.fields.floats} {
 		dst = binary.AppendUvarint(dst, uint64(len(names)))
@@ -111,6 +110,7 @@ func (w *Writer) Close() error {
 			dst = appendText(dst, name)
 		}
 	}
+	dst = appendRefused(dst, w.fields.refused)
 	dst = binary.AppendUvarint(dst, uint64(len(w.shards)))
 	for _, s := range w.shards {
 		dst = appendText(appendText(dst, s.Name), s.Version)
@@ -133,6 +133,7 @@ func (w *Writer) Close() error {
 type union struct {
 	fields       []Field
 	ints, floats []string
+	refused      map[string]string
 }
 
 func (u *union) add(s *Segment) {
@@ -146,6 +147,14 @@ func (u *union) add(s *Segment) {
 		k.Samples, k.Bytes, k.Most = k.Samples+f.Samples, k.Bytes+f.Bytes, max(k.Most, f.Most)
 		if k.Type != nil && f.Type != nil && !k.Type.Equal(*f.Type) {
 			k.Type = nil
+		}
+	}
+	for name, why := range s.Refused {
+		if u.refused == nil {
+			u.refused = map[string]string{}
+		}
+		if u.refused[name] == "" {
+			u.refused[name] = why
 		}
 	}
 	for _, of := range []struct {
@@ -234,6 +243,7 @@ func Read(data []byte) (*File, error) {
 			*names = append(*names, string(c.text()))
 		}
 	}
+	x.Refused = c.refused()
 	n := c.count()
 	x.Shards = make([]Shard, 0, n/8)
 	all := int64(0)

@@ -2,13 +2,14 @@ package index
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"headrace/sample"
+	"headrace/tensor"
 )
 
 // Segment is the index of one shard, as it is in a file. Samples are in groups, whose
@@ -17,6 +18,9 @@ type Segment struct {
 	Fields []Field
 	Ints   []string // names of numbers
 	Floats []string
+
+	Header  []byte            // what records are read by
+	Refused map[string]string // fields that cannot be read, and why
 
 	samples int
 	shapes  [][]int // lists of fields that samples have, in the order in which they are in the file
@@ -39,23 +43,20 @@ type Field struct {
 }
 
 // groupSize is how many samples, or blocks, are in a group.
-const groupSize = 128
+const groupSize = 64
 
 // ErrDamaged marks an index that is not as it was written.
 var ErrDamaged = errors.New("shard/index: damaged")
 
 // Encode returns the segment of what a scan has found. The same samples make the same
 // bytes.
-func (b *Builder) Encode() ([]byte, error) {
+func (b *Builder) Encode() []byte {
 	e := encoder{b: b}
 	e.shapesOf()
 	e.predict()
-	if err := e.header(); err != nil {
-		return nil, err
-	}
+	e.header()
 	e.groups()
-	e.dst = append(e.dst, make([]byte, slack)...)
-	return e.dst, nil
+	return append(e.dst, make([]byte, slack)...)
 }
 
 func (b *Builder) key(i int) []byte {
@@ -200,7 +201,7 @@ func (w *walk) gap(p Part) int64 {
 	return p.At - at
 }
 
-func (e *encoder) header() error {
+func (e *encoder) header() {
 	b, dst := e.b, e.dst
 	dst = binary.AppendUvarint(dst, uint64(b.Len()))
 
@@ -215,10 +216,7 @@ func (e *encoder) header() error {
 		if t, ok := b.Types[f.Name]; ok {
 			f.Type = &t
 		}
-		var err error
-		if dst, err = appendField(dst, f); err != nil {
-			return err
-		}
+		dst = appendField(dst, f)
 	}
 	for _, names := range [][]string{e.ints, e.floats} {
 		dst = binary.AppendUvarint(dst, uint64(len(names)))
@@ -234,6 +232,8 @@ func (e *encoder) header() error {
 			dst = binary.AppendUvarint(dst, uint64(f))
 		}
 	}
+	dst = appendText(dst, b.Header)
+	dst = appendRefused(dst, b.Refused)
 	mode := byte(0)
 	if e.columns {
 		mode = 1
@@ -241,33 +241,75 @@ func (e *encoder) header() error {
 	dst = append(dst, mode)
 	dst = binary.AppendUvarint(dst, uint64(e.align))
 	e.dst = binary.AppendUvarint(dst, uint64(len(b.Blocks)))
-	return nil
 }
 
-func appendField(dst []byte, f Field) ([]byte, error) {
-	dst = appendText(dst, f.Name)
-	var is []byte
-	if f.Type != nil {
-		var err error
-		if is, err = json.Marshal(f.Type); err != nil {
-			return nil, err
-		}
+func appendRefused(dst []byte, refused map[string]string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(refused)))
+	for _, name := range sortedNames(refused) {
+		dst = appendText(appendText(dst, name), refused[name])
 	}
-	dst = appendText(dst, is)
+	return dst
+}
+
+func (c *cursor) refused() (all map[string]string) {
+	for range c.count() {
+		if all == nil {
+			all = map[string]string{}
+		}
+		name := string(c.text())
+		all[name] = string(c.text())
+	}
+	return all
+}
+
+func appendField(dst []byte, f Field) []byte {
+	dst = appendType(appendText(dst, f.Name), f.Type)
 	for _, n := range []int64{f.Samples, f.Bytes, f.Most} {
 		dst = binary.AppendUvarint(dst, uint64(n))
 	}
-	return dst, nil
+	return dst
+}
+
+// appendType writes a type: its kind, and of arrays the rest; nil is the kind 0.
+func appendType(dst []byte, t *sample.Type) []byte {
+	if t == nil {
+		return append(dst, 0)
+	}
+	if dst = append(dst, byte(t.Kind)); t.Kind == sample.Tensor {
+		dst = appendText(appendText(dst, t.DType.String()), t.Axes)
+		dst = binary.AppendUvarint(dst, uint64(len(t.Shape)))
+		for _, n := range t.Shape {
+			dst = binary.AppendVarint(dst, int64(n))
+		}
+	}
+	return dst
+}
+
+func (c *cursor) typ() *sample.Type {
+	kind := c.bytes(1)
+	if c.bad || kind[0] == 0 {
+		return nil
+	}
+	t := &sample.Type{Kind: sample.Kind(kind[0])}
+	if t.Kind == sample.Tensor {
+		var err error
+		if t.DType, err = tensor.ParseDType(string(c.text())); err != nil {
+			c.fail()
+		}
+		t.Axes = string(c.text())
+		t.Shape = make(tensor.Shape, c.count())
+		for i := range t.Shape {
+			t.Shape[i] = int(c.varint())
+		}
+	}
+	if (sample.Schema{{Name: "f", Type: *t}}).Check() != nil {
+		c.fail()
+	}
+	return t
 }
 
 func (c *cursor) field() (f Field) {
-	f.Name = string(c.text())
-	if is := c.text(); len(is) > 0 {
-		f.Type = new(sample.Type)
-		if json.Unmarshal(is, f.Type) != nil {
-			c.fail()
-		}
-	}
+	f.Name, f.Type = string(c.text()), c.typ()
 	f.Samples, f.Bytes, f.Most = int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint())
 	if f.Samples < 0 || f.Bytes < 0 || f.Most < 0 {
 		c.fail()
@@ -369,34 +411,58 @@ func (e *encoder) group(dst []byte, from, to int, w *walk, all []lists) []byte {
 	return e.keys(dst, from, to)
 }
 
+// alphabets are sets of sixteen bytes. Where what keys do not have in common is of one of
+// them, two fit into a byte.
+var alphabets = [...]string{"0123456789_-./ n", "0123456789abcdef"}
+
+// raw is the number of no alphabet.
+const raw = byte(len(alphabets))
+
 // keys writes the keys of a group: of each, how many bytes it has in common with the one
-// before it, how many it has in all, where these are not the same number for the whole
-// group, and the others.
+// before it, how many it has besides, where not all are equally long, and these.
 func (e *encoder) keys(dst []byte, from, to int) []byte {
-	length := len(e.b.key(from))
+	length, alphabet := len(e.b.key(from)), byte(0)
+	same := make([]int, to-from)
 	for i := from + 1; i < to; i++ {
-		if len(e.b.key(i)) != length {
+		key, before := e.b.key(i), e.b.key(i-1)
+		n := 0
+		for n < min(len(key), len(before)) && key[n] == before[n] {
+			n++
+		}
+		same[i-from] = n
+		if len(key) != length {
 			length = -1
-			break
+		}
+		for alphabet < raw && strings.Trim(string(key[n:]), alphabets[alphabet]) != "" {
+			if alphabet++; alphabet < raw { // what came before has to be of it, too
+				i, length = from, len(e.b.key(from))
+				break
+			}
 		}
 	}
-	dst = binary.AppendVarint(dst, int64(length))
+	dst = append(binary.AppendVarint(dst, int64(length)), alphabet)
 	if length == 0 {
 		return dst
 	}
-	var before []byte
 	for i := from; i < to; i++ {
-		key := e.b.key(i)
-		same := 0
-		for same < min(len(key), len(before)) && key[same] == before[same] {
-			same++
+		rest := e.b.key(i)[same[i-from]:]
+		if i > from {
+			dst = binary.AppendUvarint(dst, uint64(same[i-from]))
 		}
-		dst = binary.AppendUvarint(dst, uint64(same))
 		if length < 0 {
-			dst = binary.AppendUvarint(dst, uint64(len(key)-same))
+			dst = binary.AppendUvarint(dst, uint64(len(rest)))
 		}
-		dst = append(dst, key[same:]...)
-		before = key
+		if i == from || alphabet == raw {
+			dst = append(dst, rest...)
+			continue
+		}
+		for k := 0; k < len(rest); k += 2 {
+			two := byte(strings.IndexByte(alphabets[alphabet], rest[k]))
+			if k+1 < len(rest) {
+				two |= byte(strings.IndexByte(alphabets[alphabet], rest[k+1])) << 4
+			}
+			dst = append(dst, two)
+		}
 	}
 	return dst
 }
@@ -424,6 +490,8 @@ func Parse(b []byte) (*Segment, error) {
 		}
 		s.shapes = append(s.shapes, shape)
 	}
+	s.Header = c.text()
+	s.Refused = c.refused()
 	mode := c.bytes(1)
 	align := c.uvarint()
 	blocks := c.uvarint()
@@ -500,13 +568,16 @@ func (s *Segment) Parts(i int, into []Part) ([]Part, error) {
 	if c.bad {
 		return into, ErrDamaged
 	}
-	var places [16]*column
-	byField := places[:]
+	if !s.columns && len(s.shapes) == 1 && len(columns) == len(s.shapes[0]) {
+		return s.partsOfOneShape(end, columns, k, into)
+	}
+	var places [16]int
+	byField := places[:] // one more than the number of its column
 	if len(s.Fields) > len(byField) {
-		byField = make([]*column, len(s.Fields))
+		byField = make([]int, len(s.Fields))
 	}
 	for j := range columns {
-		byField[columns[j].field] = &columns[j]
+		byField[columns[j].field] = j + 1
 	}
 
 	for j := 0; j <= k; j++ {
@@ -515,11 +586,10 @@ func (s *Segment) Parts(i int, into []Part) ([]Part, error) {
 			return into, ErrDamaged
 		}
 		for _, f := range s.shapes[shape] {
-			l := byField[f]
-			if l == nil {
+			if byField[f] == 0 {
 				return into, ErrDamaged
 			}
-			at, size, ok := s.next(l, &end)
+			at, size, ok := s.next(&columns[byField[f]-1], &end)
 			if !ok {
 				return into, ErrDamaged
 			}
@@ -527,6 +597,37 @@ func (s *Segment) Parts(i int, into []Part) ([]Part, error) {
 				into = append(into, Part{f, at, size})
 			}
 		}
+	}
+	return into, nil
+}
+
+// partsOfOneShape is Parts where all samples have the same fields, one after the other in
+// the file: nearly always.
+func (s *Segment) partsOfOneShape(end int64, columns []column, k int, into []Part) ([]Part, error) {
+	shape := s.shapes[0]
+	var room [8]int
+	in := room[:0] // the columns, in the order of the fields
+	for _, f := range shape {
+		n := slices.IndexFunc(columns, func(c column) bool { return c.field == f })
+		if n < 0 || k >= columns[n].count {
+			return into, ErrDamaged
+		}
+		in = append(in, n)
+	}
+	for j := range k {
+		for _, n := range in {
+			c := &columns[n]
+			end = (end+s.align-1)&^(s.align-1) + c.gaps.at(j) + c.lens.at(j)
+		}
+	}
+	for n, f := range shape {
+		c := &columns[in[n]]
+		at, size := (end+s.align-1)&^(s.align-1)+c.gaps.at(k), c.lens.at(k)
+		if at < 0 || size < 0 || at > math.MaxInt64-size-(1<<20) {
+			return into, ErrDamaged
+		}
+		into = append(into, Part{f, at, size})
+		end = at + size
 	}
 	return into, nil
 }
@@ -593,23 +694,37 @@ func (s *Segment) Key(i int, into []byte) ([]byte, error) {
 	}
 	c.bytes(8 * n * len(s.Floats))
 	length := c.varint()
-	if err != nil || c.bad {
+	alphabet := c.bytes(1)
+	if err != nil || c.bad || alphabet[0] > raw {
 		return into, ErrDamaged
 	}
 	if length == 0 {
 		return into, nil
 	}
 	begin := len(into)
-	for range k + 1 {
-		same := int(min(c.uvarint(), math.MaxInt32))
+	for j := range k + 1 {
+		same := 0
+		if j > 0 {
+			same = int(min(c.uvarint(), math.MaxInt32))
+		}
 		rest := int(length) - same
 		if length < 0 {
-			rest = c.count()
+			rest = int(min(c.uvarint(), math.MaxInt32))
 		}
-		if same > len(into)-begin || rest < 0 {
+		if same > len(into)-begin || rest < 0 || rest > 2*len(c.b) {
 			return into[:begin], ErrDamaged
 		}
-		into = append(into[:begin+same], c.bytes(rest)...)
+		into = into[:begin+same]
+		if j == 0 || alphabet[0] == raw {
+			into = append(into, c.bytes(rest)...)
+			continue
+		}
+		letters := alphabets[alphabet[0]]
+		for n, two := range c.bytes((rest + 1) / 2) {
+			if into = append(into, letters[two&15]); 2*n+1 < rest {
+				into = append(into, letters[two>>4])
+			}
+		}
 	}
 	if c.bad {
 		return into[:begin], ErrDamaged

@@ -17,7 +17,7 @@ type window struct {
 }
 
 const (
-	smallWindow = 4 << 10
+	smallWindow = 2 << 10
 	largeWindow = 256 << 10
 	nearby      = 32 << 10 // a gap that is not worth a hop
 )
