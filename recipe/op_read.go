@@ -10,6 +10,7 @@ import (
 	"path"
 	"reflect"
 
+	"headrace/recipe/internal/argument"
 	"headrace/recipe/internal/jsonschema"
 	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
@@ -89,7 +90,7 @@ func (r *ReadShards) schema() sample.Schema {
 
 func (r *ReadShards) checkFrom() error {
 	if len(r.From) == 0 {
-		return Wrong("from", "is missing: takes the name of a file or a folder, or a pattern")
+		return argument.Given("from", false)
 	}
 	for i, p := range r.From {
 		if err := p.check(); err != nil {

@@ -175,6 +175,16 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return path()
 	case []recipe.Path:
 		return several(some(0, 1, 3, 30), path)
+	case recipe.Shards:
+		return recipe.Shards(several(some(0, 1, 3), path))
+	case recipe.FieldsFrom:
+		return recipe.FieldsFrom(several(some(0, 1, 3), func() recipe.FieldFrom {
+			f := recipe.FieldFrom{Name: strings.ToValidUTF8(drawText(t), ""), From: strings.ToValidUTF8(drawText(t), "")}
+			if of := drawGives(t).Schema; len(of) > 0 {
+				f.Type = of[0].Type
+			}
+			return f
+		}))
 	case []recipe.Pair:
 		return several(some(0, 1, 20), func() recipe.Pair { return recipe.Pair{Path: path(), Label: rapid.Int64().Draw(t, "label")} })
 	case recipe.Columns:

@@ -43,7 +43,7 @@ type Dataset struct {
 	from    string // where the index was found or written; "": it is in memory alone
 	handles *handles
 	blocks  blocks
-	damaged sync.Mutex // one at a time is made anew
+	damaged sync.Mutex // one at a time is made again
 
 	life   sync.RWMutex // held by those who read
 	closed bool
@@ -55,7 +55,7 @@ type Dataset struct {
 // braces are ranges and lists, as "train-{000..129}.tar".
 //
 // What is in the shards is kept in an index, so that the next Open takes no time. An
-// index that is missing or damaged, or that of shards which have changed, is made anew,
+// index that is missing or damaged, or that of shards which have changed, is made again,
 // shards side by side, and only of what has changed.
 func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	if o.Format != "" && !slices.Contains(Names(), o.Format) {

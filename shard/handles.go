@@ -131,7 +131,7 @@ func (d *Dataset) opened(i int) (*local, error) {
 	}
 	if was := &d.index.Shards[i]; !same(was.Size, was.Version, f.Version()) {
 		f.Close()
-		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it anew", was.Size, f.Size())
+		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it again", was.Size, f.Size())
 	}
 	return f, nil
 }

@@ -210,7 +210,7 @@ func TestFieldsThatAreNotThere(t *testing.T) {
 }
 
 // The index is the same with any number of workers, and is found again; what has changed
-// is indexed anew, and nothing else.
+// is indexed again, and nothing else.
 func TestIndexIsKept(t *testing.T) {
 	root := set(t, 30, 20, 10)
 	var scanned []int
@@ -276,7 +276,7 @@ func TestIndexIsKept(t *testing.T) {
 	}
 }
 
-// A damaged index is made anew, whenever that is found.
+// A damaged index is made again, whenever that is found.
 func TestDamagedIndex(t *testing.T) {
 	root := set(t, 30, 20)
 	d := open(t, root, "train-*.tar", shard.Options{})

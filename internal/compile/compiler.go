@@ -199,8 +199,11 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 	c.beginLeg()
 	source.Scope = t.memory
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
-	if c.failing.Sources > 1 {
+	switch {
+	case c.failing.Sources > 1:
 		read.name = "read " + source.Name
+	case source.Name == read.name: // as the operation is called
+		read.name = "read samples"
 	}
 	var err error
 	if c.reads && c.chains {

@@ -1,0 +1,326 @@
+package headrace
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/shard"
+	shardindex "headrace/shard/index"
+)
+
+// archives writes the photographs of a folder into so many tar files, as WebDataset has
+// them.
+func archives(t *testing.T, root string, shards int) (folder string) {
+	t.Helper()
+	t.Setenv(shardindex.Variable, t.TempDir())
+	folder = t.TempDir()
+	paths := photographs(t, root)
+	for k := range shards {
+		archive(t, filepath.Join(folder, fmt.Sprintf("photos-%02d.tar", k)), paths[k*len(paths)/shards:(k+1)*len(paths)/shards])
+	}
+	return folder
+}
+
+func archive(t *testing.T, path string, photos []string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := tar.NewWriter(f)
+	for _, photo := range photos {
+		data, err := os.ReadFile(photo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		class := strings.TrimPrefix(filepath.Base(filepath.Dir(photo)), "class")
+		for _, part := range []struct {
+			suffix string
+			data   []byte
+		}{{"jpg", data}, {"cls", []byte(class)}, {"json", fmt.Appendf(nil, `{"caption": "the photo %s"}`, filepath.Base(photo))}} {
+			if err := errors.Join(w.WriteHeader(&tar.Header{Name: shortKey(photo) + "." + part.suffix, Size: int64(len(part.data)), Mode: 0o644}), written(w, part.data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func written(w *tar.Writer, data []byte) error {
+	_, err := w.Write(data)
+	return err
+}
+
+// shortKey is what a photograph is called in archives.
+func shortKey(path string) string {
+	return filepath.Base(filepath.Dir(path)) + "/" + strings.TrimSuffix(filepath.Base(path), ".jpg")
+}
+
+// fromArchives is augmented, of archives. The step is called as that of files, since
+// random numbers depend on its name.
+func fromArchives(t *testing.T, folder, batch string) recipe.Recipe {
+	return parseRecipe(t, `{"read":{"from":"photos-*.tar","root":%q,"fields":{"bytes":"jpg","label":"cls"}},"name":"files"},{"shuffle":{"seed":3}},
+		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, folder, batch)
+}
+
+// short are rows of files as they are called in archives.
+func short(all []row) []row {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].key = shortKey(all[i].key)
+	}
+	return all
+}
+
+// Order, crops and states are the same from tar files and from files.
+func TestShardsAreReadAsFilesAre(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	for _, shards := range []int{1, 5} {
+		folder := archives(t, root, shards)
+		for _, workers := range []int{1, 16} {
+			config := Config{Epochs: new(2), Workers: &workers}
+			l := openLoader(t, fromArchives(t, folder, `{"size":4}`), config, Options{})
+			for epoch := range 2 {
+				want := slices.Collect(slices.Chunk(short(sequential(t, root, epoch, all)), 4))
+				compare(t, fmt.Sprintf("%d shards, %d workers, epoch %d", shards, workers, epoch), drain(t, l), want)
+			}
+			if _, err := l.Next(t.Context()); !errors.Is(err, pipe.ErrDone) {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	folder := archives(t, root, 3)
+	var states [2][]State
+	for k, r := range []recipe.Recipe{augmented(t, root, `{"size":4}`), fromArchives(t, folder, `{"size":4}`)} {
+		stream(t, r, Config{Epochs: new(2)}, nil, func(_ *Batch, l *Loader) {
+			s := l.State()
+			at := s.Sources["files"]
+			at.Shards, s.Recipe = "", ""
+			s.Sources = map[string]SourceState{"files": at}
+			states[k] = append(states[k], s)
+		})
+	}
+	if a, b := fmt.Sprintf("%+v", states[0]), fmt.Sprintf("%+v", states[1]); a != b {
+		t.Errorf("states of files are\n%s\nand of shards\n%s", a, b)
+	}
+}
+
+func TestShardsGoOnAtEveryBatch(t *testing.T) {
+	leak.Check(t)
+	folder := archives(t, phototest.Folder(t, 23), 4)
+	cutAnywhere(t, fromArchives(t, folder, `{"size":4}`), Config{})
+}
+
+func TestRanksShareShards(t *testing.T) {
+	leak.Check(t)
+	folder := archives(t, phototest.Folder(t, 37), 3)
+	whole := drain(t, openLoader(t, fromArchives(t, folder, `{"global_size":8}`), Config{Epochs: new(1)}, Options{}))
+	joined := make([][]row, len(whole))
+	for rank := range 3 {
+		for i, part := range drain(t, openLoader(t, fromArchives(t, folder, `{"global_size":8}`), Config{Epochs: new(1), Rank: rank, WorldSize: 3}, Options{})) {
+			joined[i] = append(joined[i], part...)
+		}
+	}
+	compare(t, "3 ranks", joined, whole)
+}
+
+// Another number of ranks goes on, with every sample once.
+func TestShardsUnderOtherWorlds(t *testing.T) {
+	leak.Check(t)
+	folder := archives(t, phototest.Folder(t, 37), 3)
+	r := fromArchives(t, folder, `{"global_size":6}`)
+	seen := map[string]int{}
+	var records []State
+	for _, world := range []int{1, 2, 3, 1} {
+		var next []State
+		for rank := range world {
+			l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: world}, Options{})
+			if records != nil {
+				from, err := l.Gather(records)
+				if err == nil {
+					err = l.Start(from, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			b, err := l.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows(t, b) {
+				seen[row.key]++
+			}
+			next = append(next, l.State())
+			b.Release()
+		}
+		records = next
+	}
+	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
+	from, err := l.Gather(records)
+	if err == nil {
+		err = l.Start(from, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range drain(t, l) {
+		for _, row := range b {
+			seen[row.key]++
+		}
+	}
+	for key, n := range seen {
+		if n != 1 {
+			t.Errorf("%s came %d times", key, n)
+		}
+	}
+	if len(seen) != 37 {
+		t.Errorf("%d samples of 37", len(seen))
+	}
+}
+
+// A state goes on where the set was moved to; what has changed is named.
+func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 24)
+	folder := archives(t, root, 4)
+	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	b, err := l.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Release()
+	from := l.State()
+	rest := drain(t, l)
+
+	moved := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.CopyFS(moved, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	l = openLoader(t, fromArchives(t, moved, `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	if err := l.Start(from, nil); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "moved", drain(t, l), rest)
+
+	paths := photographs(t, root)
+	archive(t, filepath.Join(moved, "photos-02.tar"), append([]string{paths[0]}, paths[13:18]...)) // as many, but others
+	l = openLoader(t, fromArchives(t, moved, `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	if err := l.Start(from, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "photos-02.tar") {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(moved, "photos-03.tar")); err != nil {
+		t.Fatal(err)
+	}
+	l = openLoader(t, fromArchives(t, moved, `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	if err := l.Start(from, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "there were 4 shards, and now there are 3") {
+		t.Error(err)
+	}
+}
+
+// A shard that is replaced while it is read ends the run, whatever the policy.
+func TestAShardThatIsReplaced(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 24)
+	folder := archives(t, root, 2)
+	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1), OnError: Skip}, Options{})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(t.Context(), fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1), OnError: Skip}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	archive(t, filepath.Join(folder, "photos-01.tar"), photographs(t, root)[:3])
+	if err := l.Start(l.Info().State, nil); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		var b *Batch
+		if b, err = l.Next(t.Context()); err == nil {
+			b.Release()
+		}
+	}
+	if !errors.Is(err, shard.ErrChanged) || !strings.Contains(err.Error(), "photos-01.tar") {
+		t.Error(err)
+	}
+}
+
+// Samples that are bad are skipped and named, as those of files.
+func TestBadSamplesOfShards(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 20)
+	phototest.Spoil(t, root, "003.jpg")
+	folder := archives(t, root, 2)
+	var lost []string
+	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1), OnError: Skip}, Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
+	want := slices.Collect(slices.Chunk(short(sequential(t, root, 0, func(key string) bool { return filepath.Base(key) != "003.jpg" })), 4))
+	compare(t, "skipped", drain(t, l), want)
+	if !slices.Equal(lost, []string{"class1/003"}) {
+		t.Errorf("%v", lost)
+	}
+	r := fromArchives(t, folder, `{"size":4}`)
+	r.Steps[0].Args.(*recipe.ReadShards).MaxBytes = 100
+	l = openLoader(t, r, Config{Epochs: new(1)}, Options{})
+	if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "raise it with max_bytes") {
+		t.Error(err)
+	}
+}
+
+// Text and numbers reach the batch, and fields have the types that are in the files.
+func TestFieldsOfShards(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 6)
+	folder := archives(t, root, 1)
+	l := openLoader(t, parseRecipe(t, `{"read":{"from":"photos-00.tar","root":%q,"fields":{"caption":"json.caption","class":["cls","uint8"],"raw":["cls","text"]}}},{"batch":{"size":6}}`, folder), Config{Epochs: new(1)}, Options{})
+	b, err := l.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	class, _ := b.Tensor("class")
+	for i, path := range photographs(t, root) {
+		if got, want := b.Text("caption")[i], "the photo "+filepath.Base(path); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if n := filepath.Base(filepath.Dir(path)); fmt.Sprintf("class%d", class.Data[i]) != n || "class"+b.Text("raw")[i] != n || b.Text("key")[i] != shortKey(path) {
+			t.Errorf("%s: class %d, %q, %q", path, class.Data[i], b.Text("raw")[i], b.Text("key")[i])
+		}
+	}
+
+	for _, c := range []struct{ step, says string }{
+		{`{"read":{"from":"photos-00.tar","root":%q,"fields":{"bytes":"jpeg"}}}`, `no such field: "jpeg"; did you mean "jpg"?`},
+		{`{"read":{"from":"photos-00.tar","root":%q,"format":"none"}}`, `there is no format "none"`},
+		{`{"read":{"from":"nothing.tar","root":%q}}`, "nothing.tar"},
+		{`{"read":{"from":"photos-00.tar","root":%q,"gives":{"label":"text"}}}`, `gives says that "label" is text, and in the files it is int64`},
+	} {
+		_, err := Open(t.Context(), parseRecipe(t, c.step+`,{"batch":{"size":2}}`, folder), Config{}, Options{})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.step, err)
+		}
+	}
+	l = openLoader(t, parseRecipe(t, `{"read":{"from":[%q]}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":6}}`, folder), Config{Epochs: new(1)}, Options{})
+	var names []string
+	for _, f := range l.Info().Fields {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "image label json key" {
+		t.Errorf("the fields are %s", got)
+	}
+}
