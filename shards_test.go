@@ -18,7 +18,7 @@ import (
 	shardindex "headrace/shard/index"
 )
 
-// archives writes the photographs of a folder into so many tar files, as WebDataset has
+// archives writes the images of a folder into so many tar files, as WebDataset has
 // them.
 func archives(t *testing.T, root string, shards int) (folder string) {
 	t.Helper()

@@ -154,14 +154,17 @@ func (d *Dataset) formatOf(shard int) Format {
 // namesWithin are the names of shards within their set: without the folders that all of
 // them are below.
 func namesWithin(all []listed) (names []string) {
-	common := path.Dir(all[0].path)
-	for _, s := range all[1:] {
-		for common != "/" && common != "." && !strings.HasPrefix(s.path, common+"/") {
+	for _, s := range all {
+		names = append(names, path.Clean(s.path))
+	}
+	common := path.Dir(names[0])
+	for _, name := range names[1:] {
+		for common != "/" && common != "." && !strings.HasPrefix(name, common+"/") {
 			common = path.Dir(common)
 		}
 	}
-	for _, s := range all {
-		names = append(names, strings.TrimPrefix(strings.TrimPrefix(s.path, common), "/"))
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(strings.TrimPrefix(name, common), "/")
 	}
 	return names
 }
