@@ -39,5 +39,4 @@
 // pixels are tested in package media and in Python, against Pillow and torchvision.
 package headrace
 
-import _ "headrace/media/stills"  // every program that runs a recipe can decode all formats, whatever else it links
-import _ "headrace/shard/formats" // and read all shards
+import _ "headrace/media/stills" // every program that runs a recipe can decode all formats, whatever else it links

@@ -15,6 +15,7 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/shard"
+	_ "headrace/shard/formats"
 	shardindex "headrace/shard/index"
 )
 

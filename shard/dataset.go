@@ -58,6 +58,9 @@ type Dataset struct {
 // index that is missing or damaged, or that of shards which have changed, is made again,
 // shards side by side, and only of what has changed.
 func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
+	if len(Names()) == 0 {
+		return nil, fmt.Errorf("%w: this program has no formats of shards: import headrace/shard/formats", ErrUnsupported)
+	}
 	if o.Format != "" && !slices.Contains(Names(), o.Format) {
 		return nil, fmt.Errorf("%w: there is no format %q, but %s", ErrUnsupported, o.Format, strings.Join(Names(), ", "))
 	}

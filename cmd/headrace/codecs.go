@@ -2,3 +2,6 @@ package main
 
 // Without C they refuse what they would decode, and say how to get it.
 import _ "headrace/media/sound/coded"
+
+// What read can read.
+import _ "headrace/shard/formats"
