@@ -177,7 +177,7 @@ func (i *inspectedShards) print(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\n%s\n", i.Read)
 	if i.Index != nil && i.Samples > 0 {
-		fmt.Fprintf(out, "index: %s, %s, %.2g bytes a sample\n", i.Index.Path, bytesize.Text(i.Index.Bytes), float64(i.Index.Bytes)/float64(i.Samples))
+		fmt.Fprintf(out, "index: %s, %s, %.1f bytes a sample\n", i.Index.Path, bytesize.Text(i.Index.Bytes), float64(i.Index.Bytes)/float64(i.Samples))
 	}
 	return nil
 }

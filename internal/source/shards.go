@@ -219,6 +219,11 @@ func (s *Shards) put(w *ops.Env, v *record.Values, buffer []byte, values []shard
 			v.Texts[at.At] = string(value.Bytes)
 		case record.Bytes:
 			v.Bytes[at.At] = own(value.Bytes)
+		case record.Images:
+			f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[i].Type.DType, Shape: tensor.Shape(value.Shape), Axes: "HWC"})
+			pixels := v.NewImage(&w.Images, f) // which has room after its end
+			copy(pixels.Data, value.Bytes)
+			v.Images[at.At] = pixels
 		case record.Arrays:
 			v.Arrays[at.At] = record.Array{Shape: tensor.Shape(value.Shape), Data: own(value.Bytes)}
 		}

@@ -88,6 +88,14 @@ def test_a_state_goes_on_where_the_shards_were_moved_to(tmp_path):
         keys("moved", state)
 
 
+def test_arrays_that_are_images(tmp_path):
+    images = np.random.default_rng(1).integers(0, 255, (7, 9, 8, 3), dtype=np.uint8)
+    np.save("images.npy", images)
+    with hr.read("images.npy", fields={"image": "array"}).center_crop((5, 4)).batch(7).loader(epochs=1) as loader:
+        (batch,) = loader
+    assert np.array_equal(batch["image"], images[:, 2:7, 2:6])
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [

@@ -1,6 +1,8 @@
 // Package formats registers all formats of shards, so that shard.Open and the operation
-// read know them. A program imports it for that alone; one that needs few formats
-// registers these itself, and links no more.
+// read know them.
+//
+// A program imports it for that alone; one that needs few formats registers these itself,
+// and links no more.
 package formats
 
 import (
