@@ -173,6 +173,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	case i < 0 && c.From == keyField:
 		k.how = key
 		return k, k.take(sample.TextType)
+	case i < 0 && c.Type.Kind != 0 && d.lenient():
+		k.how = field
+		return k, nil
 	case i < 0:
 		return d.member(ctx, schema, c)
 	case slices.Contains(d.index.Ints, c.From):
@@ -191,6 +194,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	n := slices.IndexFunc(d.index.Fields, func(f index.Field) bool { return f.Name == c.From })
 	if n < 0 {
 		k.how = field
+		if d.lenient() {
+			return k, k.or(is)
+		}
 		return k, k.take(is)
 	}
 	if d.index.Fields[n].Type != nil {
@@ -231,6 +237,12 @@ func (d *Dataset) anyOf(ctx context.Context, schema sample.Schema, c Column) (al
 		return all, d.unknown(schema, c.From)
 	}
 	return all, nil
+}
+
+// lenient reports whether records are what a user says of them.
+func (d *Dataset) lenient() bool {
+	_, ok := d.Format.(Lenient)
+	return ok
 }
 
 // or sets the type, if none was said.

@@ -56,6 +56,14 @@ type Parser interface {
 	Parse(record []byte, want []sample.Field, into []Value, scratch []byte) ([]byte, error)
 }
 
+// Lenient is a Parser that gives a field as what a user says, if its values can be that,
+// and whose records need not all have the same fields: Schema tells what one has.
+type Lenient interface {
+	Parser
+	// Lenient does nothing.
+	Lenient()
+}
+
 // Headed is a Parser whose records are read by what their shard begins with, as the names
 // of columns: the scan leaves that in [index.Builder.Header].
 type Headed interface {

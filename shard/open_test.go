@@ -391,7 +391,7 @@ func TestDigest(t *testing.T) {
 
 func TestWhatIsNotRead(t *testing.T) {
 	root := set(t, 2, 2)
-	if err := os.WriteFile(filepath.Join(root, "words.bin"), []byte("words"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "words.dat"), []byte("words"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(root, "empty"), 0o755); err != nil {
@@ -406,8 +406,8 @@ func TestWhatIsNotRead(t *testing.T) {
 		{"train-{000..009}.tar", "", fs.ErrNotExist, "(and so are 8 of 10 shards)"},
 		{"none-*.tar", "", nil, "matches nothing"},
 		{"empty", "", nil, "no files"},
-		{"words.bin", "", shard.ErrUnsupported, "words.bin: not supported: neither how it begins nor its name tells a format"},
-		{"words.bin", "tar", shard.ErrTruncated, "words.bin at byte 0"},
+		{"words.dat", "", shard.ErrUnsupported, "words.dat: not supported: neither how it begins nor its name tells a format"},
+		{"words.dat", "tar", shard.ErrTruncated, "words.dat at byte 0"},
 		{"train-000.tar", "none", shard.ErrUnsupported, `there is no format "none", but tar`},
 		{"pipe:cat train-000.tar", "", shard.ErrUnsupported, "is a command"},
 		{"s3://bucket/train-{000..001}.tar", "", shard.ErrUnsupported, "is on another machine"},

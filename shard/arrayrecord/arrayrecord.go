@@ -25,7 +25,7 @@ const whole = 1
 type Format struct{}
 
 var (
-	_ shard.Parser   = Format{}
+	_ shard.Lenient  = Format{}
 	_ shard.Unpacker = Format{}
 )
 
@@ -255,3 +255,6 @@ func (Format) Schema(record []byte) (sample.Schema, error) { return tfexample.Sc
 func (Format) Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
 	return tfexample.Parse(record, want, into, scratch)
 }
+
+// Lenient says that features are read as the types that a user says.
+func (Format) Lenient() {}

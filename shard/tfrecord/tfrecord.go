@@ -27,7 +27,7 @@ const (
 type Format struct{}
 
 var (
-	_ shard.Parser   = Format{}
+	_ shard.Lenient  = Format{}
 	_ shard.Unpacker = Format{}
 )
 
@@ -207,3 +207,6 @@ func verified(record []byte) ([]byte, error) {
 	}
 	return record[:n:n], nil
 }
+
+// Lenient says that features are read as the types that a user says.
+func (Format) Lenient() {}

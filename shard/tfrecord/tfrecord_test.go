@@ -9,6 +9,7 @@ import (
 
 	"headrace/sample"
 	"headrace/shard"
+	"headrace/shard/index"
 	"headrace/shard/shardtest"
 	"headrace/shard/tfrecord"
 	"headrace/tensor"
@@ -128,3 +129,41 @@ func TestParseChecksTheData(t *testing.T) {
 }
 
 func FuzzScan(f *testing.F) { golden(f, "plain.tfrecord").Fuzz(f) }
+
+// What is between lengths is not read, however long it is.
+func TestLongRecords(t *testing.T) {
+	const long = 5 << 30
+	second := file("two")
+	s := &shardtest.Sparse{Length: 16 + long + int64(len(second)), Pieces: map[int64][]byte{0: headerOf(long), 16 + long: second}}
+	var found index.Builder
+	if err := (tfrecord.Format{}).Scan(t.Context(), s, &found); err != nil || found.Len() != 2 {
+		t.Fatalf("%d samples, %v", found.Len(), err)
+	}
+	for i, want := range []index.Part{{At: 12, Len: long + 4}, {At: 16 + long + 12, Len: 7}} {
+		if _, parts := found.Of(i); len(parts) != 1 || parts[0] != want {
+			t.Errorf("sample %d is %+v, want %+v", i, parts, want)
+		}
+	}
+	if s.Read > 4096 {
+		t.Errorf("%d bytes were read", s.Read)
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	var records []string
+	for range 10_000 {
+		records = append(records, string(make([]byte, 1000)))
+	}
+	f, err := shardtest.Folder{"x": file(records...)}.Open("x")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var found index.Builder
+		if err := (tfrecord.Format{}).Scan(b.Context(), f, &found); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e4, "ns/sample")
+}

@@ -4,12 +4,14 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"strings"
 	"testing"
 
 	"headrace/internal/npy"
 	"headrace/shard"
+	"headrace/shard/index"
 	"headrace/shard/shardtest"
 	"headrace/shard/zipfile"
 	"headrace/tensor"
@@ -179,3 +181,65 @@ func TestArraysThatAreRefused(t *testing.T) {
 func FuzzScan(f *testing.F) { golden(f, "deflated.zip").Fuzz(f) }
 
 func FuzzArrays(f *testing.F) { golden(f, "deflated.npz").Fuzz(f) }
+
+// Members of more than 4 GiB, and places beyond.
+func TestLongMembers(t *testing.T) {
+	const long = 5 << 30
+	wide := func(numbers ...uint64) (extra []byte) {
+		extra = binary.LittleEndian.AppendUint16([]byte{1, 0}, uint16(8*len(numbers)))
+		for _, n := range numbers {
+			extra = binary.LittleEndian.AppendUint64(extra, n)
+		}
+		return extra
+	}
+	const ff = "\xff\xff\xff\xff"
+	first := append([]byte(header+strings.Repeat("\x00", 14)+ff+ff+"\x05\x00\x14\x00a.bin"), wide(long, long)...)
+	second := []byte(header + strings.Repeat("\x00", 14) + "\x03\x00\x00\x00\x03\x00\x00\x00\x05\x00\x00\x00b.bintwo")
+	at := int64(len(first)) + long
+
+	tail := []byte(entry + strings.Repeat("\x00", 16) + ff + ff + "\x05\x00\x14\x00" + strings.Repeat("\x00", 14) + "a.bin")
+	tail = append(tail, wide(long, long)...)
+	tail = append(tail, entry+strings.Repeat("\x00", 16)+"\x03\x00\x00\x00\x03\x00\x00\x00\x05\x00\x0c\x00"+strings.Repeat("\x00", 10)+ff+"b.bin"...)
+	tail = append(tail, wide(uint64(at))...)
+	length, from := uint64(len(tail)), uint64(at)+uint64(len(second))
+	tail = append(tail, "PK\x06\x06\x2c\x00\x00\x00\x00\x00\x00\x00"+strings.Repeat("\x00", 12)...)
+	for _, n := range []uint64{2, 2, length, from} {
+		tail = binary.LittleEndian.AppendUint64(tail, n)
+	}
+	tail = append(tail, "PK\x06\x07\x00\x00\x00\x00"...)
+	tail = binary.LittleEndian.AppendUint64(tail, from+length)
+	tail = append(tail, "\x01\x00\x00\x00"+end+"\x00\x00\x00\x00\xff\xff\xff\xff"+ff+ff+"\x00\x00"...)
+
+	s := &shardtest.Sparse{Length: int64(from) + int64(len(tail)), Pieces: map[int64][]byte{0: first, at: second, int64(from): tail}}
+	var found index.Builder
+	if err := (zipfile.Format{}).Scan(t.Context(), s, &found); err != nil || found.Len() != 2 {
+		t.Fatalf("%d samples, %v", found.Len(), err)
+	}
+	for i, want := range []index.Part{{At: int64(len(first)), Len: long}, {At: at + 35, Len: 3}} {
+		if _, parts := found.Of(i); len(parts) != 1 || parts[0] != want {
+			t.Errorf("sample %d is %+v, want %+v", i, parts, want)
+		}
+	}
+	if s.Read > 1<<18 {
+		t.Errorf("%d bytes were read", s.Read)
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	var members []string
+	for i := range 10_000 {
+		members = append(members, fmt.Sprintf("train/class/%07d.jpg", i), string(make([]byte, 1000)))
+	}
+	f, err := shardtest.Folder{"x.zip": file(b, zip.Store, members...)}.Open("x.zip")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var found index.Builder
+		if err := (zipfile.Format{}).Scan(b.Context(), f, &found); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e4, "ns/sample")
+}

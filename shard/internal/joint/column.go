@@ -211,6 +211,5 @@ func Pillow(data []byte) (t sample.Type, shape []int, pixels []byte, err error) 
 	}
 	shape, pixels = []int{int(height), int(width), channels}, data[12+named:]
 	t = sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, channels)
-	t.Axes = "HWC"
 	return t, shape, pixels, sized(tensor.Uint8, shape, pixels)
 }

@@ -1,0 +1,57 @@
+"""Samples of formats that other libraries write, from the files that their own writers made (scripts/shard_goldens.py)."""
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+SHARDS = Path(__file__).parents[2] / "shard"
+
+CASES = {
+    "tfrecord/testdata/plain.tfrecord": {
+        "bytes": ("image/encoded", "bytes"),
+        "label": ("image/class", "int64"),
+        "score": ("score", "float32"),
+    },
+    "mds/testdata/plain/index.json": {"bytes": "a_bytes", "label": "d_uint8", "text": "b_str", "matrix": "i_fixed"},
+    "litdata/testdata/plain/index.json": {"bytes": "bytes", "label": "label", "text": "text"},
+    "zipfile/testdata/deflated.npz": {"image": "images", "label": "labels"},
+    "npy/testdata/images.npy": {"image": "array"},
+    "zipfile/testdata/stored.zip": {"bytes": "jpg"},
+}
+
+
+def golden(path):
+    """What the library that wrote the shards reads in them."""
+    folder = path.parent
+    names = sorted(folder.glob("*.json")) if path.name == "index.json" else [folder / f"{path.name}.json"]
+    return [s["fields"] for name in names if name.name != "index.json" for s in json.loads(name.read_text())]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_samples_are_what_their_writers_read(name):
+    fields = CASES[name]
+    want = golden(SHARDS / name)
+    # Records at the end of the TFRecord have other features.
+    with hr.read(SHARDS / name, fields=fields).loader(epochs=1, on_error="skip") as loader:
+        got = [{field: sample[field] for field in fields} for sample in loader]
+    names = {field: of if isinstance(of, str) else of[0] for field, of in fields.items()}
+    want = [w for w in want if all(of in w for of in names.values())]
+    assert len(got) == len(want) > 0
+    for one, other in zip(got, want, strict=True):
+        for field, of in names.items():
+            data = base64.b64decode(other[of]["bytes"])
+            if other[of]["type"] in ("bytes", "text"):
+                assert one[field] == (data.decode() if isinstance(one[field], str) else data)
+            else:
+                dtype = other[of]["type"].partition(" ")[0]
+                assert np.asarray(one[field], dtype).tobytes() == data

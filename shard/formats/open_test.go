@@ -1,0 +1,185 @@
+package formats_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headrace/sample"
+	"headrace/shard"
+	_ "headrace/shard/formats"
+	"headrace/shard/index"
+	"headrace/shard/shardtest"
+	"headrace/tensor"
+)
+
+// Every format is read through shard.Open as it is through the suite: with an index, and
+// another time with the index that was kept.
+func TestOpen(t *testing.T) {
+	unpacked := t.TempDir()
+	for _, c := range []struct {
+		format, from string
+		golden       []string // of the shards, one after the other
+		fields       string
+		most         int // samples that have these fields; 0: all
+	}{
+		{"tfrecord", "tfrecord/testdata/plain.tfrecord", []string{"tfrecord/testdata/plain.tfrecord"}, "image/encoded image/class score", 6},
+		{"tfrecord", "tfrecord/testdata/gzip.tfrecord.gz", []string{"tfrecord/testdata/gzip.tfrecord.gz"}, "image/encoded image/class score", 6},
+		{"arrayrecord", unpack(t, unpacked, "zstd"), []string{unpack(t, unpacked, "zstd.array_record.json")}, "image/encoded image/class score", 6},
+		{"npy", "npy/testdata/images.npy", []string{"npy/testdata/images.npy"}, "array", 0},
+		{"zip", "zipfile/testdata/stored.npz", []string{"zipfile/testdata/stored.npz"}, "images labels weights", 0},
+		{"zip", "zipfile/testdata/deflated.npz", []string{"zipfile/testdata/deflated.npz"}, "images labels weights", 0},
+		{"zip", "zipfile/testdata/stream.zip", []string{"zipfile/testdata/stream.zip"}, "jpg", 1},
+		{"megatron", "megatron/testdata/text.bin", []string{"megatron/testdata/text.bin"}, "tokens", 0},
+		{"mds", "mds/testdata/plain", []string{"mds/testdata/plain/shard.00000.mds", "mds/testdata/plain/shard.00001.mds"}, "a_bytes b_str c_int d_uint8 e_float32 i_fixed l_pil", 0},
+		{"mds", "mds/testdata/zstd/index.json", []string{"mds/testdata/zstd/shard.00000.mds.zstd"}, "a_bytes b_str c_int l_pil", 0},
+		{"litdata", "litdata/testdata/plain", []string{"litdata/testdata/plain/chunk-0-0.bin", "litdata/testdata/plain/chunk-0-1.bin"}, "bytes label good text pair.0 row", 0},
+		{"litdata", "litdata/testdata/batch", []string{"litdata/testdata/batch/chunk-0-0.bin"}, "bytes label text row", 0},
+	} {
+		t.Run(strings.ReplaceAll(c.from, "/", "·"), func(t *testing.T) {
+			t.Setenv(index.Variable, t.TempDir())
+			var want []shardtest.Sample
+			for _, name := range c.golden {
+				want = append(want, shardtest.Golden(t, under(name)+".json")...)
+			}
+			if c.most > 0 {
+				want = want[:c.most]
+			}
+			for range 2 {
+				readAll(t, c.format, under(c.from), strings.Fields(c.fields), want)
+			}
+		})
+	}
+}
+
+// Of a message of TensorFlow, a user says what a feature is, and names some that the
+// first record does not have.
+func TestFeaturesAsTheyAreSaid(t *testing.T) {
+	t.Setenv(index.Variable, t.TempDir())
+	d, err := shard.Open(t.Context(), []string{"../tfrecord/testdata/plain.tfrecord"}, shard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, c := range []struct {
+		from string
+		as   sample.Type
+		i    int64
+		want string
+		says string
+	}{
+		{"image/class", sample.TensorType(tensor.Int8), 1, "\xff", ""},
+		{"image/class", sample.TensorType(tensor.Int64, tensor.Unknown), 0, "\x01\x00\x00\x00\x00\x00\x00\x00", ""},
+		{"length", sample.TensorType(tensor.Int64), 6, "\x07\x00\x00\x00\x00\x00\x00\x00", ""},
+		{"box", sample.TensorType(tensor.Float32, tensor.Unknown, 4), 0, "", ""},
+		{"image/class", sample.TensorType(tensor.Uint8), 1, "", "a value does not fit into uint8"},
+		{"length", sample.TensorType(tensor.Int64), 0, "", "this record has none"},
+		{"names", sample.BytesType, 0, "", "it has 2 values of bytes"},
+	} {
+		r, err := d.Select(t.Context(), shard.Column{From: c.from, Type: c.as})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p shard.Place
+		if err := r.Locate(c.i, &p); err != nil {
+			t.Fatal(err)
+		}
+		values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s as %v: %v, want …%s…", c.from, c.as, err, c.says)
+			}
+			continue
+		}
+		if err != nil || string(values[0].Bytes) != c.want {
+			t.Errorf("%s as %v: %v, %v", c.from, c.as, values, err)
+		}
+	}
+	if _, err := d.Select(t.Context(), shard.Column{From: "image/clazz"}); !errors.Is(err, shard.ErrNoField) {
+		t.Errorf("a feature that no record has: %v", err)
+	}
+}
+
+func under(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join("..", name)
+}
+
+// unpack returns a file of arrayrecord's, which are compressed, or what is before .json
+// of its golden.
+func unpack(t *testing.T, dir, name string) string {
+	t.Helper()
+	if !strings.HasSuffix(name, ".json") {
+		name += ".array_record"
+	}
+	f, err := os.Open("../arrayrecord/testdata/" + name + ".gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // it was opened for reading
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, name)
+	if err := os.WriteFile(to, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(to, ".json")
+}
+
+func readAll(t *testing.T, format, from string, fields []string, want []shardtest.Sample) {
+	t.Helper()
+	d, err := shard.Open(t.Context(), []string{from}, shard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Format.Name() != format || d.Len() < int64(len(want)) {
+		t.Fatalf("%d samples of format %s", d.Len(), d.Format.Name())
+	}
+	var columns []shard.Column
+	for _, name := range fields {
+		columns = append(columns, shard.Column{From: name})
+	}
+	r, err := d.Select(t.Context(), columns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var p shard.Place
+	for _, i := range rand.Perm(len(want)) {
+		if err := r.Locate(int64(i), &p); err != nil {
+			t.Fatal(err)
+		}
+		values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		if err != nil {
+			t.Fatalf("sample %d: %v", i, err)
+		}
+		for k, name := range fields {
+			value := want[i].Fields[name]
+			if !bytes.Equal(values[k].Bytes, value.Bytes) {
+				t.Errorf("sample %d: %q is %q, want %q", i, name, values[k].Bytes, value.Bytes)
+			}
+			is := r.Types()[k]
+			if values[k].Shape != nil {
+				is.Shape = values[k].Shape
+			}
+			if is.Kind == sample.Tensor && is.Shape.Fixed() && is.String() != value.Type {
+				t.Errorf("sample %d: %q is %v, want %s", i, name, is, value.Type)
+			}
+		}
+	}
+}
