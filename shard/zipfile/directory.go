@@ -1,9 +1,9 @@
 package zipfile
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"headrace/shard"
@@ -127,43 +127,24 @@ func findWide(f shard.File, before int64) (d directory, found bool, err error) {
 	return directory{at: int64(u64(end[48:])), size: int64(u64(end[40:])), base: at, entries: int64(u64(end[32:])), exact: true}, true, nil
 }
 
-// members reads the directory.
+// members reads the directory. The names of members are in its memory.
 func members(ctx context.Context, f shard.File, d directory) (all []member, err error) {
-	w := window.New(f)
-	last := d.at + d.size
-	for at := d.at; at < last; {
-		if len(all)%256 == 0 && ctx.Err() != nil {
+	rest, err := window.New(f).At(d.at, int(d.size))
+	if err != nil {
+		return nil, err
+	}
+	for len(rest) > 0 {
+		at := d.at + d.size - int64(len(rest))
+		if len(all)%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if last-at < entryLength {
-			return nil, shard.Wrong(f, at, shard.ErrCorrupt, "the directory ends in an entry")
-		}
-		fixed, err := w.At(at, entryLength)
+		m, length, err := entry(rest)
 		if err != nil {
-			return nil, err
-		}
-		if u32(fixed) != entryMark {
-			return nil, shard.Wrong(f, at, shard.ErrCorrupt, "the directory has something else than entries")
-		}
-		named, extra, comment := int(u16(fixed[28:])), int(u16(fixed[30:])), int(u16(fixed[32:]))
-		length := entryLength + named + extra + comment
-		if int64(length) > last-at {
-			return nil, shard.Wrong(f, at, shard.ErrCorrupt, "the directory ends in an entry")
-		}
-		entry, err := w.At(at, length)
-		if err != nil {
-			return nil, err
-		}
-		m := member{
-			name: bytes.Clone(entry[entryLength : entryLength+named]), header: int64(u32(entry[42:])), packed: int64(u32(entry[20:])),
-			size: int64(u32(entry[24:])), flags: u16(entry[8:]), method: u16(entry[10:]),
-		}
-		if !m.widen(entry[entryLength+named : entryLength+named+extra]) {
-			return nil, shard.Wrong(f, at, shard.ErrCorrupt, "the sizes of %q do not fit into 8 bytes", m.name)
+			return nil, &shard.Error{Shard: f.Name(), At: at, Err: err}
 		}
 		m.header += d.base
 		all = append(all, m)
-		at += int64(length)
+		rest = rest[length:]
 	}
 
 	n := int64(len(all))
@@ -171,6 +152,31 @@ func members(ctx context.Context, f shard.File, d directory) (all []member, err 
 		return nil, shard.Wrong(f, d.at, shard.ErrCorrupt, "the directory has %d entries, and should have %d", n, d.entries)
 	}
 	return all, ctx.Err()
+}
+
+// entry reads the first of a directory, and returns its length.
+func entry(rest []byte) (m member, length int, err error) {
+	if len(rest) < entryLength {
+		return m, 0, fmt.Errorf("%w: the directory ends in an entry", shard.ErrCorrupt)
+	}
+	if u32(rest) != entryMark {
+		return m, 0, fmt.Errorf("%w: the directory has something else than entries", shard.ErrCorrupt)
+	}
+	name := entryLength + int(u16(rest[28:]))
+	extra := name + int(u16(rest[30:]))
+	length = extra + int(u16(rest[32:]))
+	if length > len(rest) {
+		return m, 0, fmt.Errorf("%w: the directory ends in an entry", shard.ErrCorrupt)
+	}
+
+	m = member{
+		name: rest[entryLength:name:name], header: int64(u32(rest[42:])), packed: int64(u32(rest[20:])), size: int64(u32(rest[24:])),
+		flags: u16(rest[8:]), method: u16(rest[10:]),
+	}
+	if !m.widen(rest[name:extra]) {
+		return m, 0, fmt.Errorf("%w: the sizes of %q do not fit into 8 bytes", shard.ErrCorrupt, m.name)
+	}
+	return m, length, nil
 }
 
 // widen reads those numbers that do not fit into 4 bytes, in the order that they have.

@@ -1,8 +1,8 @@
 package zipfile
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,35 +20,32 @@ type array struct {
 	each, rows int64
 }
 
-// rows makes a sample of the rows of each number.
+// rows makes a sample of the rows of each number. Arrays that have no such rows are
+// refused, and the others are read.
 func (s *scan) rows(ctx context.Context, all []member) error {
 	var arrays []array
-	var why error // none is one
+	first := "" // reason
 	for i := range all {
 		name, isArray := strings.CutSuffix(string(all[i].name), ".npy")
 		if !isArray {
 			continue
 		}
-		a, err := s.array(name, &all[i])
-		if err == nil {
+		a, why, err := s.array(name, &all[i])
+		if err != nil {
+			return err
+		}
+		if why == nil {
 			arrays = append(arrays, a)
 			continue
 		}
-		var e *shard.Error
-		if errors.As(err, &e) && errors.Is(err, shard.ErrUnsupported) {
-			s.found.Refuse(name, e.Err.Error())
-			if why == nil {
-				why = err
-			}
-			continue
+		reason := strings.TrimPrefix(why.Error(), "npy: ")
+		s.found.Refuse(name, reason)
+		if first == "" {
+			first = fmt.Sprintf("array %q: %s", name, reason)
 		}
-		return err
 	}
 	if len(arrays) == 0 {
-		if why == nil {
-			why = shard.Wrong(s.file, -1, shard.ErrUnsupported, "the file has no arrays")
-		}
-		return why
+		return shard.Wrong(s.file, -1, shard.ErrUnsupported, "%s", cmp.Or(first, "the file has no arrays"))
 	}
 	return s.together(ctx, arrays)
 }
@@ -73,25 +70,27 @@ func (s *scan) together(ctx context.Context, arrays []array) error {
 	return nil
 }
 
-// array reads the header of a member.
-func (s *scan) array(name string, m *member) (a array, err error) {
+// array reads the header of a member. Why is what keeps the array from having rows that
+// can be read.
+func (s *scan) array(name string, m *member) (a array, why, err error) {
 	head, err := s.head(m)
 	if err != nil {
-		return a, err
+		return a, nil, err
 	}
-	l, err := npy.ReadLayout(head)
-	if err != nil {
-		return a, shard.Wrong(s.file, m.header, shard.ErrUnsupported, "array %q: %v", name, err)
+	l, why := npy.ReadLayout(head)
+	if why != nil {
+		return a, why, nil
 	}
 	if int64(l.At)+l.Size != m.size {
-		return a, shard.Wrong(s.file, m.header, shard.ErrCorrupt, "array %q has %d bytes, and its member %d", name, int64(l.At)+l.Size, m.size)
+		return a, nil, shard.Wrong(s.file, m.header, shard.ErrCorrupt, "array %q has %d bytes, and its member %d", name, int64(l.At)+l.Size, m.size)
 	}
+
 	a.name, a.at = name, m.data+int64(l.At)
-	if a.rows, a.each, err = l.Rows(); err != nil {
-		return a, shard.Wrong(s.file, m.header, shard.ErrUnsupported, "array %q: %v", name, err)
+	if a.rows, a.each, why = l.Rows(); why != nil {
+		return a, why, nil
 	}
 	s.found.Type(name, sample.TensorType(l.DType(), l.Shape[1:]...))
-	return a, nil
+	return a, nil, nil
 }
 
 // head is the beginning of a member, unpacked.

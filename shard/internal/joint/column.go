@@ -40,8 +40,8 @@ func (c Columns) Refuse(found *index.Builder) {
 	}
 }
 
-// Cut finds the bytes of each value of a sample.
-func (c Columns) Cut(record []byte) ([][]byte, error) {
+// cut calls each with the bytes of every value of a sample.
+func (c Columns) cut(record []byte, each func(i int, value []byte) error) error {
 	at := int64(0) // of the values
 	for _, column := range c {
 		if column.Size == 0 {
@@ -49,11 +49,10 @@ func (c Columns) Cut(record []byte) ([][]byte, error) {
 		}
 	}
 	if at > int64(len(record)) {
-		return nil, fmt.Errorf("%w: a sample of %d bytes has %d of lengths", shard.ErrCorrupt, len(record), at)
+		return fmt.Errorf("%w: a sample of %d bytes has %d of lengths", shard.ErrCorrupt, len(record), at)
 	}
 
 	lengths := record[:at]
-	values := make([][]byte, len(c))
 	for i, column := range c {
 		n := int64(column.Size)
 		if n == Rest {
@@ -64,43 +63,35 @@ func (c Columns) Cut(record []byte) ([][]byte, error) {
 			lengths = lengths[4:]
 		}
 		if n > int64(len(record))-at {
-			return nil, fmt.Errorf("%w: %q has %d bytes, and the sample ends after %d", shard.ErrCorrupt, column.Name, n, int64(len(record))-at)
+			return fmt.Errorf("%w: %q has %d bytes, and the sample ends after %d", shard.ErrCorrupt, column.Name, n, int64(len(record))-at)
 		}
-		values[i] = record[at : at+n : at+n]
+		if err := each(i, record[at:at+n:at+n]); err != nil {
+			return fmt.Errorf("%q: %w", column.Name, err)
+		}
 		at += n
 	}
 	if at != int64(len(record)) {
-		return nil, fmt.Errorf("%w: a sample has %d bytes after its values", shard.ErrCorrupt, int64(len(record))-at)
+		return fmt.Errorf("%w: a sample has %d bytes after its values", shard.ErrCorrupt, int64(len(record))-at)
 	}
-	return values, nil
+	return nil
 }
 
 // Schema is that of a sample.
 func (c Columns) Schema(record []byte) (s sample.Schema, err error) {
-	values, err := c.Cut(record)
-	if err != nil {
-		return nil, err
-	}
-	for i, column := range c {
-		if column.Read == nil {
-			continue
+	err = c.cut(record, func(i int, value []byte) error {
+		if c[i].Read == nil {
+			return nil
 		}
-		t, _, _, err := column.Read(values[i])
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", column.Name, err)
-		}
-		s = append(s, sample.Field{Name: column.Name, Type: t})
-	}
-	return s, nil
+		t, _, _, err := c[i].Read(value)
+		s = append(s, sample.Field{Name: c[i].Name, Type: t})
+		return err
+	})
+	return s, err
 }
 
 // Parse sets into[i] to the value of want[i].
 func (c Columns) Parse(record []byte, want []sample.Field, into []shard.Value) error {
-	values, err := c.Cut(record)
-	if err != nil {
-		return err
-	}
-	for i, f := range want {
+	for _, f := range want {
 		at := slices.IndexFunc(c, func(column Column) bool { return column.Name == f.Name })
 		if at < 0 {
 			return fmt.Errorf("%w: %q", shard.ErrNoField, f.Name)
@@ -108,15 +99,22 @@ func (c Columns) Parse(record []byte, want []sample.Field, into []shard.Value) e
 		if c[at].Read == nil {
 			return fmt.Errorf("%w: %q: %s", shard.ErrUnsupported, f.Name, c[at].Refused)
 		}
-		t, shape, content, err := c[at].Read(values[at])
-		if err == nil {
-			into[i], err = fit(f.Type, t, shape, content)
-		}
-		if err != nil {
-			return fmt.Errorf("%q: %w", f.Name, err)
-		}
 	}
-	return nil
+	return c.cut(record, func(i int, value []byte) error {
+		for k, f := range want {
+			if f.Name != c[i].Name {
+				continue
+			}
+			t, shape, content, err := c[i].Read(value)
+			if err == nil {
+				into[k], err = fit(f.Type, t, shape, content)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // fit is the value of type have as one of type want.
