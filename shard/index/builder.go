@@ -1,7 +1,11 @@
 // Package index keeps where the samples of shards are.
 package index
 
-import "headrace/sample"
+import (
+	"math"
+
+	"headrace/sample"
+)
 
 // Block is a range of a file that is unpacked as one: compressed bytes that need no
 // others. The blocks of a shard follow each other in the space of its unpacked bytes.
@@ -78,6 +82,10 @@ func (b *Builder) Int(name string, v int64) {
 	b.Ints[name] = append(upTo(b.Ints[name], b.Len()-1), v)
 }
 
+// Missing is the float of a sample that has none: NaN, as NumPy writes it. Go's has
+// another last bit.
+var Missing = math.Float64frombits(0x7ff8 << 48)
+
 // Float is Int for other numbers.
 func (b *Builder) Float(name string, v float64) {
 	if b.Floats == nil {
@@ -87,7 +95,7 @@ func (b *Builder) Float(name string, v float64) {
 }
 
 // Refuse says that samples have a field which cannot be read, and why. The others can;
-// the reason is given to those who ask for this one.
+// the reason is given to those who ask for this one, also where some samples have it.
 func (b *Builder) Refuse(name, why string) {
 	if b.Refused == nil {
 		b.Refused = map[string]string{}

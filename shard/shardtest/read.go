@@ -128,6 +128,11 @@ func at[T any](column []T, i int) (v T) {
 // part adds what a part is to a sample: one field, or those of a record.
 func (r *reader) part(s *Sample, name string, data []byte) (err error) {
 	p, ok := r.format.(shard.Parser)
+	if h, headed := r.format.(shard.Headed); headed {
+		if p, err = h.With(r.found.Header); err != nil {
+			return err
+		}
+	}
 	if ok && name == "" {
 		return record(s, p, data)
 	}

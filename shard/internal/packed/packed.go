@@ -16,6 +16,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // Codec is a way in which blocks are compressed. The numbers are kept in indexes: they
@@ -32,6 +33,7 @@ const (
 	Brotli  Codec = 5
 	Snappy  Codec = 6 // one block, without frames
 	Bzip2   Codec = 7
+	LZ4     Codec = 8 // frames
 )
 
 // maxWindow is how far back zstd may refer, as zstd itself has it up to level 22.
@@ -181,6 +183,8 @@ func NewReader(c Codec, r io.Reader) (io.ReadCloser, error) {
 		return unsnapped(r)
 	case Brotli:
 		return io.NopCloser(brotli.NewReader(r)), nil
+	case LZ4:
+		return io.NopCloser(lz4.NewReader(r)), nil
 	case Bzip2:
 		return io.NopCloser(bzip2.NewReader(r)), nil
 	}

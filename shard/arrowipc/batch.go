@@ -1,0 +1,383 @@
+package arrowipc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"headrace/shard/index"
+)
+
+// values are those of a column, one a row. Which of the three there are depends on what
+// the column means.
+type values struct {
+	spans   []span
+	ints    []int64
+	floats  []float64
+	refused string // of a dictionary
+}
+
+// span is where a value of bytes is: in the file, or in the space of unpacked bytes where
+// there are blocks. at is -1 where the value is null.
+type span struct{ at, n int64 }
+
+// Codecs of blocks, and in batches one less.
+const (
+	codecLZ4  = 1
+	codecZstd = 2
+)
+
+// batch is a record batch that is read: its arrays follow each other.
+type batch struct {
+	*scan
+	m        message
+	rows     int
+	nodes    [][2]int64 // lengths and counts of nulls
+	buffers  [][2]int64 // offsets in the body and lengths
+	variadic []byte
+	codec    uint8 // 0: none
+}
+
+func (s *scan) newBatch(m message, t table) (*batch, error) {
+	if t.at == 0 {
+		return nil, s.wrong("a message has no rows")
+	}
+	rows := t.int64(0)
+	if rows < 0 || rows > 1<<20+rowsPerByte*min(s.f.Size(), 1<<50) {
+		return nil, s.wrong("%d rows in a file of %d bytes", rows, s.f.Size())
+	}
+	b := &batch{scan: s, m: m, rows: int(rows), nodes: t.pairs(1), buffers: t.pairs(2)}
+	b.variadic, _ = t.vector(4, 8)
+	if c := t.table(3); c.at > 0 {
+		if b.codec = 1 + c.byte(0); b.codec > codecZstd {
+			return nil, s.wrong("codec %d is not known", b.codec-1)
+		}
+	}
+	return b, nil
+}
+
+// array reads the next array, whose rows are null where above says so. Of a list it finds
+// the end alone.
+func (b *batch) array(f *field, above []bool, rows int) error {
+	if len(b.nodes) == 0 {
+		return b.wrong("there are fewer arrays than columns")
+	}
+	node := b.nodes[0]
+	b.nodes = b.nodes[1:]
+	if f.layout == noBuffers {
+		return nil
+	}
+	skip := f.refused != ""
+	if !skip && node[0] != int64(rows) {
+		return b.wrong("an array has %d values for %d rows", node[0], rows)
+	}
+
+	var null []bool
+	if f.layout != lists || !f.invalid {
+		buf, err := b.buffer()
+		if err != nil {
+			return err
+		}
+		if !skip {
+			if null, err = b.nulls(buf, node[1], above, rows); err != nil {
+				return err
+			}
+		}
+	}
+	switch f.layout {
+	case children, lists:
+		for range f.skipped {
+			if _, err := b.buffer(); err != nil {
+				return err
+			}
+		}
+		for _, c := range f.children {
+			if skip {
+				c.refused = f.refused
+			}
+			if err := b.array(c, null, rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return b.leaf(f, null, rows, skip)
+}
+
+// nulls returns which rows are null; nil: none is.
+func (b *batch) nulls(buf buffer, count int64, above []bool, rows int) ([]bool, error) {
+	if count == 0 || rows == 0 {
+		return above, nil
+	}
+	valid, err := b.raw(buf, (int64(rows)+7)/8)
+	if err != nil {
+		return nil, err
+	}
+	null := make([]bool, rows)
+	for i := range null {
+		null[i] = valid[i/8]>>(i%8)&1 == 0 || above != nil && above[i]
+	}
+	return null, nil
+}
+
+// leaf reads an array of values.
+func (b *batch) leaf(f *field, null []bool, rows int, skip bool) error {
+	data, err := b.buffer()
+	if err != nil {
+		return err
+	}
+	var bytes buffer
+	if f.layout == offsets32 || f.layout == offsets64 {
+		if bytes, err = b.buffer(); err != nil {
+			return err
+		}
+	}
+	var more []buffer
+	if f.layout == views {
+		if more, err = b.variadicBuffers(); err != nil {
+			return err
+		}
+	}
+	v := &f.values
+	v.spans, v.ints, v.floats = v.spans[:0], v.ints[:0], v.floats[:0]
+	if skip || rows == 0 {
+		return nil
+	}
+
+	switch {
+	case f.dictionary != nil:
+		return b.indexed(f, data, null, rows)
+	case f.meaning == asInt || f.meaning == asFloat:
+		return b.numbers(f, data, null, rows)
+	case f.layout == fixedWidth:
+		return b.fixed(f, data, null, rows)
+	case f.layout == views:
+		return b.views(f, data, more, null, rows)
+	}
+	return b.offsets(f, data, bytes, null, rows)
+}
+
+// numbers reads whole numbers, booleans and floats.
+func (b *batch) numbers(f *field, data buffer, null []bool, rows int) error {
+	if row := firstNull(null); f.meaning == asInt && row >= 0 {
+		f.refused = fmt.Sprintf(wholeNumbersNeedOne, row)
+		return nil
+	}
+	raw, err := b.integers(f, data, rows)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		n := raw(i)
+		switch {
+		case f.meaning == asInt && f.unsigned && f.width == 8 && int64(n) < 0:
+			f.refused = fmt.Sprintf("it has the number %d, which is more than an int64 holds", n)
+			return nil
+		case f.meaning == asInt:
+			f.values.ints = append(f.values.ints, int64(n))
+		case null != nil && null[i]:
+			f.values.floats = append(f.values.floats, index.Missing)
+		default:
+			f.values.floats = append(f.values.floats, toFloat(n, f.width))
+		}
+	}
+	return nil
+}
+
+func firstNull(null []bool) int {
+	for i, n := range null {
+		if n {
+			return i
+		}
+	}
+	return -1
+}
+
+// integers returns the bits of each value, of which whole numbers are extended.
+func (b *batch) integers(f *field, data buffer, rows int) (func(i int) uint64, error) {
+	if f.layout == bits {
+		raw, err := b.raw(data, (int64(rows)+7)/8)
+		return func(i int) uint64 { return uint64(raw[i/8] >> (i % 8) & 1) }, err
+	}
+	switch f.width {
+	case 1, 2, 4, 8:
+	default:
+		return nil, b.wrong("numbers of %d bytes", f.width)
+	}
+	raw, err := b.raw(data, int64(rows)*int64(f.width))
+	signed := f.meaning == asInt && !f.unsigned
+	return func(i int) (v uint64) {
+		for k, c := range raw[i*f.width:][:f.width] {
+			v |= uint64(c) << (8 * k)
+		}
+		if unused := 64 - 8*f.width; signed {
+			v = uint64(int64(v<<unused) >> unused)
+		}
+		return v
+	}, err
+}
+
+func toFloat(v uint64, width int) float64 {
+	switch width {
+	case 2:
+		return half(uint16(v))
+	case 4:
+		return float64(math.Float32frombits(uint32(v)))
+	}
+	return math.Float64frombits(v)
+}
+
+// half converts a float of 16 bits.
+func half(h uint16) float64 {
+	exp, frac := int(h>>10&31), float64(h&1023)
+	v := math.Ldexp(1024+frac, exp-25)
+	switch {
+	case exp == 0:
+		v = math.Ldexp(frac, -24)
+	case exp == 31 && frac == 0:
+		v = math.Inf(1)
+	case exp == 31:
+		v = math.NaN()
+	}
+	if h>>15 == 1 {
+		v = -v
+	}
+	return v
+}
+
+// fixed finds values of one length.
+func (b *batch) fixed(f *field, data buffer, null []bool, rows int) error {
+	at, size, err := b.base(data)
+	if err != nil {
+		return err
+	}
+	width := int64(f.width)
+	if size/width < int64(rows) {
+		return b.wrong("%d bytes for %d values of %d", size, rows, width)
+	}
+	for i := range rows {
+		f.add(null, i, at+int64(i)*width, width)
+	}
+	return nil
+}
+
+// add adds a value, or a null.
+func (f *field) add(null []bool, i int, at, n int64) {
+	if null != nil && null[i] {
+		at, n = -1, 0
+	}
+	f.values.spans = append(f.values.spans, span{at, n})
+}
+
+// offsets finds values that are between two offsets.
+func (b *batch) offsets(f *field, data, bytes buffer, null []bool, rows int) error {
+	width := int64(4)
+	if f.layout == offsets64 {
+		width = 8
+	}
+	raw, err := b.raw(data, (int64(rows)+1)*width)
+	if err != nil {
+		return err
+	}
+	at, size, err := b.base(bytes)
+	if err != nil {
+		return err
+	}
+	offset := func(i int) int64 {
+		if width == 4 {
+			return int64(int32(binary.LittleEndian.Uint32(raw[4*i:])))
+		}
+		return int64(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	for i := range rows {
+		from, to := offset(i), offset(i+1)
+		if from < 0 || to < from || to > size {
+			return b.wrong("value %d is from %d to %d of %d bytes", i, from, to, size)
+		}
+		f.add(null, i, at+from, to-from)
+	}
+	return nil
+}
+
+// views finds values that are in the views themselves, or in one of the buffers.
+func (b *batch) views(f *field, data buffer, more []buffer, null []bool, rows int) error {
+	raw, err := b.raw(data, int64(rows)*16)
+	if err != nil {
+		return err
+	}
+	own, _, err := b.base(data)
+	if err != nil {
+		return err
+	}
+	at, sizes := make([]int64, len(more)), make([]int64, len(more))
+	for i, buf := range more {
+		if at[i], sizes[i], err = b.base(buf); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		if null != nil && null[i] {
+			f.add(null, i, 0, 0)
+			continue
+		}
+		view := raw[16*i:][:16]
+		n := int64(int32(binary.LittleEndian.Uint32(view)))
+		if n >= 0 && n <= 12 {
+			f.add(nil, i, own+int64(16*i+4), n)
+			continue
+		}
+		k, from := binary.LittleEndian.Uint32(view[8:]), int64(int32(binary.LittleEndian.Uint32(view[12:])))
+		if n < 0 || int64(k) >= int64(len(more)) || from < 0 || n > sizes[k]-from {
+			return b.wrong("value %d has %d bytes at %d of buffer %d, which is not there", i, n, from, k)
+		}
+		f.add(nil, i, at[k]+from, n)
+	}
+	return nil
+}
+
+// indexed takes values of a dictionary.
+func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
+	dict := b.dictionaries[f.id]
+	if dict == nil {
+		dict = &values{} // all indexes may be null
+	}
+	if dict.refused != "" {
+		f.refused = dict.refused
+		return nil
+	}
+	indexes := field{layout: fixedWidth, meaning: asInt, width: f.width, unsigned: f.unsigned}
+	raw, err := b.integers(&indexes, data, rows)
+	if err != nil {
+		return err
+	}
+	v, have := &f.values, len(dict.spans) // two fields may claim one dictionary, and differ in kind
+	switch f.meaning {
+	case asInt:
+		have = len(dict.ints)
+	case asFloat:
+		have = len(dict.floats)
+	}
+	for i := range rows {
+		missing := null != nil && null[i]
+		n := raw(i)
+		if !missing && n >= uint64(have) {
+			return b.wrong("row %d has value %d of a dictionary of %d", i, n, have)
+		}
+		switch {
+		case missing && f.meaning == asInt:
+			f.refused = fmt.Sprintf(wholeNumbersNeedOne, i)
+			return nil
+		case missing && f.meaning == asFloat:
+			v.floats = append(v.floats, index.Missing)
+		case missing:
+			v.spans = append(v.spans, span{at: -1})
+		case f.meaning == asInt:
+			v.ints = append(v.ints, dict.ints[n])
+		case f.meaning == asFloat:
+			v.floats = append(v.floats, dict.floats[n])
+		default:
+			v.spans = append(v.spans, dict.spans[n])
+		}
+	}
+	return nil
+}

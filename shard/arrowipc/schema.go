@@ -1,0 +1,252 @@
+package arrowipc
+
+import (
+	"fmt"
+
+	"headrace/sample"
+	"headrace/shard"
+	"headrace/shard/index"
+)
+
+// Types as metadata numbers them.
+const (
+	typeNull          = 1
+	typeInt           = 2
+	typeFloat         = 3
+	typeBinary        = 4
+	typeText          = 5
+	typeBool          = 6
+	typeDecimal       = 7
+	typeDate          = 8
+	typeTime          = 9
+	typeTimestamp     = 10
+	typeInterval      = 11
+	typeList          = 12
+	typeStruct        = 13
+	typeUnion         = 14
+	typeFixedBinary   = 15
+	typeFixedList     = 16
+	typeMap           = 17
+	typeDuration      = 18
+	typeLargeBinary   = 19
+	typeLargeText     = 20
+	typeLargeList     = 21
+	typeRunEnd        = 22
+	typeBinaryView    = 23
+	typeTextView      = 24
+	typeListView      = 25
+	typeLargeListView = 26
+)
+
+// Schemas deeper or wider than these are no one's.
+const (
+	maxDepth   = 32
+	mostFields = 1 << 16
+)
+
+const (
+	decimalsAreRefused  = "decimals are not supported"
+	listsAreRefused     = "it is a list or a map, and only columns with one value a row can be read"
+	wholeNumbersNeedOne = "it has no value in row %d of a batch (null), and whole numbers need one"
+)
+
+// layout is which buffers an array has after its validity.
+type layout uint8
+
+const (
+	noBuffers  layout = iota // not even validity
+	fixedWidth               // values one after the other
+	bits                     // eight values a byte
+	offsets32                // offsets, then bytes
+	offsets64
+	views    // views, and as many buffers of bytes as the batch says
+	children // validity alone, and the children's
+	lists    // some buffers that are not read, and the children's
+)
+
+// meaning is what the values of a column become.
+type meaning uint8
+
+const (
+	asNothing meaning = iota // it has children, or is refused
+	asBytes
+	asText
+	asInt
+	asFloat
+)
+
+// field is a node of the schema.
+type field struct {
+	name     string
+	layout   layout
+	meaning  meaning
+	width    int // of a value
+	unsigned bool
+	skipped  int  // buffers of a list besides validity
+	invalid  bool // lists: there is no buffer of validity
+	children []*field
+	refused  string
+
+	dictionary *field // what its numbers are indexes of; those are of this field's layout
+	id         int64
+
+	values values // those of the batch that is read
+}
+
+// schemaReader reads the fields of a schema, whose names are paths.
+type schemaReader struct {
+	count   int
+	bad     bool
+	unknown *field // of a type of which the buffers are not known, so that others are not found
+}
+
+func readSchema(t table) ([]*field, error) {
+	var r schemaReader
+	all := r.fields(t.tables(1), "", 0)
+	switch {
+	case r.bad:
+		return nil, fmt.Errorf("%w: the schema has too many fields, or is too deep", shard.ErrCorrupt)
+	case r.unknown != nil:
+		return nil, fmt.Errorf("%w: column %s: %s", shard.ErrUnsupported, r.unknown.name, r.unknown.refused)
+	}
+	names := map[string]bool{}
+	walkLeaves(all, func(f *field) {
+		switch {
+		case f.refused != "":
+		case f.name == "":
+			f.refused = "it has no name"
+		case names[f.name]:
+			f.refused = "two columns have this name"
+		}
+		names[f.name] = true
+	})
+	return all, nil
+}
+
+func (r *schemaReader) fields(all []table, path string, depth int) []*field {
+	if r.count += len(all); r.count > mostFields || depth > maxDepth {
+		r.bad = true
+		return nil
+	}
+	fields := make([]*field, len(all))
+	for i, t := range all {
+		fields[i] = r.field(t, path, depth)
+	}
+	return fields
+}
+
+func (r *schemaReader) field(t table, path string, depth int) *field {
+	f := &field{name: path + t.text(0)}
+	f.children = r.fields(t.tables(5), f.name+".", depth+1)
+	f.understand(int(t.byte(2)), t.table(3))
+	if f.layout == noBuffers && int(t.byte(2)) != typeNull {
+		r.unknown = f
+	}
+	if d := t.table(4); d.at > 0 {
+		// Its values are in other messages, and the batches have indexes of them.
+		values := *f
+		*f = field{name: f.name, dictionary: &values, id: d.int64(0), layout: fixedWidth, meaning: values.meaning, refused: values.refused}
+		f.width, f.unsigned = 4, false
+		if kind := d.table(1); kind.at > 0 {
+			f.width, f.unsigned = int(kind.int32(0, 0))/8, kind.byte(1) == 0
+		}
+		if len(values.children) > 0 {
+			f.refused = "its dictionary has values of several fields"
+		}
+	}
+	if f.layout == fixedWidth && (f.width < 1 || f.width > 1<<20) {
+		if f.refused = fmt.Sprintf("its values are said to have %d bytes", f.width); f.width < 0 {
+			f.width = 0
+		}
+	}
+	return f
+}
+
+// understand says how values are stored, and what they become.
+func (f *field) understand(kind int, t table) {
+	switch kind {
+	case typeNull:
+		f.layout, f.refused = noBuffers, "it has no values at all (type null)"
+	case typeInt:
+		f.fixed(asInt, int(t.int32(0, 0))/8)
+		f.unsigned = t.byte(1) == 0
+	case typeBool:
+		f.layout, f.meaning = bits, asInt
+	case typeFloat:
+		f.fixed(asFloat, 2<<min(2, uint16(t.int16(0, 0))))
+	case typeDate:
+		f.fixed(asInt, 4+4*int(t.int16(0, 1)&1))
+	case typeTime:
+		f.fixed(asInt, int(t.int32(1, 32))/8)
+	case typeTimestamp, typeDuration:
+		f.fixed(asInt, 8)
+	case typeBinary:
+		f.layout, f.meaning = offsets32, asBytes
+	case typeText:
+		f.layout, f.meaning = offsets32, asText
+	case typeLargeBinary:
+		f.layout, f.meaning = offsets64, asBytes
+	case typeLargeText:
+		f.layout, f.meaning = offsets64, asText
+	case typeBinaryView:
+		f.layout, f.meaning = views, asBytes
+	case typeTextView:
+		f.layout, f.meaning = views, asText
+	case typeFixedBinary:
+		f.fixed(asBytes, int(t.int32(0, 0)))
+	case typeStruct:
+		f.layout = children
+	default:
+		f.refuse(kind, t)
+	}
+}
+
+func (f *field) fixed(m meaning, width int) { f.layout, f.meaning, f.width = fixedWidth, m, width }
+
+// refuse knows which buffers there are, so that those of the next column are found.
+func (f *field) refuse(kind int, t table) {
+	f.layout, f.refused = lists, listsAreRefused
+	switch kind {
+	case typeDecimal:
+		f.skipped, f.refused = 1, decimalsAreRefused
+	case typeInterval:
+		f.skipped, f.refused = 1, "intervals are not supported"
+	case typeList, typeLargeList, typeMap:
+		f.skipped = 1
+	case typeFixedList:
+	case typeListView, typeLargeListView:
+		f.skipped = 2
+	case typeUnion:
+		f.skipped, f.invalid, f.refused = 1+int(t.int16(0, 0)&1), true, "unions are not supported"
+	case typeRunEnd:
+		f.invalid, f.refused = true, "runs (run-end encoded) are not supported"
+	default:
+		f.layout, f.refused = noBuffers, fmt.Sprintf("its type (%d) is not known", kind)
+	}
+}
+
+// walkLeaves calls each for the fields that samples can have. What is in a list is none.
+func walkLeaves(all []*field, each func(f *field)) {
+	for _, f := range all {
+		if f.layout == children && f.refused == "" {
+			walkLeaves(f.children, each)
+		} else {
+			each(f)
+		}
+	}
+}
+
+// announce tells the index what there is to read, also where a shard has no rows.
+func announce(all []*field, found *index.Builder) {
+	walkLeaves(all, func(f *field) {
+		switch {
+		case f.name == "": // which nobody can ask for
+		case f.refused != "":
+			found.Refuse(f.name, f.refused)
+		case f.meaning == asText:
+			found.Type(f.name, sample.TextType)
+		case f.meaning == asBytes:
+			found.Type(f.name, sample.BytesType)
+		}
+	})
+}

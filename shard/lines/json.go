@@ -1,0 +1,455 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"headrace/sample"
+	"headrace/shard"
+	"headrace/tensor"
+)
+
+// A reader of JSON that finds values and leaves them where they are. What it accepts is
+// what Python's json does: numbers can be NaN and Infinity, and of a name that comes
+// twice the last counts.
+
+// jsonValue is the text of a value, without blanks around.
+type jsonValue []byte
+
+func (v jsonValue) null() bool { return string(v) == "null" }
+
+// maxNesting is as deep as Python goes.
+const maxNesting = 900
+
+type jsonReader struct {
+	b     []byte
+	at    int
+	depth int
+}
+
+// jsonError says where in the record something is wrong.
+func (r *jsonReader) wrong(what string) error {
+	return fmt.Errorf("column %d: %s", r.at+1, what)
+}
+
+func (r *jsonReader) blanks() {
+	for r.at < len(r.b) {
+		switch r.b[r.at] {
+		case ' ', '\t', '\r', '\n':
+			r.at++
+		default:
+			return
+		}
+	}
+}
+
+// next returns the next byte that is not blank; 0: there is none.
+func (r *jsonReader) next() byte {
+	if r.blanks(); r.at < len(r.b) {
+		return r.b[r.at]
+	}
+	return 0
+}
+
+// expect takes a byte.
+func (r *jsonReader) expect(c byte) error {
+	switch got := r.next(); {
+	case r.at >= len(r.b):
+		return r.wrong(fmt.Sprintf("it ends where %q is to follow", c))
+	case got != c:
+		return r.wrong(fmt.Sprintf("%q where %q is to follow", got, c))
+	}
+	r.at++
+	return nil
+}
+
+// object calls each for the values of an object, which reads them. name is what is
+// between the quotes.
+func (r *jsonReader) object(each func(name []byte) error) error {
+	return r.members('{', '}', func() error {
+		name, err := r.value()
+		if err != nil {
+			return err
+		}
+		if name[0] != '"' {
+			return r.wrong("a name is no string")
+		}
+		if err := r.expect(':'); err != nil {
+			return err
+		}
+		return each(name[1 : len(name)-1])
+	})
+}
+
+// members calls each for what is between brackets, separated by commas.
+func (r *jsonReader) members(open, closing byte, each func() error) error {
+	if r.depth++; r.depth > maxNesting {
+		return r.wrong("it is nested too deeply")
+	}
+	if err := r.expect(open); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		switch c := r.next(); {
+		case c == closing:
+			r.at++
+			r.depth--
+			return nil
+		case !first:
+			if err := r.expect(','); err != nil {
+				return err
+			}
+			if r.next() == closing {
+				return r.wrong("nothing follows a comma")
+			}
+		}
+		if err := each(); err != nil {
+			return err
+		}
+	}
+}
+
+// value reads over a value.
+func (r *jsonReader) value() (jsonValue, error) {
+	c := r.next()
+	begin := r.at
+	var err error
+	switch {
+	case r.at >= len(r.b):
+		err = r.wrong("it ends where a value is to follow")
+	case c == '"':
+		err = r.str()
+	case c == '{':
+		err = r.object(func([]byte) error { _, err := r.value(); return err })
+	case c == '[':
+		err = r.members('[', ']', func() error { _, err := r.value(); return err })
+	case c == '-' || c >= '0' && c <= '9' || c == 'N' || c == 'I':
+		err = r.number()
+	default:
+		for _, word := range []string{"true", "false", "null"} {
+			if bytes.HasPrefix(r.b[r.at:], []byte(word)) {
+				r.at += len(word)
+				return r.b[begin:r.at], nil
+			}
+		}
+		err = r.wrong(fmt.Sprintf("%q begins no value", c))
+	}
+	return r.b[begin:r.at], err
+}
+
+// str reads over a string. What its escapes say is not looked at.
+func (r *jsonReader) str() error {
+	for i := r.at + 1; i < len(r.b); i++ {
+		n := bytes.IndexByte(r.b[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n
+		slashes := 0
+		for r.b[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			r.at = i + 1
+			return nil
+		}
+	}
+	return r.wrong("a string does not end")
+}
+
+func (r *jsonReader) number() error {
+	rest := r.b[r.at:]
+	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(rest, []byte(word)) {
+			r.at += len(word)
+			return nil
+		}
+	}
+	n := numberLength(rest)
+	if n == 0 {
+		return r.wrong("a number is malformed")
+	}
+	r.at += n
+	return nil
+}
+
+// numberLength is how long the number is that text begins with.
+func numberLength(b []byte) int {
+	i := 0
+	digits := func() bool {
+		from := i
+		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if !digits() {
+		return 0
+	}
+	if i+1 < len(b) && b[i] == '.' && b[i+1] >= '0' && b[i+1] <= '9' {
+		i++
+		digits()
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		end := i
+		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if !digits() {
+			i = end
+		}
+	}
+	return i
+}
+
+// unquote appends what a string says, whose quotes are taken away. Halves of surrogate
+// pairs are replaced, as UTF-8 has none.
+func unquote(dst, s []byte) ([]byte, error) {
+	for len(s) > 0 {
+		n := bytes.IndexByte(s, '\\')
+		if n < 0 {
+			return append(dst, s...), nil
+		}
+		dst = append(dst, s[:n]...)
+		if s = s[n+1:]; len(s) == 0 {
+			return dst, errors.New("an escape is not complete")
+		}
+		c := s[0]
+		s = s[1:]
+		if c == 'u' {
+			v, ok := hex4(s)
+			if !ok {
+				return dst, errors.New("an escape is no Unicode")
+			}
+			s = s[4:]
+			if utf16.IsSurrogate(v) {
+				low := rune(-1)
+				if len(s) > 1 && s[0] == '\\' && s[1] == 'u' {
+					if l, ok := hex4(s[2:]); ok {
+						low = l
+					}
+				}
+				if v = utf16.DecodeRune(v, low); v != utf8.RuneError {
+					s = s[6:]
+				}
+			}
+			dst = utf8.AppendRune(dst, v)
+			continue
+		}
+		i := strings.IndexByte(`"\/bfnrt`, c)
+		if i < 0 {
+			return dst, fmt.Errorf("the escape \\%c is not known", c)
+		}
+		dst = append(dst, "\"\\/\b\f\n\r\t"[i])
+	}
+	return dst, nil
+}
+
+func hex4(s []byte) (v rune, ok bool) {
+	if len(s) < 4 {
+		return 0, false
+	}
+	for _, c := range s[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			v = v<<4 | rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			v = v<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return v, true
+}
+
+// walkObject calls each for all values of a record that are no objects.
+func walkObject(record []byte, each func(path string, v jsonValue) error) error {
+	r := jsonReader{b: record}
+	if err := r.walk("", each); err != nil {
+		return err
+	}
+	return r.ended()
+}
+
+func (r *jsonReader) ended() error {
+	if r.next(); r.at < len(r.b) {
+		return r.wrong("something follows the object")
+	}
+	return nil
+}
+
+func (r *jsonReader) walk(above string, each func(path string, v jsonValue) error) error {
+	return r.object(func(name []byte) error {
+		plain, err := unquote(nil, name)
+		if err != nil {
+			return r.wrong(err.Error())
+		}
+		path := above + string(plain)
+		if r.next() == '{' {
+			return r.walk(path+".", each)
+		}
+		v, err := r.value()
+		if err != nil {
+			return err
+		}
+		return each(path, v)
+	})
+}
+
+// walkWanted calls each for the values that are wanted, and reads over the others.
+func walkWanted(record []byte, want []sample.Field, each func(i int, v jsonValue) error) error {
+	r := jsonReader{b: record}
+	if err := r.wanted(nil, want, each); err != nil {
+		return err
+	}
+	return r.ended()
+}
+
+func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, v jsonValue) error) error {
+	return r.object(func(name []byte) error {
+		path := above
+		if bytes.IndexByte(name, '\\') >= 0 {
+			var err error
+			if path, err = unquote(path, name); err != nil {
+				return r.wrong(err.Error())
+			}
+		} else {
+			path = append(path, name...)
+		}
+		whole, inside := -1, false
+		for i := range want {
+			w := want[i].Name
+			whole = pickIf(string(path) == w, i, whole)
+			inside = inside || len(w) > len(path) && w[len(path)] == '.' && w[:len(path)] == string(path)
+		}
+		begin := r.at
+		if inside && r.next() == '{' {
+			if err := r.wanted(append(path, '.'), want, each); err != nil {
+				return err
+			}
+			if whole < 0 {
+				return nil
+			}
+			r.at = begin
+		}
+		v, err := r.value()
+		if err != nil || whole < 0 {
+			return err
+		}
+		for i := range want { // a field may be wanted twice
+			if want[i].Name == want[whole].Name {
+				if err := each(i, v); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func pickIf(b bool, x, y int) int {
+	if b {
+		return x
+	}
+	return y
+}
+
+// fieldType is what a value is taken for.
+func (v jsonValue) fieldType() sample.Type {
+	switch v[0] {
+	case 't', 'f':
+		return sample.TensorType(tensor.Bool)
+	case '[':
+		if d, n := v.list(); d.Valid() && n > 0 {
+			return sample.TensorType(d, tensor.Unknown)
+		}
+		return sample.TextType
+	case '"', 'n', '{':
+		return sample.TextType
+	}
+	return sample.TensorType(v.number())
+}
+
+// number is the type of a number.
+func (v jsonValue) number() tensor.DType {
+	if bytes.ContainsAny(v, ".eENI") {
+		return tensor.Float64
+	}
+	return tensor.Int64
+}
+
+// list is the type of a list's elements, if all are numbers or all booleans, and how many
+// there are.
+func (v jsonValue) list() (d tensor.DType, n int) {
+	r := jsonReader{b: v}
+	err := r.members('[', ']', func() error {
+		e, err := r.value()
+		if err != nil {
+			return err
+		}
+		t := e.fieldType()
+		if t.Kind != sample.Tensor || len(t.Shape) > 0 || n > 0 && (t.DType == tensor.Bool) != (d == tensor.Bool) {
+			return errors.New("no numbers")
+		}
+		if n++; d != tensor.Float64 {
+			d = t.DType
+		}
+		return nil
+	})
+	if err != nil {
+		return tensor.Invalid, 0
+	}
+	return d, n
+}
+
+// as makes a value what is wanted.
+func (v jsonValue) as(t sample.Type, scratch []byte) (shard.Value, []byte, error) {
+	if t.Kind != sample.Tensor {
+		if v[0] != '"' {
+			return shard.Value{Bytes: v}, scratch, nil
+		}
+		s := v[1 : len(v)-1]
+		if !utf8.Valid(s) {
+			return shard.Value{}, scratch, errors.New("its text is not UTF-8")
+		}
+		if bytes.IndexByte(s, '\\') < 0 {
+			return shard.Value{Bytes: s}, scratch, nil
+		}
+		before := len(scratch)
+		scratch, err := unquote(scratch, s)
+		return shard.Value{Bytes: scratch[before:]}, scratch, err
+	}
+
+	before := len(scratch)
+	if len(t.Shape) == 0 {
+		scratch, err := appendNumber(scratch, t.DType, v)
+		return shard.Value{Bytes: scratch[before:]}, scratch, err
+	}
+	if len(t.Shape) > 1 || v[0] != '[' {
+		return shard.Value{}, scratch, fmt.Errorf("%.20q is no list of numbers", v)
+	}
+	n := 0
+	r := jsonReader{b: v}
+	err := r.members('[', ']', func() error {
+		e, err := r.value()
+		if err != nil {
+			return err
+		}
+		n++
+		scratch, err = appendNumber(scratch, t.DType, e)
+		return err
+	})
+	if err == nil && t.Shape[0] != tensor.Unknown && t.Shape[0] != n {
+		err = fmt.Errorf("it has %d numbers, want %d", n, t.Shape[0])
+	}
+	return shard.Value{Bytes: scratch[before:], Shape: []int{n}}, scratch, err
+}

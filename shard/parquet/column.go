@@ -1,0 +1,184 @@
+package parquet
+
+import (
+	"fmt"
+	"strings"
+
+	"headrace/sample"
+	"headrace/shard"
+	"headrace/shard/index"
+)
+
+// Fields of the union LogicalType.
+const (
+	logicalString   = 1
+	logicalMap      = 2
+	logicalList     = 3
+	logicalEnum     = 4
+	logicalDecimal  = 5
+	logicalInteger  = 10
+	logicalJSON     = 12
+	logicalFloat16  = 15
+	convertedText   = 0
+	convertedMap    = 1
+	convertedList   = 3
+	convertedEnum   = 4
+	convertedDec    = 5
+	convertedUint32 = 13
+	convertedUint64 = 14
+	convertedJSON   = 19
+)
+
+// meaning is what the values of a column become.
+type meaning uint8
+
+const (
+	asBytes meaning = iota
+	asText
+	asInt
+	asFloat
+)
+
+// column is a leaf of the schema.
+type column struct {
+	name     string
+	kind     int // as it is stored
+	length   int // of a typeFixed
+	meaning  meaning
+	unsigned bool
+	half     bool // a float of 16 bits
+	levels   int  // the definition level of a value; 0: there are no levels
+	refused  string
+}
+
+// columns are the leaves of the schema, as many as each row group has chunks.
+func (m *footer) columns(f shard.File) ([]*column, error) {
+	if len(m.schema) == 0 {
+		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer has no schema")
+	}
+	w := walk{nodes: m.schema[1:]}
+	for range m.schema[0].children {
+		w.node(place{})
+	}
+	if w.bad || len(w.nodes) > 0 {
+		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer's schema is no tree")
+	}
+
+	names := make(map[string]bool, len(w.found))
+	for _, c := range w.found {
+		switch {
+		case c.refused != "":
+		case c.name == "":
+			c.refused = "it has no name"
+		case names[c.name]:
+			c.refused = "two columns have this name"
+		}
+		names[c.name] = true
+	}
+	return w.found, nil
+}
+
+// walk goes through a schema, whose nodes are in the order of a walk.
+type walk struct {
+	nodes []element
+	found []*column
+	bad   bool
+}
+
+// place is where a node is.
+type place struct {
+	path   []string
+	levels int
+	listed bool   // the node above says that it is a list or a map
+	list   string // the list or map that this is in; "": none
+	depth  int
+}
+
+// node takes the next node.
+func (w *walk) node(p place) {
+	if w.bad = w.bad || len(w.nodes) == 0 || p.depth > maxDepth; w.bad {
+		return
+	}
+	e := w.nodes[0]
+	w.nodes = w.nodes[1:]
+	above := p.path
+	p.path = append(above[:len(above):len(above)], e.name)
+	p.depth++
+	if e.repetition != required {
+		p.levels++
+	}
+	if e.repetition == repeated && p.list == "" {
+		if p.list = strings.Join(p.path, "."); p.listed {
+			p.list = strings.Join(above, ".") // what is in it are names of the format's own
+		}
+	}
+	if e.kind < 0 || e.children > 0 {
+		p.listed = e.logical == logicalMap || e.logical == logicalList ||
+			e.converted >= convertedMap && e.converted <= convertedList
+		for range e.children {
+			w.node(p)
+		}
+		return
+	}
+
+	c := &column{name: strings.Join(p.path, "."), kind: e.kind, length: e.length, levels: p.levels}
+	if c.understand(e); p.list != "" {
+		c.name, c.refused = p.list, "it is a list or a map, and only columns with one value a row can be read"
+	}
+	w.found = append(w.found, c)
+}
+
+// understand says what a column's values become.
+func (c *column) understand(e element) {
+	switch {
+	case e.logical == logicalDecimal || e.converted == convertedDec:
+		c.refused = "decimals are not supported"
+	case e.kind == typeInt96:
+		c.refused = "timestamps of 96 bits (int96) are not supported: write them as int64"
+	case e.kind == typeFixed && e.logical == logicalFloat16 && e.length == 2:
+		c.meaning, c.half = asFloat, true
+	case e.kind == typeFixed && e.length <= 0:
+		c.refused = fmt.Sprintf("its values are said to have %d bytes", e.length)
+	case e.kind == typeBytes && (e.logical == logicalString || e.logical == logicalEnum || e.logical == logicalJSON),
+		e.kind == typeBytes && (e.converted == convertedText || e.converted == convertedEnum || e.converted == convertedJSON):
+		c.meaning = asText
+	case e.kind == typeBytes, e.kind == typeFixed:
+		c.meaning = asBytes
+	case e.kind == typeFloat, e.kind == typeDouble:
+		c.meaning = asFloat
+	case e.kind == typeBoolean, e.kind == typeInt32, e.kind == typeInt64:
+		c.meaning = asInt
+		c.unsigned = e.logical == logicalInteger && !e.signed ||
+			e.converted == convertedUint32 || e.converted == convertedUint64
+	default:
+		c.refused = fmt.Sprintf("its type (%d) is not known", e.kind)
+	}
+}
+
+// announce tells the index what there is to read, also where a shard has no rows.
+func announce(columns []*column, found *index.Builder) {
+	for _, c := range columns {
+		switch {
+		case c.name == "": // which nobody can ask for
+		case c.refused != "":
+			found.Refuse(c.name, c.refused)
+		case c.meaning == asText:
+			found.Type(c.name, sample.TextType)
+		case c.meaning == asBytes:
+			found.Type(c.name, sample.BytesType)
+		}
+	}
+}
+
+// width is how many bytes a value takes that is not of variable length.
+func (c *column) width() int {
+	switch c.kind {
+	case typeInt32, typeFloat:
+		return 4
+	case typeInt64, typeDouble:
+		return 8
+	case typeFixed:
+		return c.length
+	}
+	return 0
+}

@@ -1,0 +1,309 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"headrace/shard"
+	"headrace/shard/internal/window"
+)
+
+// Types of columns as they are stored.
+const (
+	typeBoolean = iota
+	typeInt32
+	typeInt64
+	typeInt96
+	typeFloat
+	typeDouble
+	typeBytes
+	typeFixed
+)
+
+// Repetitions.
+const (
+	required = iota
+	optional
+	repeated
+)
+
+// footer is what a file says of itself.
+type footer struct {
+	at     int64 // where it begins: columns are before
+	schema []element
+	rows   int64
+	groups []group
+}
+
+// element is a node of the schema; nodes are in the order of a walk from the root.
+type element struct {
+	kind       int // of a leaf; -1: a node with children
+	length     int // of a typeFixed
+	repetition int
+	name       string
+	children   int
+	converted  int // -1: none
+	logical    int // the field of the union LogicalType; 0: none
+	bits       int // of a logical integer
+	signed     bool
+}
+
+type group struct {
+	chunks []chunk
+	rows   int64
+}
+
+// chunk is the values of one column in one row group.
+type chunk struct {
+	elsewhere string // the file it is in, if that is another one
+	encrypted bool
+	known     bool // it has metadata
+	codec     int
+	values    int64
+	packed    int64 // bytes of all pages with their headers
+	data      int64 // where its first data page is
+	dict      int64 // where its dictionary is; 0: nothing is said
+}
+
+const magic = "PAR1"
+
+// tail is what a file ends with: the size of the footer and the magic.
+const tail = 8
+
+func readFooter(f shard.File) (*footer, error) {
+	size := f.Size()
+	if size < int64(len(magic))+tail {
+		return nil, shard.Wrong(f, size, shard.ErrTruncated, "a Parquet file has at least 12 bytes, this one has %d", size)
+	}
+	w := window.New(f)
+	end, err := w.At(size-tail, tail)
+	if err != nil {
+		return nil, err
+	}
+	switch string(end[4:]) {
+	case magic:
+	case "PARE":
+		return nil, shard.Wrong(f, size-4, shard.ErrUnsupported, "the footer is encrypted")
+	default:
+		return nil, shard.Wrong(f, size-4, shard.ErrTruncated, "a Parquet file ends with %q, this one with %q", magic, end[4:])
+	}
+
+	n := int64(binary.LittleEndian.Uint32(end))
+	if n > size-tail-int64(len(magic)) {
+		return nil, shard.Wrong(f, size-tail, shard.ErrCorrupt, "the footer of %d bytes is longer than the file", n)
+	}
+	b, err := w.At(size-tail-n, int(n))
+	if err != nil {
+		return nil, err
+	}
+	m := &footer{at: size - tail - n}
+	t := thrift{b: b}
+	m.read(&t)
+	if t.err != nil {
+		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "footer: %v", t.err)
+	}
+	return m, nil
+}
+
+func (m *footer) read(t *thrift) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 2:
+			t.list(func(byte) { m.schema = appendTo(t, m.schema, readElement(t)) })
+		case 3:
+			m.rows = t.int()
+		case 4:
+			t.list(func(byte) { m.groups = appendTo(t, m.groups, readGroup(t)) })
+		default:
+			t.skip(kind)
+		}
+	})
+}
+
+// appendTo appends what has four bytes of the footer at least, so that a footer of zeros
+// does not become a hundred times its size.
+func appendTo[T any](t *thrift, all []T, one T) []T {
+	if len(all) > len(t.b)/4 {
+		t.fail(errBad)
+	}
+	return append(all, one)
+}
+
+func readElement(t *thrift) element {
+	e := element{kind: -1, converted: -1}
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 1:
+			e.kind = int(t.int())
+		case 2:
+			e.length = int(int32(t.int()))
+		case 3:
+			e.repetition = int(t.int())
+		case 4:
+			e.name = string(t.bytes())
+		case 5:
+			e.children = int(int32(t.int()))
+		case 6:
+			e.converted = int(t.int())
+		case 10:
+			t.fields(func(id int16, kind byte) {
+				if e.logical = int(id); id != logicalInteger {
+					t.skip(kind)
+					return
+				}
+				t.fields(func(id int16, kind byte) {
+					switch id {
+					case 1:
+						e.bits = int(t.byte())
+					case 2:
+						e.signed = kind == thriftTrue
+					default:
+						t.skip(kind)
+					}
+				})
+			})
+		default:
+			t.skip(kind)
+		}
+	})
+	return e
+}
+
+func readGroup(t *thrift) (g group) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 1:
+			t.list(func(byte) { g.chunks = appendTo(t, g.chunks, readChunk(t)) })
+		case 3:
+			g.rows = t.int()
+		default:
+			t.skip(kind)
+		}
+	})
+	return g
+}
+
+func readChunk(t *thrift) (c chunk) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 1:
+			c.elsewhere = string(t.bytes())
+		case 3:
+			c.known = true
+			c.readMetadata(t)
+		case 8, 9:
+			c.encrypted = true
+			t.skip(kind)
+		default:
+			t.skip(kind)
+		}
+	})
+	return c
+}
+
+func (c *chunk) readMetadata(t *thrift) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 4:
+			c.codec = int(t.int())
+		case 5:
+			c.values = t.int()
+		case 7:
+			c.packed = t.int()
+		case 9:
+			c.data = t.int()
+		case 11:
+			c.dict = t.int()
+		default:
+			t.skip(kind)
+		}
+	})
+}
+
+// pageHeader is what is before each page.
+type pageHeader struct {
+	kind     int
+	unpacked int64
+	packed   int64
+	crc      uint32
+	checked  bool // it has a crc
+	values   int64
+	encoding int
+	levels   int // how definition levels are packed, of the first kind of pages
+
+	// of the second kind
+	definition int64 // bytes of levels
+	repetition int64
+	plain      bool // not compressed whatever the column's codec
+}
+
+// Kinds of pages.
+const (
+	pageData = iota
+	pageIndex
+	pageDictionary
+	pageData2
+)
+
+// readHeader reads a page's header and returns how long it is.
+func readHeader(b []byte) (h pageHeader, n int, err error) {
+	t := thrift{b: b}
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 1:
+			h.kind = int(t.int())
+		case 2:
+			h.unpacked = t.int()
+		case 3:
+			h.packed = t.int()
+		case 4:
+			h.crc, h.checked = uint32(t.int()), true
+		case 5, 7:
+			h.readData(&t)
+		case 8:
+			h.readData2(&t)
+		default:
+			t.skip(kind)
+		}
+	})
+	if t.err == nil && (h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.definition < 0 || h.repetition < 0) {
+		t.err = errors.New("a page of negative size")
+	}
+	return h, t.at, t.err
+}
+
+// readData reads what is said of data pages and dictionaries, whose first fields are the
+// same.
+func (h *pageHeader) readData(t *thrift) {
+	t.fields(func(id int16, kind byte) {
+		switch {
+		case id == 1:
+			h.values = t.int()
+		case id == 2:
+			h.encoding = int(t.int())
+		case id == 3 && kind > thriftFalse:
+			h.levels = int(t.int())
+		default:
+			t.skip(kind)
+		}
+	})
+}
+
+func (h *pageHeader) readData2(t *thrift) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 1:
+			h.values = t.int()
+		case 4:
+			h.encoding = int(t.int())
+		case 5:
+			h.definition = t.int()
+		case 6:
+			h.repetition = t.int()
+		case 7:
+			h.plain = kind == thriftFalse
+		default:
+			t.skip(kind)
+		}
+	})
+}

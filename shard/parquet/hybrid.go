@@ -1,0 +1,86 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// hybrid appends n numbers of a width in bits to dst, which are runs of one number and
+// runs of packed ones. It returns how many bytes that took; false: the runs end early, or
+// make no sense.
+func hybrid(dst []uint32, b []byte, width, n int) ([]uint32, int, bool) {
+	if width > 32 {
+		return dst, 0, false
+	}
+	at := 0
+	for n > 0 {
+		head, k := binary.Uvarint(b[at:])
+		if k <= 0 {
+			return dst, at, false
+		}
+		at += k
+		if head&1 == 0 {
+			size := (width + 7) / 8
+			if head>>1 == 0 || len(b)-at < size {
+				return dst, at, false
+			}
+			v := uint32(0)
+			for i := range size {
+				v |= uint32(b[at+i]) << (8 * i)
+			}
+			at += size
+			run := min(uint64(n), head>>1)
+			for range run {
+				dst = append(dst, v)
+			}
+			n -= int(run)
+			continue
+		}
+
+		// Eight numbers take as many bytes as one has bits. A writer may leave the rest
+		// of its last eight away.
+		groups := head >> 1
+		if groups == 0 {
+			return dst, at, false
+		}
+		run := n
+		if groups < uint64(n+7)/8 {
+			run = int(groups) * 8
+		}
+		if need := (run*width + 7) / 8; len(b)-at < need {
+			return dst, at, false
+		}
+		dst = unpackBits(dst, b[at:], width, run)
+		n -= run
+		if skip := groups * uint64(width); skip > uint64(len(b)-at) {
+			at = len(b)
+		} else {
+			at += int(skip)
+		}
+	}
+	return dst, at, true
+}
+
+// unpackBits appends n numbers of a width in bits, of which b has the bytes.
+func unpackBits(dst []uint32, b []byte, width, n int) []uint32 {
+	mask := uint64(1)<<width - 1
+	if width == 0 {
+		return append(dst, make([]uint32, n)...)
+	}
+	var have uint64
+	left, at := 0, 0
+	for range n {
+		for left < width {
+			have |= uint64(b[at]) << left
+			at++
+			left += 8
+		}
+		dst = append(dst, uint32(have&mask))
+		have >>= width
+		left -= width
+	}
+	return dst
+}
+
+// bitsFor is how many bits levels up to top take.
+func bitsFor(top int) int { return bits.Len(uint(top)) }

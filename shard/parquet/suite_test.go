@@ -1,0 +1,80 @@
+package parquet
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"headrace/shard/index"
+	"headrace/shard/shardtest"
+)
+
+// The suite of all formats: cut off and spoilt at every byte.
+func TestSuite(t *testing.T) {
+	for name, args := range map[string]map[string]any{
+		"snappy": {"rows": 3, "columns": []string{"image", "label"}},
+		"zstd": {"rows": 3, "largest": 20, "columns": []string{"image", "text"}, "encoding": "delta",
+			"options": map[string]any{"compression": "zstd", "data_page_version": "2.0"}},
+		"plain": {"rows": 4, "columns": []string{"text", "f64", "flag"}, "encoding": "plain",
+			"options": map[string]any{"compression": "none", "row_group_size": 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args["largest"] = 20
+			data, rows := written(t, args)
+			c := shardtest.Case{Format: Format{}, File: "a.parquet", Folder: shardtest.Folder{"a.parquet": data}}
+			for _, row := range rows {
+				c.Want = append(c.Want, sampleOf(t, row, args["columns"].([]string)))
+			}
+			c.Run(t)
+		})
+	}
+}
+
+// sampleOf is a row as the suite has it.
+func sampleOf(t *testing.T, row map[string]string, columns []string) shardtest.Sample {
+	t.Helper()
+	s := shardtest.Sample{Fields: map[string]shardtest.Value{}}
+	for name, v := range row {
+		text, isBytes := strings.CutPrefix(v, "=")
+		switch {
+		case isBytes:
+			b, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Fields[name] = shardtest.Bytes(string(b)); name != "image.bytes" {
+				s.Fields[name] = shardtest.Text(string(b))
+			}
+		case strings.Contains(v, "0x"):
+			f, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Fields[name] = shardtest.Float(f)
+		default:
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Fields[name] = shardtest.Int(n)
+		}
+	}
+	for _, name := range columns {
+		if _, ok := s.Fields[name]; !ok && name == "f64" { // null
+			s.Fields[name] = shardtest.Float(index.Missing)
+		}
+	}
+	return s
+}
+
+func TestNullFloatsAreNaN(t *testing.T) {
+	data, rows := written(t, map[string]any{"rows": 9, "columns": []string{"f64"}})
+	b := check(t, data, rows)
+	for i, v := range b.Floats["f64"] {
+		if _, ok := rows[i]["f64"]; ok == math.IsNaN(v) {
+			t.Errorf("row %d is %v", i, v)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+"""Writes Parquet files with pyarrow, and says what pyarrow reads from them."""
+
+import base64
+import datetime
+import io
+import json
+import math
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def table(args):
+    rows, seed, largest = args["rows"], args.get("seed", 0), args.get("largest", 3000)
+    r = random.Random(seed)
+    words = [f"word number {i} " * (i % 7 + 1) for i in range(23)]
+
+    def content(i):
+        if i % 11 == 3:
+            return None
+        n = r.randrange(largest)
+        half = r.randbytes(n // 2)  # what does not compress, and what does
+        return half + b"abcdef" * (n // 12)
+
+    images = [None if i % 13 == 5 else {"bytes": content(i), "path": f"images/{i:05}.jpg"} for i in range(rows)]
+    floats = [None if i % 7 == 1 else r.random() for i in range(rows)]
+    columns = {
+        "image": pa.array(images, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+        "label": pa.array([r.randrange(-(2**40), 2**40) for _ in range(rows)], pa.int64()),
+        "text": pa.array([None if i % 17 == 2 else r.choice(words) for i in range(rows)], pa.string()),
+        "all": pa.array([b"same"] * rows, pa.binary()),
+        "none": pa.array([None] * rows, pa.string()),
+        "small": pa.array([r.randrange(-128, 128) for _ in range(rows)], pa.int8()),
+        "u32": pa.array([r.randrange(2**32) for _ in range(rows)], pa.uint32()),
+        "u64": pa.array([r.randrange(2**63) for _ in range(rows)], pa.uint64()),
+        "flag": pa.array([r.random() < 0.5 for _ in range(rows)], pa.bool_()),
+        "f64": pa.array(floats, pa.float64()),
+        "f32": pa.array([r.random() for _ in range(rows)], pa.float32()),
+        "f16": pa.array([i / 8 - 4 for i in range(rows)], pa.float16()),
+        "day": pa.array([datetime.date(2020, 1, 1 + i % 28) for i in range(rows)], pa.date32()),
+        "when": pa.array([1_600_000_000_000_000 + i for i in range(rows)], pa.timestamp("us")),
+        "hash": pa.array([r.randbytes(16) for _ in range(rows)], pa.binary(16)),
+        "tokens": pa.array([[i, i + 1] for i in range(rows)], pa.list_(pa.int32())),
+        "kept": pa.array([{"tags": ["a"], "url": f"https://x/{i}"} for i in range(rows)]),
+        "money": pa.array([i for i in range(rows)], pa.decimal128(10, 2)),
+        "sparse": pa.array([None if i % 5 == 0 else i for i in range(rows)], pa.int32()),
+    }
+    if "columns" in args:
+        columns = {name: columns[name] for name in args["columns"]}
+    return pa.table(columns)
+
+
+NUMBERS = {
+    "label": "DELTA_BINARY_PACKED",
+    "u32": "DELTA_BINARY_PACKED",
+    "u64": "DELTA_BINARY_PACKED",
+    "small": "DELTA_BINARY_PACKED",
+    "day": "DELTA_BINARY_PACKED",
+    "flag": "RLE",
+    "f64": "BYTE_STREAM_SPLIT",
+    "f32": "BYTE_STREAM_SPLIT",
+    "f16": "BYTE_STREAM_SPLIT",
+    "hash": "DELTA_BYTE_ARRAY",
+    "text": "DELTA_BYTE_ARRAY",
+    "kept.url": "DELTA_BYTE_ARRAY",
+    "image.path": "DELTA_BYTE_ARRAY",
+    "image.bytes": "DELTA_LENGTH_BYTE_ARRAY",
+    "all": "DELTA_LENGTH_BYTE_ARRAY",
+    "none": "DELTA_LENGTH_BYTE_ARRAY",
+}
+
+
+def write(args):
+    """Returns the rows as pyarrow reads them, and the file."""
+    data = table(args)
+    options = dict(args.get("options", {}))
+    encoding = args.get("encoding", "dictionary")
+    options["use_dictionary"] = encoding == "dictionary"
+    if encoding == "delta":
+        options["column_encoding"] = {k: v for k, v in NUMBERS.items() if k.split(".")[0] in data.column_names}
+    out = io.BytesIO()
+    pq.write_table(data, out, **options)
+    return rows(out.getvalue()), out.getvalue()
+
+
+def rows(file):
+    return json.dumps([plain(row) for row in pq.read_table(io.BytesIO(file)).to_pylist()])
+
+
+def plain(row):
+    """A row as fields by their paths: bytes in base64, numbers as they are stored."""
+    flat = {}
+    for name, value in row.items():
+        if name in ("tokens", "money", "sparse"):
+            continue
+        if isinstance(value, dict):
+            flat.update({f"{name}.{k}": value[k] for k in value if k != "tags"})
+        else:
+            flat[name] = value
+    return {k: stored(v) for k, v in flat.items() if v is not None}
+
+
+def stored(v):
+    if isinstance(v, bool):
+        return str(int(v))
+    if isinstance(v, datetime.datetime):
+        return str(round((v - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)))
+    if isinstance(v, datetime.date):
+        return str((v - datetime.date(1970, 1, 1)).days)
+    if isinstance(v, float):
+        return "nan" if math.isnan(v) else v.hex()
+    if isinstance(v, int):
+        return str(v)
+    return "=" + base64.b64encode(v.encode() if isinstance(v, str) else v).decode()
+
+
+def int96(args):
+    data = pa.table({"when": pa.array([1, 2], pa.timestamp("ns")), "text": ["a", "b"]})
+    out = io.BytesIO()
+    pq.write_table(data, out, use_deprecated_int96_timestamps=True)
+    return None, out.getvalue()
+
+
+def encrypted(args):
+    import pyarrow.parquet.encryption as pe
+
+    class Client(pe.KmsClient):
+        def __init__(self, config):
+            pe.KmsClient.__init__(self)
+
+        def wrap_key(self, key, master):
+            return base64.b64encode(key)
+
+        def unwrap_key(self, key, master):
+            return base64.b64decode(key)
+
+    factory = pe.CryptoFactory(Client)
+    settings = pe.EncryptionConfiguration(footer_key="k", column_keys={"k": ["secret"]}, plaintext_footer=args["plain_footer"])
+    properties = factory.file_encryption_properties(pe.KmsConnectionConfig(), settings)
+    data = pa.table({"secret": [1, 2], "text": ["a", "b"]})
+    out = io.BytesIO()
+    with pq.ParquetWriter(out, data.schema, encryption_properties=properties) as w:
+        w.write_table(data)
+    return None, out.getvalue()
