@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"headrace/internal/oracle"
+	"headrace/internal/tier"
 	"headrace/sample"
 	"headrace/shard"
 	"headrace/shard/arrowipc"
@@ -162,8 +163,6 @@ func TestBytesRead(t *testing.T) {
 }
 
 func FuzzScan(f *testing.F) {
-	if testing.Short() {
-		return
-	}
+	tier.StartsProcesses(f)
 	written(f, "write", map[string]any{"rows": 3, "columns": []string{"image", "view", "word", "label"}, "stream": true}).Fuzz(f)
 }

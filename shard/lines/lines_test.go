@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headrace/internal/oracle"
+	"headrace/internal/tier"
 	"headrace/shard"
 	"headrace/shard/lines"
 	"headrace/shard/shardtest"
@@ -189,8 +190,6 @@ func FuzzJSONL(f *testing.F) { fuzz(f, lines.JSONL{}, "jsonl", "a.jsonl") }
 func FuzzCSV(f *testing.F)   { fuzz(f, lines.CSV{}, "table", "a.csv") }
 
 func fuzz(f *testing.F, format shard.Format, function, name string) {
-	if testing.Short() {
-		return
-	}
+	tier.StartsProcesses(f)
 	caseOf(f, format, function, name, map[string]any{"end": "crlf", "rows": 5}).Fuzz(f)
 }
