@@ -30,6 +30,7 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 	for _, name := range d.index.Floats {
 		all = append(all, sample.Field{Name: name, Type: sample.TensorType(tensor.Float64)})
 	}
+	all = slices.DeleteFunc(all, func(f sample.Field) bool { return d.index.Refused[f.Name] != "" })
 	if d.hasRecords() && d.Len() > 0 {
 		of, err := d.sniffed()
 		if err != nil {
@@ -166,7 +167,7 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	if i < 0 && strings.Contains(c.From, ";") {
 		return d.anyOf(ctx, schema, c)
 	}
-	if why := d.index.Refused[c.From]; why != "" && i < 0 {
+	if why := d.index.Refused[c.From]; why != "" { // in one of the shards, or from some sample on
 		return k, fmt.Errorf("%w: %q: %s", ErrUnsupported, c.From, why)
 	}
 	switch {

@@ -65,6 +65,9 @@ var arrows = []arrow{
 	{"shard/formats", "shard/arrayrecord", "one line registers it"},
 	{"shard/formats", "shard/mds", "one line registers it"},
 	{"shard/formats", "shard/litdata", "one line registers it"},
+	{"shard/formats", "shard/parquet", "so it does this one"},
+	{"shard/formats", "shard/arrowipc", "and this one"},
+	{"shard/formats", "shard/lines", "and these three"},
 
 	{"shard/shardtest", "shard", "the suite that every format has to pass"},
 	{"shard/shardtest", "shard/index", "what its scan finds is read as the layers above do it"},

@@ -8,10 +8,13 @@ package formats
 import (
 	"headrace/shard"
 	"headrace/shard/arrayrecord"
+	"headrace/shard/arrowipc"
+	"headrace/shard/lines"
 	"headrace/shard/litdata"
 	"headrace/shard/mds"
 	"headrace/shard/megatron"
 	"headrace/shard/npy"
+	"headrace/shard/parquet"
 	"headrace/shard/tarfile"
 	"headrace/shard/tfrecord"
 	"headrace/shard/zipfile"
@@ -26,4 +29,9 @@ func init() {
 	shard.Register(arrayrecord.Format{})
 	shard.RegisterSet(mds.Opener{})
 	shard.RegisterSet(litdata.Opener{})
+	shard.Register(parquet.Format{})
+	shard.Register(arrowipc.Format{})
+	shard.Register(lines.JSONL{})
+	shard.Register(lines.CSV{})
+	shard.Register(lines.Text{})
 }

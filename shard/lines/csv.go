@@ -19,9 +19,12 @@ type CSV struct{ packing }
 
 var (
 	_ shard.Unpacker = CSV{}
-	_ shard.Parser   = CSV{}
+	_ shard.Lenient  = CSV{}
 	_ shard.Headed   = CSV{}
 )
+
+// Lenient says that columns are read as the types that a user says.
+func (CSV) Lenient() {}
 
 // Name returns "csv".
 func (CSV) Name() string { return "csv" }

@@ -15,8 +15,11 @@ type JSONL struct{ packing }
 
 var (
 	_ shard.Unpacker = JSONL{}
-	_ shard.Parser   = JSONL{}
+	_ shard.Lenient  = JSONL{}
 )
+
+// Lenient says that fields are read as the types that a user says.
+func (JSONL) Lenient() {}
 
 // Name returns "jsonl".
 func (JSONL) Name() string { return "jsonl" }
