@@ -185,6 +185,7 @@ func (r *reader) part(dst []byte, p index.Part) ([]byte, error) {
 		r.read += p.Len
 		return dst, err
 	}
+
 	i := sort.Search(len(r.ends), func(i int) bool { return r.ends[i] > p.At })
 	for n := p.Len; n > 0; {
 		// The run of blocks that are read together.
@@ -197,6 +198,7 @@ func (r *reader) part(dst []byte, p index.Part) ([]byte, error) {
 			}
 			to, left = t, left-r.found.Blocks[k].Size
 		}
+
 		r.packed = slices.Grow(r.packed[:0], int(to-from))[:to-from]
 		if _, err := r.f.ReadAt(r.packed, from); err != nil {
 			return nil, err

@@ -283,6 +283,7 @@ func (b *batch) offsets(f *field, data, bytes buffer, null []bool, rows int) err
 	if err != nil {
 		return err
 	}
+
 	offset := func(i int) int64 {
 		if width == 4 {
 			return int64(int32(binary.LittleEndian.Uint32(raw[4*i:])))
@@ -309,12 +310,14 @@ func (b *batch) views(f *field, data buffer, more []buffer, null []bool, rows in
 	if err != nil {
 		return err
 	}
+
 	at, sizes := make([]int64, len(more)), make([]int64, len(more))
 	for i, buf := range more {
 		if at[i], sizes[i], err = b.base(buf); err != nil {
 			return err
 		}
 	}
+
 	for i := range rows {
 		if null != nil && null[i] {
 			f.add(null, i, 0, 0)
@@ -345,6 +348,7 @@ func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
 		f.refused = dict.refused
 		return nil
 	}
+
 	indexes := field{layout: fixedWidth, meaning: asInt, width: f.width, unsigned: f.unsigned}
 	raw, err := b.integers(&indexes, data, rows)
 	if err != nil {
@@ -357,6 +361,7 @@ func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
 	case asFloat:
 		have = len(dict.floats)
 	}
+
 	for i := range rows {
 		missing := null != nil && null[i]
 		n := raw(i)

@@ -72,6 +72,7 @@ func (s *scan) emit(rows int) error {
 			names = append(names, []byte(f.name))
 		}
 	})
+
 	for row := range rows {
 		s.found.Sample(nil)
 		for i, f := range leaves {

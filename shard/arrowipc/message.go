@@ -56,6 +56,7 @@ func (s *scan) messages() ([]message, error) {
 	case len(b) >= 4 && string(b[:4]) == "FEA1":
 		return nil, shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is Feather of version 1: write version 2, which is Arrow IPC")
 	}
+
 	var all []message
 	for at := int64(0); at < s.f.Size(); {
 		m, err := s.find(at)
@@ -114,6 +115,7 @@ func (s *scan) find(at int64) (m message, err error) {
 	if n == 0 {
 		return m, nil
 	}
+
 	m = message{at: at, meta: meta, body: meta + n}
 	t, err := s.metadata(m)
 	if err != nil {
@@ -166,6 +168,7 @@ func (s *scan) footer() ([]message, error) {
 	if string(end[4:]) != magic {
 		return nil, shard.Wrong(s.f, s.at, shard.ErrTruncated, "a file of Arrow IPC ends with %q, this one with %q", magic, end[4:])
 	}
+
 	n := int64(int32(binary.LittleEndian.Uint32(end[:])))
 	if n < 4 || n > size-int64(tail)-8 {
 		return nil, s.wrong("a footer of %d bytes in a file of %d", n, size)
@@ -174,6 +177,7 @@ func (s *scan) footer() ([]message, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	t := rootOf(b)
 	if err := s.readSchema(t.table(1)); err != nil {
 		return nil, err
@@ -264,6 +268,7 @@ func (s *scan) dictionary(b *batch, id int64, more bool) error {
 	}
 	f.values = values{}
 	f.dictionary = nil
+
 	s.column = fmt.Sprintf("dictionary %d: ", id)
 	if err := b.array(f, nil, b.rows); err != nil {
 		return err

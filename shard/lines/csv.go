@@ -83,6 +83,7 @@ func (c *csvRows) piece(s *splitter, p []byte) error {
 		}
 		return nil
 	}
+
 	for len(p) > 0 {
 		if c.state == inQuotes {
 			n := bytes.IndexByte(p, '"')
@@ -114,6 +115,7 @@ func (c *csvRows) end(s *splitter, at int64) error {
 		}
 		return nil
 	}
+
 	end := s.trim(at)
 	switch {
 	case !c.any: // an empty row
@@ -130,6 +132,7 @@ func (c *csvRows) end(s *splitter, at int64) error {
 			return err
 		}
 	}
+
 	c.state, c.fields, c.any = fieldStart, 0, false
 	s.begin = at + 1
 	return nil
@@ -283,6 +286,7 @@ func (t *table) Parse(record []byte, want []sample.Field, into []shard.Value, sc
 		}
 		into[i] = shard.Value{}
 	}
+
 	var out []byte
 	err := t.each(record, scratch, func(column int, v, grown []byte) ([]byte, error) {
 		for i, w := range want {

@@ -195,6 +195,7 @@ func numberLength(b []byte) int {
 	} else if !digits() {
 		return 0
 	}
+
 	if i+1 < len(b) && b[i] == '.' && b[i+1] >= '0' && b[i+1] <= '9' {
 		i++
 		digits()
@@ -223,6 +224,7 @@ func unquote(dst, s []byte) ([]byte, error) {
 		if s = s[n+1:]; len(s) == 0 {
 			return dst, errors.New("an escape is not complete")
 		}
+
 		c := s[0]
 		s = s[1:]
 		if c == 'u' {
@@ -245,6 +247,7 @@ func unquote(dst, s []byte) ([]byte, error) {
 			dst = utf8.AppendRune(dst, v)
 			continue
 		}
+
 		i := strings.IndexByte(`"\/bfnrt`, c)
 		if i < 0 {
 			return dst, fmt.Errorf("the escape \\%c is not known", c)
@@ -325,6 +328,7 @@ func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, 
 		} else {
 			path = append(path, name...)
 		}
+
 		whole, inside := -1, false
 		for i := range want {
 			w := want[i].Name
@@ -341,6 +345,7 @@ func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, 
 			}
 			r.at = begin
 		}
+
 		v, err := r.value()
 		if err != nil || whole < 0 {
 			return err

@@ -21,6 +21,7 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 	case "false", "False", "FALSE":
 		s = "0"
 	}
+
 	switch d {
 	case tensor.Float64, tensor.Float32:
 		v, err := strconv.ParseFloat(s, d.Size()*8)

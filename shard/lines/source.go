@@ -122,6 +122,7 @@ func (s *source) zstd() error {
 		return err
 	}
 	defer z.Close()
+
 	for at := int64(0); at < s.f.Size(); {
 		n, most, err := frame(s.f, at)
 		if err != nil {

@@ -73,6 +73,7 @@ func (s *splitter) take(p []byte, l lineReader) error {
 			}
 			s.last = piece[len(piece)-1]
 		}
+
 		s.at += int64(len(piece))
 		if s.at-s.begin > longestLine {
 			return s.wrong(shard.ErrUnsupported, "it has more than %d bytes", longestLine)
@@ -80,6 +81,7 @@ func (s *splitter) take(p []byte, l lineReader) error {
 		if n < 0 {
 			return nil
 		}
+
 		if err := l.end(s, s.at); err != nil {
 			return err
 		}

@@ -189,6 +189,7 @@ func (r *chunkReader) data(packed []byte) error {
 	if err != nil {
 		return err
 	}
+
 	n, skip := int(h.values), 0
 	present := n
 	if r.c.levels > 0 {
@@ -208,6 +209,7 @@ func (r *chunkReader) data(packed []byte) error {
 			return err
 		}
 	}
+
 	return r.take(packed, raw, r.at, skip, present, r.codec)
 }
 
@@ -289,6 +291,7 @@ func (r *chunkReader) fromDictionary(b []byte, n int) error {
 	if len(b) == 0 {
 		return r.wrong("a page ends before its values")
 	}
+
 	var ok bool
 	if r.ids, _, ok = hybrid(r.ids[:0], b[1:], int(b[0]), n); !ok {
 		return r.wrong("a page's places in the dictionary are damaged")

@@ -129,6 +129,7 @@ func (r *chunkReader) decodeInts(dst *values, encoding int, b []byte, n int) err
 			dst.ints = append(dst.ints, v)
 		}
 	}
+
 	if r.c.unsigned {
 		r.unsign(dst.ints[first:], size)
 	}

@@ -67,6 +67,7 @@ func pieces(packed []byte) []piece {
 func nextElement(packed []byte, at, out int) (e snappyElement, ok bool) {
 	tag := packed[at]
 	e.from, e.at = at, out
+
 	n, length, offset := 0, 0, 0
 	switch tag & 3 {
 	case 0:
