@@ -97,7 +97,11 @@ def desk(photographs: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def run(desk: pathlib.Path, *command: str) -> str:
-    environment = {**os.environ, "PATH": f"{desk.parent / 'bin'}:{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "HEADRACE_CACHE": str(desk.parent / "cache"),
+        "PATH": f"{desk.parent / 'bin'}:{os.environ['PATH']}",
+    }
     done = subprocess.run(command, cwd=desk, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.replace(str(desk), "/home/me/project")
@@ -118,6 +122,7 @@ PAGES = [
     "bench-and-inspect.md",
     "run.md",
     "recipes.md",
+    "your-data.md",
     "batches.md",
     "audio.md",
     "video.md",
