@@ -10,5 +10,6 @@
 //   - float_list: float32, or float64.
 //
 // A bytes_list of several values is no field: samples have one value of each name. A
-// record that is no Example, or has no feature, is the field "record".
+// record that is no Example, or has no feature, is the field "record": bytes, or elements
+// of an array.
 package tfexample

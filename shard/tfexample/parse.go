@@ -101,8 +101,8 @@ func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byt
 		switch {
 		case into[i].Bytes != nil:
 			scratch, err = value(f, into[i].Bytes, &into[i], scratch)
-		case f.Name == Record && f.Type.Kind != sample.Tensor:
-			into[i].Bytes = record
+		case f.Name == Record:
+			err = content(f.Type, record, &into[i])
 		default:
 			err = missing(f.Type, &into[i])
 		}
@@ -157,6 +157,11 @@ func single(t sample.Type, values []byte, n int, into *shard.Value) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
 	}
+	return content(t, data, into)
+}
+
+// content is bytes, as they are or as the elements of an array.
+func content(t sample.Type, data []byte, into *shard.Value) (err error) {
 	if t.Kind == sample.Object || t.Kind == sample.Text && len(t.Shape) > 0 {
 		return wrongType(t, bytesList)
 	}

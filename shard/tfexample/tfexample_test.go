@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -94,6 +95,7 @@ func TestValues(t *testing.T) {
 		{"empty", sample.TensorType(tensor.Float32, open, 4), "", "[0, 4]"},
 		{"nowhere", sample.TensorType(tensor.Float32, open), "", "[0]"},
 		{"record", sample.BytesType, string(record), "[]"},
+		{"record", sample.TensorType(tensor.Uint8, open), string(record), fmt.Sprintf("[%d]", len(record))},
 	} {
 		v, err := parse(t, c.name, c.as)
 		if err != nil || string(v.Bytes) != c.bytes || tensor.Shape(v.Shape).String() != c.shape {

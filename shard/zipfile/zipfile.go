@@ -109,7 +109,12 @@ func place(ctx context.Context, f shard.File, d directory, all []member) error {
 			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q has %d bytes, and the directory begins at byte %d", m.name, m.packed, d.at)
 		}
 		// The flags of the header count when it is unpacked.
-		m.flags = u16(header[6:])
+		if m.flags = u16(header[6:]); m.flags&encrypted != 0 {
+			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is encrypted", m.name)
+		}
+		if method := u16(header[8:]); method != m.method {
+			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q is compressed with method %d here, and %d as the directory says", m.name, method, m.method)
+		}
 		end = m.start + m.packed
 	}
 	return ctx.Err()

@@ -114,6 +114,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{change(stored, entry, 42, ff[:3]...), shard.ErrTruncated, "a.zip at byte 16777215"},
 		{change(stored, entry, 42, 61), shard.ErrCorrupt, `"b.txt" does not begin here`},
 		{change(change(stored, entry, 20, ff[:3]...), entry, 24, ff[:3]...), shard.ErrCorrupt, `"b.txt" has 16777215 bytes, and the directory begins at byte 113`},
+		{change(stored, header, 6, 1), shard.ErrUnsupported, `"b.txt" is encrypted`},
+		{change(stored, header, 8, 8), shard.ErrCorrupt, `"b.txt" is compressed with method 8 here, and 0 as the directory says`},
 		{change(stored, header, 28, 0xff), shard.ErrCorrupt, `"b.txt" has 6 bytes, and the directory begins`},
 
 		{change(deflated, entry, 24, 0xff, 0xff, 0xff, 0x7f), shard.ErrCorrupt, "cannot hold 2147483647"},
