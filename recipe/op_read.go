@@ -36,12 +36,16 @@ func (r ReadShards) complete() Args {
 }
 
 // identity leaves out where the files are, as the data may move, and what is known of
-// them: states say which they were.
+// them: states say which they were. What has no suffix may be a folder that is called
+// otherwise there.
 func (r ReadShards) identity(Recipe) Args {
 	h := sha256.New()
 	var names Shards
 	for _, from := range r.From {
 		name := Path(path.Base(string(from)))
+		if path.Ext(string(name)) == "" {
+			name = ""
+		}
 		names = append(names, name)
 		io.WriteString(h, string(name)+"\x00")
 	}
