@@ -129,6 +129,14 @@ def engine(files: list[str], steps: list[tuple[str, dict]], mode: str) -> callgr
     return callgrind.count([str(ENGINE), "1"], json.dumps(recipe).encode())
 
 
+def jpeg_part(source: str, name: str) -> str:
+    """The part of a function of media/jpeg."""
+    if source.startswith(("entropy", "scan", "huffman", "progressive", "passes", "header")):
+        return "entropy decoding"
+    upsampling = ("across", "both", "down", "ycc", "pixels", "colours", "samples", "extend")
+    return "upsampling and colours" if source.startswith("rows") or name.startswith(upsampling) else "inverse transform"
+
+
 def is_libjpeg(f: callgrind.Function) -> bool:
     return f.object.startswith("libjpeg")
 
@@ -157,6 +165,8 @@ class Parts:
         if f.object.startswith(("libc.", "ld-linux", "libm.", "libpthread", "vgpreload", "???")) or not f.object:
             return "C library"
         source = f.source.rsplit("/", 1)[-1]
+        if "media/jpeg/" in f.source:
+            return jpeg_part(source, f.name)
         if "media/turbo/" in f.source and source.startswith(("output", "adjust")):
             return "colours and output of Headrace"
         if "headrace/media" in f.name or (source.endswith((".c", ".h")) and "runtime/cgo" not in f.source):

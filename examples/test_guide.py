@@ -92,6 +92,7 @@ def desk(photographs: pathlib.Path) -> Iterator[pathlib.Path]:
         (folder / "bin/headrace").symlink_to(ENGINE)
         (folder / "bin/python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         (folder / "bin/python").chmod(0o755)
+        (folder / "bin/python3").symlink_to("python")
         shutil.copytree(photographs, folder / "work/data")
         yield folder / "work"
 
@@ -117,6 +118,7 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
 
 
 PAGES = [
+    "from-pytorch.md",
     "tutorial.md",
     "order-state-memory.md",
     "bench-and-inspect.md",
@@ -234,6 +236,9 @@ def test_the_commands_that_the_command_line_lists(desk: pathlib.Path) -> None:
     (desk / "recipe.yaml").write_text(recipe.code)
     commands = re.findall(r"^\|.*\| `(headrace .*)` \|$", (GUIDE / "cli.md").read_text(), re.MULTILINE)
     assert len(commands) >= 8
+    (desk / "train.py").write_text(
+        "import headrace as hr\nfor _ in range(9):\n    for batch in hr.load('recipe.yaml').loader(epochs=1):\n        pass\n"
+    )
     (desk / "films").mkdir()
     pattern = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=1", "-c:v", "mpeg4"]
     subprocess.run([*pattern, desk / "films/1.mkv"], check=True)

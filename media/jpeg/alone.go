@@ -7,7 +7,11 @@ package jpeg
 // #include "alone.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"headrace/media/turbo"
+)
 
 // alone decodes a whole image to RGB with nothing to fall back on. Tests use it to see
 // that pixels are this package's own.
@@ -21,6 +25,16 @@ func alone(src []byte, kernels string) (rgb []byte, ok bool) {
 	defer C.free(unsafe.Pointer(name))
 	ok = C.hj_alone(&h.c, name, (*C.uint8_t)(&src[0]), C.size_t(len(src)), (*C.uint8_t)(&rgb[0])) != 0
 	return rgb, ok
+}
+
+// PassOver decodes the entropy-coded data of an image and throws them away, to measure how
+// long that takes. It reports whether the image is one that this package decodes.
+func PassOver(src []byte) bool {
+	h := headers.Get().(*header)
+	defer headers.Put(h)
+	name := C.CString(turbo.Decoder{}.Kernels())
+	defer C.free(unsafe.Pointer(name))
+	return h.read(src) && C.hj_alone(&h.c, name, (*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), nil) != 0
 }
 
 // alonePlanes decodes the planes at so many eighths of the size.

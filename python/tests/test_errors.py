@@ -24,6 +24,7 @@ IN_WORKERS = {PACKAGE / "worker.py", *(PACKAGE / "_worker").iterdir()}
 
 # What is no HeadraceError, and why.
 ALLOWED = {
+    ("explain.py", "Done"): "ends a program that was explained",
     ("__init__.py", "AttributeError"): "Python asks a module for names in this way",
     ("pool.py", "AssertionError"): "cannot be reached",
     ("channel.py", "Gone"): "caught within: the engine has died",

@@ -13,6 +13,7 @@ def main() -> None:
 
     try:
         program = find_program()
+        os.environ.setdefault("HEADRACE_PYTHON", sys.executable)  # whose packages a recipe's functions, and explain, need
         os.execv(program, ["headrace", *sys.argv[1:]])
     except (EngineNotFound, OSError) as error:
         sys.exit(str(error))

@@ -17,7 +17,7 @@ from .._recipe.arguments import integer, is_several
 from ..errors import EngineFailed, HeadraceError, RecipeError, WrongValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .loader import Loader
 
@@ -194,52 +194,37 @@ class Headspace(NamedTuple):
 Headspace.__module__ = "headrace"
 
 
-def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches: int = 100, *, cached: int = 4) -> Headspace:
+def headspace(loader: Any, step: Callable[[Any], object], batches: int = 100, *, cached: int = 4) -> Headspace:
     """Measure how fast a program would be if its batches cost nothing, beside how fast it is.
 
         print(hr.headspace(loader, train_step))
 
     `step` is called with a few batches that are kept, which are not timed, then with `batches` of them as the loader gives them, and then
-    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed. The loader is afterwards
-    where it stood before; loops over it that were under way have ended.
+    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed.
+
+    Any loader will do: PyTorch's `DataLoader`, a `tf.data.Dataset`, a generator. A loader of Headrace is afterwards where it stood
+    before, and loops over it that were under way have ended; others are where they are.
 
     Where PyTorch has begun to use a GPU, the clock is read when that has done its work.
 
     Args:
-        loader: a loader, which is read.
+        loader: what the program loops over.
         step: what the program does with a batch: a training step. It must leave the batch as it was.
         batches: how many steps are timed each way.
         cached: how many batches are kept, as copies.
 
     Raises:
-        ValueError: if there is nothing to measure.
+        ValueError: if there is nothing to measure, or too little.
     """
     if batches < 1 or cached < 1:
         raise WrongValue(f"headrace: headspace needs numbers of at least 1, not batches={batches} and cached={cached}")
+    if not hasattr(loader, "_run"):
+        return _measure(_passes(loader), step, batches, cached)
     place = loader.state_dict()
     errors, lost, replaced = loader.errors, set(loader._run.lost), set(loader._run.replaced)
     counts = len(errors), errors.total, errors.replaced
     try:
-        stream = _endless(loader)
-        kept = [copy.deepcopy(batch) for batch in islice(stream, cached)]
-        for batch in kept:
-            step(batch)
-        waited = 0.0
-        _settle()
-        began = perf_counter()
-        for _ in range(batches):
-            asked = perf_counter()
-            batch = next(stream)
-            waited += perf_counter() - asked
-            step(batch)
-        _settle()
-        seconds = perf_counter() - began
-        del batch
-        began = perf_counter()
-        for batch in islice(cycle(kept), batches):
-            step(batch)
-        _settle()
-        return Headspace(batches, seconds, waited, perf_counter() - began)
+        return _measure(_endless(loader), step, batches, cached)
     finally:
         loader.load_state_dict(place)
         loader._run.lost, loader._run.replaced = lost, replaced  # what knows of before is not told of again
@@ -248,6 +233,45 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
 
 
 headspace.__module__ = "headrace"
+
+
+def _measure(stream: Iterator[Any], step: Callable[[Any], object], batches: int, cached: int) -> Headspace:
+    kept = [copy.deepcopy(batch) for batch in islice(stream, cached)]
+    for batch in kept:
+        step(batch)
+    waited = 0.0
+    settle()
+    began = perf_counter()
+    for _ in range(batches):
+        asked = perf_counter()
+        batch = next(stream)
+        waited += perf_counter() - asked
+        step(batch)
+    settle()
+    seconds = perf_counter() - began
+    del batch
+    began = perf_counter()
+    for batch in islice(cycle(kept), batches):
+        step(batch)
+    settle()
+    return Headspace(batches, seconds, waited, perf_counter() - began)
+
+
+def _passes(loader: Iterable[Any]) -> Iterator[Any]:
+    """Batches of any loader, pass after pass."""
+    given = 0
+    while True:
+        before = given
+        for batch in loader:
+            given += 1
+            yield batch
+            del batch
+        if given == before:
+            if given:
+                raise WrongValue(
+                    f"headrace: headspace: the loader has ended after {given} batches, and does not begin again: ask for fewer"
+                )
+            raise WrongValue("headrace: there is nothing to measure: the loader has no batches")
 
 
 def _endless(loader: Loader) -> Any:
@@ -265,7 +289,7 @@ def _endless(loader: Loader) -> Any:
             raise WrongValue("headrace: there is nothing to measure: the loader's epochs have no batches")
 
 
-def _settle() -> None:
+def settle() -> None:
     """Wait until a GPU has done what it was asked for."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headrace/internal/words"
+	"headrace/recipe"
+)
+
+func opsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ops [OPERATION]",
+		Short: "List the operations of recipes, or explain one",
+		Long: `Without an argument, lists all operations that a recipe can have as steps. With one, explains it: what it does, and of each argument
+what it is, what it takes, and its default. The methods of Python have the same names and arguments.`,
+		Example: `  headrace ops
+  headrace ops random_resized_crop`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			p := newPage(c.OutOrStdout())
+			all := recipe.Ops()
+			if len(args) == 0 {
+				listOps(p, all)
+				_, err := io.WriteString(c.OutOrStdout(), p.text.String())
+				return err
+			}
+			var names []string
+			for _, op := range all {
+				if names = append(names, op.Name); op.Name == args[0] {
+					explainOp(p, op)
+					_, err := io.WriteString(c.OutOrStdout(), p.text.String())
+					return err
+				}
+			}
+			hint := "headrace ops lists all"
+			if near := words.Nearest(args[0], names); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			return wrongUse(fmt.Errorf("there is no operation %q: %s", args[0], hint))
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			for _, op := range recipe.Ops() {
+				names = append(names, op.Name+"\t"+op.Doc)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	return c
+}
+
+// places are the groups in which operations are listed.
+var places = []struct {
+	place recipe.Place
+	title string
+}{
+	{recipe.Source, "sources, with which a recipe begins"},
+	{recipe.Ordering, "the order of samples"},
+	{recipe.Between, "steps"},
+	{recipe.Batching, "batches"},
+}
+
+func listOps(p *page, all []recipe.Op) {
+	widest := 0
+	for _, op := range all {
+		widest = max(widest, len(op.Name))
+	}
+	for i, of := range places {
+		if i > 0 {
+			p.blank()
+		}
+		p.line("", p.bold, of.title)
+		for _, op := range all {
+			if op.Place == of.place {
+				p.line("  "+op.Name+strings.Repeat(" ", widest+2-len(op.Name)), plainInk, op.Doc)
+			}
+		}
+	}
+	p.blank()
+	p.line("", plainInk, "headrace ops OPERATION explains one; recipes with examples of all are in the guide.")
+}
+
+func explainOp(p *page, op recipe.Op) {
+	p.line("", p.bold, op.Name)
+	p.line("  ", plainInk, op.Doc)
+	for _, a := range op.Arguments() {
+		p.blank()
+		takes := a.Takes
+		if a.Choices != nil {
+			takes = words.Either(a.Choices)
+		}
+		switch {
+		case a.Required:
+			takes += "; must be given"
+		case a.Default != nil:
+			takes += "; default " + string(a.Default)
+		}
+		p.line("  ", p.bold, a.Name, ": "+takes)
+		p.line("      ", plainInk, a.Doc)
+	}
+}
