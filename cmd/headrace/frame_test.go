@@ -1,11 +1,13 @@
 package main
 
 import (
+	"archive/tar"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,25 +136,13 @@ func TestExamplesOfCommands(t *testing.T) {
 	for _, name := range []string{"train", "val"} {
 		os.Symlink(phototest.Folder(t, 20), filepath.Join(folder, "data", name))
 	}
-	text := `headrace: 1
-vars: {root: data/train}
-steps:
-  - files: {pattern: "${root}/*/*.jpg", label: parent}
-  - shuffle
-  - decode_image
-  - random_resized_crop: {size: 16}
-  - batch: {size: 8}
-`
-	for _, name := range []string{"recipe.yaml", "train.yaml"} {
-		os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)
-	}
 	programs := filepath.Join(folder, "bin")
 	os.Mkdir(programs, 0o755)
 	os.Symlink(programWithC(t), filepath.Join(programs, "headrace"))
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
 	root := rootCommand()
 	for _, c := range append(root.Commands(), root) {
-		if c.Name() == "bench" || c.Hidden { // it takes its seconds, and has tests of its own
+		if slices.Contains([]string{"bench", "explain"}, c.Name()) || c.Hidden { // they take their seconds, and have tests of their own
 			continue
 		}
 		t.Run(c.Name(), func(t *testing.T) {
@@ -165,6 +155,25 @@ steps:
 }
 
 func runExamples(t *testing.T, c *cobra.Command, folder string) {
+	text := `headrace: 1
+vars: {root: data/train}
+steps:
+  - files: {pattern: "${root}/*/*.jpg", label: parent}
+  - shuffle
+  - decode_image
+  - random_resized_crop: {size: 16}
+  - batch: {size: 8}
+`
+	for _, name := range []string{"recipe.yaml", "train.yaml", "recipes/train.yaml"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755)
+		os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)
+	}
+	if c.Name() == "inspect" || c.Name() == "index" {
+		writeShard(t, filepath.Join(folder, "val-000.tar"))
+		for i := range 130 {
+			writeShard(t, filepath.Join(folder, fmt.Sprintf("train-%03d.tar", i)))
+		}
+	}
 	if c.Name() == "convert" {
 		out := invoke(t, folder, "convert", "recipe.yaml")
 		os.WriteFile(filepath.Join(folder, "recipe.json"), []byte(out.stdout), 0o644)
@@ -185,6 +194,22 @@ func runExamples(t *testing.T, c *cobra.Command, folder string) {
 		if out, err := shell.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
+	}
+}
+
+// writeShard writes a tar file with one sample.
+func writeShard(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := tar.NewWriter(f)
+	w.WriteHeader(&tar.Header{Name: "one.txt", Size: 1, Mode: 0o644})
+	w.Write([]byte("1"))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -49,7 +49,7 @@ they run them, measure them and explain them.
 Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost that the recipe allows to
 lose; 130 interrupted.`,
 		Example: `  headrace doctor                                       # what this machine has
-  headrace init data/train > recipe.yaml                # a first recipe for a folder
+  headrace init data/train > first.yaml                 # a first recipe for a folder
   headrace inspect recipe.yaml                          # steps, stages, fields
   headrace preview recipe.yaml -o sheet.png             # what comes out
   headrace bench recipe.yaml --seconds 2 --workers 1,2  # what limits
