@@ -541,6 +541,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "internal/numbers", "inspect tells the least and the greatest value"},
 	{"cmd/headrace", "internal/preview", "headrace preview draws the first samples, and inspect looks at them"},
 	{"cmd/headrace", "internal/version", "headrace version"},
+	{"cmd/headrace", "media/sound", "init says which files are recordings"},
 	{"cmd/headrace", "internal/npy", "init says of arrays what they are"},
 	{"cmd/headrace", "internal/machine", "bench says how many cores there are, and tries up to so many workers; what to do where a file cannot be written"},
 	{"cmd/headrace", "media", "inspect looks at the headers of the first samples"},
