@@ -190,9 +190,12 @@ func allocated() uint64 {
 // most is the memory up to which a shard may be read.
 func (c Case) most(size int) uint64 { return 4<<20 + uint64(c.Room) + 256*uint64(size) }
 
-// few is less for files of which each attempt takes long.
+// few is less for files of which each attempt takes long, and in quick runs.
 func few(data []byte, most int) int {
 	if len(data) > 64<<10 {
+		most /= 4
+	}
+	if testing.Short() {
 		most /= 4
 	}
 	return most
