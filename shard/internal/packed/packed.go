@@ -3,7 +3,6 @@ package packed
 import (
 	"compress/bzip2"
 	"compress/flate"
-	"compress/gzip"
 	"compress/zlib"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"headrace/shard/index"
 
 	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
