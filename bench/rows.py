@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import os
 import pathlib
 import random
 import statistics
@@ -119,8 +120,9 @@ def main() -> None:
 
 
 def measure(binary: str, path: pathlib.Path) -> None:
-    field = [] if path.suffix == ".jsonl" else ["-field", "image.bytes"]
-    with subprocess.Popen([binary, *field, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as engine:
+    fields = "text,meta.url" if path.suffix == ".jsonl" else "image.bytes,label"
+    command, index_folder = [binary, "-fields", fields, str(path)], os.environ | {"HEADRACE_CACHE": str(path.parent)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=index_folder) as engine:
         assert engine.stdin and engine.stdout
         index = json.loads(engine.stdout.readline())
         theirs = READERS[path.suffix](str(path))
@@ -137,8 +139,7 @@ def measure(binary: str, path: pathlib.Path) -> None:
         engine.stdin.close()
     line = ", ".join(f"{k} {statistics.median(v):.0f} us [{min(v):.0f}-{max(v):.0f}]" for k, v in took.items())
     ratio = statistics.median(b / a for a, b in zip(took["headrace"], took["python"]))
-    cost = f"index {index['index_us']:.0f} us and {index['blocks']:.1f} blocks a row"
-    print(f"{path.name}: {line}, x{ratio:.1f}; read/used {read / used:.2f}; {cost}")
+    print(f"{path.name}: {line}, x{ratio:.1f}; read/used {read / used:.2f}; index {index['index_us']:.0f} us a row")
 
 
 if __name__ == "__main__":
