@@ -118,10 +118,12 @@ func (g *Gathered) emit(e *pipe.Emitter[*record.Record, []*record.Record]) {
 // Into has a batch made of samples, which are done with then, whatever comes of it.
 func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, row int) error {
 	defer c.DropAll(items)
-	m, err := c.Make(ctx, Job{items, b.data})
+	slot := b.data
+	m, err := c.Make(ctx, Job{items, slot})
 	switch {
 	case err == nil:
-		defer c.free(m)
+		defer c.free(m, slot)
+		defer b.shed()
 		return c.settle(items, m, b, row)
 	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
 		return err
@@ -141,7 +143,7 @@ func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
 	m = Made{call.Out, call.Names}
 	for i := range c.Out {
 		if err := c.Out[i].Fits(&call.Out[i]); err != nil {
-			c.free(m)
+			c.free(m, a.Slot)
 			return Made{}, c.Misfit(err)
 		}
 	}
@@ -270,10 +272,11 @@ func (c *Collating) extents(m Made) (all []int, err error) {
 	return all, nil
 }
 
-// free gives back the memory of the values that are in none of a batch.
-func (c *Collating) free(m Made) {
+// free gives back the memory of the values that did not fit into the batch. Those that
+// did are in its own, which may be shared as well.
+func (c *Collating) free(m Made, slot []byte) {
 	for i := range m.Values {
-		if b := m.Values[i].Data; c.Env.Shared.Has(b) {
+		if b := m.Values[i].Data; c.Env.Shared.Has(b) && !record.Overlap(slot, b) {
 			c.Env.Shared.Give(b)
 		}
 	}

@@ -29,6 +29,7 @@ func (e *Writer) open(v *record.Values, b *Batch) error {
 		if err := b.grow(f.bytes); err != nil {
 			return pipe.Stop(err)
 		}
+		b.shed() // nothing is written yet
 	}
 	b.form.Store(&f)
 	return nil
