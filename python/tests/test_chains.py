@@ -226,29 +226,6 @@ def test_a_death_names_its_function():
             list(loader)
 
 
-def test_a_state_goes_on_in_the_middle():
-    def first(s, rng):
-        return {**s, "x": rng.random()}
-
-    def keep(n):
-        return n % 3 != 0
-
-    def last(s):
-        return {**s, "y": s["x"] * 2}
-
-    pipeline = numbers(60).shuffle().map(first).filter(keep, fields="n").map(last).batch(4)
-    with pipeline.loader(epochs=2, workers=2) as loader:
-        want = [(int(r["n"]), float(r["y"])) for r in rows(loader)]
-    with pipeline.loader(epochs=2, workers=2) as loader:
-        it = iter(loader)
-        got = [(int(b["n"][i]), float(b["y"][i])) for b in (next(it) for _ in range(6)) for i in range(4)]
-        state = loader.state_dict()
-    with pipeline.loader(epochs=2, workers=2) as loader:
-        loader.load_state_dict(state)
-        got += [(int(r["n"]), float(r["y"])) for r in rows(loader)]
-    assert got == want
-
-
 def test_a_kept_copy_stays_as_it_is():
     def first(s):
         return {"n": s["n"], "x": table}

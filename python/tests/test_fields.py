@@ -164,20 +164,6 @@ def test_samples_that_come_for_others(own_photos):
     assert loader.errors.replaced == 1
 
 
-def test_going_on(photos):
-    p = hr.files(photos, label="parent").shuffle().decode_image().drop("key").random_crop(32).rename(label="y").batch(4)
-    with p.loader(epochs=1) as loader:
-        want = [b["y"].tolist() for b in loader]
-    with p.loader(epochs=1) as loader:
-        for i, _ in enumerate(loader):
-            if i == 4:
-                break
-        state = loader.state_dict()
-    with p.loader(epochs=1) as loader:
-        loader.load_state_dict(state)
-        assert [b["y"].tolist() for b in loader] == want[5:]
-
-
 def test_classes_go_with_their_label(photos):
     p = hr.files(photos, label="parent").decode_image().resize((8, 8))
     with p.drop("label").batch(4).loader() as loader:

@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 import headrace as hr
-from conftest import rest_of_epochs
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -115,27 +114,6 @@ def test_labels_are_numbers_of_all_folders(animals):
         assert loader.classes == ["ant", "cat"]
         (batch,) = loader
         assert [loader.classes[label] for label in batch["label"]] == [Path(key).parent.name for key in batch["key"]]
-
-
-def mixed(animals) -> hr.Pipeline:
-    streams = [
-        hr.files(animals["ant"]).shuffle().decode_image(),
-        hr.merge([source(animals["bee"]), source(animals["ant"])]),
-        source(animals["cat"] * 4),
-    ]
-    return hr.merge(streams, weights=[1, 2, 9], until="shortest").random_crop(8).random_flip().batch(2)
-
-
-def test_going_on_in_the_middle(animals):
-    with mixed(animals).loader(epochs=3) as loader:
-        whole = rest_of_epochs(loader)
-    for cut in range(1, len(whole), 5):
-        with mixed(animals).loader(epochs=3) as loader:
-            head, state = rest_of_epochs(loader, cut), json.loads(json.dumps(loader.state_dict()))
-        with mixed(animals).loader(epochs=3, workers=1) as again:
-            again.load_state_dict(state)
-            assert again.state_dict() == state
-            assert head + rest_of_epochs(again) == whole
 
 
 def test_ranks_take_the_same_turns(animals):
@@ -305,26 +283,6 @@ def test_fields_that_some_lack_are_filled():
 
     parts = [filled_rows(merged, rank=rank, world_size=2)[1] for rank in range(2)]
     assert {frozenset(row.items()) for part in parts for row in part} == {frozenset(row.items()) for row in want}
-
-
-def test_filled_fields_go_on_at_every_cut():
-    def made():
-        pictures = labelled(7).map(lambda s, rng: {**s, "x": rng.random()})
-        named = labelled(5, label=lambda i: i).flat_map(lambda s: [s, s]).map(lambda s: {**s, "x": 1.0})
-        return hr.merge([pictures, named], weights=[1, 2], fill=-1).filter(lambda n: n != 3, fields="n").batch(3)
-
-    def all_of(loader, most=None):
-        return [(list(b["n"]), list(b["label"]), list(b["x"])) for b in itertools.islice(loader, most)]
-
-    with made().loader(epochs=1) as loader:
-        want = all_of(loader)
-    assert {label for _, labels, _ in want for label in labels} == {-1, 0, 1, 2, 4}
-    for cut in range(1, len(want)):
-        with made().loader(epochs=1) as loader:
-            head, state = all_of(loader, cut), json.loads(json.dumps(loader.state_dict()))
-        with made().loader(epochs=1) as again:
-            again.load_state_dict(state)
-            assert head + all_of(again) == want
 
 
 def test_what_cannot_be_filled_is_refused():

@@ -119,29 +119,6 @@ def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray],
         same(found[key]["label"], numpy.full(len(a), label_of(key)))
 
 
-def snapshot(batch: Any) -> dict[str, Any]:
-    return {name: list(v) if name == "key" else numpy.asarray(v).copy() for name, v in batch.items()}
-
-
-def equal(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> None:
-    assert len(a) == len(b)
-    for one, other in zip(a, b):
-        assert one.keys() == other.keys()
-        for name in one:
-            numpy.testing.assert_array_equal(one[name], other[name])
-
-
-def grouped(arrays: dict[str, numpy.ndarray], photos: pathlib.Path) -> list[hr.Pipeline]:
-    sequences = hr.files(folder(arrays), label="parent").shuffle(seed=2).decode_npy("float32", (None, 3), to="x")
-    images = hr.files(photos).shuffle().decode_image().random_flip().resize_to_bucket([(24, 32), (32, 24), (28, 28)])
-    return [
-        sequences.bucket_batch([3, 7, 10], size=3),
-        sequences.bucket_batch([5, 10], bytes=400, pad_to="longest"),
-        sequences.pack(12, 2, open=3),
-        images.batch(3),
-    ]
-
-
 @pytest.fixture
 def photos(tmp_path: pathlib.Path) -> pathlib.Path:
     root = tmp_path / "photos"
@@ -151,25 +128,6 @@ def photos(tmp_path: pathlib.Path) -> pathlib.Path:
         size = r.choice([(64, 48), (48, 64), (50, 50)])
         Image.frombytes("RGB", size, r.randbytes(3 * size[0] * size[1])).save(root / f"{i:02d}.png")
     return root
-
-
-def test_batches_can_be_gone_on_from(arrays: dict[str, numpy.ndarray], photos: pathlib.Path) -> None:
-    for pipeline in grouped(arrays, photos):
-        with pipeline.loader(epochs=2) as loader:
-            whole, states = [], []
-            for batch in loader:
-                whole.append(snapshot(batch))
-                states.append(json.loads(json.dumps(loader.state_dict())))
-            second = [snapshot(batch) for batch in loader]
-        assert len(whole) > 3
-        for i, state in list(enumerate(states))[1::4]:
-            with pipeline.loader(epochs=2) as loader:
-                loader.load_state_dict(state)
-                rest = [snapshot(batch) for batch in loader]
-                if i + 1 < len(whole):
-                    equal(rest, whole[i + 1 :])
-                    rest = [snapshot(batch) for batch in loader]
-                equal(rest, second)
 
 
 def test_images_come_in_batches_of_one_size(photos: pathlib.Path) -> None:

@@ -125,29 +125,6 @@ def test_a_sample_that_cannot_be_read_is_the_sources():
         assert sum(len(batch["x"]) for batch in loader) == 12
 
 
-def test_a_run_goes_on_at_every_cut():
-    def plus(x):
-        return x + 1
-
-    pipeline = hr.source(Rows("value"), fields="x").shuffle(seed=1).map(plus, fields="x").batch(4)
-    with pipeline.loader(epochs=2, workers=2) as loader:
-        whole = [taken(batch) for _ in range(2) for batch in loader]
-    for cut in (1, 7, 12, 17):
-        got = []
-        with pipeline.loader(epochs=2, workers=2) as loader:
-            while len(got) < cut:
-                for batch in loader:
-                    got.append(taken(batch))
-                    if len(got) == cut:
-                        break
-            state = loader.state_dict()
-        with pipeline.loader(epochs=2, workers=2) as loader:
-            loader.load_state_dict(state)
-            while len(got) < len(whole):
-                got += [taken(batch) for batch in loader]
-        assert got == whole
-
-
 async def later(x):
     return x + 1
 

@@ -128,30 +128,6 @@ def test_workers_that_die(where, tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_run_goes_on_at_every_cut():
-    pipeline = hr.source(Pictures()).shuffle(seed=1).batch(4)
-    whole, _, _ = batches(pipeline)
-    for cut in range(1, len(whole)):
-        with pipeline.loader(epochs=2) as loader:
-            left = cut
-            for _ in range(2):
-                for _ in loader:
-                    left -= 1
-                    if not left:
-                        break
-                if not left:
-                    break
-            state = loader.state_dict()
-        with pipeline.loader(epochs=2) as loader:
-            loader.load_state_dict(state)
-            rest = [
-                {name: np.array(v, copy=True) if isinstance(v, np.ndarray) else list(v) for name, v in b.items()}
-                for _ in range(1 + (cut < 6))
-                for b in loader
-            ]
-        assert equal(rest, whole[cut:]), cut
-
-
 def test_ranks_have_what_they_have_where_it_is_stored():
     for rank in range(2):
         both(hr.source(Pictures()).shuffle(seed=5).batch(3), rank=rank, world_size=2)
