@@ -1,13 +1,13 @@
 //go:build cgo
 
-// Entropy compares how long the entropy-coded data of JPEG images take media/jpeg and
-// libjpeg: CPU seconds of one thread, which takes turns with the images.
+// Command entropy compares how long the entropy-coded data of JPEG images take
+// media/jpeg and libjpeg: CPU seconds of one thread, which takes turns with the images.
 //
 //	go run ./bench/entropy [-rounds 9] FILE…
 //
 // Both decode all coefficients. libjpeg keeps those of the whole image, as there is no
-// other way to stop before its inverse transform; media/jpeg passes over them, as over MCUs
-// that nothing needs.
+// other way to stop before its inverse transform; media/jpeg passes over them, as over
+// MCUs that nothing needs.
 //
 // LD_PRELOAD=/path/to/libjpeg.so puts another release of libjpeg in place of the one that
 // was linked.

@@ -22,8 +22,8 @@ func touch(t *testing.T, folder string, names ...string) {
 	}
 }
 
-// The recipe that init writes for each kind of file is one without mistakes, about most of
-// what is there.
+// The recipe that init writes for each kind of file is one without mistakes, about most
+// of what is there.
 func TestInit(t *testing.T) {
 	folder := t.TempDir()
 	touch(t, folder, "photos/cat/1.jpg", "photos/cat/2.JPEG", "photos/dog/3.png", "photos/dog/notes.txt", "flat/1.webp", "flat/2.gif", "one/class/1.bmp",

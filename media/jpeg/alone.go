@@ -27,8 +27,8 @@ func alone(src []byte, kernels string) (rgb []byte, ok bool) {
 	return rgb, ok
 }
 
-// PassOver decodes the entropy-coded data of an image and throws them away, to measure how
-// long that takes. It reports whether the image is one that this package decodes.
+// PassOver decodes the entropy-coded data of an image and throws them away, to measure
+// how long that takes. It reports whether the image is one that this package decodes.
 func PassOver(src []byte) bool {
 	h := headers.Get().(*header)
 	defer headers.Put(h)
