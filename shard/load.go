@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -173,7 +174,11 @@ func (d *Dataset) build(ctx context.Context, versions []store.Version, at string
 	}
 
 	fill := func(w *index.Writer) error {
-		for i, s := range b.segments {
+		for i := range b.segments {
+			s, err := b.segment(i)
+			if err != nil {
+				return err
+			}
 			if err := w.Add(index.Shard{Name: d.names[i], Size: versions[i].Size, Version: versions[i].String()}, s); err != nil {
 				return err
 			}
@@ -228,9 +233,13 @@ func (d *Dataset) chooseFormat(name string) error {
 type builder struct {
 	d        *Dataset
 	versions []store.Version
-	segments [][]byte // of shards; nil: it has to be scanned
-	pieces   string   // the folder of segments that took long, for somebody who has to begin again
+	segments [][]byte // of shards; nil: it has to be scanned; empty: it is in pieces
+	pieces   string   // the folder of segments that took long, for somebody who has to begin again, and of those that memory has no room for
+	held     atomic.Int64
 }
+
+// mostHeld is how many bytes of segments are in memory until the index is written.
+var mostHeld int64 = 256 << 20
 
 // reuse takes what is known of shards that have not changed.
 func (b *builder) reuse(old []*index.File) {
@@ -280,27 +289,57 @@ const worthKeeping = 200 * time.Millisecond
 
 // one scans a shard, unless somebody has done so who was cut off before all were done.
 func (b *builder) one(ctx context.Context, i int) ([]byte, error) {
-	piece := ""
-	if b.pieces != "" {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", b.d.names[i], b.versions[i].Size, b.versions[i]))
-		piece = filepath.Join(b.pieces, hex.EncodeToString(sum[:16]))
-		if x, err := index.Load(piece); err == nil {
-			defer x.Close()
-			if len(x.Shards) == 1 && x.Format == b.d.Format.Name() && same(x.Shards[0].Size, x.Shards[0].Version, b.versions[i]) && index.Digest(x.Bytes(0)) == x.Shards[0].Digest {
-				return append([]byte(nil), x.Bytes(0)...), nil
-			}
-		}
+	if segment := b.piece(i); segment != nil {
+		return segment, nil
 	}
-
 	begin := time.Now()
 	segment, err := b.d.scanShard(ctx, i, b.versions[i])
-	if err == nil && piece != "" && time.Since(begin) > worthKeeping {
-		// Where it cannot be kept, it is scanned again.
-		_ = index.Write(piece, b.d.Format.Name(), func(w *index.Writer) error {
+	if err != nil || b.pieces == "" {
+		return segment, err
+	}
+	full := b.held.Add(int64(len(segment))) > mostHeld
+	if full || time.Since(begin) > worthKeeping {
+		err := index.Write(b.pieceOf(i), b.d.Format.Name(), func(w *index.Writer) error {
 			return w.Add(index.Shard{Name: b.d.names[i], Size: b.versions[i].Size, Version: b.versions[i].String()}, segment)
 		})
+		if err == nil && full { // where it cannot be kept, it stays in memory
+			return []byte{}, nil
+		}
 	}
-	return segment, err
+	return segment, nil
+}
+
+// pieceOf is where the segment of a shard is kept by itself.
+func (b *builder) pieceOf(i int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", b.d.names[i], b.versions[i].Size, b.versions[i]))
+	return filepath.Join(b.pieces, hex.EncodeToString(sum[:16]))
+}
+
+// piece returns the segment that is kept of a shard; nil: there is none that fits.
+func (b *builder) piece(i int) []byte {
+	if b.pieces == "" {
+		return nil
+	}
+	x, err := index.Load(b.pieceOf(i))
+	if err != nil {
+		return nil
+	}
+	defer x.Close()
+	if len(x.Shards) != 1 || x.Format != b.d.Format.Name() || !same(x.Shards[0].Size, x.Shards[0].Version, b.versions[i]) || index.Digest(x.Bytes(0)) != x.Shards[0].Digest {
+		return nil
+	}
+	return append([]byte(nil), x.Bytes(0)...)
+}
+
+// segment returns that of a shard, which was scanned.
+func (b *builder) segment(i int) ([]byte, error) {
+	if s := b.segments[i]; len(s) > 0 {
+		return s, nil
+	}
+	if s := b.piece(i); s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("shard: what was kept of %s is gone from %s; start again", b.d.shards[i].key, b.pieces)
 }
 
 // scanShard returns the segment of a shard.

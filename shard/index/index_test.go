@@ -325,3 +325,41 @@ func BenchmarkEncode(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/40_000, "ns/member")
 }
+
+// An index of ten million samples is there at once: what it costs depends on the number
+// of shards.
+func BenchmarkLoad(b *testing.B) {
+	segment := webdataset(10_000).Encode()
+	path := filepath.Join(b.TempDir(), "a"+Suffix)
+	err := Write(path, "tar", func(w *Writer) error {
+		for i := range 1000 {
+			if err := w.Add(Shard{Name: fmt.Sprintf("train-%06d.tar", i), Size: 1 << 30, Version: "abcdefghijk-12345"}, segment); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		x, err := Load(path)
+		if err != nil || x.Len() != 10_000_000 {
+			b.Fatal(err)
+		}
+		shard, in := x.Find(7_654_321)
+		s, err := x.Segment(shard)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Key(in, nil); err != nil {
+			b.Fatal(err)
+		}
+		x.Close()
+	}
+	s, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(s.Size())/10_000_000, "B/sample")
+}
