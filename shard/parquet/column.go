@@ -57,9 +57,7 @@ func (m *footer) columns(f shard.File) ([]*column, error) {
 		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer has no schema")
 	}
 	w := walk{nodes: m.schema[1:]}
-	for range m.schema[0].children {
-		w.node(place{})
-	}
+	w.nodesOf(m.schema[0], place{})
 	if w.bad || len(w.nodes) > 0 {
 		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer's schema is no tree")
 	}
@@ -94,6 +92,13 @@ type place struct {
 	depth  int
 }
 
+// nodesOf takes the nodes below one. It may be said to have any number of them.
+func (w *walk) nodesOf(e element, p place) {
+	for i := 0; i < e.children && !w.bad; i++ {
+		w.node(p)
+	}
+}
+
 // node takes the next node.
 func (w *walk) node(p place) {
 	if w.bad = w.bad || len(w.nodes) == 0 || p.depth > maxDepth; w.bad {
@@ -115,9 +120,7 @@ func (w *walk) node(p place) {
 	if e.kind < 0 || e.children > 0 {
 		p.listed = e.logical == logicalMap || e.logical == logicalList ||
 			e.converted >= convertedMap && e.converted <= convertedList
-		for range e.children {
-			w.node(p)
-		}
+		w.nodesOf(e, p)
 		return
 	}
 

@@ -301,6 +301,19 @@ func TestLiesTakeNoMemory(t *testing.T) {
 	}
 }
 
+// Nor can it make a scan count to a number that it states: 2³¹ children of the root.
+func TestLiesTakeNoTime(t *testing.T) {
+	var w thriftWriter
+	w.begin()
+	w.list(2, 1)
+	w.begin()
+	w.int(5, math.MaxInt32)
+	w.end()
+	w.end()
+	data := binary.LittleEndian.AppendUint32(append([]byte(magic), w.Bytes()...), uint32(w.Len()))
+	wantError(t, append(data, magic...), shard.ErrCorrupt, "the footer's schema is no tree")
+}
+
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
