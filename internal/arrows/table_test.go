@@ -83,6 +83,7 @@ var arrows = []arrow{
 	{"shard/internal/window", "shard", "files that are shards"},
 	{"shard/internal/joint", "shard", "errors and values"},
 	{"shard/internal/joint", "shard/index", "what a scan finds"},
+	{"shard/internal/joint", "shard/internal/packed", "how many samples compressed shards may have"},
 	{"shard/internal/joint", "sample", "values have types"},
 	{"shard/internal/joint", "tensor", "of arrays, too"},
 

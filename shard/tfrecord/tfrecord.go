@@ -129,6 +129,9 @@ func length(f shard.File, at int64, header []byte) (int64, error) {
 	return n, nil
 }
 
+// samples refuses too many of them. Tests have less.
+var samples = packed.Samples
+
 // scanPacked unpacks the whole file, without keeping it.
 func scanPacked(ctx context.Context, f shard.File, codec packed.Codec, found *index.Builder) error {
 	wrong := func(err error) error {
@@ -168,6 +171,9 @@ func scanPacked(ctx context.Context, f shard.File, codec packed.Codec, found *in
 		}
 		found.Sample(nil)
 		found.Part(nil, at-n-after, n+after)
+		if err := samples(f, int64(found.Len())); err != nil {
+			return err
+		}
 	}
 	found.Block(index.Block{Len: f.Size(), Size: at, Codec: uint8(codec)})
 	return nil

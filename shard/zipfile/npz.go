@@ -58,6 +58,9 @@ func (s *scan) together(ctx context.Context, arrays []array) error {
 			return shard.Wrong(s.file, a.at, shard.ErrUnsupported, "array %q has %d rows, and %q has %d", first.name, first.rows, a.name, a.rows)
 		}
 	}
+	if err := packed.Samples(s.file, first.rows); err != nil {
+		return err
+	}
 	for i := range first.rows {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()

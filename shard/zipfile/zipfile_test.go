@@ -184,6 +184,13 @@ func FuzzScan(f *testing.F) { golden(f, "deflated.zip").Fuzz(f) }
 
 func FuzzArrays(f *testing.F) { golden(f, "deflated.npz").Fuzz(f) }
 
+// An array that is all the same may say any number of rows.
+func TestManyRows(t *testing.T) {
+	const rows = 17 << 20
+	data := file(t, zip.Deflate, "a.npy", string(npy.Write(tensor.Uint8, tensor.Shape{rows}))+string(make([]byte, rows)))
+	of("a.npz", nil).Refused(t, "a.npz", data, shard.ErrUnsupported, "17825792 samples in a file of ")
+}
+
 // Members of more than 4 GiB, and places beyond.
 func TestLongMembers(t *testing.T) {
 	const long = 5 << 30

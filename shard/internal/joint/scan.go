@@ -9,6 +9,7 @@ import (
 
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/shard/internal/packed"
 )
 
 // Scan reads the offsets at the beginning of a shard. It is given what the file that
@@ -40,6 +41,9 @@ type Range struct{ From, To int64 }
 // Offsets reads where n samples begin, and where the last ends, and calls each with the
 // place of every one and its length. They follow each other to the end of the range.
 func Offsets(ctx context.Context, f shard.File, r io.Reader, in Range, n int64, each func(at, length int64) error) error {
+	if err := packed.Samples(f, n); err != nil {
+		return err
+	}
 	s := scanner{file: f, r: bufio.NewReaderSize(r, 1<<16)}
 	at := s.next()
 	if s.err == nil && at < in.From {
