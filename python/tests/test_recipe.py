@@ -314,6 +314,7 @@ def test_every_operation_is_drawn():
         "sampler",
         "files",
         "merge",
+        "read",  # which test_read has
         "source",
     }
 
