@@ -15,9 +15,7 @@ import (
 	"headrace/internal/source"
 	"headrace/internal/survey"
 	"headrace/recipe"
-	"headrace/recipe/fuse"
 	"headrace/sample"
-	"headrace/shard"
 )
 
 // Open checks everything that can be checked before a sample is read, lists the source,
@@ -214,70 +212,6 @@ func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.S
 		made = survey.Made{Gives: by.Found, Bytes: by.Bytes}
 	}
 	return made, false, nil
-}
-
-// lister lists each source of files once, however many loaders are made on the way to
-// one.
-type lister struct {
-	suffixes []string // of files in folders
-	listed   map[string]*source.Files
-	opened   map[string]*source.Shards // by the names of their steps
-}
-
-// reads tells whether a recipe reads shards.
-func (l *lister) reads(r recipe.Recipe) bool {
-	for _, s := range r.All() {
-		if _, ok := s.Args.(*recipe.ReadShards); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// openShards finds the samples of all shards, and notes in the recipe, which is
-// complete, what their fields are.
-func (l *lister) openShards(ctx context.Context, r recipe.Recipe, o Options) error {
-	l.opened = map[string]*source.Shards{}
-	for i, s := range r.All() {
-		args, ok := s.Args.(*recipe.ReadShards)
-		if !ok {
-			continue
-		}
-		shards, err := source.OpenShards(ctx, args, shard.Options{Scanned: o.Scanned})
-		if err != nil {
-			l.close()
-			if errors.Is(err, shard.ErrNoField) {
-				return &recipe.Error{Step: i, Name: s.Name, Path: "args.fields", Err: err}
-			}
-			return fmt.Errorf("%w: %w", ErrSource, err)
-		}
-		l.opened[s.Name] = shards
-	}
-	return nil
-}
-
-// shards returns the contents of a step that reads shards, for one loader.
-func (l *lister) shards(_ context.Context, name string, _ *recipe.ReadShards) (source.Contents, error) {
-	return l.opened[name].Again(), nil
-}
-
-func (l *lister) close() {
-	for _, s := range l.opened {
-		s.Set.Close()
-	}
-}
-
-func (l *lister) files(ctx context.Context, s *fuse.Source) (*source.Files, error) {
-	if known, ok := l.listed[s.Name]; ok {
-		again := *known
-		return &again, nil
-	}
-	files, err := source.NewFiles(ctx, s.Files, l.suffixes)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSource, err)
-	}
-	l.listed[s.Name] = files
-	return files, nil
 }
 
 // roomFor is how large slots are where batches differ: as twice the first one. Where
