@@ -93,9 +93,9 @@ def test_a_folder_is_listed_for_all_of_them(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda b: b[: len(b) // 2], r"a\.mp3\".*it ends after"),
-        (lambda b: b[:3000] + bytes(500) + b[3500:], r"a\.mp3\".*should begin frame"),
-        (lambda b: b"ID3", r"a\.mp3\".*no frame is found"),
+        (lambda b: b[: len(b) // 2], r"a\.mp3\"?.*it ends after"),
+        (lambda b: b[:3000] + bytes(500) + b[3500:], r"a\.mp3\"?.*should begin frame"),
+        (lambda b: b"ID3", r"a\.mp3\"?.*no frame is found"),
     ],
 )
 def test_damage_is_named(folder, tmp_path, change, message):
@@ -112,7 +112,7 @@ def test_streams(folder, tmp_path):
     with pytest.raises(hr.SampleError, match="audio track 2 is wanted, and there are 2, counted from 0"):
         decoded([tmp_path / "two.mka"], stream=2)
     ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:d=0.2", "-c:v", "mpeg4", str(tmp_path / "silent.mp4"))
-    with pytest.raises(hr.SampleError, match=r"silent\.mp4\".*sound: the file has no audio"):
+    with pytest.raises(hr.SampleError, match=r"silent\.mp4\"?.*the file has no audio"):
         decoded([tmp_path / "silent.mp4"])
 
 

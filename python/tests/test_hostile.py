@@ -114,7 +114,7 @@ def test_by_default_the_first_bad_picture_raises(tmp_path, name):
     (tmp_path / name).write_bytes(data)
     with (
         hr.files([tmp_path / name]).decode_image().resize(8).center_crop(8).batch(1).loader(epochs=1) as loader,
-        pytest.raises(hr.SampleError, match="media: ") as caught,
+        pytest.raises(hr.SampleError, match=r": (truncated|unknown|corrupt|image|unsupported|media)") as caught,
     ):
         list(loader)
     assert caught.value.key == str(tmp_path / name)
