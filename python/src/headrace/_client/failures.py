@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from .. import errors
 
@@ -28,11 +29,34 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
     told: dict[str, Any] = json.loads(payload)
     code, message = told["code"], told["message"]
     if told.get("remote_type") == errors.HOOK_FAILED:
-        return code, errors.HookFailed(message, remote_traceback=told.get("remote_traceback"))
+        return code, errors.HookFailed(lines(message), remote_traceback=told.get("remote_traceback"))
     if code in _OF_SAMPLES:
         where = {name: told.get(name) for name in _WHERE} | {"output": told.get("output", [])}
-        return code, _OF_SAMPLES[code](message, **where)
+        return code, _OF_SAMPLES[code](lines(message), **where)
     return code, _KINDS.get(code, errors.EngineFailed)(message)
+
+
+# Where the engine says that something has failed.
+_PLACE = re.compile(
+    r"pipe: stage (?P<stage>.+?): epoch (?P<epoch>\d+), item (?P<item>\d+): "
+    r'sample "(?P<key>(?:[^"\\]|\\.)*)" \((?P<index>index \d+(?:, output [\d.]+)?)\)(?:: )?'
+)
+
+
+def lines(message: str) -> str:
+    """A failure in lines: which sample, and why; then where; then what can be done. What a function has raised comes first as it is."""
+    found = _PLACE.search(message)
+    if found is None:
+        return message
+    before, rest = message[: found.start()], message[found.end() :]
+    where = f"stage {found['stage']}: epoch {found['epoch']}, item {found['item']}, {found['index']}"
+    if before.endswith("\n"):
+        return f"{before}  of {found['key']}, in {where}" + (f": {rest}" if rest else "")
+    cause, _, more = rest.partition("\n")
+    cause = re.sub(r'^store: read "(?:[^"\\]|\\.)*": ', "cannot be read: ", cause)
+    cause = re.sub("^(headrace|media|sound|video): ", "", cause)
+    remedy = "" if before else '\n  on_error="skip" leaves such samples out, and lists them in loader.errors'
+    return f"{before}{found['key']}: {cause}\n  in {where}" + (f"\n{more}" if more else remedy)
 
 
 def again(error: errors.HeadraceError) -> errors.HeadraceError:
