@@ -256,3 +256,8 @@ func (d *Decoder) window(p *yuv.Picture, i int) {
 // sitings are those of chroma by FFmpeg's numbers, which are H.273's and 1; without one
 // it is MPEG's. For the rare ones the nearest is taken.
 var sitings = [8]yuv.Siting{0: yuv.Left, 1: yuv.Left, 2: yuv.Centre, 3: yuv.TopLeft, 4: yuv.Centre, 5: yuv.Left, 6: yuv.Centre}
+
+func corrupt(err error) error { return fmt.Errorf("%w: %w", media.ErrCorrupt, err) }
+
+// describe says what an error is about.
+func describe(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }

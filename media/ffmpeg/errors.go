@@ -2,10 +2,7 @@ package ffmpeg
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
-
-	"headrace/media"
 )
 
 // ErrNeeds says that a decoder has used up its packets, and may have frames for more.
@@ -23,8 +20,3 @@ func (e *PacketError) Error() string {
 
 // Unwrap returns what FFmpeg said.
 func (e *PacketError) Unwrap() error { return e.Err }
-
-func corrupt(err error) error { return fmt.Errorf("%w: %w", media.ErrCorrupt, err) }
-
-// describe says what an error is about.
-func describe(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
