@@ -39,10 +39,7 @@ func fileMeant(path string, err error) error {
 		return err
 	}
 	folder, name := filepath.Split(path)
-	entries, _ := os.ReadDir(filepath.Clean("./" + folder))
-	if filepath.IsAbs(path) {
-		entries, _ = os.ReadDir(folder)
-	}
+	entries, _ := os.ReadDir(filepath.Dir(path))
 	var known []string
 	for _, e := range entries {
 		switch filepath.Ext(e.Name()) {

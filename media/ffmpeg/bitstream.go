@@ -7,7 +7,6 @@ package ffmpeg
 import "C"
 
 import (
-	"io"
 	"runtime"
 	"unsafe"
 
@@ -85,16 +84,7 @@ func (b *Bitstream) Push(p *packets.Packet) error {
 func (b *Bitstream) Pull(p *packets.Packet) error {
 	result := C.hr_av_bitstream_pull(b.lib, b.b, &b.coded, &b.text[0])
 	runtime.KeepAlive(b)
-	switch {
-	case result == C.HR_AV_NEEDS:
-		return ErrNeeds
-	case result == C.HR_AV_END:
-		return io.EOF
-	case result < 0:
-		return failure(result, &b.text)
-	}
-	tellPacket(&b.coded, p)
-	return nil
+	return pulled(result, &b.coded, &b.text, p)
 }
 
 // Close gives back what the filters hold.

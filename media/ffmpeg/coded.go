@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"bytes"
+	"io"
 	"unsafe"
 
 	"headrace/media/av"
@@ -124,4 +125,18 @@ func fromPackets(data []byte) (*File, error) {
 		f.Tracks[p.Stream].add(&part)
 	}
 	return f, nil
+}
+
+// pulled is what a pull of a packet has come to.
+func pulled(result C.int, coded *C.hr_av_coded, text *[C.HR_AV_TEXT]C.char, to *packets.Packet) error {
+	switch {
+	case result == C.HR_AV_NEEDS:
+		return ErrNeeds
+	case result == C.HR_AV_END:
+		return io.EOF
+	case result < 0:
+		return failure(result, text)
+	}
+	tellPacket(coded, to)
+	return nil
 }

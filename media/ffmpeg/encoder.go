@@ -7,7 +7,6 @@ package ffmpeg
 import "C"
 
 import (
-	"io"
 	"runtime"
 	"strconv"
 	"strings"
@@ -111,16 +110,7 @@ func (e *Encoder) Push(g *Graph, pts int64) error {
 func (e *Encoder) Pull(p *packets.Packet) error {
 	result := C.hr_av_encoder_pull(e.lib, e.e, &e.coded, &e.text[0])
 	runtime.KeepAlive(e)
-	switch {
-	case result == C.HR_AV_NEEDS:
-		return ErrNeeds
-	case result == C.HR_AV_END:
-		return io.EOF
-	case result < 0:
-		return failure(result, &e.text)
-	}
-	tellPacket(&e.coded, p)
-	return nil
+	return pulled(result, &e.coded, &e.text, p)
 }
 
 // Close gives back what the encoder holds.

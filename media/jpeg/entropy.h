@@ -96,6 +96,22 @@ INLINE uint32_t NAME(rest)(NAME(reader) * r, const hj_table *t, int16_t *to, int
 	}
 }
 
+// Decodes the first coefficient of a block, which is stated as the difference from that
+// of the block before.
+INLINE int32_t NAME(first)(NAME(reader) * r, hj_scan *s, int block, int *is_sound) {
+	const int c = s->block[block].component;
+	NAME(load)(r);
+	hj_entry e = NAME(look)(r, s->block[block].dc);
+	if (__builtin_expect(DISTANCE(e) == HJ_LONG, 0))
+		e = NAME(longer)(s->block[block].dc, r->bits, e);
+	NAME(use)(r, e);
+	*is_sound &= DISTANCE(e) == 1;
+	const int32_t dc = s->dc[c] + NUMBER(e);
+	*is_sound &= dc == (int16_t)dc;
+	s->dc[c] = (int16_t)dc;
+	return dc;
+}
+
 INLINE int NAME(mcus)(hj_scan *s, int n, int keep) {
 	for (int mcu = 0; mcu < n; mcu++) {
 		if (!hj_scan_need(s))
@@ -103,16 +119,7 @@ INLINE int NAME(mcus)(hj_scan *s, int n, int keep) {
 		NAME(reader) r = {s->next, s->bits, s->count};
 		int is_sound = 1;
 		for (int i = 0; i < s->blocks; i++) {
-			const int c = s->block[i].component;
-			NAME(load)(&r);
-			hj_entry e = NAME(look)(&r, s->block[i].dc);
-			if (__builtin_expect(DISTANCE(e) == HJ_LONG, 0))
-				e = NAME(longer)(s->block[i].dc, r.bits, e);
-			NAME(use)(&r, e);
-			is_sound &= DISTANCE(e) == 1;
-			const int32_t dc = s->dc[c] + NUMBER(e);
-			is_sound &= dc == (int16_t)dc;
-			s->dc[c] = (int16_t)dc;
+			const int32_t dc = NAME(first)(&r, s, i, &is_sound);
 			int16_t *const to = keep ? s->block[i].to + mcu * s->block[i].step : NULL;
 			if (keep)
 				to[0] = dc;

@@ -40,11 +40,8 @@ static int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 static int shape(const void *header, int eighths, hr_shape *s) {
 	const hj_header *const h = header;
-	int across = 1, down = 1;
-	for (int i = 0; i < h->components; i++) {
-		across = h->across[i] > across ? h->across[i] : across;
-		down = h->down[i] > down ? h->down[i] : down;
-	}
+	int across, down;
+	hj_largest(h, &across, &down);
 	if (h->across[0] != across || h->down[0] != down || (h->components == 3 && (h->across[1] != h->across[2] || h->down[1] != h->down[2])))
 		return 0;
 	memset(s, 0, sizeof(*s));

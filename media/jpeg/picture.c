@@ -61,12 +61,17 @@ static int way(const hj_plane *c) {
 	return HJ_REPEAT;
 }
 
-int hj_block_size(const hj_header *h, int component, int eighths) {
-	int across = 1, down = 1, size = eighths;
+void hj_largest(const hj_header *h, int *across, int *down) {
+	*across = *down = 1;
 	for (int c = 0; c < h->components; c++) {
-		across = max(across, h->across[c]);
-		down = max(down, h->down[c]);
+		*across = max(*across, h->across[c]);
+		*down = max(*down, h->down[c]);
 	}
+}
+
+int hj_block_size(const hj_header *h, int component, int eighths) {
+	int across, down, size = eighths;
+	hj_largest(h, &across, &down);
 	while (size < 8 && across * eighths % (h->across[component] * size * 2) == 0 && down * eighths % (h->down[component] * size * 2) == 0)
 		size *= 2;
 	return size;
@@ -173,11 +178,7 @@ int hj_picture_begin(hj_picture *p, const hj_header *h, const hj_kernels *k, con
 	p->width = h->width;
 	p->height = h->height;
 	p->components = h->components;
-	p->across = p->down = 1;
-	for (int c = 0; c < p->components; c++) {
-		p->across = max(p->across, h->across[c]);
-		p->down = max(p->down, h->down[c]);
-	}
+	hj_largest(h, &p->across, &p->down);
 
 	const int wide = p->across * 8, tall = p->down * 8;
 	p->mcus_across = divide_up(p->width, wide);

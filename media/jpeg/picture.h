@@ -72,6 +72,9 @@ int hj_picture_next(hj_picture *p);
 // begin anew.
 void hj_picture_end(hj_picture *p, int is_doubtful);
 
+// The largest sampling factors.
+void hj_largest(const hj_header *h, int *across, int *down);
+
 // The size of the blocks of a component.
 int hj_block_size(const hj_header *h, int component, int eighths);
 

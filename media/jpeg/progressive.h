@@ -18,16 +18,8 @@ TARGET int NAME(dc)(hj_scan *s, int n, int low) {
 		NAME(reader) r = {s->next, s->bits, s->count};
 		int is_sound = 1;
 		for (int i = 0; i < s->blocks; i++) {
-			const int c = s->block[i].component;
-			NAME(load)(&r);
-			hj_entry e = NAME(look)(&r, s->block[i].dc);
-			if (__builtin_expect(DISTANCE(e) == HJ_LONG, 0))
-				e = NAME(longer)(s->block[i].dc, r.bits, e);
-			NAME(use)(&r, e);
-			is_sound &= DISTANCE(e) == 1;
-			const int32_t dc = s->dc[c] + NUMBER(e), value = dc * (1 << low);
-			is_sound &= dc == (int16_t)dc && value == (int16_t)value;
-			s->dc[c] = (int16_t)dc;
+			const int32_t value = NAME(first)(&r, s, i, &is_sound) * (1 << low);
+			is_sound &= value == (int16_t)value;
 			s->block[i].to[mcu * s->block[i].step] = value;
 		}
 		s->next = r.next;
