@@ -91,6 +91,57 @@ func TestStateWithinABatchOfOtherOrder(t *testing.T) {
 	}
 }
 
+// In completion order items that came later are through before the refusal of an earlier
+// one is: it does not wait for them to be fewer.
+func TestRefusalAfterLaterItems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flow := func(n int, drop func([]int)) pipe.Flow[int] {
+			f := pipe.Discard(pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 24}), n, pipe.BatchOpts{Name: "batch"}), drop)
+			return pipe.FlatMap(f, func(_ context.Context, all []int) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) {
+					for _, v := range all {
+						if !yield(v, nil) {
+							return
+						}
+					}
+				}
+			}, pipe.Opts{Name: "flat", Workers: 3})
+		}
+		s, _ := saved(t, flow(4, nil), 2, nil)
+		run := start(t, flow(2, func([]int) { time.Sleep(time.Second) }), pipe.Config{Resume: s})
+		defer run.Close()
+		if got, err := remains(run); !contains(err, "did not come again: it was made of 4 items") || slices.Min(got) < 4 {
+			t.Errorf("%v, then %v", got, err)
+		}
+	})
+}
+
+// What was taken out of a batch of one does not come again where it is taken out of a
+// batch of several, under another name: that is told before any of these is handed on.
+func TestStateAfterABatchOfOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flow := func(n int) pipe.Flow[int] {
+			f := pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 9}), n, pipe.BatchOpts{Name: "batch"})
+			return pipe.FlatMap(pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}), twice, pipe.Opts{Name: "twice"})
+		}
+		s := pipe.State{ // of a run in which the batches came in another order
+			Version: 1,
+			Sources: map[string]pipe.SourceState{"numbers": {Low: 1}},
+			Parts:   []pipe.PartState{{Stage: "twice", Source: "numbers", Item: []int64{2, 0}, Progress: pipe.Progress{Low: 1}}},
+		}
+		again := start(t, flow(1), pipe.Config{Resume: s})
+		defer again.Close()
+		if got, err := remains(again); err != nil || len(got) != 2*8-1 {
+			t.Errorf("%v, then %v", got, err)
+		}
+		run := start(t, flow(2), pipe.Config{Resume: s})
+		defer run.Close()
+		if got, err := remains(run); !contains(err, "taken out of item [2] alone, and now 2 items (1–2 of numbers)") || len(got) > 0 {
+			t.Errorf("%v, then %v", got, err)
+		}
+	})
+}
+
 // The same for other changes than of an order: what comes in an item that was put
 // together is compared, however that was done.
 func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {

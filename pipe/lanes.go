@@ -240,12 +240,12 @@ func (l *lanes[T]) admit(w *worker.Worker, at turn, m *queue.Message[T]) bool {
 	return true
 }
 
-// passAnywhere is pass in completion order. What ends an epoch, or the run, waits for
-// what came before.
+// passAnywhere is pass in completion order. What ends an epoch, or the run, waits for as
+// many as came before. Where a run is refused, these may be others, that came after.
 func (l *lanes[T]) passAnywhere(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	l.mu.Lock()
 	l.wait(w, func() bool {
-		return l.epoch == at.epoch && (m.Kind != queue.Mark && m.Kind != queue.Fatal || l.ended == at.number-l.first)
+		return l.epoch == at.epoch && (m.Kind != queue.Mark && m.Kind != queue.Fatal || l.ended >= at.number-l.first)
 	})
 	l.mu.Unlock()
 	ok := l.deliver(w, m)

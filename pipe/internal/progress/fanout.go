@@ -93,6 +93,9 @@ type Unfinished struct {
 	mu      sync.Mutex
 	left    map[string]PartState
 	leaves  map[string][]leaf // all that these have of the sources and of other items, by those, in order
+
+	within  map[string]string  // what these were taken out of: the part, by the item
+	checked map[*Children]bool // with within
 }
 
 // A leaf is a range that belongs to one of the parts.
@@ -111,13 +114,16 @@ func (b *Tracker) UnfinishedOf(stage string, all []PartState) *Unfinished {
 			continue
 		}
 		if p == nil {
-			p = &Unfinished{tracker: b, left: make(map[string]PartState), leaves: make(map[string][]leaf)}
+			p = &Unfinished{tracker: b, left: make(map[string]PartState), leaves: make(map[string][]leaf), within: make(map[string]string), checked: make(map[*Children]bool)}
 		}
 		key := partKey(part.Source, part.Item)
 		p.left[key] = part
 		for _, r := range part.items() {
 			of := partKey(r.Source, r.Item)
 			p.leaves[of] = append(p.leaves[of], leaf{Range{r.Range[0], r.Range[1]}, key})
+			for n := range r.Item {
+				p.within[partKey(r.Source, r.Item[:n+1])] = key
+			}
 		}
 	}
 	if p != nil {
@@ -150,7 +156,7 @@ func (p *Unfinished) Claim(t *Lineage, epoch int) (*PositionSet, error) {
 	defer p.mu.Unlock()
 	key, some := p.touches(t)
 	if !some {
-		return nil, nil
+		return nil, p.regrouped(t)
 	}
 	part := p.left[key]
 	if err := p.differs(part, t); err != nil {
@@ -217,6 +223,38 @@ func (p *Unfinished) differs(part PartState, t *Lineage) error {
 			err = part.absent(": it is an output of an item of several, and the state does not say of which that was made. States of earlier versions never do; go on from one that was saved between two such items")
 		}
 		s.of.parent.own(visit)
+	}
+	t.own(visit)
+	return err
+}
+
+// regrouped is an error where an item was taken out of several together, and what is
+// missing was taken out of one of these alone: its name does not come again then, and what
+// it was made into would come under another one.
+func (p *Unfinished) regrouped(t *Lineage) (err error) {
+	if len(p.left) == 0 || len(p.within) == 0 {
+		return nil
+	}
+	var visit func(childRange)
+	visit = func(s childRange) {
+		if p.checked[s.of] {
+			return
+		}
+		p.checked[s.of] = true
+		parent := &s.of.parent
+		parent.own(visit)
+		if !parent.joined() || s.of.known {
+			return
+		}
+		parent.All(func(m *Lineage) {
+			source, item := m.path()
+			if source < 0 {
+				return
+			}
+			if part, left := p.left[p.within[partKey(p.tracker.Names[source], item)]]; left && err == nil {
+				err = part.absent(fmt.Sprintf(": it was taken out of item %v alone, and now %s are taken apart together. Resume with the settings that the state was saved with", item, p.tracker.composition(parent).text()))
+			}
+		})
 	}
 	t.own(visit)
 	return err
