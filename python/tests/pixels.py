@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,13 @@ def opened(path: Path) -> Image.Image:
         return image.copy()
 
 
+@functools.cache
 def decoded(path: Path, **options: Any) -> np.ndarray:
-    """The engine's own decode of one file: a crop of exactly its size."""
+    """The engine's own decode of one file: a crop of exactly its size.
+
+    Pillow brings a libjpeg-turbo of its own, whose decode may differ by a level or two in a few pixels: so what is done to an
+    image is compared on this one.
+    """
     width, height = opened(path).size
     image: np.ndarray = load(hr.files([path]).decode_image(orient=False, **options).center_crop((height, width)))[0]
     return image
