@@ -481,6 +481,7 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                     add(item, state, row)
                 except BaseException as e:
                     it.fail(item, e, link)
+            result = state = None  # memory that is not there beside the next result
             done = monotonic_ns()
             writer.status[-1] += done - now << TOOK
             now = done

@@ -80,6 +80,7 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
                     writer.add(item, [*values, key] if name_of and not writer.probing else values, row)
             except BaseException as e:
                 writer.fail(item, e, key)
+            result = values = None  # memory that is not there beside the next result
             done = monotonic_ns()
             writer.took(done - now)
             now = done
