@@ -211,7 +211,10 @@ def writes(image, out):
             lambda: IMAGES.map(writes, gives={"n": int, "text": str, "image": ("uint8", (None, 3))}),
             "map: writes takes out, the memory for what it gives, but gives no array of which the shape is known: 'n', 'text', 'image'",
         ),
-        (lambda: IMAGES.filter(writes), "filter: writes takes out, the memory for what it gives, which only a map in workers has for it"),
+        (
+            lambda: IMAGES.filter(writes),
+            "filter: writes takes out, the memory for what it gives, which only a map in workers, or a source, has for it",
+        ),
         (lambda: IMAGES.batch(2).map(writes, where="main"), "map: writes takes out, the memory for what it gives, which only a map in"),
         (lambda: IMAGES.map(functions.halves), "map: halves is a generator, which gives several samples: take flat_map"),
         (lambda: IMAGES.filter(functions.halves), "filter: halves is a generator, which gives several samples: take flat_map"),

@@ -131,3 +131,61 @@ def test_workers_that_die(where, tmp_path):
 def test_ranks_have_what_they_have_where_it_is_stored():
     for rank in range(2):
         both(hr.source(Pictures()).shuffle(seed=5).batch(3), rank=rank, world_size=2)
+
+
+class Written(Pictures):
+    """Samples that are written where they are wanted."""
+
+    def __init__(self, named: bool) -> None:
+        super().__init__()
+        self.named = named
+
+    def __getitem__(self, i: int, out):
+        memory = out if self.named else out["picture"]
+        assert memory.shape == SHAPE
+        memory[...] = large(i)
+        return memory if self.named else {"picture": memory, "n": i}
+
+
+class Perhaps(Written):
+    def __getitem__(self, i: int, out=None):
+        return super().__getitem__(i, {"picture": np.empty(SHAPE, np.uint8)} if out is None else out)
+
+
+@pytest.mark.parametrize("where", ["process", "thread", "here"])
+def test_what_is_written_into_out_is_what_comes(where):
+    picture = (np.uint8, SHAPE)
+    plain = hr.source([{"picture": large(i), "n": i} for i in range(COUNT)])
+    dicts = hr.source(Written(False), gives={"picture": picture, "n": int}, where=where)
+    named = hr.source(Written(True), fields="picture", gives=picture, where=where)
+    perhaps = hr.source(Perhaps(False), where=where)  # which finds out what it gives without
+    for fuse in (True, False):
+        want, *_ = batches(plain.batch(5), fuse=fuse)
+        assert equal(batches(dicts.batch(5), fuse=fuse)[0], want)
+        assert equal(batches(perhaps.batch(5), fuse=fuse)[0], want)
+        assert equal(batches(named.batch(5), fuse=fuse)[0], [{"key": batch["key"], "picture": batch["picture"]} for batch in want])
+        inverted, *_ = batches(dicts.map(np.invert, fields="picture").batch(5), fuse=fuse)
+        assert equal(inverted, [{**batch, "picture": 255 - batch["picture"]} for batch in want])
+
+
+def test_the_memory_is_the_row_of_the_batch():
+    class Where(Written):
+        def __getitem__(self, i: int, out):
+            at = out["picture"].ctypes.data
+            with open("/proc/self/maps") as maps:
+                spans = ([int(part, 16) for part in line.split()[0].split("-")] + [line] for line in maps)
+                mine = next(line for low, high, line in spans if low <= at < high)
+            out["picture"][...] = large(i)
+            return {"picture": out["picture"], "shared": "memfd" in mine or "/dev/shm" in mine}
+
+    gives = {"picture": (np.uint8, SHAPE), "shared": bool}
+    got, *_ = batches(hr.source(Where(False), gives=gives).batch(5), epochs=1)
+    assert all(batch["shared"].all() for batch in got)
+    assert np.array_equal(got[0]["picture"][4], large(4))
+
+
+def test_out_needs_to_be_told_how_much():
+    with pytest.raises(hr.RecipeError, match=r"Written.__getitem__.* takes out, the memory for what it gives: say how much with gives="):
+        hr.source(Written(False))
+    with pytest.raises(hr.RecipeError, match="gives no array of which the shape is known: 'n'"):
+        hr.source(Written(False), gives={"n": int})

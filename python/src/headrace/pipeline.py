@@ -166,7 +166,8 @@ def source(
     Args:
         obj: where samples come from.
         fields: the names of what an item has, where that is a tuple, or of the one thing that it is.
-        gives: the types of the fields, as for `Pipeline.map`; by default they are those of the first sample.
+        gives: the types of the fields, as for `Pipeline.map`; by default they are those of the first sample. With it, a `__getitem__` with
+            a parameter `out` is given the memory of the batch to write into, as the functions of `Pipeline.map` are.
         keys: the names of samples that are read by number, a list or a function of the number: what they are called in the field `key`, in
             errors and in the list of lost ones. Workers ask for a name before they read the sample. By default it is the sample's own
             field `key`, or `__key__` as WebDataset has it, a str, once it was read; else its number: `"12"`.

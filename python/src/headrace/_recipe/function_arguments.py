@@ -198,8 +198,8 @@ def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str
     if wants != "must":
         return
     what = f"headrace: {op}: {_repr(function)} takes out, the memory for what it gives"
-    if op != "map" or where == "main":
-        raise RecipeError(f"{what}, which only a map in workers has for it: give it the default None, or leave it away")
+    if op not in ("map", "source") or where == "main":
+        raise RecipeError(f"{what}, which only a map in workers, or a source, has for it: give it the default None, or leave it away")
     if gives is None:
         raise RecipeError(f'{what}: say how much with gives=, such as gives={{"image": ("uint8", (64, 64, 3))}}')
     if not any(isinstance(kind, dict) and kind.get("shape") and None not in kind["shape"] for kind in gives.values()):
@@ -312,12 +312,15 @@ def source_arguments(
     _check_keys(obj, length, keys)
     seeds = _seeds("source", "generators", generators)
     _check_source_place(obj, where, length is None, seeds)
+    kinds = types("source", gives, names)
+    if length is not None:
+        _check_out("source", obj.__getitem__, ["number"], kinds, where)
     return {
         "function": Function(obj),
         "fields": names,
         "length": length,
         "where": None if where == "process" else where,
-        "gives": types("source", gives, names),
+        "gives": kinds,
         "seed": seeds,
         "keys": None if keys is None else Function(keys),
     }

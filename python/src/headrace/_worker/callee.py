@@ -85,9 +85,14 @@ class Callee:
     def _takes_out(self) -> bool:
         """Whether the function is given memory for its results."""
         setup = self.setup
-        signature = signature_of(self.target)
-        wants = signature and takes_out(signature, len(setup["in"]) if setup["positional"] else 1)
-        if not wants or self.kind != "map":
+        if self.kind == "index":
+            signature, given = signature_of(self.target.__getitem__), 1
+        elif self.kind == "map":
+            signature, given = signature_of(self.target), len(setup["in"]) if setup["positional"] else 1
+        else:
+            return False
+        wants = signature and takes_out(signature, given)
+        if not wants:
             return False
         arrays = [f["name"] for f in setup["gives"] or () if f["kind"] == "tensor" and f.get("shape") and min(f["shape"]) >= 0]
         if wants == "must" and not arrays:
@@ -155,9 +160,9 @@ class Callee:
             return lambda row, kwargs: function(sample_of(unpacked(row)), **kwargs)
         return lambda row, kwargs: function(sample_of(row), **kwargs)
 
-    def getter(self) -> Callable[[int], Any]:
+    def getter(self) -> Callable[..., Any]:
         """What gives a sample of a source by its number."""
-        get = partial(getitem, self.object)
+        get = self.object.__getitem__ if self.takes_out else partial(getitem, self.object)
         return get if self.hooks is None else self.hooks.around(self.step, get, False, self.awaits)
 
     def wait(self, result: Any) -> Any:

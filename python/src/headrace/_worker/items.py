@@ -66,7 +66,7 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
                 if several:
                     enter(item)
                 try:
-                    result = get(task.index[item]) if get is not None else call(row, kwargs)
+                    result = get(task.index[item], **kwargs) if get is not None else call(row, kwargs)
                 finally:
                     if several:
                         leave()
