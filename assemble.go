@@ -418,7 +418,7 @@ func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.
 // extentOfRun is what states are held against, with the state in which everything begins.
 func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 	begin := State{
-		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
+		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(), Steps: l.recipe.Outline(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{}, Errors: l.counted(),
 	}
 	splits := map[string]order.Split{}

@@ -246,7 +246,7 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		"none":                     {apart, nil, "there is no record"},
 		"one":                      {apart, fourApart[1:2], "it was saved with world_size 4 by rank 1, this is rank 1 of 3: to divide again what is left takes the records of all ranks, and there is none of ranks 0, 2, 3"},
 		"one is missing":           {apart, three, "there is none of rank 3"},
-		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another recipe"},
+		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another pipeline: step "},
 		"twice":                    {apart, append(slices.Clone(three), three[0]), "there are two states of rank 0"},
 		"of different worlds":      {apart, append(slices.Clone(three), saved(apart, 2)...), "world_size is 4 in one and 2 in another"},
 		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Rank = 4 })), "there is a state of rank 4, and the world_size is 4"},

@@ -87,13 +87,14 @@ func (s Step) shown() []string {
 	return differing(s.Args, Recipe{Steps: []Step{{Op: s.Op}}}.Complete().Steps[0].Args)
 }
 
-// differing returns the fields of a struct that are not as usual.
+// differing returns the fields of a struct that are not as usual. Zero is always usual:
+// [identifier] writes it for defaults.
 func differing(args, as any) (shown []string) {
 	given, usual := reflect.ValueOf(argument.Struct(args)).Elem(), reflect.ValueOf(argument.Struct(as)).Elem()
 	for _, f := range argument.Fields(given.Type()) {
 		if name := argument.Name(f); name != "root" && !holds(f.Type) {
 			v := given.FieldByIndex(f.Index)
-			if !reflect.DeepEqual(v.Interface(), usual.FieldByIndex(f.Index).Interface()) {
+			if !v.IsZero() && !reflect.DeepEqual(v.Interface(), usual.FieldByIndex(f.Index).Interface()) {
 				shown = append(shown, name+"="+short(v))
 			}
 		}

@@ -173,7 +173,7 @@ func TestReplayRefusesWhatItCannotFind(t *testing.T) {
 		"--state one.json --batch -1": "--batch is -1",
 		"--state one.json --world-size 1 --rank 0": "there is none of rank 1",
 		"--state one.json --world-size 2 --rank 2": "rank is 2",
-		"--state other.json":                       "it was saved by another recipe",
+		"--state other.json":                       "it was saved with another seed",
 		"--state one.json --shard-size 5MB":        "--shard-size has no meaning without --out",
 	} {
 		got := invoke(t, folder, append([]string{"replay", "r.yaml"}, strings.Fields(args)...)...)

@@ -27,6 +27,8 @@ type State struct {
 	Rank      int    `json:"rank"`       // whose record it is
 	InStep    bool   `json:"in_step"`    // all ranks have the same batches at every moment, so that the record of one tells of all
 
+	Steps []string `json:"steps,omitempty"` // outline of the recipe: names the step that differs; older records have none
+
 	Epoch   int                      `json:"epoch"`
 	Batches int64                    `json:"batches,omitempty"` // that this epoch had so far
 	Sources map[string]SourceState   `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
@@ -125,7 +127,7 @@ func (e Extent) Fits(from State) error {
 	case from.Order < 0 || from.Order > order.Version:
 		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
-		return refuse("it was saved by another recipe: by another pipeline, or with other seeds")
+		return refuse("%s", differs(from.Steps, begin.Steps))
 	case from.WorldSize != 0 && from.WorldSize != begin.WorldSize:
 		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided again (Gather)", from.WorldSize, begin.WorldSize)
 	case from.WorldSize != 0 && from.Rank != begin.Rank:

@@ -160,7 +160,7 @@ def test_states_that_are_not_of_one_run_are_refused(photos):
     with build.loader(epochs=3, world_size=2) as loader:
         with pytest.raises(hr.StateMismatch, match="rank 1 was in epoch 2 and rank 0 still in epoch 0"):
             loader.load_state_dict(two)
-        with pytest.raises(hr.StateMismatch, match=r"rank 1 of 2: .* another recipe"):
+        with pytest.raises(hr.StateMismatch, match=r"rank 1 of 2: .* another seed"):
             loader.load_state_dict([two[0], two[0] | {"rank": 1, "recipe": "00"}])
         loader.load_state_dict([two[0], two[0] | {"rank": 1}])
 

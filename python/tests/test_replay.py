@@ -114,7 +114,7 @@ def test_a_run_that_skips_is_gone_through(own_photos):
 def test_what_cannot_be_replayed(photos):
     with pipeline(photos).loader() as loader:
         state = loader.state_dict()
-    with pytest.raises(hr.StateMismatch, match="another recipe"):
+    with pytest.raises(hr.StateMismatch, match="another pipeline: step"):
         hr.replay(cropped(photos), state)
     with pytest.raises(hr.StateMismatch, match="no state of a loader: it has no 'version', 'order', 'recipe'"):
         hr.replay(pipeline(photos), {"world_size": 1, "rank": 0, "epoch": 0, "sources": {}})

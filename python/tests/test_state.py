@@ -112,9 +112,15 @@ def test_the_last_state_of_all(photos):
 @pytest.mark.parametrize(
     ("other", "why"),
     [
-        (lambda folder: pipeline(folder, 5), "another pipeline"),
-        (lambda folder: pipeline(folder, seed=3), "another pipeline"),
-        (lambda folder: pipeline(folder / "ant"), None),
+        (lambda folder: pipeline(folder, 5), r"another pipeline: step 6 was batch\(size=4\), here it is batch\(size=5\)"),
+        (lambda folder: pipeline(folder, seed=3), "another seed: the steps are the same"),
+        (
+            lambda folder: (
+                hr.files(folder, label="parent").shuffle(seed=1).decode_image().resize(64).random_flip().center_crop(48).batch(4)
+            ),
+            "it lacks random_flip, here step 5",
+        ),
+        (lambda folder: pipeline(folder / "ant"), "step 1 was files"),
     ],
 )
 def test_states_of_other_runs_are_refused(photos, other, why):
@@ -124,6 +130,24 @@ def test_states_of_other_runs_are_refused(photos, other, why):
         with pytest.raises(hr.StateMismatch, match=why):
             loader.load_state_dict(state)
         assert next(iter(loader))  # and nothing has changed
+
+
+def test_a_state_without_steps_goes_on(photos, whole):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        for _ in range(3):
+            next(loop)
+        old = loader.state_dict()
+    del old["steps"]
+    with augmented(photos).loader(epochs=2) as again:
+        again.load_state_dict(old)
+        assert digests(again) == whole[3:12]
+        assert again.state_dict()["steps"][-1].startswith("batch(size=4) ")
+    with (
+        pipeline(photos).loader() as other,
+        pytest.raises(hr.StateMismatch, match="another recipe: by another pipeline, or with other seeds"),
+    ):
+        other.load_state_dict(old)
 
 
 def test_states_of_other_world_sizes_are_refused(photos):
@@ -182,6 +206,8 @@ WRONG = [
     ({"epoch": 1.0}, r"its epoch is 1\.0"),
     ({"epoch": True}, "its epoch is True"),
     ({"batches": "many"}, "its batches is 'many'"),
+    ({"steps": "batch"}, "its steps are 'batch': takes a list of texts"),
+    ({"steps": [5]}, r"its steps are \[5\]"),
     ({"quarantine": 3}, "its quarantine is 3: takes a list of whole numbers"),
     ({"quarantine": [-1]}, "its quarantine is -1"),
     ({"quarantine": [999]}, "it quarantines index 999 of 46 samples"),
@@ -249,7 +275,7 @@ def test_a_state_for_a_run_that_has_ended_and_whose_engine_is_dead(photos, whole
         ended = loader.state_dict()
         for state, left in ((beginning, whole), (middle, whole[12:]), (ended, [])):
             loader._run.drop()  # as after an engine's death
-            with pytest.raises(hr.StateMismatch, match="another pipeline"):
+            with pytest.raises(hr.StateMismatch, match="another seed"):
                 loader.load_state_dict(state | {"recipe": "ab"})
             loader.load_state_dict(state)
             assert loader.state_dict() == state

@@ -502,7 +502,7 @@ def _() -> None:
 @trouble("A state of another pipeline")
 def _() -> None:
     state = train().loader().state_dict()
-    images().center_crop(8).batch(4).loader().load_state_dict(state)
+    hr.files("data/train", label="parent").shuffle().decode_image().resize(64).center_crop(56).batch(4).loader().load_state_dict(state)
 
 
 @trouble("A state of other data")

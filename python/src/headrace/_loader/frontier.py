@@ -22,7 +22,7 @@ _EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [
 
 _VERSION = 2  # of records, whose keys these are
 _KEYS = ("version", "order", "recipe", "world_size", "rank", "epoch", "sources")
-_READ = {*_KEYS, *_PLACE, "decoder", "in_step", "quarantine"}
+_READ = {*_KEYS, *_PLACE, "decoder", "in_step", "steps", "quarantine"}
 
 
 class Frontier:
@@ -155,6 +155,9 @@ def _check_place(state: dict[str, Any]) -> None:
     dropped = state.get("dropped", 0)
     _check_count("dropped", abs(dropped) if type(dropped) is int else dropped)  # below 0 where several samples were made of one
     _check_list("quarantine", state.get("quarantine", []))
+    steps = state.get("steps", [])
+    if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
+        raise _none(f"its steps are {_short(steps)}: takes a list of texts")
     for key in ("sources", "merges"):
         places = state.get(key, {})
         if not isinstance(places, dict) or not all(isinstance(place, dict) for place in places.values()):
