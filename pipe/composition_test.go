@@ -108,7 +108,7 @@ func TestRefusalAfterLaterItems(t *testing.T) {
 			}, pipe.Opts{Name: "flat", Workers: 3})
 		}
 		s, _ := saved(t, flow(4, nil), 2, nil)
-		run := start(t, flow(2, func([]int) { time.Sleep(time.Second) }), pipe.Config{Resume: s})
+		run := start(t, flow(2, func([]int) { pipetest.Sleep(context.Background(), time.Second) }), pipe.Config{Resume: s})
 		defer run.Close()
 		if got, err := remains(run); !contains(err, "did not come again: it was made of 4 items") || slices.Min(got) < 4 {
 			t.Errorf("%v, then %v", got, err)
