@@ -229,8 +229,8 @@ func (p *Unfinished) differs(part PartState, t *Lineage) error {
 }
 
 // regrouped is an error where an item was taken out of several together, and what is
-// missing was taken out of one of these alone: its name does not come again then, and what
-// it was made into would come under another one.
+// missing was taken out of one of these alone: its name does not come again then, and
+// what it was made into would come under another one.
 func (p *Unfinished) regrouped(t *Lineage) (err error) {
 	if len(p.left) == 0 || len(p.within) == 0 {
 		return nil
