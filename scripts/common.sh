@@ -59,6 +59,18 @@ codecs_environment() {
 	export CGO_CFLAGS="-O2 -g -I$codecs/include" CGO_LDFLAGS="-L$codecs/lib -lz -lm"
 }
 
+# fetch_qemu has qemu and Debian's C library for arm64 in build/qemu; "${ON_ARM64[@]}"
+# before a program runs it with them.
+QEMU="$ROOT/build/qemu"
+ON_ARM64=("$QEMU/usr/bin/qemu-aarch64-static" -L "$QEMU")
+fetch_qemu() {
+	[ ! -d "$QEMU" ] || return 0
+	rm -rf "$QEMU.new"
+	scripts/debian.sh unpack "$QEMU.new" libc6:arm64 qemu-user-static:amd64
+	find "$QEMU.new/usr/bin" -type f -not -name qemu-aarch64-static -delete
+	mv "$QEMU.new" "$QEMU"
+}
+
 say() { printf '%s\n' "$*"; }
 
 die() {

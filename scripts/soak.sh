@@ -46,7 +46,7 @@ fuzz() {
 
 fuzz_c() {
 	local package
-	for package in turbo spng webp avif; do
+	for package in turbo jpeg spng webp avif; do
 		ASAN_OPTIONS=detect_leaks=0 fuzz "./media/$package" -asan || return 1
 	done
 }

@@ -10,7 +10,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 DIST="$ROOT/build/dist"
 PHOTOGRAPHS="$ROOT/build/photographs"
-QEMU="$ROOT/build/qemu"
 WORK="$(mktemp -d)"
 trap 'rm -rf "$WORK"' EXIT
 
@@ -36,12 +35,7 @@ fetch() {
 		mv "$all/usr/share/backgrounds" "$PHOTOGRAPHS"
 		rm -r "$all"
 	fi
-	if [ ! -d "$QEMU" ]; then
-		rm -rf "$QEMU.new"
-		scripts/debian.sh unpack "$QEMU.new" libc6:arm64 qemu-user-static:amd64
-		find "$QEMU.new/usr/bin" -type f -not -name qemu-aarch64-static -delete
-		mv "$QEMU.new" "$QEMU"
-	fi
+	fetch_qemu
 }
 
 # record makes a recording in each codec and container that people train on.
@@ -128,7 +122,7 @@ elsewhere() {
 	clean pip install -q --no-index --no-deps --target "$WORK/arm64" --platform manylinux_2_17_aarch64 --only-binary :all: "$DIST"/headrace-*_aarch64.whl
 	cat >"$WORK/engine" <<-END
 		#!/bin/sh
-		exec "$QEMU/usr/bin/qemu-aarch64-static" -L "$QEMU" "$WORK/arm64/headrace/_bin/headrace" "\$@"
+		exec ${ON_ARM64[*]} "$WORK/arm64/headrace/_bin/headrace" "\$@"
 	END
 	chmod +x "$WORK/engine"
 	clean HEADRACE_ENGINE="$WORK/engine" python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" "$WORK/recordings" >"$WORK/elsewhere"
@@ -141,7 +135,7 @@ suites() {
 		codecs_environment aarch64
 		go test -c -o "$WORK/suite" ./media/ffmpeg
 	)
-	(cd media/ffmpeg && HEADRACE_FFMPEG="$WORK/arm64/headrace/_av" "$QEMU/usr/bin/qemu-aarch64-static" -L "$QEMU" "$WORK/suite" \
+	(cd media/ffmpeg && HEADRACE_FFMPEG="$WORK/arm64/headrace/_av" "${ON_ARM64[@]}" "$WORK/suite" \
 		-test.short -test.run 'Planes|Portions|Sound|Colours|Library$') | sed 's/^/   aarch64: /'
 }
 

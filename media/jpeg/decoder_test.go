@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -26,6 +27,9 @@ func TestHostile(t *testing.T) { hostile.Run(t, Decoder{}, media.JPEG) }
 // kernels are the sets that this CPU can run.
 var kernels = func() []string {
 	all := []string{"plain", "sse4.1", "avx2"}
+	if runtime.GOARCH == "arm64" {
+		all = []string{"plain", "neon"}
+	}
 	if i := slices.Index(all, turbo.Decoder{}.Kernels()); i >= 0 {
 		return all[:i+1]
 	}

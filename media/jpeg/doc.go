@@ -18,7 +18,7 @@
 //
 // The header is read in Go (header.go). Then C decodes a row of MCUs at a time: scan.c
 // takes the stuffed zeros out, some kilobytes ahead; entropy.h decodes blocks, most
-// coefficients with one look into a table (huffman.h); kernels_*.h transform them; rows.c
+// coefficients with one look into a table (huffman.h); kernels_* transform them; rows.c
 // interpolates chroma and converts colours. Rows of pixels, or planes, are handed to the
 // kernels of media/turbo, which resize them. MCUs that the plan does not need are
 // decoded, as what follows depends on them, but not kept. Of a progressive picture all

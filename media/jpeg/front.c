@@ -15,6 +15,9 @@ const hj_kernels *hj_kernels_named(const char *name) {
 		return &hj_avx2;
 	if (!strcmp(name, "sse4.1"))
 		return &hj_sse41;
+#elif defined(__aarch64__)
+	if (!strcmp(name, "neon"))
+		return &hj_neon;
 #else
 	(void)name;
 #endif

@@ -54,6 +54,8 @@ hj_transform hj_transform1;
 extern const hj_kernels hj_plain;
 #if defined(__x86_64__)
 extern const hj_kernels hj_sse41, hj_avx2;
+#elif defined(__aarch64__)
+extern const hj_kernels hj_neon;
 #endif
 
 // The place of the last coefficient that is among the first four of four rows, in zigzag

@@ -72,6 +72,7 @@
 	} while (0)
 
 #include "kernels_x86.h"
+#include "kernels_simd.h"
 
 const hj_kernels hj_avx2 = {"avx2", hj_keep_bmi2, hj_skip_bmi2, hj_dc_bmi2, hj_dc_bit_bmi2, hj_ac_bmi2, hj_ac_bit_bmi2, transform, {transform4, transform2, hj_transform1}, across, both, down, ycc};
 #else

@@ -59,6 +59,7 @@
 	} while (0)
 
 #include "kernels_x86.h"
+#include "kernels_simd.h"
 
 const hj_kernels hj_sse41 = {"sse4.1", hj_keep_plain, hj_skip_plain, hj_dc_plain, hj_dc_bit_plain, hj_ac_plain, hj_ac_bit_plain, transform, {transform4, transform2, hj_transform1}, across, both, down, ycc};
 #else

@@ -27,8 +27,9 @@
 // plan carried out on its pixels. Runner does that for pixels from anywhere.
 //
 // The kernels are integer arithmetic, chosen at run time for the CPU: plain C,
-// SSE4.1, AVX2, AVX-512. All give the same bytes. HEADRACE_SIMD=plain, sse4.1, avx2 or
-// avx512 in the environment sets a limit.
+// SSE4.1, AVX2, AVX-512; on arm64 plain C, and NEON, which only media/jpeg has kernels
+// for. All give the same bytes. HEADRACE_SIMD=plain, sse4.1, avx2, avx512 or neon in the
+// environment sets a limit.
 //
 // # Errors
 //

@@ -63,6 +63,8 @@ typedef struct {
 extern const hr_kernels hr_plain;
 #if defined(__x86_64__)
 extern const hr_kernels hr_sse41, hr_avx2, hr_avx512;
+#elif defined(__aarch64__)
+extern const hr_kernels hr_neon; // the functions of hr_plain: only media/jpeg has kernels for it
 #endif
 
 // Bytes behind an input row that kernels may read for this axis: they look at as many

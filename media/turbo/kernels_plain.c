@@ -88,3 +88,6 @@ static void ycc(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t 
 }
 
 const hr_kernels hr_plain = {"plain", packed, pack, rows, column, packed, pack, rows1, ycc};
+#if defined(__aarch64__)
+const hr_kernels hr_neon = {"neon", packed, pack, rows, column, packed, pack, rows1, ycc};
+#endif

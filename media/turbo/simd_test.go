@@ -13,7 +13,10 @@ import (
 // The kernel's list of what this CPU has is another opinion.
 func TestLevelsAreThoseOfTheProcessor(t *testing.T) {
 	want := []string{"plain"}
-	if runtime.GOARCH == "amd64" {
+	switch runtime.GOARCH {
+	case "arm64": // all have it
+		want = append(want, "neon")
+	case "amd64":
 		has := processorFlags(t)
 		for _, set := range []struct {
 			name string
