@@ -13,9 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from isal import isal_zlib
 
 import headrace as hr
 from conftest import descriptors
+from headrace._io import deflate
 from headrace._io.bytes_of import Bytes
 from headrace._io.zip_directory import Member, plain_directory
 
@@ -24,6 +26,14 @@ DTYPES = [
     for order in "<>"
     for kind in ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16", "U3", "S5", "M8[s]")
 ]
+
+
+@pytest.fixture(autouse=True, params=["isal", "zlib"])
+def inflates(request, monkeypatch):
+    """Everything is read by either of the libraries."""
+    library = isal_zlib if request.param == "isal" else zlib
+    for name, there in (("crc32", "crc32"), ("decompressobj", "decompressobj"), ("Error", "error")):
+        monkeypatch.setattr(deflate, name, getattr(library, there))
 
 
 def random_array(rng: np.random.Generator, dtype: np.dtype, axes: int) -> np.ndarray:

