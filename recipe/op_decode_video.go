@@ -8,6 +8,7 @@ import (
 	"headrace/internal/words"
 	"headrace/media"
 	"headrace/media/av"
+	"headrace/media/yuv"
 	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
@@ -38,6 +39,9 @@ type DecodeVideo struct {
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"whether to turn frames as the file says; by default true"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
 	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
+	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"\"rgb\", the default; or the planes of 4:2:0 as they are, for programs that convert on a device: luma, and after it Cb and Cr one after the other, \"yuv420\", or side by side, \"nv12\". A frame is [height + height / 2, width] then, and no operation on images follows"`
+	Size      Size     `json:"size,omitzero" doc:"with planes, what frames are resized to: [height, width]; by default they stay as they are"`
+	Matrix    string   `json:"matrix,omitempty" doc:"with planes, a field for how colours come from them, int64 [4]: the matrix by its number in ITU-T H.273, 1 if the range is full, where chroma is (0: left, 1: centre, 2: top left), bits of a sample; by default there is none"`
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"the largest frame that is decoded, in pixels; by default 178956970, which is also the most"`
 }
 
@@ -45,6 +49,7 @@ func (d DecodeVideo) complete() Args {
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
+	d.Size = d.Size.square()
 	return &d
 }
 
@@ -112,9 +117,26 @@ func (d *DecodeVideo) Options() media.Options {
 	return o
 }
 
-// Form is that of clips.
+// Planes reports whether frames stay planes, as the decoder has them.
+func (d *DecodeVideo) Planes() bool { return d.Color == "yuv420" || d.Color == "nv12" }
+
+// PlanesOf are the planes of an upright frame of this size.
+func (d *DecodeVideo) PlanesOf(width, height int) yuv.Planes {
+	if h, w := d.Size.both(); h != 0 {
+		width, height = w, h
+	}
+	return yuv.Planes{Width: width, Height: height, Interleaved: d.Color == "nv12", Wide: d.DType == "uint16"}
+}
+
+// Form is that of clips. Planes are those of gray images of so many rows.
 func (d *DecodeVideo) Form() media.Form {
 	f := d.Options().Form()
+	if d.Planes() {
+		f.Color = media.Gray
+		if d.Size.Height != 0 {
+			f.Height, f.Width = d.PlanesOf(0, 0).Shape()
+		}
+	}
 	f.Frames = media.Unknown
 	if c, err := d.Clip(); err == nil && c.Count() > 0 {
 		f.Frames = c.Count()
@@ -135,6 +157,20 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
 		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *d.MaxPixels, media.MaxPixels))
 	}
+	switch sized := d.Size != (Size{}); {
+	case sized && !d.Planes():
+		errs = append(errs, Wrong("size", "is for color \"yuv420\" and \"nv12\": put resize after decode_video"))
+	case sized && d.DType == "uint16":
+		errs = append(errs, Wrong("size", "is for planes of bytes, but dtype is \"uint16\": leave one of them out"))
+	case sized:
+		h, w := d.Size.both()
+		if err := (media.ResizeExact{Height: h, Width: w}).Check(); err != nil {
+			errs = append(errs, Wrong("size", "is not possible: %w", err))
+		}
+	}
+	if d.Matrix != "" && !d.Planes() {
+		errs = append(errs, Wrong("matrix", "is for color \"yuv420\" and \"nv12\": frames are RGB"))
+	}
 	return completed(d).(*DecodeVideo), errors.Join(errs...)
 }
 
@@ -153,12 +189,28 @@ func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, err
 	}
 
-	out := in.Replace(d.FieldIn(in), sample.Field{Name: whole.To, Type: ImageType(whole.Form())})
+	out := in.Replace(d.FieldIn(in), sample.Field{Name: whole.To, Type: whole.Type()})
 	if d.Times != "" {
 		out = out.With(d.Times, whole.TimesType())
 	}
+	if d.Matrix != "" {
+		out = out.With(d.Matrix, MatrixType)
+	}
 	return out, nil
 }
+
+// Type is that of the field with clips. Planes are no image: they have no axes.
+func (d *DecodeVideo) Type() sample.Type {
+	f := d.Form()
+	if !d.Planes() {
+		return ImageType(f)
+	}
+	shape := f.Shape()
+	return sample.TensorType(f.DType, shape[:len(shape)-1]...)
+}
+
+// MatrixType is that of the field Matrix.
+var MatrixType = sample.TensorType(tensor.Int64, 4)
 
 // TimesType is that of the field Times.
 func (d *DecodeVideo) TimesType() sample.Type {
@@ -198,13 +250,16 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 			errs = append(errs, Wrong("at", "is %q, which is %v: takes a field with one number of seconds", d.At, in[i].Type))
 		}
 	}
-	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}} {
+	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}, {"matrix", d.Matrix}} {
 		if name.is != "" && name.is != field && in.Find(name.is) >= 0 {
 			errs = append(errs, Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
 		}
 	}
 	if d.Times == d.To {
 		errs = append(errs, Wrong("times", "is %q, as the field of the clip is called", d.Times))
+	}
+	if d.Matrix != "" && (d.Matrix == d.To || d.Matrix == d.Times) {
+		errs = append(errs, Wrong("matrix", "is %q, as another field is called", d.Matrix))
 	}
 	return errors.Join(errs...)
 }

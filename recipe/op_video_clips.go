@@ -31,11 +31,14 @@ type VideoClips struct {
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video; by default true"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"as for decode_video"`
 	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"as for decode_video"`
+	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"as for decode_video"`
+	Size      Size     `json:"size,omitzero" doc:"as for decode_video"`
+	Matrix    string   `json:"matrix,omitempty" doc:"as for decode_video"`
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
 }
 
 func (v VideoClips) complete() Args {
-	v.MaxPixels = v.Decoding().MaxPixels
+	v.MaxPixels, v.Size = v.Decoding().MaxPixels, v.Size.square()
 	if v.Start == "" && v.Clips == nil {
 		v.Start = "begin"
 	}
@@ -56,7 +59,8 @@ func (*VideoClips) refused() map[string]string { return (*DecodeVideo)(nil).refu
 func (v *VideoClips) Decoding() *DecodeVideo {
 	d := DecodeVideo{
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
-		Start: v.Start, Short: v.Short, Times: v.Times, Orient: v.Orient, Mode: v.Mode, DType: v.DType, MaxPixels: v.MaxPixels,
+		Start: v.Start, Short: v.Short, Times: v.Times, Orient: v.Orient, Mode: v.Mode, DType: v.DType,
+		Color: v.Color, Size: v.Size, Matrix: v.Matrix, MaxPixels: v.MaxPixels,
 	}
 	if d.Short == "drop" {
 		d.Short = "error"
@@ -83,7 +87,7 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("start", "is %q: pieces of the whole video begin at its first frame: say clips, or leave start out", v.Start))
 	}
 	if v.Number != "" {
-		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || v.Number == v.Times {
+		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || v.Number == v.Times || v.Number == v.Matrix {
 			errs = append(errs, Wrong("number", "is %q: the samples have a field of this name already: %s", v.Number, words.List(in.Names())))
 		}
 	}

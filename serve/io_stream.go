@@ -238,7 +238,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 		p.slot.Drop()
 		return nil, err
 	}
-	p.add("video", form.DType, form.Shape())
+	p.add("video", form.DType, c.video.Shape())
 	p.sound(floats, channels, s.what.Audio.Layout, s.what.Audio.DType)
 	s.putTimes(p, c.times)
 	p.About = map[string]any{"sample_rate": rate, "start": c.start}

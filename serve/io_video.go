@@ -23,7 +23,7 @@ func (e *errand) prepareVideo() (err error) {
 	switch {
 	case e.MaxBytes < 0:
 		return fmt.Errorf("serve: max_bytes %d: takes a number of bytes", e.MaxBytes)
-	case v.Field != "" || v.To != "" || v.At != "" || v.Times != "":
+	case v.Field != "" || v.To != "" || v.At != "" || v.Times != "" || v.Matrix != "":
 		return errors.New("serve: a video of its own has no fields")
 	case len(e.Indices) > 0 && len(e.Times) > 0:
 		return errors.New("serve: has both indices and times: takes one of them")
@@ -40,6 +40,11 @@ func (e *errand) prepareVideo() (err error) {
 	}
 	if e.Width == 0 && e.Height == 0 {
 		return nil
+	}
+	if e.Video.Planes() {
+		e.Video.Size = recipe.Size{Height: e.Height, Width: e.Width}
+		e.Video, err = e.Video.Completed()
+		return err
 	}
 	op := media.ResizeExact{Height: e.Height, Width: e.Width, Filter: e.Filter}
 	e.steps = []media.Step{{Op: op}}
@@ -104,7 +109,7 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 		slot.Drop()
 		return nil, err
 	}
-	return &result{slot, 8 * form.DType.Size(), form.Shape()}, nil
+	return &result{slot, 8 * form.DType.Size(), c.Shape()}, nil
 }
 
 // videoFile is what the packets are read from: a file on a disk, or the whole content in

@@ -243,6 +243,7 @@ var arrows = []arrow{
 	{"recipe/internal/format", "recipe/internal/rawjson", "what is written is JSON already"},
 	{"recipe", "media/sound/mel", "which spectrograms there are"},
 	{"recipe", "media/av", "which frames a clip has"},
+	{"recipe", "media/yuv", "planes have a shape"},
 	{"recipe", "media", "image operations know what they do to a shape"},
 	{"recipe/fuse", "recipe", "it rewrites the steps of a recipe"},
 	{"recipe/fuse", "media", "into one plan that a decoder carries out"},
@@ -441,6 +442,7 @@ var arrows = []arrow{
 	{"media/ffmpeg", "media/video", "whose decoder it is"},
 	{"media/ffmpeg", "media/yuv", "frames are pictures that can be converted"},
 
+	{"media/yuv", "media/internal/orient", "frames of planes are turned"},
 	{"media/yuv/fast", "C", "conversion with SIMD"},
 	{"media/yuv/fast", "golang.org/x/sys", "what the processor has"},
 	{"media/yuv/fast", "media/yuv", "whose kernel it is"},

@@ -565,11 +565,20 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 			next.Video.Times = t.columns.PutArray(args.Times)
 			t.schema = t.schema.With(args.Times, args.TimesType())
 		}
+		if args.Matrix != "" {
+			next.Video.Matrix = t.columns.PutArray(args.Matrix)
+			t.schema = t.schema.With(args.Matrix, recipe.MatrixType)
+		}
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)
 	next.Form = form
-	next.To = t.columns.Put(p.Images.To, is)
+	if args := p.Images.Video; args != nil && args.Planes() {
+		is = args.Type()
+		next.To = t.columns.PutArray(p.Images.To)
+	} else {
+		next.To = t.columns.Put(p.Images.To, is)
+	}
 	t.schema = t.schema.With(p.Images.To, is)
 	return next
 }

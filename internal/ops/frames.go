@@ -72,6 +72,7 @@ type player struct {
 	chance media.Rand
 	plan   *media.Plan // for frames of the stream's size
 	video  *opened
+	planes *planesWriter // that makes frames, instead of steps; nil: they become images
 	to     frameWriter
 	rows   []int      // places in the clips, by the frames that go there
 	rgb    *[]byte    // a frame, between the decoder and the steps; nil: there was none yet
@@ -93,7 +94,14 @@ func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *Tool, form 
 		decode: p.Steps.Decode, steps: p.Steps.Steps, chance: &t.chance, plan: &t.Plan,
 		video: it.Opened.(*opened), to: newFrameWriter(form, dst),
 	}
-	return y.play(ctx)
+	if p.planes() {
+		y.planes = newPlanesWriter(p.Video.args, &t.Plan)
+	}
+	if err := y.play(ctx); err != nil {
+		return err
+	}
+	p.Video.tellMatrix(it, y.planes)
+	return nil
 }
 
 func (y *player) play(ctx context.Context) error {
@@ -104,16 +112,19 @@ func (y *player) play(ctx context.Context) error {
 	}
 	slices.SortStableFunc(y.rows, func(a, b int) int { return cmp.Compare(o.frames[a], o.frames[b]) })
 	defer y.giveBack()
-	if err := y.black(); err != nil {
+	if err := o.clip.Decode(ctx, y.show); err != nil {
 		return err
 	}
-	return o.clip.Decode(ctx, y.show)
+	return y.black() // what that is, the others say
 }
 
 // black makes the frames that are not in the video.
 func (y *player) black() error {
 	info := y.video.info()
 	return y.put(av.Blank, func(to []byte) error {
+		if y.planes != nil {
+			return y.planes.black(to)
+		}
 		p := y.pixels(info.Width, info.Height)
 		clear(p.Data)
 		return y.run(to, p, y.plan)
@@ -122,6 +133,9 @@ func (y *player) black() error {
 
 // show makes a frame that was decoded.
 func (y *player) show(n int, f *video.Frame) error {
+	if y.planes != nil {
+		return y.put(n, func(to []byte) error { return y.planes.draw(to, f) })
+	}
 	plan, err := y.planFor(n, f)
 	if err != nil {
 		return err

@@ -35,10 +35,18 @@ func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *Tool) error 
 	}
 	it.Shut()
 	it.Values.Forget(p.From)
-	it.Values.Images[p.To.At] = to
+	if p.planes() {
+		shape := form.Shape()
+		it.Values.Arrays[p.To.At] = record.Array{Shape: shape[:len(shape)-1], Data: to.Data[:form.Bytes()]}
+	} else {
+		it.Values.Images[p.To.At] = to
+	}
 	p.Env.Settle(it)
 	return nil
 }
+
+// planes reports whether frames of a video stay planes.
+func (p *ImageSteps) planes() bool { return p.Video != nil && p.Video.args.Planes() }
 
 // Into is run with the result in the sample's row.
 func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *Tool, row []byte) error {
@@ -96,6 +104,9 @@ func (p *ImageSteps) made(it *record.Record, t *Tool) media.Form {
 	f := t.Plan.Form()
 	if p.Video != nil {
 		o := it.Opened.(*opened)
+		if p.planes() {
+			f = planesForm(p.Video.args, f)
+		}
 		f.Frames, f.Clips = o.each, p.Form.Clips
 	} else if !p.Decodes() {
 		stored := it.Values.Images[p.To.At]
@@ -156,6 +167,9 @@ func (p *ImageSteps) frames(it *record.Record, t *Tool, form media.Form, dst []b
 // Foresee implements part. It is an upper estimate of what the decoder takes, and of all
 // images on the way to the result.
 func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
+	if p.planes() {
+		return p.foreseePlanes(it, t)
+	}
 	before := t.Forms[p.To.At]
 	t.Forms[p.To.At] = media.Form{}
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {

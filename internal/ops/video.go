@@ -32,6 +32,7 @@ type Video struct {
 	at     record.Column // a number, the second at which clips begin; the zero Column: the arguments say it
 	atType tensor.DType
 	Times  record.Column // for times; the zero Column: nobody wants to know
+	Matrix record.Column // for how colours come from planes; likewise
 }
 
 // NewVideo makes the part of a step, whose arguments must be complete and checked, but

@@ -10,6 +10,7 @@ import (
 	"headrace/media"
 	"headrace/media/video"
 	"headrace/recipe"
+	"headrace/tensor"
 )
 
 // FrameList says which frames a clip has, in this order and with repeats: by number, of
@@ -28,6 +29,7 @@ type VideoClip struct {
 	steps  []media.Step
 	plan   media.Plan
 	form   media.Form
+	planes *planesWriter // nil: frames are images
 }
 
 // OpenClip finds the packets of a file, and those of a clip, to whose frames steps are
@@ -49,6 +51,9 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 		return nil, err
 	}
 	c.form = c.plan.Form()
+	if args.Planes() {
+		c.planes, c.form = newPlanesWriter(args, &c.plan), planesForm(args, c.form)
+	}
 	c.form.Frames = c.each
 	if n := orOne(args.Clips); n > 1 {
 		c.form.Clips = n
@@ -139,8 +144,17 @@ func (c *VideoClip) Times() (times []float64, end float64) {
 	return times, end
 }
 
-// Form is that of the clip.
+// Form is that of the clip. Planes are rows of gray images.
 func (c *VideoClip) Form() media.Form { return c.form }
+
+// Shape is that of the array with the clip.
+func (c *VideoClip) Shape() tensor.Shape {
+	shape := c.form.Shape()
+	if c.planes != nil {
+		shape = shape[:len(shape)-1]
+	}
+	return shape
+}
 
 // WorkingBytes is what decoding takes besides the result.
 func (c *VideoClip) WorkingBytes() int64 {
@@ -155,7 +169,7 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte) error {
 	if int64(len(to)) < c.form.Bytes() {
 		return errors.New("headrace: too little memory for a clip")
 	}
-	y := player{decode: c.decode, steps: c.steps, plan: &c.plan, video: &c.opened, to: newFrameWriter(c.form, to)}
+	y := player{decode: c.decode, steps: c.steps, plan: &c.plan, video: &c.opened, planes: c.planes, to: newFrameWriter(c.form, to)}
 	return y.play(ctx)
 }
 

@@ -8,6 +8,7 @@ package turbo
 import "C"
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -54,13 +55,20 @@ func (Runner) RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan
 		return false, err
 	}
 	defer h.giveBack()
-	if h.frames.c == nil {
-		if h.frames.c = C.hr_frame_new(); h.frames.c == nil {
-			return false, media.ErrMemory
-		}
+	if err := h.beginFrames(); err != nil {
+		return false, err
 	}
 	defer C.hr_frame_trim(h.frames.c)
 	return true, h.frame(dst, stride, p, plan, &s)
+}
+
+func (h *handle) beginFrames() error {
+	if h.frames.c == nil {
+		if h.frames.c = C.hr_frame_new(); h.frames.c == nil {
+			return media.ErrMemory
+		}
+	}
+	return nil
 }
 
 // inPlanes reports whether each part of an image has a byte a sample, one after the
@@ -98,7 +106,7 @@ func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan,
 	if s.Pads() { // what is filled is mirrored, too
 		flipX, flipY, rest.Turn = false, false, s.Turn
 	}
-	small, err := h.frames.resize(p, s, flipX, flipY)
+	small, err := h.frames.resize(p, s, flipX, flipY, false)
 	if err != nil {
 		return err
 	}
@@ -125,11 +133,42 @@ func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan,
 // transposed is the orientation that exchanges rows and columns.
 const transposed = 5
 
-// resize makes all planes of the size that is visible of a stage. The result is in the
-// memory of f.
-func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY bool) (*yuv.Picture, error) {
+// ResizePlanes resizes a frame of 8 bits, whose parts are planes, to one of 4:2:0 with
+// chroma sited as before, and gives it to use, which must not keep it.
+func (Runner) ResizePlanes(p *yuv.Picture, width, height int, use func(*yuv.Picture) error) error {
+	if !inPlanes(p) {
+		return fmt.Errorf("%w: resizing planes of %d bits", yuv.ErrUnsupported, p.Bits)
+	}
+	if err := p.Check(); err != nil {
+		return err
+	}
+	h, err := borrow()
+	if err != nil {
+		return err
+	}
+	defer h.giveBack()
+	if err := h.beginFrames(); err != nil {
+		return err
+	}
+	defer C.hr_frame_trim(h.frames.c)
+	whole := media.Rect{Width: width, Height: height}
+	s := media.Stage{Crop: media.Rect{Width: p.Width, Height: p.Height}, Width: width, Height: height, Window: whole, Turn: 1}
+	small, err := h.frames.resize(p, &s, false, false, true)
+	if err != nil {
+		return err
+	}
+	return use(small)
+}
+
+// resize makes all planes of the size that is visible of a stage or, if halved, those of
+// chroma of half of that. The result is in the memory of f.
+func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY, halved bool) (*yuv.Picture, error) {
 	v, part := s.Visible(), s.Part.Of(s.Crop)
 	n := parts(p)
+	small := &yuv.Picture{Kind: p.Kind, Width: v.Width, Height: v.Height, Bits: 8, Matrix: p.Matrix, Full: p.Full, Siting: p.Siting}
+	if halved {
+		small.ChromaX, small.ChromaY = 1, 1
+	}
 	var planes [2]C.hr_frame_plane
 	var first [3]*C.uint8_t
 	var axes [4]C.hr_axis
@@ -140,9 +179,14 @@ func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY bool) (*yuv
 		if i > 0 {
 			across.subsample(p.ChromaX, p.Siting != yuv.Centre)
 			down.subsample(p.ChromaY, p.Siting == yuv.TopLeft)
+			if halved {
+				across.halve(p.Siting != yuv.Centre)
+				down.halve(p.Siting == yuv.TopLeft)
+			}
 		}
-		x, xs := across.source(v.X, v.Width, s.Filter, flipX)
-		y, ys := down.source(v.Y, v.Height, s.Filter, false)
+		outWidth, outHeight := small.PartSize(i)
+		x, xs := across.source(v.X, outWidth, s.Filter, flipX)
+		y, ys := down.source(v.Y, outHeight, s.Filter, false)
 		f.x[i].Set(x)
 		f.y[i].Set(y)
 		axes[2*i], axes[2*i+1] = axis(&f.x[i]), axis(&f.y[i])
@@ -166,14 +210,14 @@ func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY bool) (*yuv
 		spans(&f.x[0]), weights(&f.x[0]), spans(&f.y[0]), weights(&f.y[0]), spans(&f.x[c]), weights(&f.x[c]), spans(&f.y[c]), weights(&f.y[c])) == 0 {
 		return nil, media.ErrMemory
 	}
-	small := &yuv.Picture{Kind: p.Kind, Width: v.Width, Height: v.Height, Bits: 8, Matrix: p.Matrix, Full: p.Full}
 	for i := range n {
 		var stride C.int64_t
 		data := C.hr_frame_result(f.c, C.int(i), &stride)
 		to := &small.Parts[i]
-		*to = yuv.Part{Data: unsafe.Slice((*byte)(data), (v.Height-1)*int(stride)+v.Width), Stride: int(stride), Step: 1}
+		width, height := small.PartSize(i)
+		*to = yuv.Part{Data: unsafe.Slice((*byte)(data), (height-1)*int(stride)+width), Stride: int(stride), Step: 1}
 		if flipY {
-			to.First, to.Stride = (v.Height-1)*to.Stride, -to.Stride
+			to.First, to.Stride = (height-1)*to.Stride, -to.Stride
 		}
 	}
 	return small, nil
@@ -184,6 +228,7 @@ func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY bool) (*yuv
 type extent struct {
 	from, size float64
 	in, out    int
+	beside     bool // samples beside the part may be mixed in
 }
 
 // subsample makes an extent of pixels one of samples, of which each is for 1<<shift of
@@ -194,6 +239,17 @@ func (e *extent) subsample(shift int, sited bool) {
 	e.size *= scale
 	if sited {
 		e.from += 0.5 - 0.5*scale
+	}
+}
+
+// halve has the result be samples of chroma too, one for two pixels, sited as those that
+// it is made of.
+func (e *extent) halve(sited bool) {
+	scale := e.size / float64(e.out)
+	e.out = (e.out + 1) / 2
+	e.size = 2 * scale * float64(e.out)
+	if e.beside = true; sited { // the part is not all of the plane then
+		e.from -= 0.5 * scale
 	}
 }
 
@@ -211,12 +267,15 @@ const mostHalved = 4
 func (e extent) source(first, n int, filter media.Filter, flip bool) (resample.Axis, source) {
 	s := source{first: min(int(e.from), e.in-1)}
 	s.n = max(min(int(math.Ceil(e.from+e.size)), e.in)-s.first, 1)
+	if e.beside {
+		s = source{n: e.in}
+	}
 	for s.halved < mostHalved && e.size >= float64(int(4*e.out)<<s.halved) {
 		s.halved++
 	}
 	scale := 1 / float64(int(1)<<s.halved)
 	return resample.Axis{
 		In: (s.n + 1<<s.halved - 1) >> s.halved, Out: e.out, First: first, N: n, Filter: resample.Filter(filter), Flip: flip,
-		From: (e.from - float64(s.first)) * scale, Size: e.size * scale,
+		From: (e.from - float64(s.first)) * scale, Size: e.size * scale, Beside: e.beside,
 	}, s
 }

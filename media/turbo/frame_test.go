@@ -110,7 +110,7 @@ func byDefinition(t *testing.T, p *yuv.Picture, plan *media.Plan) []byte {
 	small := &yuv.Picture{Kind: p.Kind, Width: v.Width, Height: v.Height, Bits: 8, Matrix: p.Matrix}
 	for i := range parts(p) {
 		w, h := p.PartSize(i)
-		across, down := extent{part.X, part.Width, w, s.Width}, extent{part.Y, part.Height, h, s.Height}
+		across, down := extent{from: part.X, size: part.Width, in: w, out: s.Width}, extent{from: part.Y, size: part.Height, in: h, out: s.Height}
 		if i > 0 {
 			across.subsample(p.ChromaX, p.Siting != yuv.Centre)
 			down.subsample(p.ChromaY, p.Siting == yuv.TopLeft)
@@ -270,5 +270,71 @@ func BenchmarkFrame(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Resized planes are where they were: of colours that change evenly, each sample of the
+// result is what the formula of its siting says, and chroma of 4:4:4 becomes 4:2:0.
+func TestPlanesAreInPlace(t *testing.T) {
+	for _, siting := range []yuv.Siting{yuv.Left, yuv.Centre, yuv.TopLeft} {
+		for _, chroma := range []int{0, 1} {
+			for _, size := range [][2]int{{97, 61}, {41, 33}, {300, 171}} {
+				p := frameOf(120, 90, chroma, chroma, 0, siting, func(part, x, y int) byte {
+					noise := (x*73856093 ^ y*19349663) >> 4 & 7 // or all means are rounded alike
+					if part == 0 {
+						return byte(20 + x + y)
+					}
+					return byte(20 + (x+y)<<chroma + noise) // a level for a pixel
+				})
+				err := Runner{}.ResizePlanes(p, size[0], size[1], func(small *yuv.Picture) error {
+					if err := small.Check(); err != nil || small.Width != size[0] || small.Height != size[1] || small.ChromaX != 1 || small.Siting != siting {
+						t.Fatalf("%+v: %v", small, err)
+					}
+					// A sample is on the first of two pixels, or between them.
+					at := func(n int, sited bool) float64 {
+						if sited {
+							return 2*float64(n) + 0.5
+						}
+						return 2*float64(n) + 1
+					}
+					// What was drawn there: each sample with its number.
+					drawn := func(pixel float64, sited bool) float64 {
+						if chroma == 0 {
+							return pixel - 0.5
+						}
+						if sited {
+							return pixel - 0.5 // sample i is on pixel 2i
+						}
+						return pixel - 1
+					}
+					width, height := small.PartSize(1)
+					var sum float64
+					n := 0
+					for y := 4; y < height-4; y++ {
+						for x := 4; x < width-4; x++ {
+							right, below := siting != yuv.Centre, siting == yuv.TopLeft
+							px := at(x, right) * 120 / float64(size[0])
+							py := at(y, below) * 90 / float64(size[1])
+							want := 23.5 + drawn(px, right) + drawn(py, below)
+							got := float64(small.Parts[1].Data[small.Parts[1].First+y*small.Parts[1].Stride+x])
+							sum += got - want
+							n++
+						}
+					}
+					if mean := sum / float64(n); n < 50 || math.Abs(mean) > 0.3 {
+						t.Errorf("siting %d, chroma %d, %v: off by %.2f levels", siting, chroma, size, mean)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	deep := frameOf(8, 8, 1, 1, 0, yuv.Left, func(int, int, int) byte { return 1 })
+	deep.Bits = 10
+	if err := (Runner{}).ResizePlanes(deep, 4, 4, func(*yuv.Picture) error { return nil }); err == nil {
+		t.Error("planes of 10 bits were resized")
 	}
 }

@@ -143,7 +143,15 @@ RANDOM = {
         "times": r.choice([None, "at"]),
         "stream": r.choice([None, 1]),
         "orient": r.choice([None, False]),
-        "dtype": r.choice([None, "uint8", np.uint16]),
+        **r.choice(
+            [
+                {"dtype": "uint8"},
+                {"dtype": np.uint16},
+                {"color": "rgb"},
+                {"color": "nv12", "size": (48, 64), "matrix": "how"},
+                {"color": "yuv420", "size": 32},
+            ]
+        ),
         "max_pixels": r.choice([None, 99]),
         "field": None,
         "to": r.choice([None, "clip"]),
@@ -157,7 +165,15 @@ RANDOM = {
         "stream": r.choice([None, 1]),
         "orient": r.choice([None, False]),
         "mode": r.choice([None, "fast"]),
-        "dtype": r.choice([None, "uint8", np.uint16]),
+        **r.choice(
+            [
+                {"dtype": "uint8"},
+                {"dtype": np.uint16},
+                {"color": "rgb"},
+                {"color": "nv12", "size": (48, 64), "matrix": "how"},
+                {"color": "yuv420", "size": 32},
+            ]
+        ),
         "max_pixels": r.choice([None, 99]),
         "field": None,
         "to": r.choice([None, "clip"]),

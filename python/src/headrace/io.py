@@ -435,6 +435,7 @@ def load_video(
     mode: Literal["exact", "fast"] | None = None,
     orient: bool | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
+    color: Literal["rgb", "yuv420", "nv12"] | None = None,
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
@@ -463,6 +464,8 @@ def load_video(
         mode: `"exact"`, the default, or `"fast"`: planes are resized before their colours are converted.
         orient: whether to turn frames as the file says; by default True.
         dtype: `"uint8"`, the default, or `"uint16"`, of full scale.
+        color: `"rgb"`, the default, or `"yuv420"` or `"nv12"`: the planes as the video has them, [frames, height + height / 2, width], as
+            for `decode_video`.
         stream: which of several streams of video; by default the one that players show.
         max_pixels: the largest frame that is decoded, in pixels.
         max_bytes: the largest file that is read; by default 1 GiB of what is no path.
@@ -494,6 +497,7 @@ def load_video(
         mode=mode,
         orient=None if orient is None else truth("orient", orient),
         dtype=dtype,
+        color=color,
         stream=stream,
         max_pixels=max_pixels,
         max_bytes=max_bytes,

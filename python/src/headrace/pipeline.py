@@ -647,6 +647,9 @@ class Pipeline:
         orient: bool | None = None,
         mode: Literal["exact", "fast"] | None = None,
         dtype: Any = None,
+        color: Literal["rgb", "yuv420", "nv12"] | None = None,
+        size: Size | None = None,
+        matrix: str | None = None,
         max_pixels: int | None = None,
         field: str | None = None,
         to: str | None = None,
@@ -678,7 +681,15 @@ class Pipeline:
             orient: whether to turn frames as the file says; by default True.
             mode: `"exact"`, the default: frames become RGB, and then what follows works on them. `"fast"`: their planes may be resized
                 before colours are converted, which is several times faster and differs by a few levels.
-            dtype: `"uint8"`, the default, or `"uint16"`, of full scale, which keeps the 10 bits of videos that have them.
+            dtype: `"uint8"`, the default, or `"uint16"`, of full scale, which keeps the 10 bits of videos that have them. Planes of
+                `"uint16"` have the video's own numbers.
+            color: `"rgb"`, the default; or the planes of 4:2:0 as the video has them, for `hr.torch.to_rgb` and others that convert on a
+                device: half the bytes, and none of the conversion. A frame is [height + height / 2, width], rounded up, of luma and after
+                it Cb and Cr, one after the other in `"yuv420"`, side by side in `"nv12"`. Of an odd width luma has its last column twice.
+                Operations on images cannot follow.
+            size: with planes: what frames are resized to, (height, width), which a batch needs; by default they stay as they are.
+            matrix: with planes: a field to write with how colours come from them, int64 [4]: the matrix by its number in ITU-T H.273, 1
+                for full range, the siting of chroma (0: left, 1: centre, 2: top left), and bits of a sample.
             max_pixels: the largest frame that is decoded, in pixels.
             field: the path of the video as text, or its content; by default where `files` put it.
             to: the field to write, by default `"video"`.
@@ -690,6 +701,7 @@ class Pipeline:
         given["at"] = start if isinstance(start, str) and not named else None
         given |= by_name(duration=duration, min_frames=min_frames, max_frames=max_frames, multiple=multiple, short=short, times=times)
         given |= {"orient": orient, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
+        given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix}
         return self._with("decode_video", given | by_name(max_pixels=max_pixels))
 
     def video_clips(
@@ -708,6 +720,9 @@ class Pipeline:
         orient: bool | None = None,
         mode: Literal["exact", "fast"] | None = None,
         dtype: Any = None,
+        color: Literal["rgb", "yuv420", "nv12"] | None = None,
+        size: Size | None = None,
+        matrix: str | None = None,
         max_pixels: int | None = None,
         field: str | None = None,
         to: str | None = None,
@@ -737,12 +752,16 @@ class Pipeline:
             orient: as for `decode_video`.
             mode: as for `decode_video`.
             dtype: as for `decode_video`.
+            color: as for `decode_video`.
+            size: as for `decode_video`.
+            matrix: as for `decode_video`.
             max_pixels: as for `decode_video`.
             field: as for `decode_video`.
             to: as for `decode_video`.
         """
         given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, step=step, clips=clips, start=start)
         given |= by_name(short=short, times=times, number=number, orient=orient, mode=mode, max_pixels=max_pixels)
+        given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix}
         return self._with("video_clips", given | {"dtype": None if dtype is None else dtype_name(dtype)})
 
     def decode_npy(

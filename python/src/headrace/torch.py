@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.utils.data
 
+from ._batch.planes import to_rgb
 from ._loader.lightning import align
 from ._loader.loader import Loader
 from ._report.tracebacks import outside
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._loader.loop import Loop
 
-__all__ = ["IterableDataset"]
+__all__ = ["IterableDataset", "to_rgb"]
 
 
 class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]

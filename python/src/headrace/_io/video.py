@@ -58,6 +58,7 @@ def asked(
     duration: Any = None,
     mode: str | None = None,
     dtype: str | None = None,
+    color: str | None = None,
     short: str | None = None,
     orient: bool | None = None,
     fps: Any = None,
@@ -67,6 +68,7 @@ def asked(
     for name, text, known in (
         ("mode", mode, ("exact", "fast")),
         ("dtype", dtype, ("uint8", "uint16")),
+        ("color", color, ("rgb", "yuv420", "nv12")),
         ("short", short, ("repeat", "loop", "black", "error")),
         ("start", start if isinstance(start, str) else None, ("begin", "center")),
     ):
@@ -74,7 +76,7 @@ def asked(
             raise MediaError(f"headrace: io: {name} is {text!r}: takes {', '.join(map(repr, known))}")
     if (width is None) != (height is None):
         raise MediaError("headrace: io: has one of width and height: takes both, or neither")
-    video: dict[str, Any] = {"mode": mode, "dtype": dtype, "short": short, "orient": orient}
+    video: dict[str, Any] = {"mode": mode, "dtype": dtype, "color": color, "short": short, "orient": orient}
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
     if isinstance(start, str):
         video["start"] = start

@@ -1,0 +1,90 @@
+"""Colours of planes, by PyTorch, wherever these are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..errors import WrongType
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+SHARES = {1: (0.2126, 0.0722), 4: (0.30, 0.11), 5: (0.299, 0.114), 6: (0.299, 0.114), 7: (0.212, 0.087), 9: (0.2627, 0.0593)}
+UNTAGGED = (6, 0, 0, 8)  # BT.601, limited range, chroma on the left, 8 bits
+
+
+def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch.Tensor | None = None) -> torch.Tensor:
+    """Convert planes of `decode_video(color=…)` to RGB, on the device where they are.
+
+        clips = hr.files("films/*.mp4", content=False).decode_video(16, color="nv12", size=(256, 256), matrix="matrix").batch(8)
+        for batch in clips.to("torch").loader():
+            x = hr.torch.to_rgb(batch["video"].cuda(non_blocking=True), "nv12", batch["matrix"])
+
+    Chroma is interpolated between its samples, from where the video has them.
+
+    Args:
+        planes: [..., height + height / 2, width], uint8, or uint16 of videos with more bits.
+        color: how they were decoded.
+        matrix: the field of this name, [batch, 4] or [4]; by default BT.601 of limited range, with chroma on the left, as untagged videos
+            are decoded.
+
+    Returns:
+        float32 [..., 3, height, width], from 0 to 1.
+
+    Raises:
+        TypeError: if planes or matrix have another form.
+    """
+    if color not in ("yuv420", "nv12"):
+        raise WrongType(f"headrace: to_rgb: color is {color!r}: takes 'yuv420' or 'nv12'")
+    if planes.ndim < 2 or planes.shape[-1] % 2 or planes.dtype not in (torch.uint8, torch.uint16):
+        raise WrongType(
+            f"headrace: to_rgb: planes are {planes.dtype} {list(planes.shape)}: takes uint8 or uint16 [..., height + height / 2, width]"
+        )
+    told = torch.tensor(UNTAGGED) if matrix is None else matrix.cpu()
+    if told.shape[-1] != 4 or told.ndim > 2 or (told.ndim == 2 and told.shape[0] != planes.shape[0]):
+        raise WrongType(f"headrace: to_rgb: matrix is {list(told.shape)}: takes [4], or [{planes.shape[0]}, 4]: a row for each sample")
+    kinds = torch.unique(told, dim=0) if told.ndim == 2 else told[None]
+    if len(kinds) == 1:
+        return _converted(planes, color, *kinds[0].tolist())
+    rows = [_converted(planes[i], color, *told[i].tolist()) for i in range(len(planes))]
+    return torch.stack(rows)
+
+
+def _converted(planes: torch.Tensor, color: str, matrix: int, full: int, siting: int, bits: int) -> torch.Tensor:
+    if matrix not in SHARES:
+        raise WrongType(f"headrace: to_rgb: matrix {matrix} of ITU-T H.273: takes {', '.join(map(str, SHARES))}")
+    width = planes.shape[-1]
+    height = planes.shape[-2] * 2 // 3
+    rows = (height + 1) // 2
+    luma = planes[..., :height, :].float()
+    chroma = planes[..., height:, :].float()
+    if color == "nv12":
+        chroma = chroma.unflatten(-1, (width // 2, 2)).movedim(-1, -3)
+    else:
+        chroma = chroma.flatten(-2).unflatten(-1, (2, rows, width // 2))
+    chroma = _wider(chroma, -1, width, 0.5 if siting == 1 else 0.0)
+    chroma = _wider(chroma, -2, height, 0.0 if siting == 2 else 0.5)
+
+    one = 1 << (bits - 8)
+    black, span, colours = (0, 256 * one - 1, 256 * one - 1) if full else (16 * one, 219 * one, 224 * one)
+    y = (luma - black) / span
+    u, v = ((chroma - 128 * one) / colours).unbind(-3)
+    red, blue = SHARES[matrix]
+    green = 1 - red - blue
+    r, b = y + 2 * (1 - red) * v, y + 2 * (1 - blue) * u
+    g = y - 2 * (1 - red) * red / green * v - 2 * (1 - blue) * blue / green * u
+    return torch.stack((r, g, b), -3).clamp_(0, 1)
+
+
+def _wider(chroma: torch.Tensor, axis: int, size: int, centre: float) -> torch.Tensor:
+    """Twice as many samples, interpolated: chroma is centre pixels after the first of its two."""
+    at = (torch.arange(size, device=chroma.device) - centre) / 2
+    at = at.clamp(0, chroma.shape[axis] - 1)
+    first = at.floor().long()
+    share = at - first
+    if axis == -2:
+        share = share[:, None]
+    second = (first + 1).clamp(max=chroma.shape[axis] - 1)
+    return chroma.index_select(axis, first) * (1 - share) + chroma.index_select(axis, second) * share
