@@ -13,6 +13,9 @@ import (
 	"sort"
 	"sync/atomic"
 	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Suffix is that of index files.
@@ -303,7 +306,20 @@ func (x *File) Segment(shard int) (*Segment, error) {
 		return nil, ErrDamaged
 	}
 	x.segments[shard].Store(s)
+	x.leave(b)
 	return s, nil
+}
+
+// leave has the process hold no pages of bytes that were gone through once and are needed
+// here and there from now on: they stay in the page cache.
+func (x *File) leave(b []byte) {
+	page := uintptr(os.Getpagesize())
+	before := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % page
+	if x.unmap == nil || uintptr(len(b)) < before+page {
+		return
+	}
+	b = b[before:]
+	_ = unix.Madvise(b[:uintptr(len(b))/page*page], unix.MADV_DONTNEED)
 }
 
 // Replace has a shard's segment be another one, where that in the file is damaged.

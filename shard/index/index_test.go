@@ -7,8 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"headrace/sample"
 	"headrace/tensor"
@@ -362,4 +365,63 @@ func BenchmarkLoad(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(s.Size())/10_000_000, "B/sample")
+}
+
+// What a process holds of an index of a thousand million samples, 7.5 GB on disk: when it
+// is open, and when a sample of each shard was looked up.
+func BenchmarkBillion(b *testing.B) {
+	segment := webdataset(1_000_000).Encode()
+	path := filepath.Join(b.TempDir(), "a"+Suffix)
+	err := Write(path, "tar", func(w *Writer) error {
+		for i := range 1000 {
+			if err := w.Add(Shard{Name: fmt.Sprintf("train-%06d.tar", i), Size: 1 << 40, Version: "abcdefghijk-12345"}, segment); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	segment = nil
+
+	held := func() (anonymous, mapped float64) {
+		debug.FreeOSMemory()
+		text, err := os.ReadFile("/proc/self/status")
+		if err != nil {
+			b.Fatal(err)
+		}
+		of := func(name string) (kib float64) {
+			_, line, _ := strings.Cut(string(text), name+":")
+			_, err := fmt.Sscan(line, &kib)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return kib
+		}
+		return of("RssAnon"), of("RssFile")
+	}
+	for b.Loop() {
+		anonymous, mapped := held()
+		began := time.Now()
+		x, err := Load(path)
+		if err != nil || x.Len() != 1_000_000_000 {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(began).Seconds()*1e3, "ms/open")
+		for i := range 1000 {
+			shard, in := x.Find(int64(i)*1_000_000 + rand.Int64N(1_000_000))
+			s, err := x.Segment(shard)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := s.Key(in, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		a, m := held()
+		b.ReportMetric((a-anonymous)/1024, "anonymous-MiB")
+		b.ReportMetric((m-mapped)/1024, "mapped-MiB")
+		x.Close()
+	}
 }
