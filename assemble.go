@@ -214,10 +214,6 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, lists *lister) (all
 
 	for _, f := range p.Samples.Sources() {
 		s := &source.Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
-		if f.Shuffle != nil {
-			s.Shuffled, s.Seed = true, f.ShuffleSeed
-		}
-
 		switch {
 		case f.Read != nil:
 			if s.Contents, err = lists.shards(ctx, f.Name, f.Read); err != nil {
@@ -243,6 +239,11 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, lists *lister) (all
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
+		if f.Shuffle != nil {
+			if s.Shuffle, err = source.NewShuffle(s.Contents, f.Shuffle.Window, f.ShuffleSeed); err != nil {
+				return nil, nil, fmt.Errorf("%w: %w", source.ErrSource, err)
+			}
+		}
 		own, err := source.NewOrder(f, s.Samples)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,7 +112,7 @@ func TestShardsAreReadAsFilesAre(t *testing.T) {
 		stream(t, r, Config{Epochs: new(2)}, nil, func(_ *Batch, l *Loader) {
 			s := l.State()
 			at := s.Sources["files"]
-			at.Shards, s.Recipe = "", ""
+			at.Shards, s.Recipe, s.Steps = "", "", nil
 			s.Sources = map[string]SourceState{"files": at}
 			states[k] = append(states[k], s)
 		})
@@ -145,53 +146,66 @@ func TestShardsUnderOtherWorlds(t *testing.T) {
 	leak.Check(t)
 	folder := archives(t, phototest.Folder(t, 37), 3)
 	r := fromArchives(t, folder, `{"global_size":6}`)
-	seen := map[string]int{}
+	keys := underWorlds(t, r, 1, 2, 3, 1)
+	if len(keys) != 37 {
+		t.Errorf("%d samples of 37", len(keys))
+	}
+}
+
+// underWorlds has each rank of several worlds make a batch, one world going on where the
+// one before it was, and one rank the rest. It returns the keys, which must all differ.
+func underWorlds(t *testing.T, r recipe.Recipe, worlds ...int) (keys []string) {
+	t.Helper()
 	var records []State
-	for _, world := range []int{1, 2, 3, 1} {
+	open := func(rank, world int) *Loader {
+		l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: world}, Options{})
+		if records != nil {
+			from, err := l.Gather(records)
+			if err == nil {
+				err = l.Start(from, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return l
+	}
+	for _, world := range worlds {
 		var next []State
 		for rank := range world {
-			l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: world}, Options{})
-			if records != nil {
-				from, err := l.Gather(records)
-				if err == nil {
-					err = l.Start(from, nil)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			l := open(rank, world)
 			b, err := l.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, row := range rows(t, b) {
-				seen[row.key]++
-			}
+			keys = append(keys, b.Text("key")...)
 			next = append(next, l.State())
 			b.Release()
 		}
 		records = next
 	}
-	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	from, err := l.Gather(records)
-	if err == nil {
-		err = l.Start(from, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range drain(t, l) {
-		for _, row := range b {
-			seen[row.key]++
+	keys = append(keys, keysOf(t, open(0, 1))...)
+	for i, key := range slices.Sorted(slices.Values(keys)) {
+		if i > 0 && key == slices.Sorted(slices.Values(keys))[i-1] {
+			t.Errorf("%s came twice", key)
 		}
 	}
-	for key, n := range seen {
-		if n != 1 {
-			t.Errorf("%s came %d times", key, n)
+	return keys
+}
+
+// keysOf drains an epoch of its keys.
+func keysOf(t *testing.T, l *Loader) (keys []string) {
+	t.Helper()
+	for {
+		b, err := l.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return keys
 		}
-	}
-	if len(seen) != 37 {
-		t.Errorf("%d samples of 37", len(seen))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, b.Text("key")...)
+		b.Release()
 	}
 }
 

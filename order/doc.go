@@ -1,11 +1,11 @@
 // Package order is the arithmetic that says which sample comes when, and what chance
 // says about it.
 //
-// Nothing here holds state or memory that grows with the data: an epoch's order is a
-// function from position to index ([Permutation]), a rank's share of it another
-// ([Split]), and a random draw a third ([Key]). So a run can be cut, resumed, given
-// other numbers of workers or ranks, and moved to another machine, and still the same
-// sample is at the same place with the same crop.
+// Nothing here holds state or memory that grows with the data, but for 8 bytes a block of
+// [Windows]: an epoch's order is a function from position to index ([Permutation]), a
+// rank's share of it another ([Split]), and a random draw a third ([Key]). So a run can
+// be cut, resumed, given other numbers of workers or ranks, and moved to another machine,
+// and still the same sample is at the same place with the same crop.
 //
 //	p := order.Permute(samples, seed, epoch)
 //	s := order.Split{Samples: samples, Batch: 256, World: 8, Rank: 3}
@@ -18,13 +18,17 @@
 //		y := key.Output(3).Float64(order.OpID("random_flip"), 0) // for the fourth sample that was made of this one
 //	}
 //
+// Where samples are in blocks that are read as one, [Windows] is an order that reads each
+// block once. Both orders have inverses, so [NextUse] foresees when a block is needed
+// again.
+//
 // Where the number of ranks changes inside an epoch, what was finished before is a list
 // of ranges of places ([Share.Finished]), and what remains is split again
 // ([Split.Over]).
 //
 // [Version] names all of these functions together. It goes into every saved state; a
 // change of any number that they return needs another version. Version 2 has the orders
-// and draws of version 1, and [Key.Output] besides.
+// and draws of version 1, and [Key.Output] and [Windows] besides.
 //
 // # Concurrency
 //

@@ -33,8 +33,12 @@ const (
 // Permute returns the order of n samples in an epoch. It depends on its arguments only,
 // not on earlier epochs; n below 1 gives an empty order.
 func Permute(n int64, seed uint64, epoch int) Permutation {
+	return permute(n, epochKey(seed, epoch, purposeShuffle))
+}
+
+func permute(n int64, key uint64) Permutation {
 	p := Permutation{n: uint64(max(n, 0))}
-	draw := p.drawer(epochKey(seed, epoch, purposeShuffle))
+	draw := p.drawer(key)
 	if p.n <= smallest {
 		p.table = fisherYates(int(p.n), draw)
 		return p

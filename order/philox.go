@@ -49,6 +49,8 @@ const (
 	purposeDraw     = 2
 	purposeOutput   = 3
 	purposeWeighted = 4
+	purposeBlocks   = 5
+	purposeWindow   = 6
 )
 
 // epochKey is the root of everything that is random in an epoch, for one purpose.

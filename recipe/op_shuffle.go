@@ -6,7 +6,8 @@ var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visits the samples of e
 
 // Shuffle are the arguments of the operation shuffle.
 type Shuffle struct {
-	Seed *uint64 `json:"seed,omitempty" doc:"of the order; by default that of the recipe"`
+	Seed   *uint64 `json:"seed,omitempty" doc:"of the order; by default that of the recipe"`
+	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"samples that are shuffled together, of neighbours from many places, so that what these have in common is read once; by default all samples of the source"`
 }
 
 // identity writes out whose seed it is.
@@ -18,4 +19,9 @@ func (s Shuffle) identity(r Recipe) Args {
 }
 
 // Check implements [Args].
-func (s *Shuffle) Check(in sample.Schema) (sample.Schema, error) { return in, nil }
+func (s *Shuffle) Check(in sample.Schema) (sample.Schema, error) {
+	if w := orElse(s.Window, 1); w < 1 || w > mostSamples {
+		return in, Wrong("window", "is %d: must be from 1 to %d", w, int64(mostSamples))
+	}
+	return in, nil
+}

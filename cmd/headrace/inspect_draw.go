@@ -230,8 +230,10 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	}
 
 	for _, s := range r.All() {
-		if s.Op == "shuffle" {
-			text += "; shuffled again in each"
+		if args, ok := s.Args.(*recipe.Shuffle); ok {
+			if text += "; shuffled again in each"; args.Window != nil {
+				text += fmt.Sprintf(", in windows of %s", words.Plural(*args.Window, "sample"))
+			}
 			break
 		}
 	}

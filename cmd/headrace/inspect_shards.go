@@ -37,6 +37,7 @@ type inspectedShards struct {
 	Fields  []inspectedField `json:"fields"`
 	Refused []string         `json:"refused,omitempty"` // fields that cannot be read, and why
 	Read    string           `json:"read"`              // what reads all of it, in Python
+	Blocks  int64            `json:"blocks,omitempty"`  // of samples that are unpacked together; 0: each by itself
 	Index   *inspectedIndex  `json:"index,omitempty"`
 }
 
@@ -62,7 +63,7 @@ func inspectShards(ctx context.Context, from []string, format string, asJSON boo
 		return fmt.Errorf("%w: %w", source.ErrSource, err)
 	}
 	defer d.Close()
-	i, err := lookAtShards(d, from)
+	i, err := lookAtShards(ctx, d, from)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func inspectShards(ctx context.Context, from []string, format string, asJSON boo
 	return i.print(out)
 }
 
-func lookAtShards(d *shard.Dataset, from []string) (*inspectedShards, error) {
+func lookAtShards(ctx context.Context, d *shard.Dataset, from []string) (*inspectedShards, error) {
 	x := d.Index()
 	i := &inspectedShards{Format: d.Format.Name(), Shards: len(x.Shards), Samples: x.Len()}
 	for n := range x.Shards {
@@ -105,6 +106,9 @@ func lookAtShards(d *shard.Dataset, from []string) (*inspectedShards, error) {
 	switch {
 	case err == nil:
 		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), quotedFields(usual))
+		if i.Blocks, err = blocksOf(ctx, d, usual); err != nil {
+			return nil, err
+		}
 	case len(i.Fields) > 0:
 		i.Read = fmt.Sprintf("hr.read(%s, fields={%q: %q})", quotedNames(from), i.Fields[0].Name, i.Fields[0].Name)
 	}
@@ -114,6 +118,28 @@ func lookAtShards(d *shard.Dataset, from []string) (*inspectedShards, error) {
 		}
 	}
 	return i, nil
+}
+
+// blocksTried bounds how many blocks are looked for. Where there are more, neighbours
+// count as one.
+const blocksTried = 100_000
+
+// blocksOf is how many blocks of samples are unpacked together; 0: each by itself.
+func blocksOf(ctx context.Context, d *shard.Dataset, fields recipe.FieldsFrom) (int64, error) {
+	var columns []shard.Column
+	for _, f := range fields {
+		columns = append(columns, shard.Column{From: f.From, Type: f.Type})
+	}
+	r, err := d.Select(ctx, columns...)
+	if err != nil {
+		return 0, err
+	}
+	least := 1 + d.Len()/blocksTried
+	starts, err := r.Blocks(least)
+	if n := int64(len(starts)); 2*n*least <= d.Len() { // of two samples and more
+		return n, err
+	}
+	return 0, err
 }
 
 func quotedNames(from []string) string {
@@ -176,6 +202,10 @@ func (i *inspectedShards) print(out io.Writer) error {
 		fmt.Fprintf(out, "  %s\n", why)
 	}
 	fmt.Fprintf(out, "\n%s\n", i.Read)
+	if i.Blocks > 0 {
+		fmt.Fprintf(out, "about %s are unpacked together: .shuffle() may unpack them for each one, .shuffle(window=65_536) does it once\n",
+			words.Plural(i.Samples/i.Blocks, "sample"))
+	}
 	if i.Index != nil && i.Samples > 0 {
 		fmt.Fprintf(out, "index: %s, %s, %.1f bytes a sample\n", i.Index.Path, bytesize.Text(i.Index.Bytes), float64(i.Index.Bytes)/float64(i.Samples))
 	}

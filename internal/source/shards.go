@@ -132,6 +132,10 @@ func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 // Len implements Contents.
 func (s *Shards) Len() int64 { return s.Set.Len() }
 
+// Blocks are where blocks of neighbours begin, of at least so many samples; nil: any
+// sample is read by itself.
+func (s *Shards) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(least) }
+
 // Key implements Contents: it is what the sample is called in its shard.
 func (s *Shards) Key(index int64) string { return s.Set.Key(index) }
 

@@ -20,9 +20,8 @@ type Listing struct {
 	record.Source
 	Names    []string // of the steps that say which samples come, and in which order
 	Contents Contents
-	Shuffled bool
-	Seed     uint64
-	Order    Order // nil: all samples come, each once
+	Shuffle  *Shuffle // nil: in the order of their numbers
+	Order    Order    // nil: all samples come, each once
 	Split    order.Split
 
 	rest struct { // what is left of the epoch that a run began with
@@ -143,9 +142,8 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	switch {
 	case l.Order != nil:
 		at = l.Order.Known(epoch)
-	case l.Shuffled:
-		permutation := order.Permute(l.Split.Samples, l.Seed, epoch)
-		at = permutation.At
+	case l.Shuffle != nil:
+		at = l.Shuffle.of(epoch)
 	}
 	share := l.Share(epoch)
 	return func(pos int64) (place, index int64) {

@@ -54,9 +54,8 @@ def mix(z):
     return z ^ z >> 31
 
 
-def permutation(n, seed, epoch):
+def permutation(n, key):
     """The function from place to number."""
-    key = epoch_key(seed, epoch, 1)
 
     def number(i):
         return low(philox(key, [*words(n), i, 0]))
@@ -86,6 +85,22 @@ def permutation(n, seed, epoch):
     return at
 
 
+def windows(starts, samples, window, seed, epoch):
+    """The samples of an epoch in their order: blocks, that begin at starts, permuted, gathered, and permuted again."""
+    blocks = [list(range(a, b)) for a, b in zip(starts, [*starts[1:], samples])]
+    at = permutation(len(blocks), epoch_key(seed, epoch, 5))
+    gathered = []
+    for k in range(len(blocks)):
+        if not gathered or len(gathered[-1]) >= window:
+            gathered.append([])
+        gathered[-1] += blocks[at(k)]
+    epoch_order = []
+    for i, several in enumerate(gathered):
+        at = permutation(len(several), low(philox(epoch_key(seed, epoch, 6), [*words(i), 0, 0])))
+        epoch_order += [several[at(k)] for k in range(len(several))]
+    return epoch_order
+
+
 def split(samples, batch, world, drop_last):
     """For each rank, its batches: lists of [place, wrapped]."""
     ranks = [[] for _ in range(world)]
@@ -111,10 +126,12 @@ for line in sys.stdin:
     what = request.pop("what")
     if what == "permutation":
         places = request.pop("places")
-        at = permutation(**request)
+        at = permutation(request["n"], epoch_key(request["seed"], request["epoch"], 1))
         answer = [at(i) for i in places]
     elif what == "draw":
         answer = draw(**request)
+    elif what == "windows":
+        answer = windows(**request)
     else:
         answer = split(**request)
     print(json.dumps(answer))

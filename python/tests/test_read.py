@@ -1,5 +1,6 @@
 """Samples of files that hold many of them."""
 
+import gzip
 import io
 import json
 import os
@@ -131,3 +132,45 @@ def test_inspect_and_index(tmp_path):
     assert "3 had an index that fits" in run("index", "train-{000..002}.tar")
     assert "3 indexed in" in run("index", "train-*.tar", "--force", "--beside")
     assert any(name.endswith(".hri") for name in os.listdir("_headrace"))
+
+
+def compressed(lines):
+    """Shards of JSON lines, each of which is unpacked as one."""
+    for k, n in enumerate(lines):
+        text = "".join(json.dumps({"key": f"{k}/{i}", "n": i}) + "\n" for i in range(n))
+        with gzip.open(f"c4-{k}.json.gz", "wt") as file:
+            file.write(text)
+
+
+def test_windows_keep_neighbours_together(tmp_path):
+    from headrace._client.program import find_program
+
+    compressed([50, 40, 60, 30, 20])
+    pipeline = hr.read("c4-*.json.gz", fields=["key", "n"], seed=4).shuffle(window=80).batch(16)
+    with pipeline.loader(epochs=2) as loader:
+        epochs = [[key for batch in loader for key in batch["key"]] for _ in range(2)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == sorted(f"{k}/{i}" for k, n in enumerate([50, 40, 60, 30, 20]) for i in range(n))
+    assert epochs[0] != epochs[1]
+    for keys in epochs:
+        for shard in "01234":
+            places = [at for at, key in enumerate(keys) if key[0] == shard]
+            assert places[-1] - places[0] < 80 + 60
+            assert [keys[at] for at in places] != [f"{shard}/{i}" for i in range(len(places))]
+
+    (tmp_path / "c4.yaml").write_text(pipeline.recipe("yaml"))
+    assert "shuffle: {window: 80}" in (tmp_path / "c4.yaml").read_text()
+    with hr.load("c4.yaml").loader(epochs=1) as loader:
+        assert [key for batch in loader for key in batch["key"]] == epochs[0]
+
+    told = subprocess.run([find_program(), "inspect", "c4-*.json.gz"], capture_output=True, text=True, check=True).stdout
+    assert "about 40 samples are unpacked together: .shuffle() may unpack them for each one, .shuffle(window=65_536) does it once" in told
+    told = subprocess.run([find_program(), "inspect", "c4.yaml"], capture_output=True, text=True, check=True).stdout
+    assert "shuffled again in each, in windows of 80 samples" in " ".join(told.split())
+    told = subprocess.run([find_program(), "inspect", "train-*.tar"], capture_output=True, text=True, check=True).stdout
+    assert "unpacked" not in told
+
+
+@pytest.mark.parametrize(("window", "says"), [(0, "window is 0: must be from 1"), (-3, "window is -3"), ("8", "takes a whole number")])
+def test_windows_that_cannot_be(window, says):
+    with pytest.raises(RecipeError, match=says):
+        hr.read("train-*.tar", fields=FIELDS).shuffle(window=window).batch(4).loader()

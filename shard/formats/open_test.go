@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,6 +182,65 @@ func readAll(t *testing.T, format, from string, fields []string, want []shardtes
 			if is.Kind == sample.Tensor && is.Shape.Fixed() && is.String() != value.Type {
 				t.Errorf("sample %d: %q is %v, want %s", i, name, is, value.Type)
 			}
+		}
+	}
+}
+
+// Blocks of neighbours end where something ends that is unpacked as one, and are as large
+// as is asked for. What is not packed has none.
+func TestBlocksOfNeighbours(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv(index.Variable, t.TempDir())
+	packed := func(name string, lines ...int) {
+		f, err := os.Create(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range lines { // a member each
+			w := gzip.NewWriter(f)
+			for i := range n {
+				fmt.Fprintf(w, `{"n": %d}`+"\n", i)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packed("a-0.jsonl.gz", 10, 20, 30)
+	packed("a-1.jsonl.gz")
+	packed("a-2.jsonl.gz", 7)
+	if err := os.WriteFile(filepath.Join(root, "a-3.jsonl"), []byte(strings.Repeat("{\"n\": 1}\n", 9)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from  string
+		least int64
+		want  []int64
+	}{
+		{"a-*.jsonl.gz", 1, []int64{0, 10, 30, 60}},
+		{"a-*.jsonl.gz", 11, []int64{0, 30, 60}},
+		{"a-*.jsonl.gz", 31, []int64{0, 60}},
+		{"a-*.jsonl.gz", 1000, []int64{0, 60}},
+		{"a-*", 4, []int64{0, 10, 30, 60, 67, 71, 75}},
+		{"a-3.jsonl", 4, nil},
+	} {
+		d, err := shard.Open(t.Context(), []string{c.from}, shard.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.Select(t.Context(), shard.Column{From: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Blocks(c.least); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s, at least %d: %v, %v; want %v", c.from, c.least, got, err, c.want)
+		}
+		d.Close()
+		if _, err := r.Blocks(1); !errors.Is(err, shard.ErrClosed) {
+			t.Errorf("closed: %v", err)
 		}
 	}
 }

@@ -342,13 +342,23 @@ class Pipeline:
             raise RecipeError(f'headrace: {op}: comes after map with where="main", which is done when the engine is done with a batch')
         return Pipeline(self._seed, (*self._steps, Step({op: given})), self._format, self._defaults)
 
-    def shuffle(self, seed: int | None = None) -> Pipeline:
-        """Visit the samples of each epoch in a random order of its own.
+    def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
+        """Visit the samples of each epoch in a random order of its own: `.shuffle()`, `.shuffle(window=65_536)`.
+
+        Without `window`, any sample may come next. That is best where each sample can be read by itself: files, tar shards, Parquet
+        with images, uncompressed rows. Where many samples are compressed as one, as in `.json.gz`, each of them costs all of these.
+        With `window`, runs of neighbours come in random order, and samples are shuffled among those of about 64 runs: what
+        neighbours share is read once, and kept until the window is done. `headrace inspect` says which your data is.
+
+        The order is a function of the seed, the epoch and this number. It is the same on any machine, for any number of workers and
+        ranks, and needs no memory for waiting samples.
 
         Args:
             seed: of the order; by default that of `files`.
+            window: samples that are shuffled together, at least 1; by default all. 65,536 is a good size for text.
         """
-        return self._with("shuffle", {"seed": None if seed is None else integer("seed", seed)})
+        given = {"seed": None if seed is None else integer("seed", seed), "window": None if window is None else integer("window", window)}
+        return self._with("shuffle", given)
 
     def weighted(
         self,

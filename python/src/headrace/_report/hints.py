@@ -21,7 +21,7 @@ _RANKS = "ranks share the samples by themselves: RANK and WORLD_SIZE are read, o
 _MERGE = "write hr.merge(first, second)"
 _SOURCE = "write hr.source(dataset): any object with __getitem__ and __len__, or any iterable, one sample for each item"
 _FILES = 'write hr.files("folder", label="parent"), which labels each file with the name of its folder'
-_DONE = "epochs are shuffled whole, so there is no buffer: write .shuffle(), or .shuffle(seed=n)"
+_DONE = "epochs are shuffled whole, so there is no buffer: write .shuffle(); .shuffle(window=n) keeps neighbours closer"
 _SCALE = "write .normalize(mean, std), with mean and std for values from 0 to 1, as in torchvision; mean=0 and std=1 only scale"
 
 # Names are compared without case and underscores: RandomHorizontalFlip is random_horizontal_flip.

@@ -1,0 +1,129 @@
+package shard
+
+import (
+	"slices"
+	"sort"
+
+	"headrace/shard/index"
+)
+
+// Blocks returns the first sample of each block of neighbours: of at least so many, that
+// end where something ends which is unpacked as one, or with a shard. Nil: of no sample
+// is anything unpacked, so that reading it alone costs no more than its bytes.
+func (r *Reader) Blocks(least int64) (starts []int64, err error) {
+	r.d.life.RLock()
+	defer r.d.life.RUnlock()
+	if r.d.closed {
+		return nil, ErrClosed
+	}
+	if !r.d.HasBlocks() {
+		return nil, nil
+	}
+	packed := false
+	before := int64(0) // samples of the shards before
+	for n := range r.d.shards {
+		k := neighbours{least: max(1, least)}
+		if k.s, err = r.d.segment(n); err != nil {
+			return nil, err
+		}
+		if k.field, err = r.largest(n, k.s); err != nil {
+			return nil, err
+		}
+		samples := int64(k.s.Len())
+		for in := int64(0); in < samples; {
+			starts = append(starts, before+in)
+			end, together, err := k.end(in)
+			if err != nil {
+				return nil, &Error{Shard: r.d.shards[n].key, At: -1, Err: err}
+			}
+			in, packed = end, packed || together
+		}
+		before += samples
+	}
+	if !packed {
+		return nil, nil
+	}
+	return starts, nil
+}
+
+// largest is the part that most bytes are read of; -1: none is.
+func (r *Reader) largest(shard int, s *index.Segment) (field int, err error) {
+	w, err := r.wires(shard, s)
+	if err != nil {
+		return 0, err
+	}
+	field = -1
+	consider := func(fields []int) {
+		for _, f := range fields {
+			if field < 0 || s.Fields[f].Bytes > s.Fields[field].Bytes {
+				field = f
+			}
+		}
+	}
+	for k, c := range r.columns {
+		switch c.how {
+		case asIs, parsed, member:
+			consider(w.field[k])
+		case whole, real, key:
+		default:
+			consider(w.record)
+		}
+	}
+	return field, nil
+}
+
+// neighbours finds blocks in a shard.
+type neighbours struct {
+	least int64
+	s     *index.Segment
+	field int
+	parts []index.Part
+}
+
+// end is the first sample after the block that begins with one, and whether what is
+// unpacked as one decided that.
+func (k *neighbours) end(from int64) (end int64, packed bool, err error) {
+	samples := int64(k.s.Len())
+	end = from + min(k.least, samples-from)
+	last, found, err := k.part(end - 1)
+	if err != nil || !found || last.Len == 0 || k.s.Blocks() == 0 {
+		return end, false, err
+	}
+
+	var room [4]index.Block
+	blocks, _, skip, err := k.s.Covering(last.At, last.Len, room[:0])
+	if err != nil || blocks[len(blocks)-1].Codec == index.Stored {
+		return end, false, err
+	}
+	edge := last.At - skip
+	for _, b := range blocks {
+		edge += b.Size
+	}
+	beyond := func(i int64) bool { // samples that lack the part are where the others are
+		if err != nil {
+			return true
+		}
+		var p index.Part
+		p, found, err = k.part(i)
+		return err != nil || found && p.At >= edge
+	}
+
+	step := int64(1)
+	for end+step <= samples && !beyond(end+step-1) {
+		end, step = end+step, 2*step
+	}
+	end += int64(sort.Search(int(min(step-1, samples-end)), func(i int) bool { return beyond(end + int64(i)) }))
+	return end, true, err
+}
+
+// part is where a sample's largest part is.
+func (k *neighbours) part(i int64) (p index.Part, found bool, err error) {
+	if k.parts, err = k.s.Parts(int(i), k.parts[:0]); err != nil {
+		return p, false, err
+	}
+	at := slices.IndexFunc(k.parts, func(p index.Part) bool { return p.Field == k.field })
+	if at < 0 {
+		return p, false, nil
+	}
+	return k.parts[at], true, nil
+}
