@@ -52,6 +52,7 @@ from ._io.streams import AudioStream, VideoStream
 from ._io.video import VideoInfo
 from ._io.video import asked as _video_asked
 from ._io.video import told as _video_told
+from ._io.wav import load_wav
 from ._recipe.arguments import as_float, is_number, truth
 from .errors import MediaError, MemoryRefused, WrongType, write_file
 
@@ -96,6 +97,7 @@ __all__ = [
     "load_npy",
     "load_npz",
     "load_video",
+    "load_wav",
     "remux",
     "save_audio",
     "save_image",

@@ -80,6 +80,7 @@ def number_of(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise WrongType(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes a number of seconds") from None
-    if not 0 <= number <= 1e6:
-        raise MediaError(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes seconds from 0 to 1000000")
+    least = "0.000001" if name == "duration" else "0"
+    if not float(least) <= number <= 1e6:
+        raise MediaError(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes seconds from {least} to 1000000")
     return number
