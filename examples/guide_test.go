@@ -11,12 +11,16 @@ import (
 
 // What the guide shows of Go is in a program that is tested.
 func TestTheGuideShowsProgramsThatRun(t *testing.T) {
-	guide, err := os.ReadFile("../docs/guide/go.md")
-	if err != nil {
-		t.Fatal(err)
+	var guide []byte
+	for _, page := range []string{"guide/go.md", "README.md"} {
+		text, err := os.ReadFile(filepath.Join("../docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		guide = append(guide, text...)
 	}
 	var sources []string
-	err = filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".go") {
 			text, err := os.ReadFile(path)
 			sources = append(sources, string(text))

@@ -187,9 +187,12 @@ def test_the_drawing_of_the_order(desk: pathlib.Path) -> None:
 
 
 def test_the_page_that_opens_the_guide(desk: pathlib.Path) -> None:
-    (block,) = blocks(ROOT / "docs/README.md")
-    shown = block.code.replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)')
+    code = {block.language: block.code for block in blocks(ROOT / "docs/README.md")}
+    shown = code["python"].replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)')
     assert run(desk, "python", "-c", shown).splitlines() == ["32 (32, 224, 224, 3)"] * 15
+    (desk / "train.yaml").write_text(code["yaml"])
+    same = code["python"].partition("with ")[0] + 'print(train.recipe() == hr.load("train.yaml").recipe())'
+    assert run(desk, "python", "-c", same) == "True\n"
 
 
 def test_the_readme(desk: pathlib.Path) -> None:

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"headrace/internal/bytesize"
-	"headrace/internal/words"
 )
 
 // Resources are what the processes of a loader have used since it was opened, and what
@@ -119,9 +118,9 @@ func resources(r Resources) string {
 		all[i] = all[i].plus(p)
 	}
 
-	header := []string{"process", "cores", "memory", "shared", "peak", "read", "from disk", "written"}
+	header := []string{"process", "cores", "memory", "shared", "peak", "read", "disk", "written"}
 	if r.Cores > 0 {
-		header[1] = fmt.Sprintf("of %s", words.Plural(int64(r.Cores), "core"))
+		header[1] = fmt.Sprintf("/%d cores", r.Cores)
 	}
 
 	rows := [][]string{header}

@@ -12,15 +12,16 @@ import (
 )
 
 // width is the longest line in characters.
-const width = 100
+const width = 80
 
 // stageTable draws the stages from the source on, with the queue after each between
 // them, and under a stage that calls several functions their shares.
 func stageTable(s pipe.Stats, functions []Function) string {
+	losses := slices.ContainsFunc(s.Stages, func(t pipe.StageStats) bool { return t.Lost > 0 })
 	gates := slices.ContainsFunc(s.Stages, func(t pipe.StageStats) bool { return t.Gated > 0 })
-	rows := [][]string{header(gates)}
+	rows := [][]string{header(losses, gates)}
 	for _, t := range s.Stages {
-		rows = append(rows, cells(t, s.Elapsed, gates))
+		rows = append(rows, cells(t, s.Elapsed, losses, gates))
 	}
 	var b strings.Builder
 	for i, lines := range words.Columns(rows, width) {
@@ -33,24 +34,30 @@ func stageTable(s pipe.Stats, functions []Function) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func header(gates bool) []string {
-	h := []string{"stage", "in", "out", "lost", "ops/s", "starved", "busy", "blocked"}
+// Columns of which all cells are 0 are left out.
+func header(losses, gates bool) []string {
+	h := []string{"stage", "in", "out"}
+	if losses {
+		h = append(h, "lost")
+	}
+	h = append(h, "ops/s", "starved", "busy", "blocked")
 	if gates {
 		h = append(h, "gated")
 	}
 	return append(h, "p50", "p99")
 }
 
-func cells(t pipe.StageStats, elapsed time.Duration, gates bool) []string {
+func cells(t pipe.StageStats, elapsed time.Duration, losses, gates bool) []string {
 	name := t.Name
 	if t.Workers > 1 {
 		name += fmt.Sprintf(" ×%d", t.Workers)
 	}
 	shares := t.Shares()
-	row := []string{
-		name, whole(t.In), whole(t.Out), whole(t.Lost), count(rate(t.In, elapsed)),
-		percent(shares.Starved), percent(shares.Busy), percent(shares.Blocked),
+	row := []string{name, whole(t.In), whole(t.Out)}
+	if losses {
+		row = append(row, whole(t.Lost))
 	}
+	row = append(row, count(rate(t.In, elapsed)), percent(shares.Starved), percent(shares.Busy), percent(shares.Blocked))
 	if gates {
 		row = append(row, percent(shares.Gated))
 	}

@@ -11,27 +11,36 @@ import (
 	"headrace/pipe"
 )
 
-// Text returns the report for people, without a line break at its end.
+// Text returns the report for people, without a line break at its end. No line is wider
+// than 80 characters.
 func Text(s Snapshot) string {
 	if len(s.Stages) == 0 {
 		return Verdict(s)
 	}
-	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
-	if line := failures(s.Stages); line != "" {
-		parts = append(parts, wrap(line))
-	}
-	if line := restarts(s.Functions); line != "" {
-		parts = append(parts, wrap(line))
-	}
-	parts = append(parts, "", stageTable(s.Stats, s.Functions))
+	parts := []string{Brief(s), "", stageTable(s.Stats, s.Functions)}
 	if s.Memory.Limit > 0 {
 		parts = append(parts, "", wrap(memory(s.Memory)), wrap(batches(s.Memory.Batches)))
 	}
 	if s.Decoder != "" {
-		parts = append(parts, "decoder: "+s.Decoder)
+		parts = append(parts, wrap("decoder: "+s.Decoder))
 	}
 	if table := resources(s.Resources); table != "" {
 		parts = append(parts, "", table)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Brief returns the sentences with which [Text] begins: the verdict, how much came out,
+// and what was lost.
+func Brief(s Snapshot) string {
+	if len(s.Stages) == 0 {
+		return Verdict(s)
+	}
+	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
+	for _, line := range []string{failures(s.Stages), restarts(s.Functions)} {
+		if line != "" {
+			parts = append(parts, wrap(line))
+		}
 	}
 	return strings.Join(parts, "\n")
 }

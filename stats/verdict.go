@@ -26,7 +26,7 @@ func Verdict(s Snapshot) string {
 	case !judged(s):
 		return stageVerdict(s)
 	}
-	w, main, handed := share(s.Waited-s.Handed, s.Loop), share(s.Main, s.Loop), share(s.Handed, s.Loop)
+	w, main, handed := min(1, share(s.Waited-s.Handed, s.Loop)), share(s.Main, s.Loop), share(s.Handed, s.Loop)
 	switch {
 	case w < waits && handed > saturated:
 		return fmt.Sprintf("Handing over is the bottleneck: batches are ready, and taking them takes %s of the time, %s each. Larger batches would help.",

@@ -24,19 +24,17 @@ func benchCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "bench RECIPE",
-		Short: "Measure a recipe with several numbers of workers, and say what limits",
-		Long: `Runs a recipe with each number of workers, lets go of its batches at once, and prints a table: samples a second and their spread,
-speed-up over the first column, CPU time, memory, where the workers of each stage spend their time, and which stage limits.
+		Short: "Measure a recipe with several numbers of workers",
+		Long: `Run a recipe with each number of workers, discard its batches, and print a table: samples a second and their spread, speed-up over the
+first column, CPU time, memory, where the workers of each stage spend their time, and which stage is the bottleneck.
 
-Each number of workers has a process of its own, so that CPU time and memory are its own. They take turns, one at a time: machines drift,
-and what comes between should hit all columns alike. With --rounds 5 and --seconds 10, each has five slices of two seconds; slowest–fastest are
-those of its slices. Before each slice the recipe runs for a moment that is not counted. Epochs follow one another without end; each
-process goes on where it was.
+Each number of workers has a process of its own. They take turns, because machines drift: with --rounds 5 and --seconds 10, each has five
+slices of two seconds; slowest–fastest are those of its slices. A warm-up before each slice is not counted. Epochs repeat without end.
 
 Ctrl-C prints what was measured so far; the exit code is then 130.`,
 		Example: `  headrace bench train.yaml
   headrace bench train.yaml --seconds 30 --workers 1,2,4,8
-  headrace bench train.yaml --set root=/data/val --json | jq '.columns[] | {workers, samples_per_second, verdict}'`,
+  headrace bench train.yaml --json | jq '.columns[] | {workers, verdict}'`,
 		Args: oneRecipe,
 	}
 	options := recipeFlags(c, "workers", "epochs")

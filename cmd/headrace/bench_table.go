@@ -29,19 +29,21 @@ func (m benchResult) table(p *page) {
 		rows = append(rows, stageRow(totals, i))
 	}
 
-	lines := words.Columns(rows, 0)
-	p.line("", p.bold, lines[0][0])
-	for _, line := range lines[1:first] {
-		p.line("", plainInk, line[0])
+	for _, part := range words.Fold(rows, p.width) {
+		lines := words.Columns(part, 0)
+		p.line("", p.bold, lines[0][0])
+		for _, line := range lines[1:first] {
+			p.line("", plainInk, line[0])
+		}
+
+		p.blank()
+		p.line("", p.bold, "time of the stages' workers: % starved · busy · blocked · gated")
+		for _, line := range lines[first:] {
+			p.line("", plainInk, line[0])
+		}
+		p.blank()
 	}
 
-	p.blank()
-	p.line("", p.bold, "time of the stages' workers: % starved · busy · blocked · gated")
-	for _, line := range lines[first:] {
-		p.line("", plainInk, line[0])
-	}
-
-	p.blank()
 	p.line("", p.bold, "what limits")
 	for k, c := range columns {
 		p.line("  "+words.Plural(int64(c.workers), "worker")+": ", plainInk, stats.Verdict(stats.Snapshot{Stats: totals[k].Stats}))

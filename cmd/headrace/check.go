@@ -11,12 +11,12 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check RECIPE…",
 		Short: "Look for mistakes in recipes, without reading their data",
-		Long: `Checks each recipe as every other command does before it begins: its steps, their arguments, the fields between them, its variables
-and how it is to be run. No data is looked at, and no function of a recipe is imported. Each recipe that is right has a line; each mistake has one with
-its place in the file. The exit code is 2 if there is any.`,
+		Long: `Check recipes as every other command does before it begins: steps, arguments, the fields between the steps, variables, and loader options.
+No data is read, and no function of a recipe is imported. Each valid recipe gets a line; each mistake gets one with its place in the file.
+If there is a mistake, the exit code is 2.`,
 		Example: `  headrace check train.yaml
   headrace check --set root=/data recipes/*.yaml
-  git diff --name-only --cached -- '*.yaml' | xargs headrace check   # before a commit`,
+  git ls-files '*.yaml' | xargs headrace check   # before a commit`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	o := recipeFlags(c)

@@ -13,10 +13,10 @@ func convertCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert RECIPE",
 		Short: "Print a recipe complete, in YAML or JSON",
-		Long: `Print a recipe complete: variables replaced, defaults of all arguments written out, so that it keeps its meaning when a default
-changes. Without --to, YAML becomes JSON and JSON becomes YAML. The recipe is checked on the way; a file named - is standard input.`,
+		Long: `Print a recipe with variables replaced and all defaults written out, so that it keeps its meaning when a default changes. Without --to,
+YAML becomes JSON and JSON becomes YAML. A file named - is standard input.`,
 		Example: `  headrace convert recipe.yaml
-  headrace convert --to yaml --set root=/data/train recipe.yaml > fixed.yaml
+  headrace convert --to yaml --set root=/data recipe.yaml > fixed.yaml
   headrace convert - < recipe.json`,
 		Args: oneRecipe,
 	}

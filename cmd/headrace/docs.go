@@ -24,8 +24,8 @@ func docsCommand() *cobra.Command {
 		&cobra.Command{
 			Use:   "man DIR",
 			Short: "Write a man page for each command",
-			Long: `Writes a man page for each command into the folder DIR, which is made where it is missing. The date in the pages is that of
-SOURCE_DATE_EPOCH, where the environment has it, so that the same sources give the same bytes.`,
+			Long: `Write a man page for each command into the folder DIR, which is created if needed. The pages have the date of SOURCE_DATE_EPOCH,
+if the environment has it, so that the same sources give the same bytes.`,
 			Example: "  headrace docs man build/man && man build/man/headrace.1",
 			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
@@ -36,7 +36,7 @@ SOURCE_DATE_EPOCH, where the environment has it, so that the same sources give t
 		&cobra.Command{
 			Use:     "markdown DIR",
 			Short:   "Write a Markdown page for each command",
-			Long:    "Writes a Markdown page for each command into the folder DIR, which is made where it is missing. The guide is built from them.",
+			Long:    "Write a Markdown page for each command into the folder DIR, which is created if needed. The guide is built from them.",
 			Example: "  headrace docs markdown build/commands",
 			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func writeDocs(c *cobra.Command, dir string, write func(root *cobra.Command, dir
 // describe has the texts of all commands read as Markdown, which the pages are made of.
 func describe(c *cobra.Command) {
 	if c.Name() != "completion" && (!c.HasParent() || c.Parent().Name() != "completion") { // Cobra's own texts are Markdown already
-		c.Long = asMarkdown(c.Long)
+		c.Long = asMarkdown(folded(c.Long, widestPage))
 	}
 	for _, sub := range c.Commands() {
 		describe(sub)

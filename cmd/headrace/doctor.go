@@ -15,16 +15,15 @@ func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine has, whether it works, and what each missing thing would bring",
-		Long: `Examine the machine: the CPU and the instructions used, cores and memory that a container or a batch system
-leaves, limits, shared memory, and what decodes and writes each format. Pictures are really decoded and memory is really shared, by the code that does it
-for loaders.
+		Short: "Say what this machine has, and what is missing",
+		Long: `Examine the machine: CPU, instructions, cores and memory that a container or a batch system leaves, limits, shared memory, and what decodes
+and writes each format. Images are really decoded and memory is really shared, by the code that does it for loaders.
 
-Each line is a fact: ✓ all is well, ! there could be more, ✗ it is not there or does not work. Below the last two is what it would bring
-and how to have it. Exit code 1 says that something is missing without which nothing runs.`,
+Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working. After ! and ✗ comes what to do. If something is missing
+that Headrace needs to run at all, the exit code is 1.`,
 		Example: `  headrace doctor
-  docker run --rm --cpus 2 IMAGE headrace doctor               # what a container leaves
-  headrace doctor --json | jq '.findings[] | select(.status != "ok") | .advice'`,
+  docker run --rm --cpus 2 IMAGE headrace doctor   # what a container leaves
+  headrace doctor --json | jq '.findings[] | select(.status != "ok")'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			m := doctor.Here()
@@ -55,8 +54,8 @@ func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 		return printJSON(w, r)
 	}
 
-	p := reportPrinter{w: w, colours: colours(w)}
-	p.line("headrace %s (commit %s, %s)", r.Build.Version, r.Build.Commit, r.Build.Platform)
+	p := newPage(w)
+	p.line("", plainInk, fmt.Sprintf("headrace %s (commit %s, %s)", r.Build.Version, r.Build.Commit, r.Build.Platform))
 	wide := 0
 	for _, f := range r.Findings {
 		wide = max(wide, utf8.RuneCountInString(f.Name))
@@ -66,50 +65,39 @@ func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 	for _, f := range r.Findings {
 		if f.Topic != topic {
 			topic = f.Topic
-			p.line("\n%s", p.in("1", topic))
+			p.blank()
+			p.line("", p.bold, topic)
 		}
 		if f.Status != doctor.OK {
 			low++
 		}
-		p.line("  %s %-*s  %s", p.mark(f.Status), wide, f.Name, f.Fact)
+		mark, ink := marked(p, f.Status)
+		p.marked("  ", mark, ink, fmt.Sprintf(" %-*s  ", wide, f.Name), f.Fact)
 		if f.Advice != "" {
-			p.line("    %*s  %s", wide, "", p.in("2", "→ "+f.Advice))
+			p.line(fmt.Sprintf("    %*s  ", wide, ""), p.dim, "→ "+f.Advice)
 		}
 	}
 
+	p.blank()
 	switch {
 	case !r.Usable:
-		p.line("\n%s", p.in("31;1", "Not usable here: see ✗ above."))
+		p.line("", p.red, "Not usable here: see ✗ above.")
 	case low > 0:
-		p.line("\nUsable. %s could be better.", words.Plural(int64(low), "thing"))
+		p.line("", plainInk, fmt.Sprintf("Usable. %s could be better.", words.Plural(int64(low), "thing")))
 	default:
-		p.line("\nAll is well.")
+		p.line("", plainInk, "All is well.")
 	}
-	return p.err
+	_, err := io.WriteString(w, p.text.String())
+	return err
 }
 
-// reportPrinter writes lines until that fails.
-type reportPrinter struct {
-	w       io.Writer
-	colours bool
-	err     error
-}
-
-func (p *reportPrinter) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-func (p *reportPrinter) in(code, text string) string { return painted(p.colours, code, text) }
-
-func (p *reportPrinter) mark(s doctor.Status) string {
+func marked(p *page, s doctor.Status) (string, ink) {
 	switch s {
 	case doctor.OK:
-		return p.in("32", "✓")
+		return "✓", p.green
 	case doctor.Low:
-		return p.in("33", "!")
+		return "!", p.yellow
 	default:
-		return p.in("31", "✗")
+		return "✗", p.red
 	}
 }

@@ -129,7 +129,7 @@ func TestDoctorForPeople(t *testing.T) {
 	if err != nil || strings.Contains(text, "\x1b") {
 		t.Errorf("%v: %s", err, text)
 	}
-	for _, part := range []string{"\nprocessor\n", "\nmemory\n", "\nsystem\n", "\npictures\n", "  ✓ shared memory  made", "libjpeg-turbo"} {
+	for _, part := range []string{"\nCPU\n", "\nmemory\n", "\nsystem\n", "\nimages\n", "  ✓ shared memory  made", "libjpeg-turbo"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing in\n%s", part, text)
 		}

@@ -23,31 +23,29 @@ func indexCommand() *cobra.Command {
 	var o index.Options
 	c := &cobra.Command{
 		Use:   "index PATH…",
-		Short: "Keep the index of shards or videos, so that samples or clips of them need not read whole files",
-		Long: `Of shards, such as tar files of WebDataset, it finds where each sample is; read does so, too, when a recipe is run for the first time. PATH is then
-a file, a folder of shards, or a pattern such as 'train-{000..129}.tar', and each PATH is a set of its own, as read has it. The index is written to
-~/.cache/headrace/index, or the folder index in the one that HEADRACE_CACHE names, or with --beside to the folder _headrace beside the shards. Shards
-that have changed are indexed again, and no others.
+		Short: "Index shards or videos, so that reading needs no scan",
+		Long: `Of shards, such as WebDataset's tar files, it finds where each sample is. PATH is a file, a folder of shards, or a pattern such as
+'train-{000..129}.tar'; each PATH is a set of its own. The index goes to ~/.cache/headrace/index, to the folder index in $HEADRACE_CACHE,
+or with --beside to the folder _headrace beside the shards. Running a recipe writes it, too, if it is missing. Shards that changed are
+indexed again, and no others.
 
-Of videos it finds the packets, and keeps what it found. Of Matroska, WebM, AVI, MPEG-TS and FLV a clip takes reading the whole file
-to find its packets; with an index, decode_video and video_clips read no more than the packets that they need, as they do of MP4 and MOV,
-which have an index of their own and are left alone.
+Of videos it finds the packets. Without an index, a clip of a Matroska, WebM, AVI, MPEG-TS or FLV file reads the whole file; with one,
+decode_video and video_clips read only the packets they need. MP4 and MOV have an index of their own and are left alone.
 
-PATH is a file, a folder, or a pattern such as 'films/*/*.mkv'. Indices are written to ~/.cache/headrace/video, or the folder video in
-the one that HEADRACE_CACHE names, or with --beside to FILE.hri beside each file, where other machines find them. Only one that fits is ever used:
-of the same size and time of change of the file, and of the same version of Headrace and FFmpeg. Run this again after videos have changed: it
-writes the indices that are missing, old or damaged, and leaves the others.
+For videos PATH is a file, a folder, or a pattern such as 'films/*/*.mkv'. Indices go to ~/.cache/headrace/video, to the folder video in
+$HEADRACE_CACHE, or with --beside to FILE.hri beside each file, where other machines find them. An index is used only for a file of the
+same size and time of change, and by the same version of Headrace and FFmpeg. Run this again after videos have changed.
 
-The exit code is 1 if a file could not be indexed; each is named with what is wrong.`,
+If a file cannot be indexed, it is named with the reason, and the exit code is 1.`,
 		Example: `  headrace index films
   headrace index 'films/*/*.mkv' --beside
-  HEADRACE_CACHE=/shared/cache headrace index films   # and the same for training
+  HEADRACE_CACHE=/shared/cache headrace index films   # and for training
   headrace index 'train-{000..129}.tar' 'val-*.tar'`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	c.Flags().BoolVar(&o.Beside, "beside", false, "write each index beside its file, as FILE"+index.Suffix)
-	c.Flags().BoolVar(&o.Force, "force", false, "write those again, too, that fit")
-	c.Flags().IntVar(&o.Jobs, "jobs", 0, "how many files at once; by default as many as there are cores")
+	c.Flags().BoolVar(&o.Force, "force", false, "write indices again that are up to date")
+	c.Flags().IntVar(&o.Jobs, "jobs", 0, "files at once (default: the number of cores)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case o.Jobs < 0:

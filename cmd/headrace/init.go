@@ -26,8 +26,8 @@ func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init FOLDER",
 		Short: "Write a first recipe for what is in a folder",
-		Long: `Looks at the names of the files in a folder, and prints a recipe for training on most of them: images, recordings, videos or arrays (.npy, of
-which the first is looked at). Where they are in subfolders, those are the classes. Nothing is written: send the output to a file, and change it there.`,
+		Long: `Look at the names of the files in a folder, and print a recipe for training on them: images, recordings, videos or arrays (.npy). If they
+are in subfolders, these are the classes. Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml
   headrace inspect train.yaml
   headrace preview train.yaml -o sheet.png`,

@@ -15,21 +15,20 @@ func inspectCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "inspect RECIPE|SHARDS…",
-		Short: "Draw a recipe: its graph, what was fused, schemas, sizes, the first samples; or list what is in shards",
-		Long: `Of shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, how many samples there are, and their fields with
-their types and sizes, and prints what reads them. Shards that are not indexed are indexed first. With --format, all names are those of shards.
+		Short: "Draw a recipe: steps, stages, fields; or list shards",
+		Long: `Of a recipe it draws what the engine makes of it. Only the first samples are run:
 
-Of a recipe it draws what the engine makes of a recipe. Nothing is run but the first samples:
-
-  the graph      a bracket for each stage, with the steps that were fused into it and its workers, and on each edge the schema
+  the graph      a bracket for each stage, with the steps fused into it and its workers, and on each edge the fields
   the sizes      samples and classes of the source, batches of an epoch, bytes of a sample and of a batch, memory
-  first samples  those that the first epoch begins with: what their files hold, and the numbers that come of them
+  first samples  of the first epoch: what their files hold, and the numbers that come of them
 
-A recipe may name functions of Python. Looking does not import them: the first samples of such a recipe are shown only with --samples, which imports
-and calls the functions. A function that does not say what it gives (gives) hides what comes after it, and the sizes.
+Python functions of a recipe are imported and called only with --samples. A function without gives hides the fields after it.
 
-A first sample that cannot be decoded is shown with its error, and does not stop the others. Where the files cannot be found, the graph is
-drawn all the same, and the exit code is 1. A mistake in the recipe is reported with its line and column, and the exit code is 2.`,
+A sample that cannot be decoded is shown with its error. If the files cannot be found, the graph is drawn all the same, and the exit code
+is 1. A mistake in the recipe is reported with line and column, and the exit code is 2.
+
+Of shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, the number of samples, and their fields
+with types and sizes, and prints the step that reads them. With --format, all names are those of shards.`,
 		Example: `  headrace inspect train.yaml
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
@@ -43,10 +42,10 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is reported 
 		},
 	}
 	options := recipeFlags(c)
-	c.Flags().StringVar(&format, "format", "", "what is inspected are shards of this format, as tar")
-	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show; given with a number above 0, functions of the recipe are imported and called")
+	c.Flags().StringVar(&format, "format", "", "the arguments are shards of this format, such as tar")
+	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show; if given, Python functions of the recipe are imported and called")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all of it as JSON")
-	c.Flags().BoolVar(&asMermaid, "mermaid", false, "print the graph in the notation of Mermaid, which GitHub and many documentation tools draw")
+	c.Flags().BoolVar(&asMermaid, "mermaid", false, "print the graph as Mermaid, which GitHub draws")
 	c.MarkFlagsMutuallyExclusive("json", "mermaid")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if samples < 0 {

@@ -39,25 +39,26 @@ func processors() int {
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headrace",
-		Short: "Load data for training and inference: read, decode, transform and batch it with every core",
-		Long: `Headrace reads samples from where they are, decodes and transforms them with every core, and hands finished batches to a
-training or inference program through shared memory.
+		Short: "Load data for training and inference with every core",
+		Long: `Headrace reads samples, decodes and transforms them with every core, and hands finished batches to a training or inference program
+through shared memory.
 
-Most people meet it as the Python package headrace, which starts this program by itself. The commands here work on recipes in files:
-they run them, measure them and explain them.
+You normally use it as the Python package headrace, which starts this program by itself. The commands here run, measure and explain
+recipes in files.
 
 Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost that the recipe allows to
 lose; 130 interrupted.`,
-		Example: `  headrace doctor                                       # what this machine has
-  headrace init data/train > first.yaml                 # a first recipe for a folder
-  headrace inspect recipe.yaml                          # steps, stages, fields
-  headrace preview recipe.yaml -o sheet.png             # what comes out
-  headrace bench recipe.yaml --seconds 2 --workers 1,2  # what limits
-  headrace run recipe.yaml --set root=/data/train       # is every file good?`,
+		Example: `  headrace doctor                                    # what this machine has
+  headrace init data/train > first.yaml              # a first recipe
+  headrace inspect recipe.yaml                       # steps, stages, fields
+  headrace preview recipe.yaml -o sheet.png          # what comes out
+  headrace bench recipe.yaml --workers 1,2           # what limits it
+  headrace run recipe.yaml --set root=/data/train    # is every file good?`,
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	foldHelp(root)
 	root.SetVersionTemplate("headrace {{.Version}}\n")
 	root.SetFlagErrorFunc(flagMeant)
 	root.AddCommand(

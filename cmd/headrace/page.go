@@ -2,29 +2,21 @@ package main
 
 import (
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // page is text for people, in lines that fit. In a pipe it is the same text as on a
-// terminal of 100 columns, without colours.
+// terminal of 80 columns, without colours.
 type page struct {
 	width  int
 	colour bool
 	text   strings.Builder
 }
 
-// widestPage is where longer lines become hard to read.
-const widestPage = 100
-
 func newPage(w io.Writer) *page {
-	p := &page{width: widestPage, colour: colours(w)}
-	if f, ok := w.(*os.File); ok && isTerminal(w) {
-		p.width = max(30, min(widestPage, terminalWidth(f)))
-	}
-	return p
+	return &page{width: widthFor(w), colour: colours(w)}
 }
 
 // ink colours a piece of a line.
@@ -35,6 +27,9 @@ func plainInk(s string) string { return s }
 func (p *page) bold(s string) string { return p.paint("1", s) }
 func (p *page) dim(s string) string  { return p.paint("2", s) }
 func (p *page) red(s string) string  { return p.paint("31", s) }
+
+func (p *page) green(s string) string  { return p.paint("32", s) }
+func (p *page) yellow(s string) string { return p.paint("33", s) }
 
 func (p *page) paint(code, s string) string { return painted(p.colour, code, s) }
 
@@ -60,6 +55,15 @@ func (p *page) line(prefix string, as ink, text string, more ...string) {
 		}
 		p.text.WriteString(strings.TrimRight(begin+as(part[:n])+part[n:], " ") + "\n")
 		begin = continued(prefix)
+	}
+}
+
+// marked writes a line whose prefix has a mark of one character in a colour of its own.
+func (p *page) marked(before, mark string, as ink, after, text string) {
+	begin := before + as(mark) + after
+	for _, part := range wrapped(text, p.width-utf8.RuneCountInString(before+mark+after)) {
+		p.text.WriteString(strings.TrimRight(begin+part, " ") + "\n")
+		begin = continued(before + mark + after)
 	}
 }
 

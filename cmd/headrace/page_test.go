@@ -19,7 +19,7 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9]*m")
 
 func TestPagesHaveShortLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		width := rapid.IntRange(30, 100).Draw(t, "width")
+		width := rapid.IntRange(30, 80).Draw(t, "width")
 		prefix := rapid.SampledFrom([]string{"", "  ", "│  ↓ ", "╭┴ ", "  source    "}).Draw(t, "prefix")
 		text := rapid.StringMatching(`([a-zé…]{0,40} ){0,12}[a-z]{0,120}`).Draw(t, "text")
 		more := rapid.StringMatching(`( [a-z]{0,20}){0,4}`).Draw(t, "more")
@@ -54,10 +54,10 @@ func TestInspectOnATerminal(t *testing.T) {
 		widest      int
 		colours     bool
 	}{
-		{120, "TERM=xterm", 100, true},
+		{120, "TERM=xterm", 80, true},
 		{44, "TERM=xterm", 44, true},
 		{7, "TERM=xterm", 30, true}, // no less than what can be read
-		{120, "NO_COLOR=1", 100, false},
+		{120, "NO_COLOR=1", 80, false},
 	} {
 		slave, read := terminal(t, c.columns)
 		inspect := exec.Command(program(t), args...)
@@ -69,7 +69,7 @@ func TestInspectOnATerminal(t *testing.T) {
 			t.Errorf("%d columns, %s: %v, it says %q", c.columns, c.environment, err, said)
 		}
 		text := escapes.ReplaceAllString(said, "")
-		if c.widest == 100 && text != piped {
+		if c.widest == 80 && text != piped {
 			t.Errorf("%s: it says\n%s\nand in a pipe\n%s", c.environment, text, piped)
 		}
 		for line := range strings.Lines(text) {

@@ -21,16 +21,16 @@ func previewCommand() *cobra.Command {
 	var options *recipeOptions
 	c := &cobra.Command{
 		Use:   "preview RECIPE -o SHEET",
-		Short: "Draw the first samples of a recipe into one picture, as training would get them",
-		Long: `Draw a contact sheet: the first samples of an epoch with all that the recipe does to them, each with its class and its key. The recipe stands
-above, with the type and the shape of what training gets.
+		Short: "Draw the first samples as a contact sheet",
+		Long: `Draw a contact sheet: the first samples of an epoch after all steps of the recipe, each with its class and its key. The recipe is above,
+with the type and shape that training gets.
 
-The pixels are those of the batches: in the order of the epoch, shuffled, cropped and flipped by the recipe's seeds. Normalized values are turned
-back with the recipe's own mean and std, so that people see a photograph; of 16 bits the upper 8 are shown, and what is transparent lets a checkerboard
-through. A sample that fails has a tile as well, with the reason in it, and a line on standard error.`,
+The pixels are those of the batches, shuffled, cropped and flipped by the recipe's seeds. Normalized values are turned back with the
+recipe's own mean and std, so that you see the image; of 16 bits the upper 8 are shown, and transparency shows a checkerboard. A sample that
+fails has a tile with the reason, and a line on standard error.`,
 		Example: `  headrace preview recipe.yaml -o sheet.png
   headrace preview recipe.yaml -o sheet.webp -n 60 --columns 10 --tile 128
-  headrace preview recipe.yaml -o again.png --epoch 1            # other crops, another order
+  headrace preview recipe.yaml -o again.png --epoch 1    # other crops
   headrace preview recipe.yaml -o val.jpg --set root=data/val`,
 		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ through. A sample that fails has a tile as well, with the reason in it, and a li
 	f.IntVarP(&p.samples, "samples", "n", p.samples, "number of samples")
 	f.IntVar(&p.epoch, "epoch", 0, "epoch to look at, from 0")
 	f.IntVar(&p.columns, "columns", 0, "tiles side by side (default: a sheet that is wider than high)")
-	f.IntVar(&p.tile, "tile", 0, "longest side of a tile in `pixels` (default: that of the pictures, between 128 and 256)")
+	f.IntVar(&p.tile, "tile", 0, "longest side of a tile in `pixels` (default: that of the images, between 128 and 256)")
 	c.MarkFlagRequired("output")
 	options = recipeFlags(c, "epochs", "prefetch", "on-error", "max-errors", "order")
 	return c

@@ -27,26 +27,25 @@ func profileCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "profile RECIPE",
-		Short: "Measure each stage of a recipe alone, with several numbers of workers",
-		Long: `Lets each stage of a recipe work alone, as fast as it can, on what the stages before have made: with each number of workers in turn, and
-nobody else to share the machine with. The table says how many samples a second each stage is enough for, how much more workers help it,
-and how long an operation takes; the sentence above it, which stage limits and which is next.
+		Short: "Measure each stage of a recipe alone",
+		Long: `Run each stage of a recipe alone, as fast as it can, on what the stages before it have made, with each number of workers in turn. The table
+says how many samples a second each stage can do, how much more workers help it, and how long an operation takes; the sentence above it
+names the bottleneck, and the next one.
 
-headrace bench runs the whole recipe and tells what it does together; headrace profile tells what each of its parts could do. --fuse=false takes
-apart what is one stage, to see what each operation costs.
+headrace bench measures the whole recipe; headrace profile measures its parts. --fuse=false separates the operations of a fused stage.
 
-What the stages have made is in memory until the next one has worked on it, within the byte budget (--memory). Samples come from the beginning of an
-epoch, and each is worked on once; where the epoch has fewer, all are.`,
+What a stage makes stays in memory until the next one has used it, within --memory. Samples come from the beginning of an epoch, each once;
+if the epoch has fewer, all are used.`,
 		Example: `  headrace profile train.yaml
   headrace profile train.yaml --workers 1,4,16 --items 1000
   headrace profile train.yaml --fuse=false --workers 1
-  headrace profile train.yaml --json | jq '.stages[] | {name, best: [.trials[].source] | max}'`,
+  headrace profile train.yaml --json | jq '.stages[] | .name'`,
 		Args: oneRecipe,
 	}
 	options := recipeFlags(c, "workers", "epochs", "prefetch")
-	c.Flags().IntSliceVar(&o.Workers, "workers", nil, "numbers of workers to try each stage with (default: up to all cores, and half as many more)")
+	c.Flags().IntSliceVar(&o.Workers, "workers", nil, "numbers of workers to try (default: up to 1.5 for each core)")
 	c.Flags().IntVar(&o.Items, "items", 0, "samples for each number of workers (default: 256, or as many as --memory has room for)")
-	c.Flags().IntVar(&o.Epoch, "epoch", 0, "of which the samples are")
+	c.Flags().IntVar(&o.Epoch, "epoch", 0, "epoch to take the samples from")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.Flags().StringVar(&python, "python", "", "a `file` with what the protocol's OPEN says of Python, for clients")
 	c.Flags().MarkHidden("python")

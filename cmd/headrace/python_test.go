@@ -24,7 +24,7 @@ steps:
   - map: {function: "own:darker", fields: [image], workers: 1}
   - batch: {size: 4}
 `)
-	if got := invoke(t, folder, "run", "r.yaml"); got.code != 0 || !strings.Contains(got.stdout, "2 batches; 6 samples in ") || !strings.Contains(got.stdout, "\nmap ") {
+	if got := invoke(t, folder, "run", "r.yaml", "--stats"); got.code != 0 || !strings.Contains(got.stdout, "2 batches; 6 samples in ") || !strings.Contains(got.stdout, "\nmap ") {
 		t.Errorf("%+v", got)
 	} else if strings.Contains(got.stdout, "dark") || !strings.Contains(got.stderr, "map: it is dark\n") || !strings.Contains(got.stderr, "map: ERROR own: no light\n") {
 		t.Errorf("%+v", got)
@@ -61,7 +61,7 @@ steps:
 	_, states := trained(t, folder, headrace.Config{}, 1)
 	saveJSON(t, filepath.Join(folder, "s.json"), states[0])
 	for command, want := range map[string][]string{
-		"run r.yaml":                             {"3 batches; 10 samples in ", "\nbatch "},
+		"run r.yaml --stats":                     {"3 batches; 10 samples in ", "\nbatch "},
 		"inspect r.yaml":                         {"batch(size=4, collate=\"own:put\")\n  ▼ ?\n", "functions own:put: not imported; --samples 5 imports and calls them"},
 		"inspect r.yaml --samples 1":             {"image uint8 [8, 8, 3]", "image uint8 [?, ?, ?, ?], n int64 [], names text", "3 batches of 4 samples, the last of 2"},
 		"profile r.yaml --workers 1 --items 8":   {"\nbatch ", "\ngroup batch "},

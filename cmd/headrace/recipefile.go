@@ -42,15 +42,15 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	o := &recipeOptions{command: c}
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 
-	f.StringArrayVarP(&o.set, "set", "s", nil, "give a variable of the recipe its value, as `name=value`; may be repeated")
-	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: one and a half times the usable cores, which is how many are worked on)")
+	f.StringArrayVarP(&o.set, "set", "s", nil, "set a variable of the recipe, as `name=value`; may be repeated")
+	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: 1.5 for each usable core)")
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
 	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
-	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of what is available, at most 2 GiB)")
+	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of the available memory, at most 2 GiB)")
 	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, skip drops the sample, replace draws another (default raise)")
-	f.StringVar(&o.maxErrors, "max-errors", "", "with --on-error skip and replace, most bad samples of an epoch: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
-	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, completion lets fast samples pass slow ones (default input)")
-	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image as one; --fuse=false gives each its own statistics")
+	f.StringVar(&o.maxErrors, "max-errors", "", "most bad samples of an epoch that --on-error skip and replace accept: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
+	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, completion lets fast samples overtake slow ones (default input)")
+	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image in one pass; --fuse=false gives each its own statistics")
 
 	f.VisitAll(func(one *pflag.Flag) {
 		if !slices.Contains(except, one.Name) {

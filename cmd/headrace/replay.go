@@ -30,18 +30,18 @@ func replayCommand() *cobra.Command {
 	var r replay
 	c := &cobra.Command{
 		Use:   "replay RECIPE --state FILE",
-		Short: "Make a batch of a run again, and tell where each of its rows comes from",
-		Long: `Make one batch again, bit for bit: number --batch after a state that a run has saved, 0 for the one that came next. It tells of each row the source, the
-index and the key of its sample, the position in the epoch, and what random operations drew for it; and of each field the SHA-256 of its bytes.
+		Short: "Make a batch of a run again, and say where its rows come from",
+		Long: `Make one batch again, bit for bit: number --batch after a saved state, 0 for the next one. For each row it prints the source, index and key
+of the sample, its position in the epoch, and what random operations drew for it; for each field the SHA-256 of its bytes.
 
-The state is a file with what loader.state_dict() gave, as JSON: one record, or a list of those of several ranks. The batch is that of the rank that saved it, or of
---rank and --world-size, where what was left of the epoch was divided again. Batches of a run in completion order, or after a merge by arrival, may come
-out in another composition.
+The state is a JSON file with what loader.state_dict() returned: one record, or a list of those of several ranks. The batch is that of the
+rank that saved it, or of --rank and --world-size, if the rest of the epoch was divided again. In completion order, or after a merge by
+arrival, batches may be composed differently.
 
 --out writes the rows as headrace run does.`,
 		Example: `  headrace replay recipe.yaml --state step-1200.json --batch 7
-  headrace replay recipe.yaml --state step-1200.json --batch 7 --json | jq '.rows[] | {key, draws}'
-  headrace replay recipe.yaml --state step-1200.json --out tar:look/%d.tar --images png
+  headrace replay recipe.yaml --state step-1200.json --json | jq '.rows[]'
+  headrace replay recipe.yaml --state step-1200.json --out tar:look/%d.tar
   headrace replay recipe.yaml --state all-ranks.json --rank 0 --world-size 2`,
 		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -19,6 +19,7 @@ type runOptions struct {
 	out    outOptions
 	trace  traceOptions
 	json   bool
+	stats  bool
 	quiet  bool
 
 	stdout, stderr io.Writer
@@ -28,34 +29,36 @@ func runCommand() *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   "run RECIPE",
-		Short: "Run a recipe from its first sample to its last, and write the samples where --out says",
-		Long: `Run a recipe: walk through its epochs as a training program would, in this process, and say what limited it. That tells whether every file
-can be read and how fast they come. A recipe that does not say how many epochs it has, runs one. "-" reads the recipe from standard input.
+		Short: "Run a recipe through its epochs, and write the samples with --out",
+		Long: `Run a recipe as a training program would, in this process, and say what limited it. This shows whether every file can be read, and how fast.
+A recipe without a number of epochs runs one. "-" reads the recipe from standard input.
 
-Progress goes to standard error: a bar on a terminal, else a line every ten seconds. The statistics go to standard output; or, with --json, an
-object a line, as things happen: start, lost (a sample), epoch, warning, end.
+Progress goes to standard error: a bar on a terminal, else a line every ten seconds. What limited it, and how much came out, go to standard
+output; with --stats a table of all stages, too; or, with --json, an object a line, as things happen: start, lost (a sample), epoch,
+warning, end.
 
 --out writes the samples as the recipe makes them, so that expensive operations are done once:
 
-  --out tar:FOLDER/train-%06d.tar  shards in the convention of WebDataset. The files of a sample share a name, made of its number and its
-                                   key; the extension says which field they are: .npy for the image (or .png, .jpg, .webp by --images),
-                                   .cls for the label, .key.txt for the key.
-  --out npy:FOLDER                 one array a field (image.npy, label.npy), which numpy.load(…, mmap_mode="r") maps, and key.jsonl.
+  --out tar:FOLDER/train-%06d.tar
+    WebDataset shards. The files of a sample share a name, made of its number and its key; the extension names the field: .npy for the image
+    (or .png, .jpg, .webp by --images), .cls for the label, .key.txt for the key.
+  --out npy:FOLDER
+    One array a field (image.npy, label.npy), which numpy.load(…, mmap_mode="r") maps, and key.jsonl.
 
-manifest.json (of shards: train.manifest.json) says what is there, and is written last: without it a run was not complete. A run that was interrupted or
-killed goes on when the same command is given again, and ends with the same bytes as one that was not. With several epochs the samples follow
-each other, each with the augmentation of its epoch; the names in shards then begin with e0-, e1-, ….
+manifest.json (for shards: train.manifest.json) says what was written, and is written last: without it a run is not complete. The same
+command continues an interrupted run, and ends with the same bytes. With several epochs the samples follow each other, each with the
+augmentation of its epoch; names in shards then begin with e0-, e1-, ….
 
---trace writes a file for https://ui.perfetto.dev: every operation with its sample, every wait and every hand-over, by worker and time. The file of a run that was
-interrupted or killed can be opened, too.
+--trace writes a file for https://ui.perfetto.dev: every operation, wait and hand-over, by worker and time. The file of an interrupted run
+opens, too.
 
-Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost or replaced (--on-error); 130 interrupted.
-A file that crashes a C decoder ends the program by a signal: the first goroutine that it prints has the file's name.`,
+Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost or replaced (--on-error); 130
+interrupted. A file that crashes a C decoder ends the program by a signal: the first goroutine that it prints has the file's name.`,
 		Example: `  headrace run recipe.yaml
   headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
   headrace run recipe.yaml --on-error skip --json > run.jsonl
   headrace run recipe.yaml --on-error replace --dead-letters bad.jsonl
-  headrace run recipe.yaml --out tar:shards/train-%06d.tar --shard-size 500MB
+  headrace run recipe.yaml --out tar:shards/train-%06d.tar
   headrace run recipe.yaml --out npy:arrays
   headrace run recipe.yaml --trace trace.json`,
 		Args: oneRecipe,
@@ -69,6 +72,7 @@ A file that crashes a C decoder ends the program by a signal: the first goroutin
 	o.trace.addFlags(c)
 	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON to this `file` for each sample that is lost or replaced")
 	c.Flags().BoolVar(&o.json, "json", false, "print what happens as JSON, an object a line")
+	c.Flags().BoolVar(&o.stats, "stats", false, "print each stage, memory and processes at the end, too")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print mistakes and failures only")
 	return c
 }
@@ -179,8 +183,11 @@ func (o *runOptions) end(w *walk, s stats.Snapshot, err error) error {
 // tell writes the statistics, and what was written.
 func (o *runOptions) tell(w *walk, s stats.Snapshot) error {
 	text := ""
-	if s.Yielded > 0 {
+	switch {
+	case s.Yielded > 0 && o.stats:
 		text = stats.Text(s) + "\n"
+	case s.Yielded > 0:
+		text = stats.Brief(s) + "\n"
 	}
 	if m, ok := w.written(); ok {
 		text += summary(o.out.target, m) + "\n"

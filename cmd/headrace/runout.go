@@ -37,10 +37,10 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 	f.StringVarP(&o.text, "out", "o", "", "write the samples to a `target`: tar:PATTERN or npy:FOLDER")
 	f.Var(size{&o.shardSize}, "shard-size", "largest shard, such as 500MB (default 1GB)")
 	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples of a shard (default: as many as its size takes)")
-	f.StringVar(&o.images, "images", "npy", "`format` of pictures in shards: npy, png, jpg or webp")
+	f.StringVar(&o.images, "images", "npy", "`format` of images in shards: npy, png, jpg or webp")
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 95 for jpg; webp is lossless)")
-	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often what is written is made safe: a kill costs no more work than that")
-	f.BoolVar(&o.overwrite, "overwrite", false, "begin again, and remove what an earlier run wrote")
+	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often to sync to disk: a kill loses no more work than that")
+	f.BoolVar(&o.overwrite, "overwrite", false, "start over, and remove what an earlier run wrote")
 	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions([]string{"tar:", "npy:"}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -11,9 +11,12 @@ func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of recipes, for editors",
-		Long: `Print the JSON Schema (draft 2020-12) of recipes. Editors that know it complete operations and arguments, explain them, and mark
-mistakes while a recipe is written: in YAML by a comment at its top, # yaml-language-server: $schema=recipe.schema.json, in JSON by
-the key "$schema".`,
+		Long: `Print the JSON Schema (draft 2020-12) of recipes. With it, editors complete operations and arguments, explain them, and mark mistakes while
+you type. In YAML, refer to it in a comment at the top:
+
+  # yaml-language-server: $schema=recipe.schema.json
+
+In JSON, use the key "$schema".`,
 		Example: `  headrace schema > recipe.schema.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

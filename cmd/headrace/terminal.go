@@ -26,6 +26,17 @@ func terminalWidth(f *os.File) int {
 	return int(size.Col)
 }
 
+// widthFor is how long lines are to be on a terminal, and in a pipe.
+func widthFor(w any) int {
+	if f, ok := w.(*os.File); ok && isTerminal(w) {
+		return max(30, min(widestPage, terminalWidth(f)))
+	}
+	return widestPage
+}
+
+// widestPage is where longer lines become hard to read, and what logs have room for.
+const widestPage = 80
+
 // colours reports whether w may be written to in colours: on a terminal that has them,
 // of a user who has not declined (https://no-color.org).
 func colours(w any) bool {

@@ -12,7 +12,7 @@ import (
 	"headrace/tensor"
 )
 
-const pictures = "pictures"
+const pictures = "images"
 
 //go:embed pictures
 var files embed.FS

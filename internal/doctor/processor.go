@@ -13,7 +13,7 @@ import (
 	"headrace/internal/machine"
 )
 
-const processor = "processor"
+const processor = "CPU"
 
 func (e *examiner) processor() {
 	info := e.read("proc/cpuinfo")

@@ -66,8 +66,8 @@ func TestColumns(t *testing.T) {
 	rows := [][]string{{"stage", "in", "busy"}, {"decode+resize", "1,000", "é"}, {"", "-"}}
 	for width, want := range map[int]string{
 		0:  "stage             in  busy\ndecode+resize  1,000     é\n                   -\n",
-		22: "stage         in  busy\ndecode     1,000     é|+resize\n               -\n",
-		5:  "s     in  busy|t|a|g|e\nd  1,000     é|e|c|o|d|e|+|r|e|s|i|z|e\n       -\n",
+		22: "stage         in  busy\ndecode+resize|           1,000     é\n               -\n",
+		5:  "stage|      in  busy\ndecod|e|+resi|ze|   1,000     é\n       -\n",
 	} {
 		got := ""
 		for _, lines := range Columns(rows, width) {
@@ -76,6 +76,9 @@ func TestColumns(t *testing.T) {
 		if got != want {
 			t.Errorf("width %d:\n%swant\n%s", width, got, want)
 		}
+	}
+	if got := Fold([][]string{{"workers", "1", "2", "16"}, {"rate", "100", "1,000", "9"}}, 19); len(got) != 2 || len(got[0][0]) != 3 || got[1][1][1] != "9" {
+		t.Errorf("folded to %q", got)
 	}
 	if got := Columns(nil, 10); len(got) != 0 {
 		t.Errorf("no rows make %q", got)

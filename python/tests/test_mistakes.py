@@ -4,8 +4,12 @@ Each mistake in mistakes.txt is a line of a program of its own. Its error must b
 one of this package, and have the words that follow: what is wrong, why, and what to write instead.
 """
 
+import contextlib
 import linecache
 import os
+import re
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -46,10 +50,44 @@ def test_a_mistake_in_a_step_shows_the_line_of_the_step(pictures):
     pipeline = pipeline.layout("CHW")
     with pytest.raises(hr.RecipeError) as caught:
         pipeline.batch(4).loader()
-    first, second = str(caught.value).splitlines()
+    first, where, code, carets = str(caught.value).splitlines()
     assert first.startswith('recipe: step "layout" (#5): layout is "CHW"')
-    assert second.strip().startswith(__file__)
-    assert second.endswith('pipeline = pipeline.layout("CHW")')
+    assert re.fullmatch(rf"    {re.escape(__file__)}:\d+", where)
+    assert code == '      pipeline = pipeline.layout("CHW")'
+    assert code[carets.index("^") : len(carets)] == 'layout("CHW")'
+
+
+def test_carets_are_below_the_step_of_a_chain(pictures):
+    with pytest.raises(hr.RecipeError) as caught:
+        images(pictures).layout("NCHW").layout("é").resize((8, 8)).batch(4).loader()
+    code, carets = str(caught.value).splitlines()[2:4]
+    if sys.version_info >= (3, 11):  # which says where a call ends
+        assert code[carets.index("^") : len(carets)] == 'layout("é")'
+
+
+BROKEN = """
+import headrace as hr
+hr.files("x").decode_image().layout("CHW").batch(4).loader()
+"""
+
+
+@pytest.mark.parametrize(("terminal", "environment", "coloured"), [(True, {}, True), (True, {"NO_COLOR": "1"}, False), (False, {}, False)])
+def test_colours_are_for_terminals(tmp_path, terminal, environment, coloured):
+    (tmp_path / "train.py").write_text(BROKEN)
+    ours, theirs = os.openpty() if terminal else os.pipe()
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, stderr=theirs, env={**inherited, "TERM": "xterm", "PYTHON_COLORS": "0", **environment}
+    )
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # which a terminal without writers gives
+        while more := os.read(ours, 1 << 16):
+            said += more
+    os.close(ours)
+    assert b"train.py:3" in said
+    assert b"^^^^^" in said
+    assert (b"\x1b[" in said) == coloured, said
 
 
 def test_a_framework_that_is_not_installed_is_named(pictures, monkeypatch):

@@ -120,7 +120,7 @@ def test_every_error_is_on_the_page() -> None:
 @pytest.mark.timeout(300)
 def test_a_message(title: str, desk: Path) -> None:
     (shown,) = sections()[title]
-    got = re.sub(r"\n {4}\S+troubles\.py:\d+: .*", "", provoked(title, desk))  # the line that added a step
+    got = re.sub(r"\n {4}\S+troubles\.py:\d+\n {6}.*(\n +\^+)?", "", provoked(title, desk))  # the line that added a step
     assert alike(shown, got), f"{PAGE.name} shows under {title!r}\n{shown}\nbut it is\n{got}"
 
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import os
 import pathlib
 import re
@@ -27,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 COMMANDS = ROOT / "build/docs/commands"
 COMMANDS_HERE = "<!-- the commands -->"
+TABS = re.compile(r"<!-- tabs -->(.*?)<!-- /tabs -->", re.DOTALL)
 LANGUAGES = {".go": "go", ".py": "python", ".c": "c", ".h": "c", ".sh": "bash", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
 
@@ -56,7 +58,13 @@ def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
     text = with_links_to_pages(text, DOCS / uri) if not uri.startswith("source/") else text
     if COMMANDS_HERE in text:
         text = text.replace(COMMANDS_HERE, commands())
-    return text
+    return TABS.sub(lambda found: tabs(found[1]), text)
+
+
+def tabs(text: str) -> str:
+    """Blocks of code that each have a language in bold before them, as tabs: in plain Markdown they are one below the other."""
+    blocks = re.findall(r"^\*\*([^*\n]+)\*\*\n\n(```.*?^```)$", text, re.DOTALL | re.MULTILINE)
+    return "\n\n".join(f'=== "{title}"\n\n{textwrap.indent(code, "    ")}' for title, code in blocks)
 
 
 def target_of(page: pathlib.Path, link: str) -> pathlib.Path | None:
@@ -132,6 +140,9 @@ def command(text: str) -> str:
     text = text.partition("### SEE ALSO")[0]
     text = re.sub(r"^### Synopsis\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"(?<=^\*\*Options\*\*\n\n)```\n(.*?)^```$", lambda found: flags(found[1]), text, flags=re.MULTILINE | re.DOTALL
+    )
 
     def block(found: re.Match[str]) -> str:
         return f"```text\n{textwrap.dedent(found[1])}```"
@@ -139,16 +150,32 @@ def command(text: str) -> str:
     return re.sub(r"^```\n(.*?)^```$", block, text, flags=re.MULTILINE | re.DOTALL)
 
 
-# The reference of Python.
+def flags(text: str) -> str:
+    """The flags of a command as a list."""
+    found = re.findall(r"^ +(-.+?) {2,}(.*)$", text, re.MULTILINE)
+    return "\n".join(f"- `{flag}`: {html.escape(what, quote=False)}" for flag, what in found)
 
 
-def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Check that the reference has every public name."""
+# What programs say, and the reference of Python.
+
+
+def on_page_content(text: str, page: Any, config: Any, files: Files) -> str:
+    """Mark errors, which are sentences and may be folded; and check that the reference has every public name."""
+    text = re.sub(r'<div class="language-text( highlight"[^>]*>.*?</div>)', lambda found: marked(found[0]), text, flags=re.DOTALL)
     if page.file.src_uri == "guide/python.md":
-        missing = [name for name in public_names() if f'id="headrace.{name}"' not in html]
+        missing = [name for name in public_names() if f'id="headrace.{name}"' not in text]
         if missing:
             raise PluginError(f"docs/guide/python.md lacks {', '.join(missing)}: write ::: headrace.NAME for each")
-    return html
+    return text
+
+
+def marked(block: str) -> str:
+    """A block of text, of the class "errors" where there is one in it."""
+    if re.search(
+        r"(Error|Warning|StateMismatch|WrongType|WrongValue|NoSuch\w+): |^explain: ", re.sub("<[^>]+>", "", block), re.MULTILINE
+    ):
+        return block.replace("language-text", "language-text errors", 1)
+    return block
 
 
 def public_names() -> list[str]:

@@ -22,8 +22,26 @@ def test_files_of_the_repository_have_pages() -> None:
 def test_a_command_becomes_a_section() -> None:
     page = "## headrace run\n\nRun it\n\n### Synopsis\n\nLong\n\n```\nheadrace run\n```\n\n### Options\n\n```\n-h\n```\n\n"
     page += "### SEE ALSO\n\n* x\n"
-    want = "## headrace run\n\nRun it\n\n\nLong\n\n```text\nheadrace run\n```\n\n**Options**\n\n```text\n-h\n```\n\n"
+    assert hooks.flags("  -h, --help   help for run\n      --out target   write <them> (default 1)") == (
+        "- `-h, --help`: help for run\n- `--out target`: write &lt;them&gt; (default 1)"
+    )
+    want = "## headrace run\n\nRun it\n\n\nLong\n\n```text\nheadrace run\n```\n\n**Options**\n\n\n\n"
     assert hooks.command(page) == want
+
+
+def test_blocks_in_several_languages_become_tabs() -> None:
+    text = "**Python**\n\n```python\nx = 1\n\ny\n```\n\n**Go**\n\n```go\nx := 1\n```\n"
+    page = f"before\n<!-- tabs -->\n\n{text}\n<!-- /tabs -->\nafter"
+    want = (
+        'before\n=== "Python"\n\n    ```python\n    x = 1\n\n    y\n    ```\n\n=== "Go"\n\n    ```go\n    x := 1\n    ```\nafter'
+    )
+    assert hooks.on_page_markdown(page, SimpleNamespace(file=SimpleNamespace(src_uri="README.md")), None, None) == want
+
+
+def test_errors_are_marked() -> None:
+    block = '<div class="language-text highlight"><pre><code>{}\n</code></pre></div>'
+    for said, is_one in (("headrace.errors.<b>WrongType</b>: no", True), ("stage  in  out", False)):
+        assert ("language-text errors" in hooks.marked(block.format(said))) == is_one
 
 
 def test_a_package_is_shown_as_go_doc_shows_it() -> None:

@@ -13,6 +13,7 @@ Importing this package imports no NumPy and starts nothing.
 from __future__ import annotations
 
 from . import errors
+from ._report.colours import install as _install_colours
 from .errors import *  # noqa: F403
 from .errors import NoSuchName
 from .pipeline import Pipeline, defaults, files, load, merge, read, source
@@ -76,6 +77,8 @@ __all__ = [
     "version_info",
 ]
 __all__ += errors.__all__
+
+_install_colours()
 
 # What is only needed once a loader runs is imported then.
 _LATER = {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-_WIDTH = 100  # of a line that is not broken
+_WIDTH = 80  # of a line that is not broken
 
 
 def visible(text: str) -> str:

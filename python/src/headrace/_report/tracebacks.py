@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import re
 import sys
 from types import FrameType, FunctionType, TracebackType
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     E = TypeVar("E", bound=BaseException)
     F = TypeVar("F", bound=Callable[..., Any])
     C = TypeVar("C", bound=type)
+    Line = tuple[str, int, "int | None"]
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
@@ -43,12 +46,38 @@ def outside() -> int:
     return level
 
 
-def caller() -> tuple[str, int] | None:
-    """The file and the line of the program that called the package."""
+def caller() -> Line | None:
+    """The file and the line of the program that called the package, and the column at which the call ends, where Python knows it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame):
         frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if frame is None:
+        return None
+    end = None
+    if sys.version_info >= (3, 11):
+        at = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        if at[1] == frame.f_lineno:
+            end = at[3]
+    return frame.f_code.co_filename, frame.f_lineno, end
+
+
+def code_frame(line: Line, method: str) -> str:
+    """The user's line, with carets below the call of a method in it."""
+    import linecache
+
+    file, number, end = line
+    text = linecache.getline(file, number).rstrip()
+    if not text:
+        return f"    {file}:{number}"
+    code = text.lstrip()
+    # Columns are counted in bytes of UTF-8.
+    stop = len(text) if end is None else len(text.encode()[:end].decode(errors="ignore"))
+    begins = [found.start() for found in re.finditer(rf"\b{method}\(", text[:stop])]
+    frame = f"    {file}:{number}\n      {code}"
+    if begins and (end is not None or len(begins) == 1):
+        begin = begins[-1]
+        frame += f"\n      {' ' * (begin - len(text) + len(code))}{'^' * (stop - begin)}"
+    return frame
 
 
 def _is_ours(frame: FrameType) -> bool:

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"headrace/internal/phototest"
+	"headrace/recipe"
+)
+
+// What people read fits a terminal of 80 columns, and a log. Names of files are theirs.
+func TestNothingIsWiderThan80Columns(t *testing.T) {
+	root := phototest.Folder(t, 20)
+	recipeIn(t, root, training)
+
+	all := [][]string{
+		{"--help"}, {"version"}, {"doctor"}, {"ops"},
+		{"check", "r.yaml", "--set", "p=0.25"}, {"inspect", "r.yaml", "--set", "p=0.25"},
+		{"run", "r.yaml", "--set", "p=0.25"}, {"run", "r.yaml", "--stats", "--fuse=false", "--set", "p=0.25"},
+		{"bench", "r.yaml", "--set", "p=0.25", "--seconds", "0.1", "--rounds", "1", "--workers", "1,2,3,4,5,6"},
+		{"profile", "r.yaml", "--set", "p=0.25", "--items", "8", "--workers", "1,2"},
+	}
+	for _, c := range rootCommand().Commands() {
+		if !c.Hidden {
+			all = append(all, []string{c.Name(), "--help"})
+		}
+	}
+	for _, op := range recipe.Ops() {
+		all = append(all, []string{"ops", op.Name})
+	}
+
+	for _, args := range all {
+		got := invoke(t, root, args...)
+		if got.stdout == "" {
+			t.Errorf("%q says nothing: %s", args, got.stderr)
+		}
+		for line := range strings.Lines(got.stdout + got.stderr) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.Contains(line, root) {
+				t.Errorf("%q: %d characters: %s", args, n, line)
+			}
+		}
+	}
+}
