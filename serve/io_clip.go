@@ -30,6 +30,9 @@ type osFile struct {
 // Size implements video.File.
 func (f osFile) Size() int64 { return f.size }
 
+// Descriptor implements video.OpenFile.
+func (f osFile) Descriptor() int { return int(f.Fd()) }
+
 func openClipOf(f *os.File, e *errand) (*clipOf, error) {
 	about, err := f.Stat()
 	if err != nil {

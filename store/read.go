@@ -185,19 +185,9 @@ func (f File) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// Map returns the file's content in memory that costs none: pages come when they are
-// read, and go when others need the room. It may be used until unmap is called. To read
-// a part that somebody has cut off meanwhile raises SIGBUS.
-func (f File) Map() (data []byte, unmap func(), err error) {
-	if f.size == 0 {
-		return nil, func() {}, nil
-	}
-	data, err = unix.Mmap(f.fd, 0, int(f.size), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return nil, nil, f.unreadable(err)
-	}
-	return data, func() { unix.Munmap(data) }, nil
-}
+// Descriptor is the system's number of the file, for libraries that read it by
+// themselves.
+func (f File) Descriptor() int { return f.fd }
 
 // Touch reads the first byte, to find out whether the file can be read at all.
 func (f File) Touch() error {

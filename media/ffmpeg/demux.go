@@ -4,16 +4,20 @@ package ffmpeg
 
 // #cgo noescape hr_av_demux
 // #cgo nocallback hr_av_demux
+// #cgo noescape hr_av_demux_file
+// #cgo nocallback hr_av_demux_file
 // #include "load.h"
 import "C"
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"unsafe"
 
 	"headrace/media/av"
 	"headrace/media/av/packets"
+	"headrace/media/video"
 )
 
 // Demux finds all packets of a file whose bytes are in memory, in any container that
@@ -34,9 +38,38 @@ func Demux(data []byte) (*File, error) {
 		return nil, failure(result, &text)
 	}
 	defer C.hr_av_forget(lib.c, file)
+	return told(file, int64(len(data))), nil
+}
 
+// DemuxFile is Demux of a file that is open, and stays the caller's. It takes memory for
+// the packets' places alone. The file may become shorter meanwhile: that is an error,
+// where mapped memory would end the program.
+func DemuxFile(file video.OpenFile) (*File, error) {
+	var head [64]byte
+	if n, _ := file.ReadAt(head[:], 0); packets.Probe(head[:n]) {
+		data, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
+		if err != nil {
+			return nil, err
+		}
+		return fromPackets(data)
+	}
+	lib, err := opened()
+	if err != nil {
+		return nil, err
+	}
+	var found *C.hr_av_file
+	var text [C.HR_AV_TEXT]C.char
+	if result := C.hr_av_demux_file(lib.c, &found, C.int(file.Descriptor()), C.int64_t(file.Size()), &text[0]); result < 0 {
+		return nil, failure(result, &text)
+	}
+	defer C.hr_av_forget(lib.c, found)
+	return told(found, file.Size()), nil
+}
+
+// told is what the shim has found in a file of this size.
+func told(file *C.hr_av_file, size int64) *File {
 	f := &File{
-		Format: C.GoString(&file.format[0]), size: int64(len(data)),
+		Format: C.GoString(&file.format[0]), size: size,
 		extra:  bytes.Clone(unsafe.Slice((*byte)(file.extra), file.extra_size)),
 		Tracks: make([]Track, file.tracks),
 	}
@@ -48,7 +81,7 @@ func Demux(data []byte) (*File, error) {
 			f.Tracks[p.track].add(&p)
 		}
 	}
-	return f, nil
+	return f
 }
 
 func (t *Track) tell(i int, c *C.hr_av_track) {

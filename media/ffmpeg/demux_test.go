@@ -8,8 +8,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
 	"headrace/internal/tier"
@@ -285,4 +289,64 @@ func FuzzDemux(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, seed uint64) {
 		demuxed(t, spoilt(rand.New(rand.NewPCG(seed, 1)), all[int(which)%len(all)]))
 	})
+}
+
+// sizedFile is a file of a size that it may not have.
+type sizedFile struct {
+	*os.File
+	size int
+}
+
+func (f sizedFile) Size() int64     { return int64(f.size) }
+func (f sizedFile) Descriptor() int { return int(f.Fd()) }
+
+func openFile(t *testing.T, path string, size int) sizedFile {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return sizedFile{f, size}
+}
+
+// A file has the packets that its bytes have.
+func TestDemuxFile(t *testing.T) {
+	avtest.Library(t)
+	for name := range containers {
+		path, data := contained(t, name)
+		want, err := Demux(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DemuxFile(openFile(t, path, len(data)))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: differs: %v", name, err)
+		}
+		if _, err := DemuxFile(openFile(t, path, 0)); !errors.Is(err, media.ErrCorrupt) {
+			t.Errorf("%s, empty: %v", name, err)
+		}
+	}
+}
+
+// A file that somebody makes shorter while it is read is damaged, and ends nothing.
+func TestFilesThatBecomeShorter(t *testing.T) {
+	avtest.Library(t)
+	for _, name := range []string{"film.mkv", "film.ts", "film.avi"} {
+		_, data := contained(t, name)
+		path := filepath.Join(t.TempDir(), name)
+		for _, left := range []int{len(data) - 1, len(data) / 2, 100} {
+			if err := os.WriteFile(path, data[:left], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err := DemuxFile(openFile(t, path, len(data)))
+			if !errors.Is(err, media.ErrCorrupt) || !strings.Contains(err.Error(), "shorter while it was read") {
+				t.Errorf("%s, %d bytes of %d: %v", name, left, len(data), err)
+			}
+		}
+	}
+	folder := openFile(t, t.TempDir(), 100)
+	if _, err := DemuxFile(folder); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a folder: %v", err)
+	}
 }

@@ -228,6 +228,9 @@ typedef struct {
 	void (*writer_close)(hr_av_writer *);
 	// The name of the format that files of a name usually have; NULL: none.
 	const char *(*writer_format)(const char *name);
+
+	// Reads all packets of a file that is open, which stays the caller's. It need not be mapped: whoever makes it shorter meanwhile gets an error.
+	int (*demux_file)(hr_av_file **, int fd, int64_t size, char *error);
 } hr_av;
 
 #endif

@@ -30,8 +30,14 @@ func (videoLibrary) Version() string {
 }
 
 // Demux implements [video.Library].
-func (videoLibrary) Demux(data []byte) (*video.Container, error) {
-	f, err := Demux(data)
+func (videoLibrary) Demux(data []byte) (*video.Container, error) { return container(Demux(data)) }
+
+// DemuxFile implements [video.Library].
+func (videoLibrary) DemuxFile(file video.OpenFile) (*video.Container, error) {
+	return container(DemuxFile(file))
+}
+
+func container(f *File, err error) (*video.Container, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/av/packets"
+	"headrace/media/video"
 )
 
 var errWithoutC = fmt.Errorf("%w: this program was built without C, and cannot open FFmpeg: take the wheel, or build with cgo (make build)", media.ErrUnsupported)
@@ -18,6 +19,9 @@ func Library() (Info, error) { return Info{}, errWithoutC }
 
 // Demux returns an error: only programs with C can open FFmpeg.
 func Demux([]byte) (*File, error) { return nil, errWithoutC }
+
+// DemuxFile returns an error: only programs with C can open FFmpeg.
+func DemuxFile(video.OpenFile) (*File, error) { return nil, errWithoutC }
 
 // Decoder is never there: only programs with C have one.
 type Decoder struct{}

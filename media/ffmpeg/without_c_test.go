@@ -22,7 +22,8 @@ func TestWithoutC(t *testing.T) {
 	_, writer := NewWriter(nil, "mp4")
 	_, format := FormatOf("x.mp4")
 	_, file := Demux(nil)
-	for i, err := range []error{decoder, reader, bitstream, graph, encoder, takes, writer, format, file} {
+	_, opened := DemuxFile(nil)
+	for i, err := range []error{decoder, reader, bitstream, graph, encoder, takes, writer, format, file, opened} {
 		if !errors.Is(err, media.ErrUnsupported) {
 			t.Error(i, err)
 		}

@@ -17,6 +17,8 @@ type Library interface {
 	Decoder(s *Stream) (Decoder, error)
 	// Demux finds all packets of a file in memory. It keeps nothing of data.
 	Demux(data []byte) (*Container, error)
+	// DemuxFile finds those of a file on a disk.
+	DemuxFile(file OpenFile) (*Container, error)
 }
 
 // Decoder decodes packets in the order of the file. One goroutine at a time may use it.

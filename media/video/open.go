@@ -101,12 +101,14 @@ type Indexed interface {
 	Container() (*Container, error)
 }
 
-// mapped is a file whose content can be had without memory of its own.
-type mapped interface {
-	Map() (data []byte, unmap func(), err error)
+// OpenFile is a file that libraries may read by themselves, at any place.
+type OpenFile interface {
+	File
+	Descriptor() int // is the file's as long as it is open
 }
 
-// Demux has the library find all packets of a file, which it reads whole.
+// Demux has the library find all packets of a file, which is read from its beginning to
+// its end.
 func Demux(file File) (*Container, error) {
 	c, err := demux(file)
 	return c, about(err)
@@ -120,13 +122,8 @@ func demux(file File) (*Container, error) {
 	switch f := file.(type) {
 	case Bytes:
 		return l.Demux(f)
-	case mapped:
-		data, unmap, err := f.Map()
-		if err != nil {
-			return nil, err
-		}
-		defer unmap()
-		return l.Demux(data)
+	case OpenFile:
+		return l.DemuxFile(f)
 	}
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
 	if err != nil {

@@ -1,10 +1,13 @@
-// Containers: all packets of a file that is in memory.
+// Containers: all packets of a file.
 #include "shim.h"
 
+#include <errno.h>
 #include <libavutil/display.h>
 #include <libavutil/intreadwrite.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 // Formats that a file of its own can have. Others name further files, which nobody has asked for.
 #define FORMATS                                                                                                                \
@@ -17,39 +20,63 @@ typedef struct {
 	hr_av_track *track;
 	hr_av_part *part;
 	uint8_t *extra;
-	size_t part_room, extra_room;
+	uint8_t *window; // of the file, where a packet may be
+	size_t part_room, extra_room, window_room;
 } held;
 
+// What is read: bytes in memory, or a file that is open. Whoever maps a file dies if somebody makes it shorter, so it is read.
 typedef struct {
-	const uint8_t *data;
+	const uint8_t *data; // NULL: it is a file
+	int fd;
 	int64_t size, at;
-} memory;
+	int failed; // the system's number of an error of reading
+	int cut;    // the file is shorter than it was
+} source;
 
-static int read_memory(void *from, uint8_t *to, int n) {
-	memory *m = from;
-	if (n > m->size - m->at)
-		n = (int)(m->size - m->at);
+// read_at returns how many bytes it has read, or an error.
+static int read_at(source *s, int64_t at, uint8_t *to, int n) {
+	if (n > s->size - at)
+		n = (int)(s->size - at);
 	if (n <= 0)
-		return AVERROR_EOF;
-	memcpy(to, m->data + m->at, n);
-	m->at += n;
-	return n;
+		return 0;
+	if (s->data != NULL) {
+		memcpy(to, s->data + at, n);
+		return n;
+	}
+	ssize_t got;
+	do
+		got = pread(s->fd, to, n, at);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		s->failed = errno;
+		return AVERROR(errno);
+	}
+	s->cut |= got == 0;
+	return (int)got;
 }
 
-static int64_t seek_memory(void *in, int64_t to, int whence) {
-	memory *m = in;
+static int read_source(void *from, uint8_t *to, int n) {
+	source *s = from;
+	int got = read_at(s, s->at, to, n);
+	if (got > 0)
+		s->at += got;
+	return got == 0 ? AVERROR_EOF : got;
+}
+
+static int64_t seek_source(void *in, int64_t to, int whence) {
+	source *s = in;
 	switch (whence & ~AVSEEK_FORCE) {
 	case AVSEEK_SIZE:
-		return m->size;
+		return s->size;
 	case SEEK_CUR:
-		to += m->at;
+		to += s->at;
 		break;
 	case SEEK_END:
-		to += m->size;
+		to += s->size;
 	}
-	if (to < 0 || to > m->size)
+	if (to < 0 || to > s->size)
 		return AVERROR(EINVAL);
-	return m->at = to;
+	return s->at = to;
 }
 
 static int refuse(AVFormatContext *f, AVIOContext **io, const char *url, int flags, AVDictionary **options) {
@@ -78,6 +105,7 @@ void hr_forget(hr_av_file *file) {
 	free(h->track);
 	free(h->part);
 	free(h->extra);
+	free(h->window);
 	free(h);
 }
 
@@ -136,8 +164,47 @@ int hr_tell_track(const AVStream *s, hr_av_track *to) {
 	return 0;
 }
 
+// Some containers tell where the packet's own head begins: then its bytes are a little behind.
+enum { most_head = 64 };
+
+// NOWHERE is the place of a packet that the container has in pieces.
+#define NOWHERE INT64_MIN
+
+// place_of returns where a packet's bytes are in the file, or NOWHERE, or an error.
+static int64_t place_of(held *h, source *s, const AVPacket *p) {
+	if (p->pos < 0 || p->pos > s->size)
+		return NOWHERE;
+	int64_t n = s->size - p->pos;
+	if (n > (int64_t)p->size + most_head)
+		n = (int64_t)p->size + most_head;
+	const uint8_t *data;
+	if (s->data != NULL) {
+		data = s->data + p->pos;
+	} else {
+		uint8_t *window = grow(h->window, &h->window_room, 0, n, 1);
+		if (window == NULL)
+			return AVERROR(ENOMEM);
+		h->window = window;
+		int64_t have = 0;
+		while (have < n) {
+			int got = read_at(s, p->pos + have, window + have, (int)(n - have));
+			if (got < 0)
+				return got;
+			if (got == 0)
+				break;
+			have += got;
+		}
+		data = window;
+		n = have;
+	}
+	for (int64_t at = 0; at < most_head && at + p->size <= n; at++)
+		if (memcmp(data + at, p->data, p->size) == 0)
+			return p->pos + at;
+	return NOWHERE;
+}
+
 // tell_part keeps where a packet's bytes are in the file, or the bytes, if the container has them in pieces.
-static int tell_part(held *h, const AVPacket *p, const uint8_t *data, size_t size) {
+static int tell_part(held *h, source *s, const AVPacket *p) {
 	void *room = grow(h->part, &h->part_room, h->file.parts, 1, sizeof *h->part);
 	if (room == NULL)
 		return AVERROR(ENOMEM);
@@ -146,33 +213,23 @@ static int tell_part(held *h, const AVPacket *p, const uint8_t *data, size_t siz
 	*to = (hr_av_part){
 		.pts = hr_time(p->pts), .dts = hr_time(p->dts), .duration = p->duration, .size = p->size, .track = p->stream_index,
 	};
-	if (p->flags & AV_PKT_FLAG_KEY)
-		to->flags |= HR_AV_PART_KEY;
-	if (p->flags & AV_PKT_FLAG_DISCARD)
-		to->flags |= HR_AV_PART_DISCARD;
-	if (p->flags & AV_PKT_FLAG_CORRUPT)
-		to->flags |= HR_AV_PART_CORRUPT;
-	size_t n = 0;
-	const uint8_t *skip = av_packet_get_side_data(p, AV_PKT_DATA_SKIP_SAMPLES, &n);
-	if (skip != NULL && n >= 8) {
-		to->skip = AV_RL32(skip);
-		to->cut = AV_RL32(skip + 4);
-	}
+	hr_tell_flags(p, &to->flags, &to->skip, &to->cut);
 
-	// Some containers tell where the packet's own head begins: then its bytes are a little behind.
-	for (int64_t at = p->pos; p->pos >= 0 && at < p->pos + 64 && (uint64_t)at + p->size <= size; at++)
-		if (memcmp(data + at, p->data, p->size) == 0) {
-			to->offset = at;
-			h->file.parts++;
-			return 0;
-		}
+	int64_t place = place_of(h, s, p);
+	if (place < 0 && place != NOWHERE)
+		return (int)place;
+	if (place >= 0) {
+		to->offset = place;
+		h->file.parts++;
+		return 0;
+	}
 	room = grow(h->extra, &h->extra_room, h->file.extra_size, p->size, 1);
 	if (room == NULL)
 		return AVERROR(ENOMEM);
 	h->extra = room;
 	if (p->size > 0)
 		memcpy(h->extra + h->file.extra_size, p->data, p->size);
-	to->offset = size + h->file.extra_size;
+	to->offset = s->size + h->file.extra_size;
 	h->file.extra_size += p->size;
 	h->file.parts++;
 	return 0;
@@ -181,16 +238,16 @@ static int tell_part(held *h, const AVPacket *p, const uint8_t *data, size_t siz
 // Damaged files may have packets without end: more bytes than a file holds, or a packet for less than 4 of them, are none.
 static int endless(const held *h, size_t size) { return h->file.parts > size / 4 + 4096 || h->file.extra_size > 2 * size + (1 << 20); }
 
-static int read_all(held *h, AVFormatContext *f, const uint8_t *data, size_t size) {
+static int read_all(held *h, AVFormatContext *f, source *s) {
 	AVPacket *p = av_packet_alloc();
 	if (p == NULL)
 		return AVERROR(ENOMEM);
 	int result;
 	while ((result = av_read_frame(f, p)) >= 0) {
 		if ((unsigned)p->stream_index < (unsigned)f->nb_streams && p->size >= 0)
-			result = tell_part(h, p, data, size);
+			result = tell_part(h, s, p);
 		av_packet_unref(p);
-		if (result < 0 || endless(h, size))
+		if (result < 0 || endless(h, s->size))
 			break;
 	}
 	av_packet_free(&p);
@@ -217,14 +274,13 @@ static int tell_file(held *h, AVFormatContext *f) {
 	return 0;
 }
 
-int hr_demux(hr_av_file **to, const uint8_t *data, size_t size, char *error) {
+static int demux(hr_av_file **to, source *s, char *error) {
 	enum { buffer = 1 << 15 };
 	hr_said[0] = 0;
 	*to = NULL;
 	held *h = calloc(1, sizeof *h);
 	uint8_t *room = av_malloc(buffer);
-	memory m = {data, (int64_t)size, 0};
-	AVIOContext *io = room != NULL ? avio_alloc_context(room, buffer, 0, &m, read_memory, NULL, seek_memory) : NULL;
+	AVIOContext *io = room != NULL ? avio_alloc_context(room, buffer, 0, s, read_source, NULL, seek_source) : NULL;
 	AVFormatContext *f = hr_container(io);
 	int result = AVERROR(ENOMEM);
 	if (h == NULL || f == NULL || io == NULL) {
@@ -238,7 +294,7 @@ int hr_demux(hr_av_file **to, const uint8_t *data, size_t size, char *error) {
 	if (result >= 0)
 		result = avformat_find_stream_info(f, NULL);
 	if (result >= 0)
-		result = read_all(h, f, data, size);
+		result = read_all(h, f, s);
 	if (result >= 0)
 		result = tell_file(h, f); // what parsers have found out on the way is in it
 	avformat_close_input(&f);
@@ -247,10 +303,27 @@ done:
 		av_freep(&io->buffer);
 		avio_context_free(&io);
 	}
-	if (result < 0) {
+	if (result < 0 || s->cut || s->failed != 0) {
 		hr_forget(h != NULL ? &h->file : NULL);
+		if (s->failed != 0) {
+			snprintf(error, HR_AV_TEXT, "%s", strerror(s->failed));
+			return HR_AV_SYSTEM - s->failed;
+		}
+		if (s->cut)
+			return hr_told(HR_AV_CORRUPT, error, "the file was made shorter while it was read", "");
 		return hr_failed(result, error);
 	}
 	*to = &h->file;
 	return 0;
+}
+
+int hr_demux(hr_av_file **to, const uint8_t *data, size_t size, char *error) {
+	static const uint8_t none[1];
+	source s = {.data = data != NULL ? data : none, .size = (int64_t)size};
+	return demux(to, &s, error);
+}
+
+int hr_demux_file(hr_av_file **to, int fd, int64_t size, char *error) {
+	source s = {.fd = fd, .size = size};
+	return demux(to, &s, error);
 }

@@ -43,22 +43,26 @@ static int tell_side(const AVPacket *p, hr_side *side, hr_av_coded *to) {
 	return 0;
 }
 
+void hr_tell_flags(const AVPacket *p, int32_t *flags, uint32_t *skip, uint32_t *cut) {
+	if (p->flags & AV_PKT_FLAG_KEY)
+		*flags |= HR_AV_PART_KEY;
+	if (p->flags & AV_PKT_FLAG_DISCARD)
+		*flags |= HR_AV_PART_DISCARD;
+	if (p->flags & AV_PKT_FLAG_CORRUPT)
+		*flags |= HR_AV_PART_CORRUPT;
+	size_t n = 0;
+	const uint8_t *samples = av_packet_get_side_data(p, AV_PKT_DATA_SKIP_SAMPLES, &n);
+	if (samples != NULL && n >= 8) {
+		*skip = AV_RL32(samples);
+		*cut = AV_RL32(samples + 4);
+	}
+}
+
 int hr_tell_packet(const AVPacket *p, hr_side *side, hr_av_coded *to) {
 	*to = (hr_av_coded){
 		.pts = hr_time(p->pts), .dts = hr_time(p->dts), .duration = p->duration, .track = p->stream_index, .data = p->data, .size = p->size,
 	};
-	if (p->flags & AV_PKT_FLAG_KEY)
-		to->flags |= HR_AV_PART_KEY;
-	if (p->flags & AV_PKT_FLAG_DISCARD)
-		to->flags |= HR_AV_PART_DISCARD;
-	if (p->flags & AV_PKT_FLAG_CORRUPT)
-		to->flags |= HR_AV_PART_CORRUPT;
-	size_t n = 0;
-	const uint8_t *skip = av_packet_get_side_data(p, AV_PKT_DATA_SKIP_SAMPLES, &n);
-	if (skip != NULL && n >= 8) {
-		to->skip = AV_RL32(skip);
-		to->cut = AV_RL32(skip + 4);
-	}
+	hr_tell_flags(p, &to->flags, &to->skip, &to->cut);
 	return tell_side(p, side, to);
 }
 

@@ -20,6 +20,7 @@ int hr_told(int result, char *text, const char *what, const char *name);
 
 // demux.c
 int hr_demux(hr_av_file **, const uint8_t *data, size_t size, char *error);
+int hr_demux_file(hr_av_file **, int fd, int64_t size, char *error);
 void hr_forget(hr_av_file *);
 AVFormatContext *hr_container(AVIOContext *);
 int hr_tell_track(const AVStream *, hr_av_track *);
@@ -37,6 +38,7 @@ typedef struct {
 	uint8_t *bytes;
 	size_t room;
 } hr_side;
+void hr_tell_flags(const AVPacket *, int32_t *flags, uint32_t *skip, uint32_t *cut);
 int hr_tell_packet(const AVPacket *, hr_side *, hr_av_coded *);
 int hr_make_packet(AVPacket *, const hr_av_coded *, const uint8_t *data, const uint8_t *side);
 int hr_tell_parameters(const AVCodecParameters *, AVRational unit, hr_av_track *);
