@@ -286,10 +286,22 @@ func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, erro
 // divided is how ranks share a number of samples.
 func (l *Loader) divided(samples int64, world, rank int) order.Split {
 	s := l.globalBatch(world, rank)
-	if s.Samples = samples; len(l.sources) > 1 || l.groups {
+	if s.Samples = samples; len(l.sources) > 1 || l.groups || s.DropLast && l.multiplies() {
 		s.Batch, s.DropLast = int64(world), false
 	}
 	return s
+}
+
+// multiplies tells whether samples of batches are others than those of the source, so
+// that leaving out the last few of these says nothing about batches.
+func (l *Loader) multiplies() bool {
+	for _, s := range l.recipe.All() {
+		switch s.Args.(type) {
+		case *recipe.FlatMap, *recipe.Aggregate, *recipe.VideoClips:
+			return true
+		}
+	}
+	return false
 }
 
 // globalBatch is how ranks share batches.
@@ -506,10 +518,10 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 		i.BatchesPerEpoch, i.Grouped = l.compiled.Batches, compile.Groups(l.recipe, p)
 	case l.groups:
 		i.BatchesPerEpoch, i.Exact, i.Grouped = compile.MostBatches(&l.layout, p, i.SamplesPerEpoch), false, true
-	case len(l.sources) == 1:
+	case len(l.sources) == 1 && !l.compiled.Makes:
 		i.BatchesPerEpoch = l.sources[0].Split.Batches()
 	}
-	if l.compiled.Makes {
+	if l.compiled.Makes && !l.compiled.Counted {
 		i.BatchesPerEpoch, i.Exact = -1, false
 	}
 	if l.iterated() != nil {
@@ -517,7 +529,7 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 	}
 
 	_, skips := l.failing().Does(Skip, l.recipe)
-	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1 && !l.config.Uneven)
+	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.compiled.Counted || l.config.WorldSize > 1 && !l.config.Uneven)
 	return i
 }
 

@@ -51,6 +51,7 @@ type line struct {
 	batches *section
 	opening *batch.Opening
 	steps   []step
+	clips   int64 // that are made of each sample of the source or of the batches; 0: it stays one
 }
 
 // section is a plan: a line, and what puts its samples into batches.
@@ -111,28 +112,29 @@ func (s step) asks() bool {
 
 // compiler makes lines of a plan.
 type compiler struct {
-	work     *ops.Env
-	sections []Section     // those that have no line yet
-	layout   *batch.Layout // of the section at hand
-	lane     *budget.Lane  // of samples whose batch is on its way
-	failing  ops.Policies
-	sources  []*source.Listing // those that have no line yet
-	share    func(int64) int64 // how many of a number of samples are this rank's
-	scope    scope
-	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
-	skipping map[string]bool // by stage, whether it skips
-	judges   map[string]bool // stages that skip, and have a limit of their own
-	groups   bool            // of the section at hand: samples come into batches by what they are
-	rows     int             // likewise: of a full batch, or samples
-	reads    bool            // likewise: its source is read where batches are filled
-	chains   bool            // by a chain of functions
-	reader   *ops.Function   // by this
-	uneven   bool            // batches are made of batches, or taken apart
-	drops    bool            // some samples may be left out
-	makes    bool            // and others may be made into several
-	gathers  []string        // stages that make samples of several
-	programs bool
-	relabels bool
+	work      *ops.Env
+	sections  []Section     // those that have no line yet
+	layout    *batch.Layout // of the section at hand
+	lane      *budget.Lane  // of samples whose batch is on its way
+	failing   ops.Policies
+	sources   []*source.Listing // those that have no line yet
+	share     func(int64) int64 // how many of a number of samples are this rank's
+	scope     scope
+	spending  map[string]int  // how many samples may be replaced in stages that have a limit of their own
+	skipping  map[string]bool // by stage, whether it skips
+	judges    map[string]bool // stages that skip, and have a limit of their own
+	groups    bool            // of the section at hand: samples come into batches by what they are
+	rows      int             // likewise: of a full batch, or samples
+	reads     bool            // likewise: its source is read where batches are filled
+	chains    bool            // by a chain of functions
+	reader    *ops.Function   // by this
+	uneven    bool            // batches are made of batches, or taken apart
+	drops     bool            // some samples may be left out
+	makes     bool            // and others may be made into several
+	uncounted bool            // nobody knows before how many samples are left out, or made
+	gathers   []string        // stages that make samples of several
+	programs  bool
+	relabels  bool
 }
 
 // scope is what is known at a place of a line.
@@ -258,6 +260,7 @@ func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	if n.batches != nil {
 		t.samples, _ = n.batches.taken()
 		c.makes = c.makes || n.batches.Layout.Whole // of as many rows as the function likes
+		c.uncounted = c.uncounted || n.batches.Layout.Whole
 	}
 
 	h := c.failing.Of(p.Failures, t.samples)
@@ -538,6 +541,12 @@ func (c *compiler) apart(n *line, p fuse.Part) {
 	n.steps = append(n.steps, step{stage: s})
 	t.path = append(slices.Clip(t.path), ops.PathStep{Do: next.Again})
 	c.drops, c.makes = true, true
+	if clips := next.Always(); clips > 0 && (n.source != nil || n.batches != nil) {
+		n.clips = max(1, n.clips) * clips
+		t.samples *= clips
+	} else { // in branches, samples of some are made into more than those of others
+		c.uncounted = true
+	}
 }
 
 // program makes a part of a step that brings its code.

@@ -24,7 +24,7 @@ func (c *compiler) python(steps fuse.Part) (*ops.Function, error) {
 
 // noteFunction notes what a function may change of all that is known of a loader.
 func (c *compiler) noteFunction(p *ops.Function) {
-	c.drops = c.drops || p.Filters
+	c.drops, c.uncounted = c.drops || p.Filters, c.uncounted || p.Filters
 	c.relabels = c.relabels || p.Relabels
 }
 
@@ -48,7 +48,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	n.steps = append(n.steps, step{stage: s})
 	t.path = append(slices.Clip(t.path), ops.PathStep{Do: next.Again, Waits: true})
 	t.memory = nil
-	c.drops, c.makes = true, true
+	c.drops, c.makes, c.uncounted = true, true, true
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	n.steps = append(n.steps, step{stage: s})
 	t.path = []ops.PathStep{{Do: c.work.Lose}}
 	t.memory = nil
-	c.drops, c.makes, c.gathers = true, true, append(c.gathers, s.name)
+	c.drops, c.makes, c.uncounted, c.gathers = true, true, true, append(c.gathers, s.name)
 	return nil
 }
 

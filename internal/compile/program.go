@@ -58,6 +58,7 @@ type Program struct {
 	Uneven   bool     // batches are made of batches or taken apart, so that no position tells which one comes there
 	Drops    bool     // some may be left out on purpose
 	Makes    bool     // some may be made into several
+	Counted  bool     // nothing but that changes how many there are, and each is made into as many: Samples has them
 	Gathers  []string // stages that make samples of several
 	Relabels bool     // labels are others than those of the sources
 
@@ -77,7 +78,7 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	t.Env.Room = c.scope.columns.Room
 
 	out := &Program{
-		Collating: end.Collating, Drops: c.programs || c.drops, Uneven: c.uneven, Makes: c.makes, Gathers: c.gathers, Relabels: c.relabels,
+		Collating: end.Collating, Drops: c.programs || c.drops, Uneven: c.uneven, Makes: c.makes, Counted: c.makes && !c.uncounted && !c.programs, Gathers: c.gathers, Relabels: c.relabels,
 		Replaceable: c.spending, Skipping: c.skipping, Judges: c.judges,
 	}
 	switch {
@@ -127,12 +128,12 @@ func newCompiler(t Target) *compiler {
 func (n *line) epoch() (samples int64, exact bool) {
 	switch {
 	case n.source != nil:
-		return n.source.Split.Len(), true
+		return n.source.Split.Len() * max(1, n.clips), true
 	case n.batches != nil:
 		if samples, exact = n.batches.epoch(); slices.ContainsFunc(n.steps, step.unbatches) {
 			samples, exact = n.batches.taken()
 		}
-		return samples, exact
+		return samples * max(1, n.clips), exact
 	}
 	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
 	turns := int64(math.MaxInt64)

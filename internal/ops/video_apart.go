@@ -37,6 +37,15 @@ func NewVideoApart(v *Video, args *recipe.VideoClips, columns map[string]record.
 	return a
 }
 
+// Always is how many clips every video gives, if that is known before anybody looks at it;
+// otherwise 0.
+func (a *VideoApart) Always() int64 {
+	if a.sampling.Drop {
+		return 0
+	}
+	return int64(a.sampling.Clip.Clips)
+}
+
 // Expand yields the clips of a video. What is wrong with it is for the decoder of the
 // first to report, as with a video of one clip.
 func (a *VideoApart) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.Record, error] {

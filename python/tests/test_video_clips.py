@@ -146,6 +146,28 @@ def test_each_clip_once_over_other_ranks(films, clips, batch):
     assert sorted(row for got in [last, *(g for g, _ in begun), *(g for g, _ in begun3)] for row in got) == sorted(every)
 
 
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_length(films, drop_last):
+    """Known where each video gives as many clips; and batches are full of clips, not of videos."""
+    videos = hr.files(films * 2, content=False, seed=5).shuffle()
+    fixed = videos.video_clips(4, clips=3, start="center").resize((8, 8))
+    other = hr.files(films, content=False, seed=5).video_clips(4, clips=2).resize((8, 8))
+    for pipeline, samples in ((fixed, 18), (hr.merge([fixed, other]), 24), (fixed.map(lambda video: video, fields="video"), 18)):
+        for batch in (1, 4, 5):
+            with pipeline.batch(batch, drop_last=drop_last).loader(epochs=1) as loader:
+                assert len(loader) == len(list(loader)) == (samples // batch if drop_last else -(-samples // batch))
+    pieces = videos.video_clips(8).resize((8, 8))
+    with pieces.batch(1).loader(epochs=1) as loader:
+        every = len(list(loader))
+    with pieces.batch(4, drop_last=drop_last).loader(epochs=1) as loader:
+        assert sum(len(batch["video"]) for batch in loader) == (every - every % 4 if drop_last else every)
+        with pytest.raises(TypeError, match="not known"):
+            len(loader)
+    for unknown in (fixed.filter(lambda video: True, fields="video"), videos.video_clips(4, clips=3, short="drop").resize((8, 8))):
+        with unknown.batch(4).loader(epochs=1) as loader, pytest.raises(TypeError, match="not known"):
+            len(loader)
+
+
 def test_bad_videos(films, tmp_path, whole):
     cut, words = tmp_path / "cut.mp4", tmp_path / "words.mp4"
     ffmpeg("-i", films[0], "-c", "copy", "-movflags", "+faststart", tmp_path / "front.mp4")

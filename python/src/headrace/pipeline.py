@@ -743,8 +743,8 @@ class Pipeline:
             some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)
 
         Clips have the key and the other fields of their video. They are decoded one by one, so a film of any length takes the memory of a
-        few clips; states lie between them, and a run that goes on decodes none again. Random steps draw for each clip. How many there
-        are is not known before the videos were looked at.
+        few clips; states lie between them, and a run that goes on decodes none again. Random steps draw for each clip. With
+        `clips` every video gives as many, and `len(loader)` is exact; how many pieces there are is not known before videos were looked at.
 
         Args:
             frames: how many a clip has.
