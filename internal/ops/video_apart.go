@@ -37,8 +37,8 @@ func NewVideoApart(v *Video, args *recipe.VideoClips, columns map[string]record.
 	return a
 }
 
-// Always is how many clips every video gives, if that is known before anybody looks at it;
-// otherwise 0.
+// Always is how many clips every video gives, if that is known before anybody looks at
+// one; otherwise 0.
 func (a *VideoApart) Always() int64 {
 	if a.sampling.Drop {
 		return 0
