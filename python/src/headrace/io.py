@@ -49,6 +49,7 @@ from ._io.pool import pool
 from ._io.session import Input
 from ._io.source import error_of, source_of, whole
 from ._io.streams import AudioStream, VideoStream
+from ._io.tar import iter_tar
 from ._io.video import VideoInfo
 from ._io.video import asked as _video_asked
 from ._io.video import told as _video_told
@@ -90,6 +91,7 @@ __all__ = [
     "decode_jpeg",
     "demux",
     "filter",
+    "iter_tar",
     "load_audio",
     "load_image",
     "load_image_batch",

@@ -54,8 +54,10 @@ def load_wav(
         MediaError: if it is no WAV file or a damaged one, or holds A-law, µ-law or something else that is to be decoded.
         OSError: if the file cannot be read.
     """
-    begin = number_of("start", start)
+    begin = 0.0 if start == 0 else number_of("start", start)
     seconds = None if duration is None else number_of("duration", duration)
+    if type(src) is bytes:
+        return _window(Bytes(memoryview(src)), "", begin, seconds)
     if isinstance(src, (str, os.PathLike)):
         about = repr(os.fsdecode(src))
         file, kind = opened(src)
@@ -92,7 +94,12 @@ def _whole(samples: float) -> int:
 
 def _samples(file: Any, about: str) -> tuple[str, int, int, int, int, int]:
     """The dtype, channels, rate and bytes of a sample; and where samples are, with how many bytes there are of them."""
-    head = bytes(file.at(0, 12))
+    head = bytes(file.at(0, 44))
+    if head[:4] == b"RIFF" and head[8:20] == b"WAVEfmt \x10\0\0\0" and head[36:40] == b"data":  # as most are
+        size = int.from_bytes(head[40:], "little")
+        if 0 < size <= file.size() - 44:
+            return (*_format(head[20:36], about), 44, size)
+    head = head[:12]
     if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
         raise bad("load_wav", about, "it is no WAV file: load_audio reads others")
     at, end = 12, file.size()
