@@ -21,7 +21,7 @@ if [ "${1:-}" = quick ]; then
 fi
 
 step "go.mod" modules
-step "mypy" "$PYTHON" -m mypy --config-file python/pyproject.toml python/src
+step "mypy" "$PYTHON" -m mypy --config-file python/pyproject.toml python/src python/tests/typed_program.py
 step "go vet" go vet ./...
 # The other builds are looked at where they differ.
 step "go vet, debug build" go vet -tags headrace_debug $(tagged headrace_debug)

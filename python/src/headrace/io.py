@@ -135,6 +135,8 @@ def load_image(
 ) -> Array:
     """Decode an image, and resize it where a size is given: JPEG, PNG, WebP, AVIF, GIF, BMP or TIFF.
 
+        pixels = hr.io.load_image("cat.jpg", width=224, height=224)  # uint8 [224, 224, 3]
+
     Args:
         src: a path, bytes, or an object with `read()`.
         width: of the result, in pixels, together with `height`; by default the image's own size.
@@ -183,6 +185,8 @@ def decode_jpeg(
     out: Array | None = None,
 ) -> Array:
     """Decode a JPEG that is in memory. Anything else than a JPEG is refused.
+
+        pixels = hr.io.decode_jpeg(data)
 
     Args:
         data: bytes, or an object with `read()`; a path is none.
@@ -271,6 +275,8 @@ def load_image_batch(
     strict: bool = True,
 ) -> Array | tuple[Array, Failed]:
     """Decode images into one array, with all cores that the engine may use, and resize them to one size.
+
+        images = hr.io.load_image_batch(paths, 224, 224)  # uint8 [len(paths), 224, 224, 3]
 
     Args:
         srcs: paths, bytes, or objects with `read()`, mixed at will.
@@ -404,6 +410,8 @@ def load_audio(
 def audio_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> AudioInfo:
     """Tell what the audio of a file is: sample rate, channels, and how many samples there are, as `load_audio` gives them.
 
+        hr.io.audio_info("speech.flac").rate
+
     Args:
         src: a path, bytes, or an object with `read()`.
         stream: as for `load_audio`.
@@ -512,6 +520,8 @@ def load_video(
 def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> VideoInfo:
     """Tell what a video is: size, frames and when each is displayed, duration, codec. Nothing is decoded.
 
+        hr.io.video_info("film.mp4").frames
+
     Args:
         src: a path, bytes, or an object with `read()`.
         stream: as for `load_video`.
@@ -526,6 +536,8 @@ def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
 
 def decode(packets: Packets | bytes, stream: Literal["video", "audio"] | None = None, **how: Any) -> Any:
     """Decode packets, as often as wanted.
+
+        frames = hr.io.decode(packets, width=224, height=224)
 
     Args:
         packets: what `demux` gave, or its bytes.
@@ -571,6 +583,8 @@ def save_image(
     effort: int | None = None,
 ) -> bytes | None:
     """Encode an image, and write it to a file.
+
+        hr.io.save_image("crop.png", pixels)
 
     Args:
         path: the file, or an object with `write()`; None to be given the bytes.
@@ -648,6 +662,8 @@ def share() -> Share:
 
 def close() -> None:
     """Let go of the engine: it ends unless a loader uses it. Calls that are under way are finished, and the next call starts it again.
+
+        hr.io.close()
 
     Nobody needs to call this; the engine ends with the process. What `share` has opened is closed, too.
     """

@@ -75,6 +75,8 @@ def files(
 ) -> Pipeline:
     """Read files: the first step of a pipeline.
 
+        train = hr.files("data/train", label="parent")  # each folder is a class
+
     Args:
         source: a pattern (`*`, `?`, `[…]`, and `**` for any number of folders); or a folder, for all images below it; or a list of
             paths, of (path, label) pairs, or of tuples with more values; or a list of dicts or a DataFrame, whose columns become fields.
@@ -536,6 +538,8 @@ class Pipeline:
     ) -> Pipeline:
         """Decode a compressed image to pixels, `uint8 [height, width, 3]` if nothing else is asked for.
 
+            .decode_image()
+
         JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by their content, whatever the files are called. ICC profiles are ignored.
 
         Args:
@@ -828,8 +832,10 @@ class Pipeline:
     def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
 
+            .resize_to_bucket([[256, 256], [256, 384], [384, 256]])
+
         With several sizes, `batch` makes batches of one size each; operations that leave the size alone, or change each to another, may
-        are between. A crop or resize to one size makes all batches alike again.
+        come between. A crop or resize to one size makes all batches alike again.
 
         Args:
             sizes: (height, width) of each; of two that are as near, the first is taken.
@@ -840,6 +846,8 @@ class Pipeline:
     def center_crop(self, size: Size) -> Pipeline:
         """Cut out the middle; where the image is smaller, black is around it.
 
+            .resize(256).center_crop(224)
+
         Args:
             size: height and width, or one length for both.
         """
@@ -847,6 +855,8 @@ class Pipeline:
 
     def random_crop(self, size: Size) -> Pipeline:
         """Cut out a random part. An image that is smaller is a bad sample: `pad` or `resize` it first.
+
+            .pad(4).random_crop(32)
 
         Args:
             size: height and width, or one length for both.
@@ -862,6 +872,8 @@ class Pipeline:
         filter: Filter | None = None,
     ) -> Pipeline:
         """Cut out a random part and resize it.
+
+            .random_resized_crop(224)
 
         Args:
             size: height and width of the result, or one length for both.
@@ -882,6 +894,8 @@ class Pipeline:
     ) -> Pipeline:
         """Put a border of one colour around the image: of so many pixels, or up to a size.
 
+            .pad(4)
+
         Args:
             padding: how wide: of all sides, (horizontal, vertical), or (left, top, right, bottom).
             fill: its colour: one number for all channels, or one for each.
@@ -900,6 +914,8 @@ class Pipeline:
     def random_flip(self, p: float = 0.5) -> Pipeline:
         """Mirror left and right.
 
+            .random_flip()
+
         Args:
             p: the probability.
         """
@@ -907,6 +923,8 @@ class Pipeline:
 
     def random_vertical_flip(self, p: float = 0.5) -> Pipeline:
         """Mirror top and bottom.
+
+            .random_vertical_flip(0.5)
 
         Args:
             p: the probability.
@@ -916,6 +934,8 @@ class Pipeline:
     def rotate90(self, turns: int = 1) -> Pipeline:
         """Turn by quarter turns, counter-clockwise.
 
+            .rotate90(1)
+
         Args:
             turns: how many, as `numpy.rot90` counts them; negative ones are clockwise.
         """
@@ -924,6 +944,8 @@ class Pipeline:
     def random_rotate90(self, p: float = 1.0) -> Pipeline:
         """Turn by none, one, two or three quarter turns, each as likely.
 
+            .random_rotate90()
+
         Args:
             p: the probability that there is a choice at all.
         """
@@ -931,6 +953,8 @@ class Pipeline:
 
     def color_jitter(self, brightness: Jitter = 0, contrast: Jitter = 0, saturation: Jitter = 0, hue: Jitter = 0) -> Pipeline:
         """Change brightness, contrast, saturation and hue at random, in an order that is random, too.
+
+            .color_jitter(0.4, 0.4, 0.4, 0.1)
 
         What they mean is what torchvision's `ColorJitter` says: a number x means a factor from 1-x to 1+x, for hue a shift from -x to x of
         a turn; a pair has the least and the greatest. 0 changes nothing.
@@ -947,6 +971,8 @@ class Pipeline:
     def grayscale(self, channels: Literal[1, 3] = 1) -> Pipeline:
         """Take the colours out: what is left is the lightness.
 
+            .grayscale()
+
         Args:
             channels: 1, or 3 that are equal.
         """
@@ -954,6 +980,8 @@ class Pipeline:
 
     def random_grayscale(self, p: float = 0.1) -> Pipeline:
         """Take the colours out at random; the image keeps its channels.
+
+            .random_grayscale(0.1)
 
         Args:
             p: the probability.
@@ -968,6 +996,8 @@ class Pipeline:
     ) -> Pipeline:
         """Make floating point of pixels: (v / 255 - mean) / std, of `uint16` (v / 65535 - mean) / std. Only `layout` may follow.
 
+            .normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")
+
         NumPy has no bfloat16 of its own. Where the package ml_dtypes is installed (JAX brings it), arrays are of `ml_dtypes.bfloat16`;
         otherwise they are `uint16` with the same bytes, `loader.schema` says what they hold, and
         `torch.from_numpy(a).view(torch.bfloat16)` shows it. After `.to("torch")` they are `torch.bfloat16` either way.
@@ -981,6 +1011,8 @@ class Pipeline:
 
     def layout(self, layout: Literal["NHWC", "NCHW", "THWC", "TCHW", "CTHW"]) -> Pipeline:
         """Order the axes.
+
+            .layout("NCHW")
 
         Args:
             layout: of images `"NHWC"`: a pixel's channels side by side, as decoded; or `"NCHW"`: a plane for each channel. Of clips
@@ -1176,6 +1208,8 @@ class Pipeline:
     ) -> Pipeline:
         """Stack samples to batches, or have a function make them.
 
+            .batch(32, drop_last=True)
+
         Where images have several sizes, after `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
         batch, and `loader.schema` has None there. A size whose last batch of an epoch is not full gives it as it is, or drops it.
 
@@ -1225,6 +1259,8 @@ class Pipeline:
     ) -> Pipeline:
         """Put sequences of like lengths into batches, padded to one length each.
 
+            .bucket_batch([128, 256, 512], size=32)
+
         Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them. A batch has them as [rows, length,
         …], and beside each `field`, a `field_length`: `int64 [rows]`, how much of each row is no padding. A sample goes into the first
         bucket that takes the longest of its sequences; all of them are padded to the same length. Everything else is stacked.
@@ -1261,6 +1297,8 @@ class Pipeline:
     ) -> Pipeline:
         """Pack several sequences after each other into each row of a batch, without cutting any.
 
+            .pack(2048, 8)
+
         Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them; those of a sample are equally long.
         A batch has them as [size, length, …], and beside each `field`:
 
@@ -1289,6 +1327,8 @@ class Pipeline:
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches consist of: arrays of NumPy, tensors of PyTorch, or arrays of JAX.
 
+            .batch(32).to("torch", device="cuda")
+
         All are in the memory that the engine has filled, and are valid as long as anything refers to them. Fields of text stay `Texts`.
 
         `"jax"` gives what `jax.device_put` makes of a field: an array on JAX's default device. On a CPU it is in the same memory,
@@ -1310,6 +1350,8 @@ class Pipeline:
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
+
+            Path("train.yaml").write_text(pipeline.recipe())
 
         It is complete: all defaults are written out, so that it keeps its meaning when one of them changes. Functions are in it by
         name, `module:function`, and are imported where the recipe runs.
@@ -1355,6 +1397,11 @@ class Pipeline:
         every: float | None = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
+
+            with pipeline.loader(epochs=90, on_error="skip") as loader:
+                for epoch in range(90):
+                    for batch in loader:
+                        train_step(batch["image"], batch["label"])
 
         Without `batch` at the end of the pipeline the loop gets samples, one by one: dicts of arrays, numbers, `str` and `bytes`, or,
         where a source or function gives no dicts, what it gives. Everything here that is said of batches is true of samples then.

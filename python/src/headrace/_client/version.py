@@ -58,6 +58,8 @@ VersionInfo.__module__ = "headrace"
 def version_info() -> VersionInfo:
     """Ask the engine which one it is: its version, the commit it was built from, and what is linked into it.
 
+        print(hr.version_info())
+
     Starts the engine's program for some milliseconds. What it prints belongs into reports of bugs.
     """
     import json

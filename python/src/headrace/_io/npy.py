@@ -32,6 +32,8 @@ def load_npy(
 ) -> Array:
     """Read an array in NumPy's format, versions 1 to 3, as `numpy.save` writes it.
 
+        array = hr.io.load_npy("features.npy")
+
     Args:
         src: a path, bytes, or an object with `read()`, from where it is on. What follows the array is left alone.
         copy: whether the array is to have memory of its own where `src` is in memory. By default it is a view on it, read-only where

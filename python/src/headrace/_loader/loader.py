@@ -205,6 +205,8 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Have the next loop run this epoch, from its beginning; what was prefetched of another is dropped.
 
+            loader.set_epoch(3)
+
         The epoch that would come next anyway changes nothing, also where a state was restored in its middle.
         """
         run = self._run
@@ -222,6 +224,8 @@ class Loader:
     def state_dict(self) -> dict[str, Any]:
         """Where this rank's run is: everything before it was given out or lost, nothing else. Plain JSON.
 
+            torch.save({"model": model.state_dict(), "loader": loader.state_dict()}, "checkpoint.pt")
+
         It counts the batch that the loop gave last. After a `break` it is the middle of that epoch, until the next loop begins; after
         an epoch's last batch it is the beginning of the next epoch.
         """
@@ -229,6 +233,8 @@ class Loader:
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
         """Go on from a state that `state_dict` gave, of this or another loader with the same pipeline and source.
+
+            loader.load_state_dict(checkpoint["loader"])
 
         Under another world size what is left of the epoch is divided again. That takes the states of all ranks, in any order; only where
         all ranks have the same batches at every moment, as with `.batch(global_size=…)`, and nothing was lost, is the state of any one
@@ -245,6 +251,8 @@ class Loader:
 
     def set_workers(self, workers: int, stage: str | None = None) -> None:
         """Change how many samples are in hand at once, while the loader runs. Batches, their order and the state stay as they are.
+
+            loader.set_workers(8)
 
         What is in hand is finished first, which this does not wait for. The number holds until the loader is closed. However many there
         are, no more samples are worked on at the same time than the process has cores. Of `batch(collate=…)` no more batches are made at
@@ -279,7 +287,10 @@ class Loader:
     # The end.
 
     def close(self) -> None:
-        """End the run, and with the process's last loader its engine. Batches that were given stay valid. May be called again."""
+        """End the run, and with the process's last loader its engine. Batches that were given stay valid. May be called again.
+
+        `loader.close()` is what `with pipeline.loader() as loader:` does at its end.
+        """
         run = self._run
         if run.refused is not None:
             return
@@ -316,6 +327,8 @@ class Loader:
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Loader:
         """Choose what batches consist of from now on, as `Pipeline.to` does.
 
+            loader.to("torch", device="cuda")
+
         Args:
             format: `"numpy"`, `"torch"` or `"jax"`.
             pin_memory: with `"torch"`, in pages that are locked for CUDA.
@@ -332,6 +345,8 @@ class Loader:
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """What this loader runs, as a recipe: the text of a file that `headrace.load` and the command `headrace` read.
+
+            Path("train.yaml").write_text(loader.recipe())
 
         It is complete, and what `Pipeline.loader` was given is its section `loader`, but for rank and world size: they belong to the
         process.
@@ -366,6 +381,8 @@ class Loader:
     def stats(self, since: Stats | dict[str, Any] | None = None) -> Stats:
         """What every stage and queue did so far, and what its processes use; also after the end.
 
+            print(loader.stats())  # a report; loader.stats()["stages"] has the numbers
+
         Args:
             since: what an earlier call gave: then the numbers are of the time since.
 
@@ -376,6 +393,8 @@ class Loader:
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
         """Measure each stage alone, as fast as it can, on what the stages before have made, with each number of workers in turn.
+
+            print(loader.profile())
 
         So it tells of every stage how many samples a second it is enough for, which a run tells of the slowest only. The result prints as a
         table. It is the command `headrace profile` in a process of its own, with this loader's recipe and settings, but for rank and world

@@ -60,7 +60,7 @@ class Preview:
         self.samples_per_epoch: int = told["of"]
 
     def save(self, path: Path) -> str:
-        """Write the sheet to a file, whose name ends in `.png`.
+        """Write the sheet to a file, whose name ends in `.png`: `loader.preview().save("sheet.png")`.
 
         Returns:
             The file's absolute path.

@@ -39,6 +39,8 @@ Replayed.__module__ = "headrace"
 def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **options: Any) -> Replayed:
     """Make a batch of a run again, bit for bit, and tell where each of its rows comes from.
 
+        batch = hr.replay(pipeline, state, 7).batch
+
     Args:
         pipeline: what was run, or the file of its recipe.
         state: what `loader.state_dict()` gave before the batch. The batch is that of the rank whose state it is. After a change of world

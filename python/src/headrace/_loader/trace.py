@@ -41,7 +41,7 @@ class Trace:
         self._session = _begin(run, path)
 
     def stop(self) -> None:
-        """Complete the file. May be called again.
+        """Complete the file: `trace.stop()`. May be called again.
 
         Raises:
             OSError: if it could not be written, because the disk is full for instance. The loader goes on.
