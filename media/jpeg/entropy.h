@@ -63,34 +63,54 @@ TARGET static __attribute__((noinline)) hj_entry NAME(longer)(const hj_table *t,
 #define DISTANCE(e) ((e) >> 8 & 0xFF)
 #define NUMBER(e) ((int16_t)((e) >> 16))
 
-// Takes an entry: its coefficient to its place, which is k from here on.
-#define TAKE(e)                                                                                                                \
+#define FIRST_DISTANCE(e) ((e) >> 32 & 0xFF)
+#define FIRST_BITS(e) ((e) >> 40 & 63)
+
+// Takes what one look finds: coefficients to their places, from before on, of which the
+// second is k from here on.
+#define TAKE_PAIR()                                                                                                            \
 	do {                                                                                                                   \
+		bits = r->bits;                                                                                                \
+		before = k;                                                                                                    \
+		e = t->pair[bits >> (64 - HJ_LOOK)];                                                                           \
 		NAME(use)(r, e);                                                                                               \
 		k += DISTANCE(e);                                                                                              \
-		if (keep)                                                                                                      \
-			to[NAME(place)[k]] = NUMBER(e);                                                                        \
+		if (keep) {                                                                                                    \
+			to[NAME(place)[before + FIRST_DISTANCE(e)]] = NUMBER(e);                                               \
+			to[NAME(place)[k]] = e >> 48;                                                                          \
+		}                                                                                                              \
 	} while (0)
 
 // Decodes what follows the first coefficient, and returns the place of the last: 63, or
 // HJ_END beyond it.
 INLINE uint32_t NAME(rest)(NAME(reader) * r, const hj_table *t, int16_t *to, int keep) {
-	uint32_t k = 0;
+	_Static_assert(3 * HJ_LOOK + 26 <= 56, "a load is enough for three looks and the largest coefficient");
+	uint32_t k = 0, before;
+	uint64_t bits;
+	hj_pair e;
 	for (;;) {
-		NAME(load)(r); // enough for two: a coefficient has 26 bits at most
-		hj_entry e = NAME(look)(r, t);
-		TAKE(e);
+		NAME(load)(r);
+		TAKE_PAIR();
 		if (k < 63) {
-			e = NAME(look)(r, t);
-			TAKE(e);
-			if (k < 63)
-				continue;
+			TAKE_PAIR();
+			if (k < 63) {
+				TAKE_PAIR();
+				if (k < 63)
+					continue;
+			}
 		}
-		if (__builtin_expect(k < HJ_LONG, 1))
+		if (__builtin_expect(before + FIRST_DISTANCE(e) == 63, 0)) { // the second is of another block
+			r->bits = bits << FIRST_BITS(e);
+			r->count += (e & 63) - FIRST_BITS(e);
+			return 63;
+		}
+		if (__builtin_expect(DISTANCE(e) != HJ_LONG, 1))
 			return k;
-		k -= HJ_LONG;
-		e = NAME(longer)(t, r->bits, e);
-		TAKE(e);
+		const hj_entry whole = NAME(longer)(t, r->bits, e);
+		NAME(use)(r, whole);
+		k += DISTANCE(whole) - HJ_LONG;
+		if (keep)
+			to[NAME(place)[k]] = NUMBER(whole);
 		if (k >= 63)
 			return k;
 	}

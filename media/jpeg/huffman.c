@@ -29,6 +29,16 @@ static hj_entry entry(int symbol, int length, int rest, int kind) {
 	return (hj_entry)(uint16_t)value << 16 | (hj_entry)distance << 8 | (length + size);
 }
 
+// The pair that begins with these HJ_LOOK bits.
+static hj_pair pair(const hj_entry *look, int bits) {
+	const hj_entry first = look[bits], length = first & 63, distance = first >> 8 & 0xFF;
+	const hj_pair both = (hj_pair)length << 40 | (hj_pair)distance << 32;
+	const hj_entry second = look[bits << length & ((1 << HJ_LOOK) - 1)], distance2 = second >> 8 & 0xFF;
+	if (distance >= HJ_NONE || distance2 == HJ_LONG || length + (second & 63) > HJ_LOOK)
+		return (hj_pair)(first >> 16) << 48 | both | first;
+	return (hj_pair)(second >> 16) << 48 | both | (first & 0xFFFF0000) | (distance + distance2) << 8 | (length + (second & 63));
+}
+
 void hj_table_make(hj_table *t, const hj_code *code, int kind) {
 	t->code = *code;
 	t->kind = kind;
@@ -57,6 +67,8 @@ void hj_table_make(hj_table *t, const hj_code *code, int kind) {
 		t->limit[length] = next << (16 - length);
 	}
 	t->limit[17] = 1 << 16; // beyond all: there is no code
+	for (int i = 0; i < 1 << HJ_LOOK && kind == HJ_AC; i++)
+		t->pair[i] = pair(t->look, i);
 }
 
 const hj_table *hj_tables_get(hj_tables *kept, const hj_code *code, int kind) {

@@ -6,7 +6,7 @@
 
 // Bits that one look sees. More find more at once, but tables have to stay in the
 // first-level cache.
-enum { HJ_LOOK = 11 };
+enum { HJ_LOOK = 10 };
 
 // An entry of the table: a coefficient that is complete within HJ_LOOK bits.
 //
@@ -23,8 +23,21 @@ typedef uint32_t hj_entry;
 // all, after the coefficient was put where it belongs.
 enum { HJ_NONE = 64, HJ_END = 128, HJ_LONG = 192 };
 
+// Two entries in one, of coefficients that follow each other and are complete within
+// HJ_LOOK bits together; the second may be the end of the block. An entry that is alone
+// is its own second.
+//
+//	bits 0–5    how many bits both have
+//	bits 8–15   how far the second is from the coefficient before the first
+//	bits 16–31  the first number
+//	bits 32–39  how far the first is
+//	bits 40–45  how many bits it has
+//	bits 48–63  the second number
+typedef uint64_t hj_pair;
+
 typedef struct {
 	hj_entry look[1 << HJ_LOOK];
+	hj_pair pair[1 << HJ_LOOK]; // of HJ_AC
 	int32_t limit[18];  // the first 16 bits that begin no code of this length or a shorter one
 	int32_t offset[17]; // of the symbol of a code of this length
 	uint8_t symbol[256];
