@@ -8,6 +8,7 @@ defaults (key frames 250 apart), x264 with 8 B-frames, and x265; and 2 seconds o
 
 spread  16 frames, spread evenly, to RGB 224 x 224
 every   all frames to RGB 224 x 224
+first   headrace alone: from the start of Python to a first batch of two clips of 16 frames, and the PSS of all its processes
 
 Each contestant has a process of its own and two videos at a time, one thread each. A round does everything once, in turns; ratios
 are taken within a round, of videos a second and of CPU time. Files are in the page cache.
@@ -134,6 +135,22 @@ CONTESTANTS = {
 }
 
 
+def first_batch(name, path):
+    """Prints seconds since the process was started, and MiB, with a first batch in hand."""
+    import headrace as hr
+    from first_batch import descendants, pss
+
+    clips = (
+        hr.files([path] * 64, content=False)
+        .shuffle()
+        .decode_video(FRAMES, stride=4, mode="fast" if name.endswith("fast") else None)
+    )
+    with clips.resize((SIZE, SIZE)).batch(2).loader(epochs=1, workers=THREADS) as loader:
+        next(iter(loader))
+        took = time.monotonic() - float(os.environ["BEGAN"])
+        print(json.dumps({"seconds": took, "MiB": sum(map(pss, [os.getpid(), *descendants(os.getpid())])) / 1024}))
+
+
 def contest(name, path, every, seconds):
     """Prints videos a second and CPU seconds a video."""
     from measure import cpu_seconds
@@ -162,6 +179,8 @@ def main():
     options = parser.parse_args()
     if options.contest:
         name, path, work = options.contest
+        if work == "first":
+            return first_batch(name, path)
         return contest(name, path, work == "every", options.seconds)
 
     rounds = {}
@@ -169,7 +188,7 @@ def main():
         for video in options.videos.split(","):
             path = made(options.bed, video)
             for work in options.work.split(","):
-                for name in options.only.split(","):
+                for name in options.only.split(",") if work != "first" else ("headrace",):
                     got = measured(options, name, path, work)
                     if got is not None:
                         rounds.setdefault(f"{video}, {work}", {}).setdefault(name, []).append(got)
@@ -179,6 +198,10 @@ def main():
     for what, all in rounds.items():
         print(what)
         for name, got in all.items():
+            if "MiB" in got[0]:
+                seconds, mib = (statistics.median(r[key] for r in got) for key in ("seconds", "MiB"))
+                print(f"  {name:14} {seconds:.2f} s {mib:.0f} MiB")
+                continue
             rate, cpu = (statistics.median(r[key] for r in got) for key in ("rate", "cpu"))
             line = f"  {name:14} {rate:8.1f}/s {1000 * cpu:7.1f} ms CPU"
             for key in ("rate", "cpu"):
@@ -191,7 +214,7 @@ def main():
 
 def measured(options, name, path, work):
     command = [sys.executable, __file__, "--seconds", str(options.seconds), "--contest", name, str(path), work]
-    ran = subprocess.run(command, capture_output=True, text=True)
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"BEGAN": str(time.monotonic())})
     if ran.returncode:
         print(f"{name} is left out: {ran.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return None
