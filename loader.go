@@ -235,10 +235,6 @@ func (l *Loader) warnOf(from State) {
 		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
 			", so pixels may differ by some levels from those of the run that is continued")
 	}
-	if l.extent.Redraws(from) {
-		l.options.Warn("order", "the state was saved before each output of flat_map and aggregate had random numbers of its own,"+
-			" so random steps after these draw others than in the run that is continued")
-	}
 }
 
 // Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after

@@ -643,8 +643,8 @@ func TestAFailureOfAnOperationStopsTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		permutation := order.Permute(12, 3, 0)
-		if at := permutation.Inverse(7); int64(n) != at {
-			t.Fatalf("%d batches came before it, expected %d", n, at)
+		if at := permutation.At(int64(n)); at != 7 {
+			t.Fatalf("%d batches came before it, and the next sample is %d", n, at)
 		}
 		break
 	}

@@ -90,9 +90,10 @@ func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*State){
-		"version 1, of engines that knew one": func(s *State) { s.Version = 1 },
+		"it has version 1, this engine reads": func(s *State) { s.Version = 1 },
 		"version 3":                           func(s *State) { s.Version = 3 },
 		"order algorithm is version 9":        func(s *State) { s.Order = 9 },
+		"order algorithm is version 1":        func(s *State) { s.Order = 1 },
 		"another recipe":                      func(s *State) { s.Recipe = "def" },
 		"world_size 2":                        func(s *State) { s.WorldSize = 2 },
 		"is the record of rank 1":             func(s *State) { s.Rank = 1 },
@@ -166,23 +167,4 @@ func FuzzStateFits(f *testing.F) {
 			t.Fatalf("%+v: %v", at, err)
 		}
 	})
-}
-
-// Version 1 of the order algorithm had the same orders, but all outputs of a sample
-// drew what it did.
-func TestRecordsOfOrderVersion1AreGoneOnWith(t *testing.T) {
-	e := run100()
-	old := e.Begin
-	old.Order = 1
-	if err := e.Fits(old); err != nil || e.Redraws(old) {
-		t.Errorf("a plain recipe: %v, redraws %v", err, e.Redraws(old))
-	}
-	e.Makes = true
-	if err := e.Fits(old); err != nil || !e.Redraws(old) || e.Redraws(e.Begin) || e.Redraws(State{}) {
-		t.Errorf("one that makes several samples of one: %v, redraws %v", err, e.Redraws(old))
-	}
-	old.Order = order.Version + 1
-	if err := e.Fits(old); !errors.Is(err, ErrState) {
-		t.Errorf("a later version: %v", err)
-	}
 }

@@ -27,8 +27,7 @@
 // ([Split.Over]).
 //
 // [Version] names all of these functions together. It goes into every saved state; a
-// change of any number that they return needs another version. Version 2 has the orders
-// and draws of version 1, and [Key.Output] and [Windows] besides.
+// change of any number that they return needs another version.
 //
 // # Concurrency
 //

@@ -37,9 +37,6 @@ func SourceID(name string) uint64 { return hash(name) }
 // Uint64 returns 64 random bits.
 func (k Key) Uint64(op uint64, draw uint32) uint64 { return k.block(op, draw).low() }
 
-// Uint32 returns 32 random bits: the low half of what Uint64 returns for the same draw.
-func (k Key) Uint32(op uint64, draw uint32) uint32 { return k.block(op, draw)[0] }
-
 // Float64 returns a number in [0, 1), a multiple of 2⁻⁵³.
 func (k Key) Float64(op uint64, draw uint32) float64 {
 	return float64(k.Uint64(op, draw)>>11) / (1 << 53)

@@ -10,6 +10,7 @@ import (
 
 	"headrace"
 	"headrace/arena"
+	"headrace/order"
 	"headrace/sample"
 	"headrace/tensor"
 	"headrace/wire"
@@ -55,7 +56,7 @@ func hand(conn *wire.Conn) error {
 		Fields: []headrace.Field{{Name: "image", Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{224, 224, 3}}},
 		Rows:   32, SlotBytes: slotBytes, Samples: 32 * batches, SamplesPerEpoch: 32 * batches, BatchesPerEpoch: batches, Exact: true,
 		Sources: []headrace.Source{{Name: "files", Samples: 32 * batches, SamplesPerEpoch: 32 * batches}},
-		State:   headrace.State{Version: headrace.StateVersion, Order: 1, WorldSize: 1, Sources: map[string]headrace.SourceState{"files": {Samples: 32 * batches}}},
+		State:   headrace.State{Version: headrace.StateVersion, Order: order.Version, WorldSize: 1, Sources: map[string]headrace.SourceState{"files": {Samples: 32 * batches}}},
 	}
 	if err := conn.SendJSON(wire.KindOpened, 0, info); err != nil {
 		return err

@@ -98,14 +98,6 @@ type Extent struct {
 	Changed map[string]func(was string) error // what is different about the shards of a source
 }
 
-// Redraws tells whether random steps draw other numbers in this run than in the one that
-// saved the record. Versions of the order algorithm before this one have the same orders,
-// and the same draws but for outputs of flat_map and aggregate, which all drew what their
-// sample did.
-func (e Extent) Redraws(from State) bool {
-	return e.Makes && from.Order != 0 && from.Order < order.Version
-}
-
 // Len is the number of positions in the epoch of a place of the source.
 func (e Extent) Len(name string, at SourceState) int64 {
 	return source.ShareOf(e.Splits[name], at.Done).Len()
@@ -120,11 +112,9 @@ func (e Extent) Fits(from State) error {
 
 	begin := e.Begin
 	switch {
-	case from.Version == 1:
-		return refuse("it has version 1, of engines that knew one source, this engine reads %d: begin at an epoch, or go on with the engine that saved it", Version)
 	case from.Version != 0 && from.Version != Version:
-		return refuse("it has version %d, this engine reads %d", from.Version, Version)
-	case from.Order < 0 || from.Order > order.Version:
+		return refuse("it has version %d, this engine reads %d: begin at an epoch, or go on with the engine that saved it", from.Version, Version)
+	case from.Order != 0 && from.Order != order.Version:
 		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
 		return refuse("%s", differs(from.Steps, begin.Steps))

@@ -44,8 +44,7 @@ class Frontier:
 class Identity:
     """What a run must have in common with the one whose state it takes, and whose record is its own."""
 
-    def __init__(self, beginning: dict[str, Any], makes: bool) -> None:
-        self._makes = makes  # several samples of one, or one of several
+    def __init__(self, beginning: dict[str, Any]) -> None:
         self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
         self._beginning = json.dumps({key: beginning[key] for key in _PLACE if key in beginning}).encode()
         self._samples = {name: source["samples"] for name, source in beginning["sources"].items()}
@@ -81,20 +80,14 @@ class Identity:
         keys = ("version", "order", "recipe", "world_size", "rank")
         return samples == self._samples and all(state.get(key) == self._keys[key] for key in keys)
 
-    def warnings(self, state: dict[str, Any]) -> list[str]:
+    def warning(self, state: dict[str, Any]) -> str:
         """What will not be as in the run that saved a state."""
-        warnings = []
-        if self._makes and state["order"] != self._keys["order"]:
-            warnings.append(
-                "headrace: the state was saved before each output of flat_map and aggregate had random numbers of its own:"
-                " random steps after these draw others from here on"
-            )
-        if _pixels(state.get("decoder")) != _pixels(self._keys.get("decoder")):
-            warnings.append(
-                f"headrace: the state was saved with the decoder {state.get('decoder')!r}, this run has {self._keys.get('decoder')!r}:"
-                " pixels may differ by a few levels from here on"
-            )
-        return warnings
+        if _pixels(state.get("decoder")) == _pixels(self._keys.get("decoder")):
+            return ""
+        return (
+            f"headrace: the state was saved with the decoder {state.get('decoder')!r}, this run has {self._keys.get('decoder')!r}:"
+            " pixels may differ by a few levels from here on"
+        )
 
 
 def _pixels(decoder: Any) -> str:

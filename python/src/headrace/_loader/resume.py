@@ -22,7 +22,7 @@ def load(run: Run, state: Any) -> None:
     states = [whole(one) for one in state]
     with run.lock:
         record = _judged(run, states)
-        for warning in dict.fromkeys(warning for one in states for warning in run.identity.warnings(one)):
+        for warning in filter(None, dict.fromkeys(map(run.identity.warning, states))):
             warnings.warn(warning, HeadraceWarning, stacklevel=outside())
 
         run.lost, run.replaced = lost_in(record), set()

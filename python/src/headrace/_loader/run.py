@@ -44,7 +44,7 @@ class Run:
                 here.close()
             raise
         self.session: Session | None = session
-        self.identity = Identity(self.opened["state"], _makes(recipe["steps"]))
+        self.identity = Identity(self.opened["state"])
         self.frontier = Frontier(self.opened["state"]["epoch"])
         self.recovery = Recovery(config["on_error"] != "raise", self.opened["sources"])
         self.workers: dict[str, int] = {}  # that were set, by stage; a new engine gets them in this order
@@ -194,10 +194,3 @@ class Run:
     def after_fork(self) -> None:
         """In the child: the loader is the parent's."""
         self.refused = ForkedLoader
-
-
-def _makes(steps: Any) -> bool:
-    """Whether steps of a recipe make several samples of one, or one of several."""
-    if isinstance(steps, list):
-        return any(map(_makes, steps))
-    return isinstance(steps, dict) and any(key in ("flat_map", "aggregate") or _makes(value) for key, value in steps.items())
