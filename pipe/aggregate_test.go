@@ -62,28 +62,6 @@ func valuesOf(held []pipe.Held[int]) (all []int) {
 	return all
 }
 
-// buckets gathers pairs of numbers with the same remainder: what it emits is not what
-// came first.
-type buckets struct{ held [3][]pipe.Held[int] }
-
-func (b *buckets) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, []int]) error {
-	k := v.Value * v.Value % 7 % 3
-	if b.held[k] = append(b.held[k], v); len(b.held[k]) == 4 {
-		e.Emit(valuesOf(b.held[k]), b.held[k]...)
-		b.held[k] = nil
-	}
-	return nil
-}
-
-func (b *buckets) Flush(_ context.Context, e *pipe.Emitter[int, []int]) error {
-	for _, held := range b.held {
-		if len(held) > 0 {
-			e.Emit(valuesOf(held), held...)
-		}
-	}
-	return nil
-}
-
 func budgets(limit int) func() pipe.Aggregator[int, []int] {
 	return func() pipe.Aggregator[int, []int] { return &budget{limit: limit} }
 }
@@ -111,22 +89,6 @@ func TestE20CustomAggregators(t *testing.T) {
 	defer empty.Close()
 	if got := collect(t, empty); len(got) > 0 {
 		t.Errorf("of nothing it makes %v", got)
-	}
-}
-
-// A run that is cut at any output goes on with the same groups, although an aggregator
-// holds items that others have overtaken.
-func TestE20AggregatesResume(t *testing.T) {
-	begin := func() pipe.Aggregator[int, []int] { return new(buckets) }
-	for _, source := range []pipe.Flow[int]{
-		pipe.From("numbers", pipetest.Numbers{N: 40}),
-		pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 9}), upwards, pipe.Opts{Name: "many", Workers: 3, Ordered: true}),
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			f := pipe.Aggregate(source, begin, pipe.AggregateOpts{Name: "buckets"})
-			pipetest.Resume(t, f, pipe.Config{Epochs: 2}, true, printAll)
-			pipetest.Resume(t, pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}), pipe.Config{}, true, func(v int) []string { return []string{fmt.Sprint(v)} })
-		})
 	}
 }
 
@@ -236,39 +198,6 @@ func (a adder) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, []i
 	return a(v, e)
 }
 func (adder) Flush(context.Context, *pipe.Emitter[int, []int]) error { return nil }
-
-// What is held when a run is closed is disposed of.
-func TestE40AggregateLeavesNothing(t *testing.T) {
-	for cut := range 8 {
-		synctest.Test(t, func(t *testing.T) {
-			var owner pipetest.Owner[int]
-			made := func(ctx context.Context, v int) (int, error) {
-				if _, err := restless(ctx, v); err != nil {
-					return 0, err
-				}
-				return owner.Made(v), nil
-			}
-			f := pipe.Discard(pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 30}), made, pipe.Opts{Name: "map"}), owner.Gone)
-			gone := func(vs []int) {
-				for _, v := range vs {
-					owner.Gone(v)
-				}
-			}
-			a := pipe.Discard(pipe.Aggregate(f, budgets(30), pipe.AggregateOpts{Name: "budget"}), gone)
-			run := start(t, a, pipe.Config{Epochs: -1})
-			for range cut {
-				if v, err := run.Next(context.Background()); err == nil {
-					gone(v)
-				}
-			}
-			<-time.After(time.Duration(cut) * time.Millisecond)
-			run.Close()
-			if faults := owner.Faults(); len(faults) > 0 {
-				t.Errorf("cut %d: %v", cut, faults)
-			}
-		})
-	}
-}
 
 // lingers takes a second over every item before it hands it on, and one after that.
 type lingers struct{}

@@ -107,10 +107,11 @@ func TestRefusalAfterLaterItems(t *testing.T) {
 				}
 			}, pipe.Opts{Name: "flat", Workers: 3})
 		}
-		s, _ := saved(t, flow(4, nil), 2, nil)
+		s, all := saved(t, flow(4, nil), 2, nil)
+		again := func(v int) bool { return v/4 == all[0]/4 || v/4 == all[1]/4 }
 		run := start(t, flow(2, func([]int) { pipetest.Sleep(context.Background(), time.Second) }), pipe.Config{Resume: s})
 		defer run.Close()
-		if got, err := remains(run); !contains(err, "did not come again: it was made of 4 items") || slices.Min(got) < 4 {
+		if got, err := remains(run); !contains(err, "did not come again: it was made of 4 items") || slices.ContainsFunc(got, again) {
 			t.Errorf("%v, then %v", got, err)
 		}
 	})

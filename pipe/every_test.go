@@ -174,7 +174,8 @@ func (c construct) children(v int) (all []int, err error) {
 // every runs a definition for real.
 type every struct {
 	pipetest.Owner[int]
-	tried sync.Map
+	tried  sync.Map
+	traced bool
 
 	changeable []string // stages whose number of workers changes all the time
 	seed       uint64

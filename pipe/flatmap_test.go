@@ -31,41 +31,6 @@ func upwards(ctx context.Context, v int) iter.Seq2[int, error] {
 	}
 }
 
-func manyUpTo(n int) (all []int) {
-	for v := range n {
-		for i := range v {
-			all = append(all, 100*v+i)
-		}
-	}
-	return all
-}
-
-// E3: one to many, in both orders, with any number of workers: every output once, those
-// of one item in their order, and epochs apart.
-func TestE3FlatMapYieldsEverythingOnce(t *testing.T) {
-	for _, ordered := range []bool{false, true} {
-		for _, workers := range []int{1, 2, 7} {
-			for _, rest := range []time.Duration{0, time.Second} {
-				synctest.Test(t, func(t *testing.T) {
-					f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 12}), upwards, pipe.Opts{Name: "many", Workers: workers, Ordered: ordered})
-					run := start(t, f, pipe.Config{Epochs: 3})
-					defer run.Close()
-					<-time.After(rest)
-					for range 3 {
-						got := collect(t, run)
-						if !ordered {
-							slices.SortStableFunc(got, func(a, b int) int { return a/100 - b/100 })
-						}
-						if !slices.Equal(got, manyUpTo(12)) {
-							t.Errorf("ordered %v, %d workers: %v", ordered, workers, got)
-						}
-					}
-				})
-			}
-		}
-	}
-}
-
 // What an operation yields is handed on before it returns, and it waits while the queue
 // is full.
 func TestE4OutputsAreStreamedAndBlock(t *testing.T) {
@@ -138,19 +103,6 @@ func TestE5OutputsBeforeAFailureAreKept(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A source item is finished when all its outputs are; what some of them are in is
-// reported in the state, and not made twice.
-func TestE5PartsOfAnItemAreFinishedAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 6}), upwards, pipe.Opts{Name: "many", Workers: 3, Ordered: true})
-		f = pipe.FlatMap(f, twice, pipe.Opts{Name: "twice", Workers: 2, Ordered: true})
-		batches := pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"})
-		pipetest.Resume(t, batches, pipe.Config{Epochs: 2}, true, printAll)
-		loose := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 6}), upwards, pipe.Opts{Name: "many", Workers: 3})
-		pipetest.Resume(t, pipe.Batch(loose, 4, pipe.BatchOpts{Name: "batch"}), pipe.Config{Epochs: 2}, false, printAll)
-	})
 }
 
 // A state whose half finished items do not come again is refused at the end of the epoch,
@@ -227,41 +179,6 @@ func TestE12FlatMapWorkers(t *testing.T) {
 	}
 }
 
-// With Close at any time nothing is left, and every output is disposed of once.
-func TestE40FlatMapLeavesNothing(t *testing.T) {
-	for _, ordered := range []bool{false, true} {
-		for cut := range 12 {
-			synctest.Test(t, func(t *testing.T) {
-				var owner pipetest.Owner[int]
-				made := func(ctx context.Context, v int) iter.Seq2[int, error] {
-					return func(yield func(int, error) bool) {
-						for out, err := range upwards(ctx, v) {
-							if err == nil {
-								owner.Made(out)
-							}
-							if !yield(out, err) {
-								return
-							}
-						}
-					}
-				}
-				f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 9}), made, pipe.Opts{Name: "many", Workers: 4, Ordered: ordered})
-				run := start(t, pipe.Discard(f, owner.Gone), pipe.Config{Epochs: -1})
-				for range cut {
-					if v, err := run.Next(context.Background()); err == nil {
-						owner.Gone(v)
-					}
-				}
-				<-time.After(time.Duration(cut%4) * time.Millisecond)
-				run.Close()
-				if faults := owner.Faults(); len(faults) > 0 {
-					t.Errorf("cut %d: %v", cut, faults)
-				}
-			})
-		}
-	}
-}
-
 // Unbatch flattens one level and keeps order; an empty slice is nothing.
 func TestE22Unbatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -326,14 +243,4 @@ func TestE3Lookup(t *testing.T) {
 	if _, err := pipe.Lookup(map[string]int{})(context.Background(), "x"); !contains(err, "no item x") {
 		t.Error(err)
 	}
-}
-
-// Something of a batch is lost while the rest of it is on its way: after a resume the
-// same batch comes again, and not one of other items.
-func TestE5LossesInPartsOfABatchResume(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := pipe.Unbatch(sixes(20), pipe.UnbatchOpts{Name: "elements"})
-		f = pipe.Map(f, failing(1, 8, 9), pipe.Opts{Name: "map", Workers: 2, Ordered: true})
-		pipetest.Resume(t, f, pipe.Config{Epochs: 2, Failures: pipe.Policy{Skip: true, Count: -1}}, true, func(v int) []string { return printAll([]int{v}) })
-	})
 }

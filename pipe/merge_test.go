@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,38 +24,6 @@ func slowed(f pipe.Flow[int], name string) pipe.Flow[int] {
 }
 
 var orders = []pipe.MergeOpts{{Order: pipe.Arrival}, {Order: pipe.RoundRobin}, {Order: pipe.ByWeight, Weights: []float64{1, 2, 0.5}, Seed: 7}}
-
-// Everything comes once, in each of the orders; an input that has nothing does no harm;
-// epochs stay apart.
-func TestE23MergeYieldsEverythingOnce(t *testing.T) {
-	for _, o := range orders {
-		for _, lengths := range [][3]int{{5, 9, 7}, {0, 4, 1}, {3, 0, 0}, {0, 0, 0}} {
-			synctest.Test(t, func(t *testing.T) {
-				o.Name = "merge"
-				f := pipe.Merge([]pipe.Flow[int]{hundreds(0, lengths[0]), slowed(hundreds(1, lengths[1]), "slow"), hundreds(2, lengths[2])}, o)
-				run := start(t, f, pipe.Config{Epochs: 3})
-				defer run.Close()
-				for epoch := range 3 {
-					var want []int
-					for k, n := range lengths {
-						for i := range n {
-							want = append(want, 1000*epoch+100*k+i)
-						}
-					}
-					got := collect(t, run)
-					if slices.Sort(got); !slices.Equal(got, want) {
-						t.Errorf("%v: epoch %d: %v", o.Order, epoch, got)
-					}
-					for _, s := range run.State().Sources {
-						if s.Epoch != epoch+1 || s.Low != 0 {
-							t.Errorf("after epoch %d: %+v", epoch, run.State())
-						}
-					}
-				}
-			})
-		}
-	}
-}
 
 // An input that fails is reported when the others have yielded all they had, and all that
 // have failed are reported, each by its stage and item.
@@ -255,38 +222,6 @@ func TestE24FailureBehindTheShortest(t *testing.T) {
 	})
 }
 
-// A merge by turns can be cut anywhere, also where batches after it hold back what
-// others have overtaken, and where inputs have ended.
-func TestE24MergesResume(t *testing.T) {
-	for i, o := range orders {
-		for _, until := range []pipe.Until{pipe.Longest, pipe.Shortest} {
-			if o.Order == pipe.Arrival && until == pipe.Shortest {
-				continue // what it yields is not the same each time
-			}
-			synctest.Test(t, func(t *testing.T) {
-				o.Name, o.Until = "merge", until
-				batch := pipe.Batch(hundreds(0, 11), 2, pipe.BatchOpts{Name: "pairs"})
-				flows := []pipe.Flow[int]{
-					pipe.Unbatch(batch, pipe.UnbatchOpts{Name: "flat"}),
-					pipe.Filter(slowed(hundreds(1, 9), "slow"), func(_ context.Context, v int) (bool, error) { return v%4 > 0, nil }, pipe.Opts{Name: "filter", Ordered: true}),
-					pipe.FlatMap(hundreds(2, 4), twice, pipe.Opts{Name: "twice", Workers: 2, Ordered: true}),
-				}
-				f := pipe.Merge(flows, o)
-				pipetest.Resume(t, pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}), pipe.Config{Epochs: 2}, i > 0, printAll)
-			})
-		}
-	}
-}
-
-// Merges of merges keep their turns.
-func TestE24MergesNest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		inner := pipe.Merge([]pipe.Flow[int]{hundreds(0, 4), hundreds(1, 6)}, pipe.MergeOpts{Name: "inner", Order: pipe.ByWeight, Weights: []float64{1, 3}})
-		f := pipe.Merge([]pipe.Flow[int]{inner, hundreds(2, 7)}, pipe.MergeOpts{Name: "outer", Order: pipe.RoundRobin})
-		pipetest.Resume(t, pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch"}), pipe.Config{Epochs: 2}, true, printAll)
-	})
-}
-
 func TestE2MergeMistakes(t *testing.T) {
 	a, b := hundreds(0, 1), hundreds(1, 1)
 	both := []pipe.Flow[int]{a, b}
@@ -322,39 +257,6 @@ func TestE2MergeMistakes(t *testing.T) {
 	} {
 		if _, err := pipe.Start(context.Background(), f, c); !contains(err, want) {
 			t.Errorf("wanted %q, got %v", want, err)
-		}
-	}
-}
-
-// Close at any time leaves nothing.
-func TestE40MergeLeavesNothing(t *testing.T) {
-	for _, o := range orders {
-		for cut := range 10 {
-			synctest.Test(t, func(t *testing.T) {
-				o.Name = "merge"
-				var made, gone atomic.Int64
-				one := func(k int) pipe.Flow[int] {
-					f := pipe.Map(hundreds(k, 9), func(ctx context.Context, v int) (int, error) {
-						if _, err := restless(ctx, v); err != nil {
-							return 0, err
-						}
-						made.Add(1)
-						return v, nil
-					}, pipe.Opts{Name: fmt.Sprint("map", k), Workers: 2})
-					return pipe.Discard(f, func(int) { gone.Add(1) })
-				}
-				run := start(t, pipe.Merge([]pipe.Flow[int]{one(0), one(1), one(2)}, o), pipe.Config{Epochs: -1})
-				for range cut {
-					if _, err := run.Next(context.Background()); err == nil {
-						gone.Add(1)
-					}
-				}
-				<-time.After(time.Duration(cut) * time.Millisecond)
-				run.Close()
-				if made.Load() != gone.Load() {
-					t.Errorf("%v: cut %d: %d were made, %d are gone", o.Order, cut, made.Load(), gone.Load())
-				}
-			})
 		}
 	}
 }

@@ -28,7 +28,6 @@ type stageSpec struct {
 	kind     string // map, batch or fill
 	workers  int
 	buffer   int
-	ordered  bool
 	gated    bool
 	n        int
 	dropLast bool

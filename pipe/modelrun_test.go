@@ -24,7 +24,6 @@ type world struct {
 	blocks pipetest.Owner[*block]
 
 	mu      sync.Mutex
-	skipped []int // ids that were dropped on purpose
 	permits map[int]bool
 	faults  []string
 	losses  []pipe.Loss
@@ -87,19 +86,19 @@ func (w *world) stage(f pipe.Flow[*thing], k int, st stageSpec) pipe.Flow[*thing
 		gate = w.gate
 	}
 	name := w.spec.name(k)
-	flat := pipe.Opts{Name: name + " flat", Ordered: st.ordered, Buffer: 1}
+	flat := pipe.Opts{Name: name + " flat", Ordered: true, Buffer: 1}
 	switch st.kind {
 	case "batch":
 		b := pipe.Batch(f, st.n, pipe.BatchOpts{Name: name, Buffer: st.buffer, DropLast: st.dropLast})
 		return pipe.Map(b, func(_ context.Context, b []*thing) (*thing, error) { return w.join(b), nil }, flat)
 	case "fill":
 		b := pipe.Fill(f, st.n, &blocks{world: w, n: st.n, free: make(chan struct{}, st.pool)}, w.fill(k), pipe.FillOpts{
-			Name: name, Workers: st.workers, Buffer: st.buffer, Ordered: st.ordered, DropLast: st.dropLast, Gate: gate, Failures: st.own,
+			Name: name, Workers: st.workers, Buffer: st.buffer, Ordered: true, DropLast: st.dropLast, Gate: gate, Failures: st.own,
 		})
 		return pipe.Map(b, w.empty(), flat)
 	}
 	return pipe.Map(f, w.operate(k), pipe.Opts{
-		Name: name, Workers: st.workers, Buffer: st.buffer, Ordered: st.ordered, Gate: gate, Failures: st.own,
+		Name: name, Workers: st.workers, Buffer: st.buffer, Ordered: true, Gate: gate, Failures: st.own,
 	})
 }
 
@@ -177,9 +176,6 @@ func (w *world) meet(ctx context.Context, k int, v *thing) error {
 	pipe.AddBytes(ctx, 10)
 	switch w.spec.fate(k, v.epoch, v.ids[0]) {
 	case skips:
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.skipped = append(w.skipped, v.ids...)
 		return fmt.Errorf("not needed: %w", pipe.Skip)
 	case fails:
 		return errFault

@@ -77,17 +77,6 @@ func TestE9OneWorkerKeepsOrder(t *testing.T) {
 	}
 }
 
-func TestE10InputOrderWithRandomDelays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), restless, pipe.Opts{Name: "map", Workers: 7, Ordered: true})
-		run := start(t, f, pipe.Config{})
-		defer run.Close()
-		if got := collect(t, run); !slices.Equal(got, upTo(100)) {
-			t.Errorf("%v", got)
-		}
-	})
-}
-
 func TestE11FastItemsOvertakeSlowOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context, v int) (int, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,17 +159,6 @@ func TestE35BranchFailure(t *testing.T) {
 	}
 }
 
-// A route in order can be cut anywhere and goes on with the same items; one without
-// yields each once.
-func TestE25RoutesResume(t *testing.T) {
-	for _, ordered := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			f := pipe.Route(pipe.From("numbers", pipetest.Numbers{N: 20}), byThrees, branches{plus("one", 0, 2), asItIs, plus("two", 50, 1)}, pipe.RouteOpts{Name: "route", Ordered: ordered})
-			pipetest.Resume(t, pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch"}), pipe.Config{Epochs: 2}, ordered, printAll)
-		})
-	}
-}
-
 func TestE2RouteMistakes(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 3})
 	other := pipe.From("other", pipetest.Numbers{N: 3})
@@ -195,46 +183,6 @@ func TestE2RouteMistakes(t *testing.T) {
 	for _, want := range []string{"route/join", "├─ one", "│  route/0", "│  route ", "│  numbers", "└─ route/1", "   route  "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
-		}
-	}
-}
-
-// Close at any time leaves nothing, and several runs of one description know nothing of
-// each other.
-func TestE40RouteLeavesNothing(t *testing.T) {
-	for _, ordered := range []bool{false, true} {
-		for cut := range 10 {
-			synctest.Test(t, func(t *testing.T) {
-				var made, gone atomic.Int64
-				f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 9}), func(_ context.Context, v int) (int, error) { made.Add(1); return v, nil }, pipe.Opts{Name: "make"})
-				f = pipe.Discard(f, func(int) { gone.Add(1) })
-				slow := func(name string) func(pipe.Flow[int]) pipe.Flow[int] {
-					return func(f pipe.Flow[int]) pipe.Flow[int] {
-						return pipe.Discard(pipe.Map(f, func(ctx context.Context, v int) (int, error) {
-							_, err := restless(ctx, v)
-							if err != nil {
-								gone.Add(1)
-							}
-							return v, err
-						}, pipe.Opts{Name: name, Workers: 2, Ordered: true}), func(int) { gone.Add(1) })
-					}
-				}
-				f = pipe.Route(f, byThrees, branches{slow("one"), asItIs, slow("two")}, pipe.RouteOpts{Name: "route", Ordered: ordered})
-				one, two := start(t, f, pipe.Config{Epochs: -1}), start(t, f, pipe.Config{Epochs: -1})
-				for range cut {
-					for _, run := range []*pipe.Run[int]{one, two} {
-						if _, err := run.Next(context.Background()); err == nil {
-							gone.Add(1)
-						}
-					}
-				}
-				<-time.After(time.Duration(cut) * time.Millisecond)
-				one.Close()
-				two.Close()
-				if made.Load() != gone.Load() {
-					t.Errorf("ordered %v: cut %d: %d were made, %d are gone", ordered, cut, made.Load(), gone.Load())
-				}
-			})
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
@@ -184,28 +183,6 @@ func TestE27Picks(t *testing.T) {
 	}
 }
 
-// A RouteBatch can be cut anywhere, and nested; parts that are dropped or lost change
-// nothing.
-func TestE27RouteBatchesResume(t *testing.T) {
-	odd := func(batch int) error {
-		switch batch {
-		case 1:
-			return pipe.Skip
-		case 2:
-			return errBad
-		}
-		return nil
-	}
-	inner := func(f pipe.Flow[[]int]) pipe.Flow[[]int] {
-		half := func(_ context.Context, v int) (int, error) { return v / 3 % 2, nil }
-		return pipe.RouteBatch(f, half, batchBranches{times("inner zero", 2, 2, nil), times("inner one", 3, 1, odd)}, pipe.RouteBatchOpts{Name: "inner"})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		f := pipe.RouteBatch(sixes(31), byThrees, batchBranches{times("zero", 1, 2, nil), inner, times("two", 1, 1, nil)}, pipe.RouteBatchOpts{Name: "route", Buffer: 1})
-		pipetest.Resume(t, f, pipe.Config{Epochs: 2, Failures: pipe.Policy{Skip: true, Count: -1}}, true, printAll)
-	})
-}
-
 func TestE2RouteBatchMistakes(t *testing.T) {
 	loose := func(f pipe.Flow[[]int]) pipe.Flow[[]int] {
 		return pipe.Map(f, func(_ context.Context, v []int) ([]int, error) { return v, nil }, pipe.Opts{Name: "loose", Workers: 2})
@@ -223,45 +200,5 @@ func TestE2RouteBatchMistakes(t *testing.T) {
 		if err := f.Check(); !contains(err, want) {
 			t.Errorf("wanted %q, got %v", want, err)
 		}
-	}
-}
-
-// Close at any time leaves nothing of a batch that is divided.
-func TestE40RouteBatchLeavesNothing(t *testing.T) {
-	for cut := range 8 {
-		synctest.Test(t, func(t *testing.T) {
-			var owner pipetest.Owner[int]
-			goneAll := func(list []int) {
-				for _, v := range list {
-					owner.Gone(v)
-				}
-			}
-			f := pipe.Discard(pipe.From("numbers", pipetest.Numbers{N: -1, Pulled: func(_ int, pos int64) { owner.Made(int(pos)) }}), owner.Gone)
-			slow := func(name string) func(pipe.Flow[[]int]) pipe.Flow[[]int] {
-				return func(f pipe.Flow[[]int]) pipe.Flow[[]int] {
-					return pipe.Discard(pipe.Map(f, func(ctx context.Context, list []int) ([]int, error) {
-						_, err := restless(ctx, list[0])
-						if err != nil {
-							goneAll(list)
-						}
-						return list, err
-					}, pipe.Opts{Name: name, Workers: 2, Ordered: true}), goneAll)
-				}
-			}
-			b := pipe.RouteBatch(pipe.Batch(f, 6, pipe.BatchOpts{Name: "batch"}), byThrees, batchBranches{slow("one"), slow("two"), slow("three")}, pipe.RouteBatchOpts{Name: "route"})
-			run := start(t, b, pipe.Config{})
-			for range cut {
-				v, err := run.Next(context.Background())
-				if err != nil {
-					t.Fatal(err)
-				}
-				goneAll(v)
-			}
-			<-time.After(time.Duration(cut) * time.Millisecond)
-			run.Close()
-			if faults := owner.Faults(); len(faults) > 0 {
-				t.Errorf("cut %d: %v", cut, faults)
-			}
-		})
 	}
 }
