@@ -185,7 +185,7 @@ class Progress:
         print(f"{run['work']} {run['round']} {run['label']}: {outcome} ({left:.0f} min left)", file=sys.stderr, flush=True)
 
     def guess(self, planned: tuple[str, str]) -> float:
-        """As long as the same took before, or the same loader at other work, or whoever."""
+        """As long as the same took before, or the same loader at other work, or any other."""
         same_loader = [seconds for (_, label), seconds in self.took.items() if label == planned[1]]
         known = same_loader or list(self.took.values())
         return self.took.get(planned) or sum(known) / len(known)

@@ -39,6 +39,8 @@ var words = []forbidden{
 		"must be at least N"},
 	{regexp.MustCompile(`\b[Ww]ho ` + `wants\b|\bWhat is ` + `none\b|\bWho` + `ever\b`), "*.go *.py *.md", nil,
 		"you, if, anyone who"},
+	{regexp.MustCompile(`\b(is|are) ` + `told\b|\bwho` + `ever\b|\bsta` + `nds\b|\bphoto` + `graphs? (are|is|in|to|and)\b|\bpro` + `cessors\b`), "*.md *.py", nil,
+		"gets, if, is, images, CPUs"},
 	{regexp.MustCompile(`\ban` + `ew\b`), "*.go *.py *.md", nil, "again"},
 	{regexp.MustCompile(`in the ` + `place of\b`), "*.go *.py *.md", nil, "instead of"},
 	{regexp.MustCompile(`be` + `hind (it|them|that|a step|the step|the stage|each|batch|` + "`batch`" + `)\b`), "*.go *.py *.md", writtenElsewhere,

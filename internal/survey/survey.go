@@ -199,7 +199,7 @@ func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Ch
 }
 
 func inBranch(r recipe.Recipe, name string) error {
-	return mistake(r, name, errors.New("does not say what it gives, and stands in a branch, where no first sample may come: say gives"))
+	return mistake(r, name, errors.New("does not say what it gives, and is in a branch, where no first sample may come: say gives"))
 }
 
 // step finds out what a step gives, after these.

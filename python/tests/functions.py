@@ -60,7 +60,7 @@ def collated(samples):
 
 
 class Pairs:
-    """Two samples are one; the last of an odd number stands alone."""
+    """Two samples are one; the last of an odd number is alone."""
 
     def __init__(self):
         self.first = None

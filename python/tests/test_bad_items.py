@@ -163,7 +163,7 @@ PAIRS = {"n": int, "x": ("float32", (2, 4))}
 
 
 class Pairs:
-    """Two samples are one; of an odd number the last one stands alone. It fails as it is reported."""
+    """Two samples are one; of an odd number the last one is alone. It fails as it is reported."""
 
     def __init__(self, what=""):
         self.first, self.what = None, what
@@ -457,7 +457,7 @@ SAME = lambda sample: sample  # noqa: E731
         (lambda: hr.source(lambda: iter(())), "does not say what it gives, and has no sample that would tell: say gives"),
         (lambda: NONE.map(SAME), 'step "map" .*no sample came there that would tell: say gives'),
         (lambda: NONE.batch(2, collate=SAME), 'step "batch" .*no sample came there that would tell'),
-        (lambda: by_n(lambda p: p.map(SAME)), 'step "map" .*does not say what it gives, and stands in a branch'),
+        (lambda: by_n(lambda p: p.map(SAME)), 'step "map" .*does not say what it gives, and is in a branch'),
         (lambda: by_n(lambda p: p.aggregate(Pairs)), "whose other branches go on meanwhile: takes its place before it, or after it"),
         (lambda: numbers(9).aggregate(Pairs).map(SAME).failures(on_error="replace"), '"aggregate" makes samples of several'),
         (lambda: numbers(9).aggregate(Pairs, fields="m"), 'is an unknown field "m"'),

@@ -1,4 +1,4 @@
-"""Files on a full disk: whoever writes them says so, with the file and what to do, and the batches come all the same."""
+"""Files on a full disk: what writes them says so, with the file and what to do, and the batches come all the same."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_a_source_that_is_not_there(animals, tmp_path):
 
 
 def test_samples_without_a_key_get_one():
-    """Their names are those that errors have, in whatever place the field is, and whoever lacks it."""
+    """Their names are those that errors have, in whatever place the field is, and whichever lacks it."""
     source = [{"n": i, "text": f"s{i}"} for i in range(6)]
     keyed = hr.source(source)
     bare = hr.source(source).map(lambda sample: {"n": -sample["n"], "text": sample["text"]}, gives={"n": int, "text": str})

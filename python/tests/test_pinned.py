@@ -113,7 +113,7 @@ def test_what_was_copied_is_given_back_in_order_and_only_then(pinned):
     assert give == []
     assert [tokens for _, tokens in session.copied] == [[b"a"], [b"b", b"c"]]
     pins.events[1].happen()
-    assert session._behind_copies(pins, [], 0) == ([], session.copied), "the first stands before it"
+    assert session._behind_copies(pins, [], 0) == ([], session.copied), "the first is before it"
     pins.events[0].happen()
     give, session.copied = session._behind_copies(pins, [b"d"], 0)
     assert give == [b"a", b"b", b"c"]

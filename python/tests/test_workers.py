@@ -1,4 +1,4 @@
-"""Workers that come and go while a loader runs change nothing but the speed, and a run that stands still says so."""
+"""Workers that come and go while a loader runs change nothing but the speed, and a run that does not move says so."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ func alike(a, b *recipe.Python) bool {
 }
 
 // readBy tells whether the object that a flow begins with is read by the workers that
-// call the functions of its only part, right before these: they are told which samples to
-// read, and no sample goes from one worker to another. It has to be a source of which
-// nothing else is known of a sample, such as its name, before that is there. What is an
-// object of Python is pickled on its way, so that no function can change that of the
-// source.
+// call the functions of its only part, right before these: they get the numbers of
+// samples to read, and no sample goes from one worker to another. It has to be a source
+// of which nothing else is known of a sample, such as its name, before that is there.
+// What is an object of Python is pickled on its way, so that no function can change that
+// of the source.
 func readBy(f *Flow, p *Part) bool {
 	chain := p.Chain()
 	if f.Source == nil || f.Source.Object == nil || len(f.Nodes) != 1 || len(chain) == 0 || f.Source.Failures != nil || p.Failures != nil {

@@ -54,7 +54,7 @@ __all__ = ["Pipeline", "defaults", "files", "load", "merge", "read", "source"]
 
 
 class _Default:
-    """Stands for an argument that was not given: what is the default then, may be said elsewhere."""
+    """An argument that was not given: what is the default then, may be said elsewhere."""
 
     def __repr__(self) -> str:
         return "<default>"

@@ -60,7 +60,7 @@ def lines(message: str) -> str:
 
 
 def again(error: errors.HeadraceError) -> errors.HeadraceError:
-    """The same error, to be raised once more. One that is kept is not raised itself: its traceback would keep whoever keeps it."""
+    """The same error, to be raised once more. One that is kept is not raised itself: its traceback would keep what keeps it."""
     fresh = type(error)(*error.args)
     fresh.__dict__.update(error.__dict__)
     fresh.__cause__ = error.__cause__

@@ -112,7 +112,7 @@ class Pool:
 def _end_with_the_worker() -> None:
     """Have connections closed when this process ends, where that is a worker of multiprocessing, which skips atexit.
 
-    Its engine would end all the same, but a little later, as a child of whoever takes orphans in: in many containers nobody does, and
+    Its engine would end all the same, but a little later, as a child of what takes orphans in: in many containers nobody does, and
     what is left of it would stay until the container ends.
     """
     global _registered

@@ -55,7 +55,7 @@ class TaskSession:
         self.connection = connection
         self.channel = connection.channel
         self.used = 0.0  # when it was given back
-        self.generation = 0  # of whoever lends it
+        self.generation = 0  # of what lends it
         self._slots = Slots(connection.channel)
         self._copied: list[bytes] = []  # tokens of slots whose content was copied
         try:
@@ -68,7 +68,7 @@ class TaskSession:
         try:
             self.channel.send_descriptor(frames.IO, self._inbox, json.dumps(begin).encode())
         except OSError:
-            pass  # the engine has just ended; whoever waits for it will find out
+            pass  # the engine has just ended; what waits for it will find out
 
     def do(self, what: bytes, inputs: Sequence[Input], out: numpy.ndarray[Any, Any] | None) -> tuple[Any, Failures]:
         """Have a task carried out: the array, or None, and what failed. The array is `out` where that is given; then it must fit."""

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import runpy
 import sys
+import textwrap
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -215,7 +216,8 @@ def main() -> int:
     sys.stdout.flush()
     record = watch.result()
     if record is not None:
-        sys.stdout.write(f"\n{report(record)}\n")
+        folded = (textwrap.fill(line, 80, break_long_words=False) for line in report(record).splitlines())
+        sys.stdout.write("\n" + "\n".join(folded) + "\n")
         return 0
     if code:
         sys.exit(code)  # as the program has ended

@@ -59,7 +59,7 @@ def _list(pattern: str) -> list[str]:
 
 
 def _frame(frame: Any, names: list[str] | None, path: str) -> tuple[list[str], dict[str, Sequence[Any]]]:
-    """The columns of a DataFrame, of pandas, polars, or whoever has `columns` and `frame[name]`."""
+    """The columns of a DataFrame, of pandas, polars, or anything that has `columns` and `frame[name]`."""
     have = [str(name) for name in frame.columns]
     if path not in have:
         raise RecipeError(f"headrace: files: the table has no column {path!r} with the paths, but {', '.join(map(repr, have))}: say path=")

@@ -58,7 +58,7 @@ def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
 
 
 class _Nowhere:
-    """Stands for a writer where nothing is written."""
+    """A writer where nothing is written."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
