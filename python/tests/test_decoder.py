@@ -1,10 +1,11 @@
-"""An engine that was built without C."""
+"""Engines with other decoders: built without C, or told to leave JPEG to libjpeg-turbo."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+import warnings
 
 import pytest
 
@@ -47,3 +48,19 @@ def test_it_says_so_and_works(photos, engine_without_c, monkeypatch):
         assert caught[0].filename == __file__
         assert len(digests(loader)) == 12
     assert [d[1:] for d in got] == [d[1:] for d in expected], "the same samples, crops and labels; only pixels may differ"
+
+
+def test_libjpeg_turbo_goes_on_with_the_same_pixels(photos, monkeypatch):
+    with augmented(photos).loader(epochs=2) as loader:
+        expected = digests(loader)
+        state = loader.state_dict()
+        rest = digests(loader)
+    assert re.search(r"jpeg=libjpeg-turbo-\S+\+headrace-\d", state["decoder"])
+
+    monkeypatch.setenv("HEADRACE_JPEG", "turbo")
+    with warnings.catch_warnings(), augmented(photos).loader(epochs=2) as loader:
+        warnings.simplefilter("error")
+        assert digests(loader) == expected
+        loader.load_state_dict(state)
+        assert digests(loader) == rest
+        assert re.search(r"jpeg=libjpeg-turbo-[^\s+]+ ", loader.state_dict()["decoder"])
