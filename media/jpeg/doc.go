@@ -17,7 +17,7 @@
 // # How it works
 //
 // The header is read in Go (header.go). Then C decodes a row of MCUs at a time: scan.c
-// takes the stuffed zeros out, some kilobytes ahead; entropy.h decodes blocks, most
+// takes the stuffed zeros out, some kilobytes ahead; entropy.h decodes blocks, up to two
 // coefficients with one look into a table (huffman.h); kernels_* transform them; rows.c
 // interpolates chroma and converts colours. Rows of pixels, or planes, are handed to the
 // kernels of media/turbo, which resize them. MCUs that the plan does not need are
