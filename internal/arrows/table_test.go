@@ -51,6 +51,7 @@ var arrows = []arrow{
 	{"shard", "shard/index", "where the samples of a shard are"},
 	{"shard/index", "sample", "parts that are arrays have a type"},
 	{"shard/index", "tensor", "with a dtype and a shape"},
+	{"shard/index", "golang.org/x/sys", "what was checked of a file leaves memory"},
 	{"shard", "store", "shards are listed and read as files are"},
 	{"shard", "tensor", "numbers have a dtype"},
 	{"shard", "internal/words", "what somebody probably meant"},

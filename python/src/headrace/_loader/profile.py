@@ -17,9 +17,7 @@ from .._recipe.arguments import integer, is_several
 from ..errors import EngineFailed, HeadraceError, RecipeError, WrongValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from .loader import Loader
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class Trial(NamedTuple):
@@ -224,7 +222,7 @@ def headspace(loader: Any, step: Callable[[Any], object], batches: int = 100, *,
     errors, lost, replaced = loader.errors, set(loader._run.lost), set(loader._run.replaced)
     counts = len(errors), errors.total, errors.replaced
     try:
-        return _measure(_endless(loader), step, batches, cached)
+        return _measure(_passes(loader), step, batches, cached)
     finally:
         loader.load_state_dict(place)
         loader._run.lost, loader._run.replaced = lost, replaced  # what knows of before is not told of again
@@ -257,11 +255,15 @@ def _measure(stream: Iterator[Any], step: Callable[[Any], object], batches: int,
     return Headspace(batches, seconds, waited, perf_counter() - began)
 
 
-def _passes(loader: Iterable[Any]) -> Iterator[Any]:
-    """Batches of any loader, pass after pass."""
+def _passes(loader: Any) -> Iterator[Any]:
+    """Batches of any loader, pass after pass; of one of Headrace, the first epoch comes after the last."""
     given = 0
     while True:
         before = given
+        run: Any = getattr(loader, "_run", None)
+        epochs = None if run is None else run.config["epochs"]
+        if epochs is not None and run.frontier.epoch + run.frontier.inside >= epochs:
+            loader.set_epoch(0)
         for batch in loader:
             given += 1
             yield batch
@@ -272,21 +274,6 @@ def _passes(loader: Iterable[Any]) -> Iterator[Any]:
                     f"headrace: headspace: the loader has ended after {given} batches, and does not begin again: ask for fewer"
                 )
             raise WrongValue("headrace: there is nothing to measure: the loader has no batches")
-
-
-def _endless(loader: Loader) -> Any:
-    """Batches, epoch after epoch; from the last one to the first again."""
-    while True:
-        epochs, frontier = loader._run.config["epochs"], loader._run.frontier
-        if epochs is not None and frontier.epoch + frontier.inside >= epochs:
-            loader.set_epoch(0)
-        empty = True
-        for batch in loader:
-            empty = False
-            yield batch
-            del batch
-        if empty:
-            raise WrongValue("headrace: there is nothing to measure: the loader's epochs have no batches")
 
 
 def settle() -> None:
