@@ -42,6 +42,8 @@ type DecodeVideo struct {
 	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"\"rgb\", the default; or the planes of 4:2:0 as they are, for programs that convert on a device: luma, and after it Cb and Cr one after the other, \"yuv420\", or side by side, \"nv12\". A frame is [height + height / 2, width] then, and no operation on images follows"`
 	Size      Size     `json:"size,omitzero" doc:"with planes, what frames are resized to: [height, width]; by default they stay as they are"`
 	Matrix    string   `json:"matrix,omitempty" doc:"with planes, a field for how colours come from them, int64 [4]: the matrix by its number in ITU-T H.273, 1 if the range is full, where chroma is (0: left, 1: centre, 2: top left), bits of a sample; by default there is none"`
+	Damaged   string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"\"error\", the default: a damaged frame makes a bad sample; \"keep\": it stays as the decoder has patched it up, or black where there is none"`
+	Mask      string   `json:"mask,omitempty" doc:"with damaged \"keep\", a field for which frames of the clip are damaged: bool; by default there is none"`
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"the largest frame that is decoded, in pixels; by default 178956970, which is also the most"`
 }
 
@@ -171,6 +173,9 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	if d.Matrix != "" && !d.Planes() {
 		errs = append(errs, Wrong("matrix", "is for color \"yuv420\" and \"nv12\": frames are RGB"))
 	}
+	if d.Mask != "" && d.Damaged != "keep" {
+		errs = append(errs, Wrong("mask", "is for damaged \"keep\": damaged frames make bad samples"))
+	}
 	return completed(d).(*DecodeVideo), errors.Join(errs...)
 }
 
@@ -196,6 +201,9 @@ func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 	if d.Matrix != "" {
 		out = out.With(d.Matrix, MatrixType)
 	}
+	if d.Mask != "" {
+		out = out.With(d.Mask, whole.MaskType())
+	}
 	return out, nil
 }
 
@@ -213,12 +221,18 @@ func (d *DecodeVideo) Type() sample.Type {
 var MatrixType = sample.TensorType(tensor.Int64, 4)
 
 // TimesType is that of the field Times.
-func (d *DecodeVideo) TimesType() sample.Type {
+func (d *DecodeVideo) TimesType() sample.Type { return d.ofFrames(tensor.Float64) }
+
+// MaskType is that of the field Mask.
+func (d *DecodeVideo) MaskType() sample.Type { return d.ofFrames(tensor.Bool) }
+
+// ofFrames is the type of a field with a value for each frame.
+func (d *DecodeVideo) ofFrames(is tensor.DType) sample.Type {
 	f := d.Form()
 	if f.Clips != 0 {
-		return sample.TensorType(tensor.Float64, f.Clips, f.Frames)
+		return sample.TensorType(is, f.Clips, f.Frames)
 	}
-	return sample.TensorType(tensor.Float64, f.Frames)
+	return sample.TensorType(is, f.Frames)
 }
 
 // seconds tells whether numbers of a type can be times.
@@ -250,7 +264,7 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 			errs = append(errs, Wrong("at", "is %q, which is %v: takes a field with one number of seconds", d.At, in[i].Type))
 		}
 	}
-	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}, {"matrix", d.Matrix}} {
+	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}, {"matrix", d.Matrix}, {"mask", d.Mask}} {
 		if name.is != "" && name.is != field && in.Find(name.is) >= 0 {
 			errs = append(errs, Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
 		}
@@ -260,6 +274,9 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 	}
 	if d.Matrix != "" && (d.Matrix == d.To || d.Matrix == d.Times) {
 		errs = append(errs, Wrong("matrix", "is %q, as another field is called", d.Matrix))
+	}
+	if d.Mask != "" && (d.Mask == d.To || d.Mask == d.Times || d.Mask == d.Matrix) {
+		errs = append(errs, Wrong("mask", "is %q, as another field is called", d.Mask))
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package recipe
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"headrace/internal/words"
 	"headrace/media/av"
@@ -34,6 +35,8 @@ type VideoClips struct {
 	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"as for decode_video"`
 	Size      Size     `json:"size,omitzero" doc:"as for decode_video"`
 	Matrix    string   `json:"matrix,omitempty" doc:"as for decode_video"`
+	Damaged   string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"as for decode_video"`
+	Mask      string   `json:"mask,omitempty" doc:"as for decode_video"`
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
 }
 
@@ -60,7 +63,7 @@ func (v *VideoClips) Decoding() *DecodeVideo {
 	d := DecodeVideo{
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
 		Start: v.Start, Short: v.Short, Times: v.Times, Orient: v.Orient, Mode: v.Mode, DType: v.DType,
-		Color: v.Color, Size: v.Size, Matrix: v.Matrix, MaxPixels: v.MaxPixels,
+		Color: v.Color, Size: v.Size, Matrix: v.Matrix, Damaged: v.Damaged, Mask: v.Mask, MaxPixels: v.MaxPixels,
 	}
 	if d.Short == "drop" {
 		d.Short = "error"
@@ -87,7 +90,7 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("start", "is %q: pieces of the whole video begin at its first frame: say clips, or leave start out", v.Start))
 	}
 	if v.Number != "" {
-		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || v.Number == v.Times || v.Number == v.Matrix {
+		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || slices.Contains([]string{v.Times, v.Matrix, v.Mask}, v.Number) {
 			errs = append(errs, Wrong("number", "is %q: the samples have a field of this name already: %s", v.Number, words.List(in.Names())))
 		}
 	}

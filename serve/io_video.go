@@ -23,7 +23,7 @@ func (e *errand) prepareVideo() (err error) {
 	switch {
 	case e.MaxBytes < 0:
 		return fmt.Errorf("serve: max_bytes %d: takes a number of bytes", e.MaxBytes)
-	case v.Field != "" || v.To != "" || v.At != "" || v.Times != "" || v.Matrix != "":
+	case v.Field != "" || v.To != "" || v.At != "" || v.Times != "" || v.Matrix != "" || v.Mask != "":
 		return errors.New("serve: a video of its own has no fields")
 	case len(e.Indices) > 0 && len(e.Times) > 0:
 		return errors.New("serve: has both indices and times: takes one of them")

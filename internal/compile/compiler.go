@@ -578,6 +578,10 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 			next.Video.Matrix = t.columns.PutArray(args.Matrix)
 			t.schema = t.schema.With(args.Matrix, recipe.MatrixType)
 		}
+		if args.Mask != "" {
+			next.Video.Mask = t.columns.PutArray(args.Mask)
+			t.schema = t.schema.With(args.Mask, args.MaskType())
+		}
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)

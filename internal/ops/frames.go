@@ -67,16 +67,17 @@ func (w *frameWriter) plane(i, c, size int) []byte {
 
 // player has the frames of a video decoded and worked on.
 type player struct {
-	decode media.Options
-	steps  []media.Step
-	chance media.Rand
-	plan   *media.Plan // for frames of the stream's size
-	video  *opened
-	planes *planesWriter // that makes frames, instead of steps; nil: they become images
-	to     frameWriter
-	rows   []int      // places in the clips, by the frames that go there
-	rgb    *[]byte    // a frame, between the decoder and the steps; nil: there was none yet
-	other  media.Plan // for a frame of another size than the stream's
+	decode        media.Options
+	steps         []media.Step
+	chance        media.Rand
+	plan          *media.Plan // for frames of the stream's size
+	video         *opened
+	planes        *planesWriter // that makes frames, instead of steps; nil: they become images
+	to            frameWriter
+	rows          []int        // places in the clips, by the frames that go there
+	came, damaged map[int]bool // frames that have come, and those that are not as they should be
+	rgb           *[]byte      // a frame, between the decoder and the steps; nil: there was none yet
+	other         media.Plan   // for a frame of another size than the stream's
 }
 
 // rgbFrames lends memory for one.
@@ -101,6 +102,7 @@ func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *Tool, form 
 		return err
 	}
 	p.Video.tellMatrix(it, y.planes)
+	p.Video.mask(it, y.video, y.damaged)
 	return nil
 }
 
@@ -112,16 +114,29 @@ func (y *player) play(ctx context.Context) error {
 	}
 	slices.SortStableFunc(y.rows, func(a, b int) int { return cmp.Compare(o.frames[a], o.frames[b]) })
 	defer y.giveBack()
+	y.came, y.damaged = map[int]bool{av.Blank: true}, map[int]bool{}
 	if err := o.clip.Decode(ctx, y.show); err != nil {
 		return err
 	}
-	return y.black() // what that is, the others say
+	if err := y.black(av.Blank); err != nil { // what that is, the others say
+		return err
+	}
+	for _, n := range o.frames {
+		if y.came[n] {
+			continue
+		}
+		y.came[n], y.damaged[n] = true, true
+		if err := y.black(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// black makes the frames that are not in the video.
-func (y *player) black() error {
+// black makes a frame that is not in the video, or does not come.
+func (y *player) black(n int) error {
 	info := y.video.info()
-	return y.put(av.Blank, func(to []byte) error {
+	return y.put(n, func(to []byte) error {
 		if y.planes != nil {
 			return y.planes.black(to)
 		}
@@ -133,6 +148,7 @@ func (y *player) black() error {
 
 // show makes a frame that was decoded.
 func (y *player) show(n int, f *video.Frame) error {
+	y.came[n], y.damaged[n] = true, f.Damaged
 	if y.planes != nil {
 		return y.put(n, func(to []byte) error { return y.planes.draw(to, f) })
 	}

@@ -33,6 +33,7 @@ type Video struct {
 	atType tensor.DType
 	Times  record.Column // for times; the zero Column: nobody wants to know
 	Matrix record.Column // for how colours come from planes; likewise
+	Mask   record.Column // for which frames are damaged; likewise
 }
 
 // NewVideo makes the part of a step, whose arguments must be complete and checked, but
@@ -158,8 +159,16 @@ func (v *Video) pick(it *record.Record, t *Tool, o *opened) (err error) {
 	if v.env.Ledger && draws > 0 {
 		it.Drew(v.name, map[string]any{"frames": o.frames})
 	}
-	o.clip, err = o.video.Clip(o.frames)
+	o.clip, err = o.clipOf(v.args)
 	return err
+}
+
+// clipOf is the clip of the frames that are taken.
+func (o *opened) clipOf(args *recipe.DecodeVideo) (*video.Clip, error) {
+	if args.Damaged == "keep" {
+		return o.video.ClipKept(o.frames)
+	}
+	return o.video.Clip(o.frames)
 }
 
 // seconds is where the clip of a record begins, by a field of it.
@@ -206,9 +215,27 @@ func (v *Video) times(it *record.Record, o *opened) {
 		}
 		binary.NativeEndian.PutUint64(data[8*i:], math.Float64bits(seconds))
 	}
-	shape := tensor.Shape{o.each}
+	it.Values.Arrays[v.Times.At] = record.Array{Shape: v.ofFrames(o), Data: data}
+}
+
+// ofFrames is the shape of what has a value for each frame.
+func (v *Video) ofFrames(o *opened) tensor.Shape {
 	if n := v.args.Form().Clips; n != 0 {
-		shape = tensor.Shape{n, o.each}
+		return tensor.Shape{n, o.each}
 	}
-	it.Values.Arrays[v.Times.At] = record.Array{Shape: shape, Data: data}
+	return tensor.Shape{o.each}
+}
+
+// mask tells a record which of its frames are damaged.
+func (v *Video) mask(it *record.Record, o *opened, damaged map[int]bool) {
+	if v.Mask.Kind != record.Arrays {
+		return
+	}
+	data := *it.Values.Borrow(&v.env.Images, len(o.frames))
+	for i, n := range o.frames {
+		if data[i] = 0; damaged[n] {
+			data[i] = 1
+		}
+	}
+	it.Values.Arrays[v.Mask.At] = record.Array{Shape: v.ofFrames(o), Data: data}
 }

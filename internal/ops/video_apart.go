@@ -170,6 +170,6 @@ func (a *VideoApart) frames(it *record.Record, t *Tool, o *opened, number int) (
 	if a.env.Ledger && drawn {
 		it.Drew(a.name, map[string]any{"frames": o.frames})
 	}
-	o.clip, err = o.video.Clip(o.frames)
+	o.clip, err = o.clipOf(a.args)
 	return err
 }

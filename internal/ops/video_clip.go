@@ -44,7 +44,7 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 	if err := c.pick(args, list); err != nil {
 		return nil, err
 	}
-	if c.clip, err = v.Clip(c.frames); err != nil {
+	if c.clip, err = c.clipOf(args); err != nil {
 		return nil, err
 	}
 	if err := media.MakePlan(c.info(), c.decode, steps, nil, &c.plan); err != nil {

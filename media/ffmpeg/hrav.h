@@ -37,7 +37,7 @@ typedef struct {
 enum { HR_AV_LIMITED = 1, HR_AV_FULL = 2 };                    // range
 enum { HR_AV_LEFT = 1, HR_AV_CENTRE = 2, HR_AV_TOP_LEFT = 3 }; // siting of chroma; more as H.273 has them, plus 1
 
-// Flags of packets: what it shows is decoded, and not handed out; decoding may begin with it.
+// Flags of packets: what it shows is decoded, and not handed out unless the decoder has patched it up; decoding may begin with it.
 enum { HR_AV_UNWANTED = 1, HR_AV_KEY = 2 };
 
 typedef struct {

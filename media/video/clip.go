@@ -16,6 +16,7 @@ type Clip struct {
 	video *Video
 	runs  []run
 	data  *[]byte // packets that were read; nil: the file is in memory, or nothing was read
+	keeps bool    // frames that are damaged come, too
 }
 
 // run is a run with the places of its packets in the clip's data, from its first on.
@@ -27,16 +28,22 @@ type run struct {
 // Clip returns frames, given by their numbers. Their order and repeats do not matter;
 // [av.Blank] is none. A number that no frame has is an error, and a file that ends before
 // what the frames need is truncated.
-func (v *Video) Clip(frames []int) (*Clip, error) {
+func (v *Video) Clip(frames []int) (*Clip, error) { return v.clip(frames, false) }
+
+// ClipKept is Clip that does not end with damage: Decode shows frames that are not what
+// they should be with a mark, and those that the decoder does not give not at all.
+func (v *Video) ClipKept(frames []int) (*Clip, error) { return v.clip(frames, true) }
+
+func (v *Video) clip(frames []int, keeps bool) (*Clip, error) {
 	for _, n := range frames {
 		if n != av.Blank && (n < 0 || n >= v.Table.Line.Len()) {
 			return nil, fmt.Errorf("media/video: there is no frame %d: the video has %d frames", n, v.Table.Line.Len())
 		}
 	}
 	wanted := slices.DeleteFunc(slices.Clone(frames), func(n int) bool { return n == av.Blank })
-	c := &Clip{video: v}
+	c := &Clip{video: v, keeps: keeps}
 	for _, r := range v.Table.Runs(wanted) {
-		if err := v.checkWithin(r); err != nil {
+		if err := v.checkWithin(r); err != nil && !keeps {
 			return nil, about(err)
 		}
 		c.runs = append(c.runs, run{Run: r})
@@ -66,9 +73,8 @@ func (v *Video) bytesOf(r av.Run) (n int64) {
 	if _, ok := v.file.(Bytes); ok {
 		return 0
 	}
-	size := v.file.Size()
 	for i := r.First; i <= r.Last; i++ {
-		if p := &v.Table.Packets[i]; p.Offset < size {
+		if p := &v.Table.Packets[i]; p.End() <= v.file.Size() {
 			n += int64(p.Size)
 		}
 	}
@@ -104,18 +110,18 @@ func (v *Video) read(to []byte, r *run, place int) error {
 	r.at = make([]int, r.Last+1-r.First)
 	for i := range r.at {
 		r.at[i] = place
-		if p := &v.Table.Packets[r.First+i]; p.Offset < size {
+		if p := &v.Table.Packets[r.First+i]; p.End() <= size {
 			place += int(p.Size)
 		}
 	}
 	for i := r.First; i <= r.Last; {
 		first := &v.Table.Packets[i]
 		i++
-		if first.Offset >= size {
+		if first.End() > size { // in pieces, or cut off
 			continue
 		}
 		n := int(first.Size)
-		for i <= r.Last && v.Table.Packets[i].Offset == first.Offset+int64(n) && v.Table.Packets[i].Offset < size {
+		for i <= r.Last && v.Table.Packets[i].Offset == first.Offset+int64(n) && v.Table.Packets[i].End() <= size {
 			n += int(v.Table.Packets[i].Size)
 			i++
 		}
@@ -130,9 +136,12 @@ func (v *Video) read(to []byte, r *run, place int) error {
 	return nil
 }
 
-// packet returns the bytes of a packet.
+// packet returns the bytes of a packet; none of one that is cut off.
 func (c *Clip) packet(r *run, i int) []byte {
 	p, size := &c.video.Table.Packets[i], c.video.file.Size()
+	if p.End() > size+int64(len(c.video.extra)) || p.Offset < size && p.End() > size {
+		return nil
+	}
 	if p.Offset >= size {
 		return c.video.extra[p.Offset-size : p.End()-size]
 	}

@@ -12,7 +12,8 @@ import (
 	headers "headrace/media/av/slices"
 )
 
-// Decode calls show for each frame that is wanted, once, in any order, with its number.
+// Decode calls show for each frame that is wanted, in any order, with its number: once, or
+// of a clip that keeps damaged frames perhaps again, and the last time counts.
 // The frame's memory is the decoder's: show must not keep it. Decoding ends with the
 // first error, also one of show, and soon after ctx does.
 func (c *Clip) Decode(ctx context.Context, show func(frame int, f *Frame) error) error {
@@ -24,15 +25,40 @@ func (c *Clip) decodeAll(ctx context.Context, show func(frame int, f *Frame) err
 		return err
 	}
 	for i := range c.runs {
-		missing, err := c.decode(ctx, &c.runs[i], show)
-		if err == nil && len(missing) > 0 {
-			err = c.again(ctx, c.runs[i].Run, missing, show)
+		decode := c.decodeSound
+		if c.keeps {
+			decode = c.decodeKept
 		}
-		if err != nil {
+		if err := decode(ctx, &c.runs[i], show); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// decodeSound decodes a run, of which nothing may be damaged.
+func (c *Clip) decodeSound(ctx context.Context, r *run, show func(int, *Frame) error) error {
+	missing, err := c.decode(ctx, r, false, show)
+	if err == nil && len(missing) > 0 {
+		err = c.again(ctx, r.Run, missing, show)
+	}
+	return err
+}
+
+// decodeKept decodes a run as if nothing were damaged. If something is, it decodes the run
+// again, and shows whatever comes, also what has come before: only then it is known what
+// is behind damage.
+func (c *Clip) decodeKept(ctx context.Context, r *run, show func(int, *Frame) error) error {
+	var refused error // by show
+	err := c.decodeSound(ctx, r, func(n int, f *Frame) error {
+		refused = show(n, f)
+		return refused
+	})
+	if refused != nil || !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrTruncated) {
+		return err
+	}
+	_, err = c.decode(ctx, r, true, show)
+	return err
 }
 
 // again decodes frames that have not come from earlier on: what is marked as a key packet
@@ -69,11 +95,12 @@ func (v *Video) decodeAlone(ctx context.Context, r av.Run, show func(int, *Frame
 	if err := c.Load(); err != nil {
 		return nil, err
 	}
-	return c.decode(ctx, &c.runs[0], show)
+	return c.decode(ctx, &c.runs[0], false, show)
 }
 
-// decode decodes a run, and returns the frames that have not come.
-func (c *Clip) decode(ctx context.Context, r *run, show func(int, *Frame) error) (missing []int, err error) {
+// decode decodes a run, and returns the frames that have not come. If it keeps what is
+// damaged, that comes with a mark, and otherwise it is an error.
+func (c *Clip) decode(ctx context.Context, r *run, keeps bool, show func(int, *Frame) error) (missing []int, err error) {
 	l, err := inUse()
 	if err != nil {
 		return nil, err
@@ -84,6 +111,7 @@ func (c *Clip) decode(ctx context.Context, r *run, show func(int, *Frame) error)
 	}
 	defer d.Close()
 	p := newPass(c, r, d, show)
+	p.keeps = keeps
 	for i := r.First; i <= r.Last && p.left > 0; i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -101,7 +129,7 @@ func (c *Clip) decode(ctx context.Context, r *run, show func(int, *Frame) error)
 		if !p.wants(p.table.Frames[n]) {
 			continue
 		}
-		if err := p.check(n); err != nil {
+		if err := p.check(n); err != nil && !keeps {
 			return nil, err
 		}
 		missing = append(missing, n)
@@ -116,6 +144,7 @@ type pass struct {
 	table   *av.Table
 	decoder Decoder
 	show    func(int, *Frame) error
+	keeps   bool // damaged frames are shown
 
 	frames  []int32 // of each packet of the run the frame that is wanted, and has not come, and 1; 0: none
 	left    int     // how many
@@ -148,7 +177,10 @@ func newPass(c *Clip, r *run, d Decoder, show func(int, *Frame) error) *pass {
 // wants reports whether the frame of a packet has yet to come.
 func (p *pass) wants(packet int32) bool { return p.frames[int(packet)-p.run.First] > 0 }
 
-var errLost = errors.New("a picture that it refers to is missing")
+var (
+	errLost    = errors.New("a picture that it refers to is missing")
+	errPatched = errors.New("the decoder has patched it up")
+)
 
 // feed gives the decoder a packet, unless no wanted frame needs it.
 func (p *pass) feed(i int) error {
@@ -161,6 +193,9 @@ func (p *pass) feed(i int) error {
 		p.harmed(i, errLost)
 	}
 	if len(data) == 0 {
+		if p.table.Packets[i].Size > 0 {
+			p.harmed(i, media.ErrTruncated)
+		}
 		return nil
 	}
 	p.fed = append(p.fed, int32(i))
@@ -191,13 +226,23 @@ func (p *pass) take(i int) error {
 		case err != nil:
 			return err
 		}
-		if k := p.frame.Packet; k < 0 || k >= len(p.fed) || !p.wants(p.fed[k]) || p.frame.Corrupt {
+		k := p.frame.Packet
+		if k < 0 || k >= len(p.fed) {
 			continue
 		}
-		at := &p.frames[int(p.fed[p.frame.Packet])-p.run.First]
+		wanted := p.wants(p.fed[k])
+		if p.frame.Corrupt && (p.keeps || !wanted) { // one that is wanted is tried again first
+			p.harmed(int(p.fed[k]), errPatched)
+		}
+		if !wanted || p.frame.Corrupt && !p.keeps {
+			continue
+		}
+		at := &p.frames[int(p.fed[k])-p.run.First]
 		n := int(*at) - 1
-		if err := p.check(n); err != nil {
+		if err := p.check(n); err != nil && !p.keeps {
 			return err
+		} else if err != nil || p.frame.Corrupt {
+			p.frame.Damaged = true
 		}
 		*at = 0
 		p.left--

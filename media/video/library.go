@@ -24,8 +24,8 @@ type Library interface {
 // Decoder decodes packets in the order of the file. One goroutine at a time may use it.
 type Decoder interface {
 	// Feed takes the next packet, which is copied. Next must have returned ErrNeeds
-	// before. Of a packet that is unwanted no frame comes. An empty packet that is last
-	// ends the stream.
+	// before. Of a packet that is unwanted no frame comes, unless the decoder has patched
+	// it up: others may refer to it. An empty packet that is last ends the stream.
 	Feed(packet []byte, key, unwanted, last bool) error
 	// Next decodes until a wanted frame comes, whose memory is the decoder's until the
 	// next call. It returns ErrNeeds if there is none yet, and io.EOF after the last. Any
@@ -42,6 +42,7 @@ type Frame struct {
 	yuv.Picture
 	Packet     int  // which it came from, counted from the decoder's first; -1 if that is not known
 	Corrupt    bool // the decoder has found damage, and concealed it
+	Damaged    bool // something that it is made of is damaged or missing: only clips that keep such frames show it
 	Untagged   bool // the stream does not name its matrix; it is taken for BT.601
 	Interlaced bool
 	Format     string // the decoder's name of the format, as in "yuv420p10le"

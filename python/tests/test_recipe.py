@@ -152,6 +152,7 @@ RANDOM = {
                 {"color": "yuv420", "size": 32},
             ]
         ),
+        **r.choice([{}, {"damaged": "error"}, {"damaged": "keep", "mask": "bad"}]),
         "max_pixels": r.choice([None, 99]),
         "field": None,
         "to": r.choice([None, "clip"]),
@@ -174,6 +175,7 @@ RANDOM = {
                 {"color": "yuv420", "size": 32},
             ]
         ),
+        **r.choice([{}, {"damaged": "error"}, {"damaged": "keep", "mask": "bad"}]),
         "max_pixels": r.choice([None, 99]),
         "field": None,
         "to": r.choice([None, "clip"]),

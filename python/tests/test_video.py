@@ -177,6 +177,9 @@ def test_what_is_missing_is_named(films, tmp_path):
         ({"start": "middle"}, "at is"),
         ({"short": "pad"}, "short"),
         ({"field": "label"}, "field is"),
+        ({"mask": "bad"}, "mask is for damaged"),
+        ({"damaged": "skip"}, "damaged"),
+        ({"damaged": "keep", "mask": "video"}, "mask is"),
     ],
 )
 def test_refused(given, message):
@@ -202,3 +205,62 @@ def test_fast_is_near_exact(films):
     assert 0 < difference.mean() < 6  # a small pattern of pure colours, most of it edges
     assert np.abs((fast - exact).mean()) < 1
     assert np.array_equal(fast, made("fast", workers=1))
+
+
+def test_damaged_frames_are_kept_with_a_mask(films, tmp_path):
+    """Every frame that differs from the sound video's is in the mask; what is lost altogether is black."""
+    sound = clips([str(films / "a.mp4")])[0]["video"]
+    whole, cut, noise = (tmp_path / name for name in ("whole.mp4", "cut.mp4", "noise.mp4"))
+    ffmpeg("-i", films / "a.mp4", "-c", "copy", "-movflags", "+faststart", whole)
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 6 // 10])
+    ffmpeg("-i", films / "a.mp4", "-c", "copy", "-bsf:v", "noise=amount='if(gt(n,30),300,0)'", noise)
+
+    for path, existing in (
+        (films / "lost.mp4", np.delete(np.arange(FRAMES), frame_of_packet(films / "a.mp4", 20))),
+        (cut, None),
+        (noise, None),
+    ):
+        (got,) = clips([str(path)], damaged="keep", mask="bad")
+        want = sound if existing is None else sound[existing]
+        bad = got["bad"]
+        assert bad.shape == (len(want),)
+        assert bad.dtype == bool
+        assert 0 < bad.sum() < len(want), path
+        differs = (got["video"] != want).any(axis=(1, 2, 3))
+        assert not (differs & ~bad).any(), f"{path}: frames {np.flatnonzero(differs & ~bad)} are damaged and not said to be"
+        assert clips([str(path)], damaged="keep")[0].keys() == {"key", "video"}
+        with pytest.raises(hr.SampleError):
+            clips([str(path)])
+        for i in range(0, len(want), 7):  # alone, what it is made of is not in the clip
+            try:
+                alone = hr.io.load_video(path, [i])
+            except hr.MediaError:
+                assert bad[i], f"{path}: frame {i} is refused alone, and is not in the mask"
+            else:
+                assert np.array_equal(alone[0], want[i]), f"{path}: frame {i} is damaged, and comes alone"
+        if path == cut:
+            assert (got["video"][-1] == got["video"][-1][0, 0]).all()  # black: there is nothing of it
+
+    hr.io.close()
+    (none,) = clips([str(films / "a.mp4")], 4, damaged="keep", mask="bad")
+    assert not none["bad"].any()
+    paths = [str(cut), str(films / "a.mp4")]
+    with hr.files(paths, content=False).video_clips(25, damaged="keep", mask="bad").resize((8, 8)).batch(4).loader(epochs=1) as loader:
+        (batch,) = [np.array(batch["bad"]) for batch in loader]
+    assert batch.any(axis=1).tolist() == [False, True, False, False]
+
+
+def frame_of_packet(path, packet):
+    """The number of the frame in a packet of a video, as displayed."""
+    times = [
+        float(t)
+        for t in subprocess.run(
+            ["ffprobe", "-v", "error", "-show_entries", "packet=pts_time", "-of", "csv=p=0", str(path)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        .stdout.replace(",", " ")
+        .split()
+    ]
+    return int(np.argsort(np.argsort(times))[packet])

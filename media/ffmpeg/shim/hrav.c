@@ -276,7 +276,9 @@ static int next(hr_av_decoder *d, hr_av_frame *to, int64_t *packet, char *error)
 		hr_said[0] = 0;
 		int result = avcodec_receive_frame(d->codec, d->frame);
 		if (result == 0) {
-			if (d->frame->pts != AV_NOPTS_VALUE && d->frame->pts & HR_AV_UNWANTED)
+			// What refers to a picture that was patched up is damaged, and nothing says so of it: so patched ones are told.
+			if (d->frame->pts != AV_NOPTS_VALUE && d->frame->pts & HR_AV_UNWANTED &&
+				(d->codec->codec_type != AVMEDIA_TYPE_VIDEO || d->frame->decode_error_flags == 0))
 				continue;
 			if (is_half(d))
 				continue;

@@ -664,6 +664,8 @@ class Pipeline:
         color: Literal["rgb", "yuv420", "nv12"] | None = None,
         size: Size | None = None,
         matrix: str | None = None,
+        damaged: Literal["error", "keep"] | None = None,
+        mask: str | None = None,
         max_pixels: int | None = None,
         field: str | None = None,
         to: str | None = None,
@@ -704,6 +706,9 @@ class Pipeline:
             size: with planes: what frames are resized to, (height, width), which a batch needs; by default they stay as they are.
             matrix: with planes: a field to write with how colours come from them, int64 [4]: the matrix by its number in ITU-T H.273, 1
                 for full range, the siting of chroma (0: left, 1: centre, 2: top left), and bits of a sample.
+            damaged: `"error"`, the default: a video with a damaged frame in the clip is a bad sample. `"keep"`: such a frame is what the
+                decoder makes of it, or black if that is nothing.
+            mask: with `"keep"`: a field to write with which frames are damaged, bool [frames].
             max_pixels: the largest frame that is decoded, in pixels.
             field: the path of the video as text, or its content; by default where `files` put it.
             to: the field to write, by default `"video"`.
@@ -715,7 +720,7 @@ class Pipeline:
         given["at"] = start if isinstance(start, str) and not named else None
         given |= by_name(duration=duration, min_frames=min_frames, max_frames=max_frames, multiple=multiple, short=short, times=times)
         given |= {"orient": orient, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
-        given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix}
+        given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix, "damaged": damaged, "mask": mask}
         return self._with("decode_video", given | by_name(max_pixels=max_pixels))
 
     def video_clips(
@@ -737,6 +742,8 @@ class Pipeline:
         color: Literal["rgb", "yuv420", "nv12"] | None = None,
         size: Size | None = None,
         matrix: str | None = None,
+        damaged: Literal["error", "keep"] | None = None,
+        mask: str | None = None,
         max_pixels: int | None = None,
         field: str | None = None,
         to: str | None = None,
@@ -769,13 +776,15 @@ class Pipeline:
             color: as for `decode_video`.
             size: as for `decode_video`.
             matrix: as for `decode_video`.
+            damaged: as for `decode_video`.
+            mask: as for `decode_video`.
             max_pixels: as for `decode_video`.
             field: as for `decode_video`.
             to: as for `decode_video`.
         """
         given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, step=step, clips=clips, start=start)
         given |= by_name(short=short, times=times, number=number, orient=orient, mode=mode, max_pixels=max_pixels)
-        given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix}
+        given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix, "damaged": damaged, "mask": mask}
         return self._with("video_clips", given | {"dtype": None if dtype is None else dtype_name(dtype)})
 
     def decode_npy(
