@@ -12,8 +12,8 @@ import (
 	headers "headrace/media/av/slices"
 )
 
-// Decode calls show for each frame that is wanted, in any order, with its number: once, or
-// of a clip that keeps damaged frames perhaps again, and the last time counts.
+// Decode calls show for each frame that is wanted, in any order, with its number: once,
+// or of a clip that keeps damaged frames perhaps again, and the last time counts.
 // The frame's memory is the decoder's: show must not keep it. Decoding ends with the
 // first error, also one of show, and soon after ctx does.
 func (c *Clip) Decode(ctx context.Context, show func(frame int, f *Frame) error) error {
@@ -45,9 +45,9 @@ func (c *Clip) decodeSound(ctx context.Context, r *run, show func(int, *Frame) e
 	return err
 }
 
-// decodeKept decodes a run as if nothing were damaged. If something is, it decodes the run
-// again, and shows whatever comes, also what has come before: only then it is known what
-// is behind damage.
+// decodeKept decodes a run as if nothing were damaged. If something is, it decodes the
+// run again, and shows whatever comes, also what has come before: only then it is known
+// what is behind damage.
 func (c *Clip) decodeKept(ctx context.Context, r *run, show func(int, *Frame) error) error {
 	var refused error // by show
 	err := c.decodeSound(ctx, r, func(n int, f *Frame) error {
