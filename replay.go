@@ -42,7 +42,7 @@ func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 
 // countable tells whether it follows from a position alone which batch comes there.
 func (l *Loader) countable() bool {
-	return len(l.sources) == 1 && l.info.Exact && !l.compiled.Uneven && l.config.StepsPerEpoch == nil && l.config.Order == InputOrder
+	return len(l.sources) == 1 && l.info.Exact && !l.compiled.Makes && !l.compiled.Uneven && l.config.StepsPerEpoch == nil && l.config.Order == InputOrder
 }
 
 // jump computes the state n batches after another.
