@@ -72,7 +72,7 @@ def test_a_program_that_waits_for_its_loader(tmp_path, numbers):
     assert "nothing is to be caught" not in done.stdout
     before, _, after = done.stdout.partition("cleaned up")
     assert before
-    assert "explain: torch.utils.data.DataLoader, 20 batches as they come and 20 that were kept" in " ".join(after.split())
+    assert "explain: torch.utils.data.DataLoader, 20 batches as they come and 20 kept" in " ".join(after.split())
     assert max(map(len, after.splitlines())) <= 80
     assert ratio(after) > 2
 
@@ -103,7 +103,7 @@ def test_a_program_that_makes_a_loader_for_each_epoch(tmp_path):
     )
     done = explain(tmp_path, text)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "20 batches as they come and 20 that were kept" in " ".join(done.stdout.split())
+    assert "20 batches as they come and 20 kept" in " ".join(done.stdout.split())
 
 
 def test_programs_that_cannot_be_explained(tmp_path):

@@ -178,6 +178,7 @@ def load(format: Format) -> None:
         if error.name != format.name:
             raise  # of something that the framework needs
         text = f"headrace: .to({format.name!r}): {format.name} is not installed for {sys.executable}: pip install {format.name}"
+        text += "; without .to(…) batches are arrays of NumPy"
         raise NotInstalled(text, name=format.name) from None
 
 

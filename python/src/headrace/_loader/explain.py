@@ -178,7 +178,7 @@ class Finder:
 
 def report(record: Record) -> str:
     found = record.headspace()
-    text = f"explain: {record.name}, {found.batches} batches as they come and {record.again} that were kept\n{found}\n"
+    text = f"explain: {record.name}, {found.batches} batches as they come and {record.again} kept\n{found}\n"
     if found.ratio < 1.05:
         return text + "Your own step takes all of the time: look for what is slow there."
     if record.name.startswith("Headrace"):
