@@ -150,43 +150,6 @@ func TestStateAtTheBeginning(t *testing.T) {
 	}
 }
 
-func TestResumeEverywhere(t *testing.T) {
-	words := func(all ...int) (parts []string) {
-		for _, v := range all {
-			parts = append(parts, fmt.Sprint(v))
-		}
-		return parts
-	}
-	drop := func(v int) bool { return v%7 == 3 }
-	lossy := func(ctx context.Context, v int) (int, error) {
-		if v%11 == 5 {
-			return 0, errBad
-		}
-		if drop(v) {
-			return 0, pipe.Skip
-		}
-		return restless(ctx, v)
-	}
-	for _, ordered := range []bool{false, true} {
-		t.Run(fmt.Sprint("ordered ", ordered), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				source := pipetest.Numbers{N: 40, Value: func(epoch int, pos int64) int { return 1000*epoch + int(pos) }}
-				f := pipe.Map(pipe.From("numbers", source), lossy, pipe.Opts{Name: "map", Workers: 4, Ordered: ordered})
-				c := pipe.Config{Epochs: 2, Failures: pipe.Policy{Skip: true, Count: 10}}
-				pipetest.Resume(t, f, c, ordered, func(v int) []string { return words(v) })
-				pipetest.Resume(t, pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch"}), c, ordered, func(b []int) []string { return words(b...) })
-				s := &spyStore{n: 4}
-				fill := pipe.Fill(f, 4, s, func(ctx context.Context, v int, b *numbered, row int) error {
-					_, err := lossy(ctx, v+2)
-					b.rows[row] = v
-					return err
-				}, pipe.FillOpts{Name: "fill", Workers: 3, Ordered: ordered})
-				pipetest.Resume(t, fill, c, ordered, func(b *numbered) []string { return words(b.rows...) })
-			})
-		})
-	}
-}
-
 // Positions that a state calls finished are not tried again: also those that were lost,
 // and those that somebody else has put there.
 func TestResumeDoesNotTryAgain(t *testing.T) {

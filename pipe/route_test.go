@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
@@ -29,52 +28,6 @@ func plus(name string, n, workers int) func(pipe.Flow[int]) pipe.Flow[int] {
 }
 
 func asItIs(f pipe.Flow[int]) pipe.Flow[int] { return f }
-
-// Every item goes through exactly one branch, whatever stages a branch has; in order if
-// that is asked for. Epochs stay apart.
-func TestE25RouteGivesEachItemToOneBranch(t *testing.T) {
-	inner := func(ordered bool) func(pipe.Flow[int]) pipe.Flow[int] {
-		return func(f pipe.Flow[int]) pipe.Flow[int] {
-			half := func(_ context.Context, v int) (int, error) { return v / 3 % 2, nil }
-			return pipe.Route(f, half, branches{plus("inner one", 5000, 2), asItIs}, pipe.RouteOpts{Name: "inner", Ordered: ordered})
-		}
-	}
-	rebatch := func(f pipe.Flow[int]) pipe.Flow[int] {
-		f = pipe.Unbatch(pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "unbatch"})
-		return pipe.Map(f, func(_ context.Context, v int) (int, error) { return v + 1000, nil }, pipe.Opts{Name: "behind"})
-	}
-	for _, ordered := range []bool{false, true} {
-		middle := plus("middle", 1000, 3)
-		if !ordered {
-			middle = rebatch
-		}
-		for _, rest := range []time.Duration{0, time.Second} {
-			synctest.Test(t, func(t *testing.T) {
-				f := pipe.Route(pipe.From("numbers", pipetest.Numbers{N: 30}), byThrees, branches{asItIs, middle, inner(ordered)}, pipe.RouteOpts{Name: "route", Ordered: ordered})
-				run := start(t, f, pipe.Config{Epochs: 3})
-				defer run.Close()
-				<-time.After(rest)
-				for range 3 {
-					got := collect(t, run)
-					if !ordered {
-						slices.SortFunc(got, func(a, b int) int { return a%1000 - b%1000 })
-					}
-					for i, v := range got {
-						want := i
-						if i%3 == 1 {
-							want += 1000
-						} else if i%3 == 2 && i/3%2 == 0 {
-							want += 5000
-						}
-						if v != want || len(got) != 30 {
-							t.Fatalf("ordered %v: %v", ordered, got)
-						}
-					}
-				}
-			})
-		}
-	}
-}
 
 // A branch that is not there is the item's failure; the error names the route and the
 // number, and nothing hangs.
