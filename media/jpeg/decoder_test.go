@@ -57,6 +57,7 @@ func TestPixelsEqual(t *testing.T) {
 	for i, sampling := range append(samplings(), [][2]int{{1, 1}}) {
 		for j, size := range sizes {
 			l := testjpeg.Layout{Sampling: sampling, Quality: []int{1, 8, 40}[(i+j)%3], Restart: []int{0, 0, 1, 3}[(i+j)%4]}
+			l.Separate = j%2 == 1
 			data := testjpeg.Noise(size[0], size[1], uint64(i*31+j), l)
 			want := decodertest.Whole(t, turbo.Decoder{}, data).Pix
 			for _, k := range kernels {
@@ -149,6 +150,24 @@ func TestScansThatAreLeft(t *testing.T) {
 	}
 	if _, ok := alone(testjpeg.ManyScans(64, 64, 300), "plain"); ok {
 		t.Error("300 scans: decoded")
+	}
+}
+
+// So are those that have a component twice, or lack one.
+func TestComponentsThatAreLeft(t *testing.T) {
+	sos := []byte{0xFF, 0xDA}
+	data := testjpeg.Noise(40, 31, 3, testjpeg.Layout{Sampling: testjpeg.S420, Separate: true})
+	parts := bytes.Split(data, sos)
+	for name, scans := range map[string][][]byte{
+		"a component twice": {parts[0], parts[1], parts[2], parts[2], parts[3]},
+		"no third":          {parts[0], parts[1], append(bytes.Clone(parts[2]), 0xFF, 0xD9)},
+		"no end":            {parts[0], parts[1], parts[2], parts[3][:len(parts[3])-2]},
+	} {
+		data := bytes.Join(scans, sos)
+		if _, ok := alone(data, "plain"); ok {
+			t.Errorf("%s: decoded", name)
+		}
+		same(t, data, nil, media.Exact)
 	}
 }
 
@@ -255,7 +274,7 @@ func TestPartsEqual(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := testjpeg.Layout{
 			Sampling: rapid.SampledFrom(all).Draw(rt, "sampling"), Restart: rapid.IntRange(0, 5).Draw(rt, "restart"),
-			Progressive: rapid.IntRange(0, 9).Draw(rt, "progressive") == 0, Separate: rapid.IntRange(0, 9).Draw(rt, "separate") == 0,
+			Progressive: rapid.IntRange(0, 9).Draw(rt, "progressive") == 0, Separate: rapid.IntRange(0, 4).Draw(rt, "separate") == 0,
 			Segments: [][]byte{decodertest.EXIF(byte(rapid.IntRange(1, 8).Draw(rt, "orientation")))},
 		}
 		if rapid.Bool().Draw(rt, "scans") {
@@ -281,6 +300,7 @@ func damaged() [][]byte {
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S422, Quality: 60, Restart: 2}),
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S444, Quality: 90}),
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Quality: 60}),
+		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S420, Quality: 60, Separate: true}),
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Sampling: testjpeg.S420, Quality: 30, Scans: testjpeg.Progression(rand.New(rand.NewPCG(1, 2)), 3)}),
 		testjpeg.Noise(40, 31, 6, testjpeg.Layout{Quality: 60, Restart: 4, Scans: testjpeg.Progression(rand.New(rand.NewPCG(3, 4)), 1)}),
 	}
@@ -317,10 +337,9 @@ func TestRot(t *testing.T) {
 // What this package does not decode has the same pixels all the same.
 func TestLeftToLibjpeg(t *testing.T) {
 	for name, l := range map[string]testjpeg.Layout{
-		"separate": {Sampling: testjpeg.S444, Separate: true},
-		"four":     {Sampling: [][2]int{{1, 1}, {1, 1}, {1, 1}, {1, 1}}},
-		"RGB":      {Sampling: testjpeg.S444, Segments: [][]byte{append([]byte{0xEE}, "Adobe\x00\x64\x00\x00\x00\x00\x00"...)}},
-		"unknown":  {Sampling: testjpeg.S444, Segments: [][]byte{{0xF0, 1, 2}}},
+		"four":    {Sampling: [][2]int{{1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+		"RGB":     {Sampling: testjpeg.S444, Segments: [][]byte{append([]byte{0xEE}, "Adobe\x00\x64\x00\x00\x00\x00\x00"...)}},
+		"unknown": {Sampling: testjpeg.S444, Segments: [][]byte{{0xF0, 1, 2}}},
 	} {
 		data := testjpeg.Noise(60, 50, 2, l)
 		if _, ok := alone(data, "plain"); ok {

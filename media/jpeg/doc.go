@@ -3,12 +3,12 @@
 //
 // # What it decodes
 //
-// Sequential Huffman-coded images (SOF0 and SOF1) of 8 bits in one scan, with one
-// component or with Y, Cb and Cr, any sampling factors that libjpeg accepts, and restart
-// intervals; and progressive ones (SOF2) whose scans bring all bits of all coefficients.
-// For fast mode, which shrinks, blocks come out at a half, a quarter or an eighth of
-// their size. All else goes to media/turbo: arithmetic coding, several sequential scans,
-// other colours, unusual headers.
+// Sequential Huffman-coded images (SOF0 and SOF1) of 8 bits in one scan or one for each
+// component, with one or with Y, Cb and Cr, any sampling factors that libjpeg accepts,
+// and restart intervals; and progressive ones (SOF2) whose scans bring all bits of all
+// coefficients. For fast mode, which shrinks, blocks come out at a half, a quarter or an
+// eighth of their size. All else goes to media/turbo: arithmetic coding, other colours,
+// unusual headers.
 //
 // So does every image that gives any reason to doubt: libjpeg-turbo begins it again, and
 // what it says counts. There is thus no error of this package's own, and a damaged file
@@ -21,8 +21,8 @@
 // coefficients with one look into a table (huffman.h); kernels_* transform them; rows.c
 // interpolates chroma and converts colours. Rows of pixels, or planes, are handed to the
 // kernels of media/turbo, which resize them. MCUs that the plan does not need are
-// decoded, as what follows depends on them, but not kept. Of a progressive picture all
-// scans are decoded first (passes.c, progressive.h).
+// decoded, as what follows depends on them, but not kept. Of a picture with
+// several scans all are decoded first (passes.c, progressive.h).
 //
 // # Why pixels are equal
 //

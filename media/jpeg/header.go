@@ -63,7 +63,7 @@ func (h *header) read(src []byte) bool {
 			switch {
 			case !h.framed || h.c.components == 3 && !h.isYCC():
 				return false
-			case h.isProgressive:
+			case h.isProgressive, len(body) == 6 && h.c.components > 1:
 				return h.passes(src, body)
 			}
 			return h.scan(body)

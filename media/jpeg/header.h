@@ -14,7 +14,8 @@ typedef struct {
 	uint8_t symbol[256];
 } hj_code;
 
-// A scan of a progressive picture.
+// A scan of a progressive picture, or of a sequential one with a scan for each component:
+// that has coefficients 0 to 63, and its second code is of those behind the first.
 typedef struct {
 	int32_t at, end;           // offsets of its entropy-coded data, and of the marker behind them
 	int32_t restart;           // as below
@@ -34,7 +35,7 @@ typedef struct {
 	uint8_t dc[3], ac[3], quantised[3]; // which table each component uses
 	int16_t quant[4][64];               // in the order of rows, 1–32767
 	hj_code dc_code[4], ac_code[4];
-	int32_t passes; // scans of a progressive picture; 0: it is sequential
+	int32_t passes; // scans, where coefficients have to be held; 0: there is one
 	hj_pass pass[HJ_PASSES];
 } hj_header;
 

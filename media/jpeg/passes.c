@@ -93,12 +93,40 @@ static int ac_pass(const hj_kernels *k, hj_scan *s, hj_tables *tables, const hj_
 	return 1;
 }
 
+// A scan that has all of a component.
+static int whole_pass(const hj_kernels *k, hj_scan *s, hj_tables *tables, const hj_pass *p, const hj_coefficients *c) {
+	const hj_table *const dc = hj_tables_get(tables, &p->code[0], HJ_DC), *const ac = hj_tables_get(tables, &p->code[1], HJ_AC);
+	if (!dc->is_sound || !ac->is_sound)
+		return 0;
+	const hj_coefficients *const to = &c[p->component[0]];
+	memset(to->to, 0, blocks(to) * block_bytes);
+	int16_t block[HJ_BLOCK];
+	uint8_t last;
+	s->blocks = 1;
+	s->block[0].component = p->component[0];
+	s->block[0].dc = dc;
+	s->block[0].ac = ac;
+	s->block[0].to = block;
+	s->block[0].last = &last;
+	s->block[0].only_first = 0;
+	for (int y = 0; y < to->rows; y++)
+		for (int x = 0; x < to->cols; x++) {
+			const size_t at = (size_t)y * to->across + x;
+			memset(block, 0, sizeof(block));
+			if (!k->keep(s, 1))
+				return 0;
+			memcpy(to->to + at * 64, block, block_bytes);
+			to->set[at] = 1ull << last;
+		}
+	return 1;
+}
+
 int hj_passes(const hj_kernels *k, hj_scan *s, hj_tables *tables, const hj_header *h, const hj_coefficients *c, int mcus_across, int mcus_down,
               const uint8_t *src, size_t n) {
 	for (int i = 0; i < h->passes; i++) {
 		const hj_pass *const p = &h->pass[i];
 		hj_scan_begin(s, src + p->at, src + n, p->restart);
-		const int is_sound = p->from == 0 ? dc_pass(k, s, tables, h, p, c, mcus_across, mcus_down) : ac_pass(k, s, tables, p, c);
+		const int is_sound = p->from == 0 && p->to == 63 ? whole_pass(k, s, tables, p, c) : p->from == 0 ? dc_pass(k, s, tables, h, p, c, mcus_across, mcus_down) : ac_pass(k, s, tables, p, c);
 		if (!is_sound || !hj_scan_ends_at(s, src + p->end))
 			return 0;
 	}

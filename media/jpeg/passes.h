@@ -1,5 +1,5 @@
-// The scans of a progressive picture: they fill the coefficients of all its blocks before
-// the first is transformed.
+// The scans of a picture that has several: they fill the coefficients of all its blocks
+// before the first is transformed.
 #ifndef HEADRACE_JPEG_PASSES_H
 #define HEADRACE_JPEG_PASSES_H
 

@@ -14,7 +14,7 @@ import (
 // still to come.
 const nothing = -1
 
-// passes reads the scans of a progressive picture, of which the first begins at h.c.scan
+// passes reads the scans of a picture that has several: the first begins at h.c.scan
 // and has this header, T.81 G.1.1. It reports false for whatever is not in every usual
 // picture, and where coefficients do not come whole: then libjpeg guesses them.
 func (h *header) passes(src, first []byte) bool {
@@ -116,6 +116,9 @@ func (h *header) pass(p *C.hj_pass, b []byte, missing *[C.HJ_COMPONENTS][64]int8
 		return false
 	}
 	from, to, high, low := b[1+2*n], b[2+2*n], b[3+2*n]>>4, b[3+2*n]&15
+	if !h.isProgressive {
+		return h.sequentialPass(p, b, missing)
+	}
 	isDC := from == 0
 	if isDC != (to == 0) || from > to || to > 63 || !isDC && n != 1 || high != 0 && high != low+1 || low > 5 {
 		return false
@@ -153,5 +156,23 @@ func (h *header) pass(p *C.hj_pass, b []byte, missing *[C.HJ_COMPONENTS][64]int8
 			missing[component][k] = int8(low)
 		}
 	}
+	return true
+}
+
+// sequentialPass reads the header of a scan that has all of a component.
+func (h *header) sequentialPass(p *C.hj_pass, b []byte, missing *[C.HJ_COMPONENTS][64]int8) bool {
+	c := &h.c
+	component := bytes.IndexByte(h.ids[:c.components], b[1])
+	if b[0] != 1 || !bytes.Equal(b[3:], []byte{0, 63, 0}) || component < 0 || missing[component][0] != nothing {
+		return false
+	}
+	dc, ac := b[2]>>4, b[2]&15
+	if dc > 3 || ac > 3 || !h.coded[dc] || !h.codedAC[ac] || !h.quantised[c.quantised[component]] {
+		return false
+	}
+	missing[component] = [64]int8{}
+	p.components, p.component[0] = 1, C.uint8_t(component)
+	p.from, p.to, p.high, p.low = 0, 63, 0, 0
+	p.code[0], p.code[1] = c.dc_code[dc], c.ac_code[ac]
 	return true
 }
