@@ -232,7 +232,7 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, lists *lister) (all
 				return nil, nil, err
 			}
 			s.Contents = files
-			unnamed = unnamed || f.Files.Pairs != nil || f.Files.Columns != nil && f.Files.Label == ""
+			unnamed = unnamed || f.Files.Pairs != nil || (f.Files.Columns != nil || f.Files.Metadata != "") && f.Files.Label == ""
 			if f.Files.Label == "parent" {
 				parents = append(parents, files)
 			}
@@ -442,12 +442,12 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 		if s.Iterated() {
 			at = SourceState{Object: &ObjectState{}}
 		}
-		if shards, ok := s.Contents.(*source.Shards); ok {
-			at.Shards = shards.Digest()
+		if d, ok := s.Contents.(source.Digested); ok && d.Digest() != "" {
+			at.Shards = d.Digest()
 			if changed == nil {
 				changed = map[string]func(string) error{}
 			}
-			changed[s.Name] = shards.Set.Changed
+			changed[s.Name] = d.Changed
 		}
 		begin.Sources[s.Name] = at
 	}

@@ -19,34 +19,50 @@ type lister struct {
 	opened   map[string]*source.Shards // by the names of their steps
 }
 
-// reads tells whether a recipe reads shards.
+// reads tells whether a recipe reads shards, or tables beside files.
 func (l *lister) reads(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		if _, ok := s.Args.(*recipe.ReadShards); ok {
+		switch args := s.Args.(type) {
+		case *recipe.ReadShards:
 			return true
+		case *recipe.Files:
+			if args.Metadata != "" {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// openShards finds the samples of all shards, and notes in the recipe, which is
-// complete, what their fields are.
-func (l *lister) openShards(ctx context.Context, r recipe.Recipe, o Options) error {
+// openShards finds the samples of all shards, and what is beside files in tables, and
+// notes in the recipe, which is complete, what their fields are.
+func (l *lister) openShards(ctx context.Context, r recipe.Recipe, o Options) (err error) {
 	l.opened = map[string]*source.Shards{}
+	scanning := shard.Options{Scanned: o.Scanned}
 	for i, s := range r.All() {
-		args, ok := s.Args.(*recipe.ReadShards)
-		if !ok {
-			continue
-		}
-		shards, err := source.OpenShards(ctx, args, shard.Options{Scanned: o.Scanned})
-		if err != nil {
-			l.close()
-			if errors.Is(err, shard.ErrNoField) {
-				return &recipe.Error{Step: i, Name: s.Name, Path: "args.fields", Err: err}
+		switch args := s.Args.(type) {
+		case *recipe.ReadShards:
+			l.opened[s.Name], err = source.OpenShards(ctx, args, scanning)
+		case *recipe.Files:
+			if args.Metadata == "" {
+				continue
 			}
-			return fmt.Errorf("%w: %w", ErrSource, err)
+			var files *source.Files
+			if files, err = source.NewFiles(ctx, *args, l.suffixes, scanning); err == nil {
+				l.listed[s.Name], args.Gives.Schema = files, files.Gives()
+			}
 		}
-		l.opened[s.Name] = shards
+		switch {
+		case errors.Is(err, shard.ErrNoField):
+			err = &recipe.Error{Step: i, Name: s.Name, Path: "args.fields", Err: err}
+		case err != nil:
+			err = fmt.Errorf("%w: %w", ErrSource, err)
+		}
+		if err != nil {
+			delete(l.opened, s.Name)
+			l.close()
+			return err
+		}
 	}
 	return nil
 }
@@ -67,7 +83,7 @@ func (l *lister) files(ctx context.Context, s *fuse.Source) (*source.Files, erro
 		again := *known
 		return &again, nil
 	}
-	files, err := source.NewFiles(ctx, s.Files, l.suffixes)
+	files, err := source.NewFiles(ctx, s.Files, l.suffixes, shard.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}

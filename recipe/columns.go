@@ -60,6 +60,12 @@ func ColumnOf[T string | int64 | float32 | float64 | bool](name string, values [
 	return c
 }
 
+// NumbersOf returns a column of numbers of any type, which are one after the other in
+// the machine's order of bytes. Recipes in files have those of [ColumnOf].
+func NumbersOf(name string, d tensor.DType, data []byte) Column {
+	return Column{Name: name, DType: d, data: data}
+}
+
 // Type is that of a value.
 func (c *Column) Type() sample.Type {
 	if c.DType == tensor.Invalid {
@@ -94,8 +100,8 @@ func (c *Column) typeName() string {
 	return c.DType.String()
 }
 
-// digest adds what identifies the columns.
-func (c Columns) digest(h io.Writer) {
+// Digest adds what identifies the columns.
+func (c Columns) Digest(h io.Writer) {
 	add := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
 	for i := range c {
 		add(c[i].Name)

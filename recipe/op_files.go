@@ -21,14 +21,17 @@ var filesOp = operation[Files]("files", Source, "Reads files: by pattern, all im
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.
 type Files struct {
-	Pattern  Path    `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
-	Paths    []Path  `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
-	Pairs    []Pair  `json:"pairs,omitzero" doc:"[path, label] pairs"`
-	Columns  Columns `json:"columns,omitzero" doc:"with paths: more fields of each file, as {\"score\": {\"float32\": [0.5, 1]}, \"caption\": {\"text\": [\"one\", \"two\"]}}; the types are int64, float32, float64, bool and text"`
-	Root     Path    `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
-	Label    string  `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
-	Content  *bool   `json:"content,omitempty" doc:"whether files are read; false: samples have their paths in the field \"path\", and decode_video reads what it needs of them; by default true"`
-	MaxBytes int64   `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
+	Pattern  Path       `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
+	Paths    []Path     `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
+	Pairs    []Pair     `json:"pairs,omitzero" doc:"[path, label] pairs"`
+	Columns  Columns    `json:"columns,omitzero" doc:"with paths: more fields of each file, as {\"score\": {\"float32\": [0.5, 1]}, \"caption\": {\"text\": [\"one\", \"two\"]}}; the types are int64, float32, float64, bool and text"`
+	Metadata Path       `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or a folder: a table of csv, jsonl or parquet, in that folder, whose columns are more fields of each file; its column file_name has the files' names, and it has one row for each file"`
+	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which of its columns are fields, as for read; by default all"`
+	Gives    Gives      `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: the types of its fields, where these are known before anybody looks into it; by default the table tells"`
+	Root     Path       `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
+	Label    string     `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
+	Content  *bool      `json:"content,omitempty" doc:"whether files are read; false: samples have their paths in the field \"path\", and decode_video reads what it needs of them; by default true"`
+	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
 }
 
 // Pair is a path with its label; in JSON [path, label].
@@ -58,7 +61,7 @@ func (f *Files) Reads() bool { return orElse(f.Content, true) }
 // identity leaves out the folder in which relative paths start, as the data may move, and
 // has the digest of a list in its place, as it may be long.
 func (f Files) identity(Recipe) Args {
-	f.Root = ""
+	f.Root, f.Gives = "", Gives{} // states know what is in the table
 
 	h := sha256.New()
 	add := func(p Path, label int64) {
@@ -74,7 +77,7 @@ func (f Files) identity(Recipe) Args {
 	for _, p := range f.Pairs {
 		add(p.Path, p.Label)
 	}
-	f.Columns.digest(h)
+	f.Columns.Digest(h)
 
 	f.Columns = nil
 	digest := Path(hex.EncodeToString(h.Sum(nil)))
@@ -87,7 +90,7 @@ func (f Files) identity(Recipe) Args {
 	return &f
 }
 
-// Check implements [Args].
+// Check implements [Args]. The schema is nil where nobody has looked into the metadata.
 func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	s := sample.Schema{{Name: "bytes", Type: sample.BytesType}}
 	if !f.Reads() {
@@ -96,7 +99,7 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	if f.Label != "" || f.Pairs != nil {
 		s = s.With("label", sample.TensorType(tensor.Int64))
 	}
-	errs := []error{f.checkGiven(), f.checkPaths(), f.checkRest()}
+	errs := []error{f.checkGiven(), f.checkPaths(), f.checkRest(), f.checkMetadata()}
 	if f.Columns != nil && f.Paths == nil {
 		errs = append(errs, Wrong("columns", "is for a list of paths"))
 	} else {
@@ -105,7 +108,20 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	for i := range f.Columns {
 		s = s.With(f.Columns[i].Name, f.Columns[i].Type())
 	}
-	return s.With("key", sample.TextType), errors.Join(errs...)
+	s = s.With("key", sample.TextType)
+	if f.Metadata == "" {
+		return s, errors.Join(errs...)
+	}
+	for _, g := range f.Gives.Schema {
+		if s.Find(g.Name) >= 0 {
+			errs = append(errs, Wrong("metadata", "has a field %q, which files have already: name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
+		}
+		s = s.With(g.Name, g.Type)
+	}
+	if err := errors.Join(errs...); err != nil || f.Gives.Schema == nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (f *Files) checkGiven() error {
@@ -162,6 +178,21 @@ func (f *Files) checkRest() error {
 		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", f.MaxBytes))
 	}
 	return errors.Join(errs...)
+}
+
+func (f *Files) checkMetadata() error {
+	switch {
+	case f.Metadata == "" && f.Fields != nil:
+		return Wrong("fields", "names columns of metadata, and there is none: give metadata, the name of a table")
+	case f.Metadata == "":
+		return nil
+	case f.Pattern == "":
+		return Wrong("metadata", "is for files of a pattern or a folder: give pattern")
+	}
+	if err := f.Metadata.check(); err != nil {
+		return Wrong("metadata", "%w", err)
+	}
+	return errors.Join(f.Fields.check(), f.Gives.check(nil))
 }
 
 // Takes implements [Taker].

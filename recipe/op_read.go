@@ -57,7 +57,7 @@ func (r ReadShards) identity(Recipe) Args {
 
 // Check implements [Args]. The schema is nil where nobody has looked into the files.
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{r.checkFrom(), r.checkFields(), r.Gives.check(nil)}
+	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.check(nil)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.check() != nil) {
 		errs = append(errs, Wrong("root", "is %q: takes the absolute path of a folder", string(r.Root)))
 	}
@@ -100,25 +100,6 @@ func (r *ReadShards) checkFrom() error {
 		if err := p.check(); err != nil {
 			return Wrong(fmt.Sprintf("from[%d]", i), "%w", err)
 		}
-	}
-	return nil
-}
-
-func (r *ReadShards) checkFields() error {
-	if r.Fields != nil && len(r.Fields) == 0 {
-		return Wrong("fields", "is empty: takes at least one field, or null for all")
-	}
-	seen := map[string]bool{}
-	for _, f := range r.Fields {
-		switch {
-		case f.Name == "":
-			return Wrong("fields", "has a field without a name")
-		case f.From == "":
-			return Wrong("fields", "does not say what %q is: takes the name of a part or column", f.Name)
-		case seen[f.Name]:
-			return Wrong("fields", "has two fields %q", f.Name)
-		}
-		seen[f.Name] = true
 	}
 	return nil
 }
@@ -182,6 +163,25 @@ func (f FieldsFrom) Names() (all []string) {
 		all = append(all, one.Name)
 	}
 	return all
+}
+
+func (f FieldsFrom) check() error {
+	if f != nil && len(f) == 0 {
+		return Wrong("fields", "is empty: takes at least one field, or null for all")
+	}
+	seen := map[string]bool{}
+	for _, one := range f {
+		switch {
+		case one.Name == "":
+			return Wrong("fields", "has a field without a name")
+		case one.From == "":
+			return Wrong("fields", "does not say what %q is: takes the name of a part or column", one.Name)
+		case seen[one.Name]:
+			return Wrong("fields", "has two fields %q", one.Name)
+		}
+		seen[one.Name] = true
+	}
+	return nil
 }
 
 // Takes implements [Taker].

@@ -43,6 +43,19 @@ func List(ctx context.Context, root, pattern string, suffixes []string) (*Table,
 	return w.b.table(), nil
 }
 
+// Base returns the folder in which all is that List finds by a pattern: the pattern up to
+// its first wildcard, or itself, if it names a folder.
+func Base(root, pattern string) (string, error) {
+	p, err := parsePattern(pattern)
+	if err != nil {
+		return "", err
+	}
+	if st, err := status(under(root, p.text)); !p.wild() && err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return p.text, nil
+	}
+	return p.base, nil
+}
+
 // walk finds what fits a pattern, which may be nothing.
 func walk(ctx context.Context, root, pattern string, suffixes []string) (*walker, error) {
 	p, err := parsePattern(pattern)

@@ -79,6 +79,23 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestBase(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "birds"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]string{
+		"birds": "birds", "birds/": "birds/", "birds/*.jpg": "birds/", "birds/**/*.jpg": "birds/", "*/a.jpg": "", "birds/a.jpg": "birds/", root + "/birds": root + "/birds",
+	} {
+		if got, err := store.Base(root, pattern); got != want || err != nil {
+			t.Errorf("%s: %q, %v", pattern, got, err)
+		}
+	}
+	if _, err := store.Base(root, "birds/*/"); err == nil {
+		t.Error("a pattern that cannot be is taken")
+	}
+}
+
 func TestListInTheFolderOfTheProcess(t *testing.T) {
 	root := t.TempDir()
 	plant(t, root, "x/a.jpg")

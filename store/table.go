@@ -33,6 +33,17 @@ func Files(root string, paths iter.Seq[string]) (*Table, error) {
 	return b.table(), nil
 }
 
+// Without returns the table without one of its files.
+func (t *Table) Without(out int) (*Table, error) {
+	return Files(t.root, func(yield func(string) bool) {
+		for i := range t.Len() {
+			if i != out && !yield(t.Key(i)) {
+				return
+			}
+		}
+	})
+}
+
 // Len returns the number of files.
 func (t *Table) Len() int { return len(t.ends) }
 

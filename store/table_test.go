@@ -46,6 +46,16 @@ func TestFilesKeepsPathsAsTheyAre(t *testing.T) {
 	})
 }
 
+func TestWithout(t *testing.T) {
+	table, err := store.Files("/data", slices.Values([]string{"a/b", "a/c", "/d"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table, err = table.Without(1); err != nil || table.Len() != 2 || table.Path(0) != "/data/a/b" || table.Key(1) != "/d" {
+		t.Errorf("%v, %v", table, err)
+	}
+}
+
 func TestParent(t *testing.T) {
 	for _, c := range []struct{ root, path, want string }{
 		{"/data", "n01/x.jpg", "n01"},

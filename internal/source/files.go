@@ -19,6 +19,7 @@ import (
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/shard"
 	"headrace/store"
 )
 
@@ -28,6 +29,7 @@ type Files struct {
 	Table   *store.Table
 	Labels  []int64 // by index; nil: none
 	columns recipe.Columns
+	digest  string // of the columns of a table; "": there is none
 
 	closed               bool            // samples have paths, and not what is in the files
 	content, Label, name record.Column   // content: or path
@@ -35,8 +37,8 @@ type Files struct {
 }
 
 // NewFiles finds the files of a recipe's step. Their labels, where folders give them, are
-// set when those of all sources are known.
-func NewFiles(ctx context.Context, f recipe.Files, suffixes []string) (*Files, error) {
+// set when those of all sources are known. The options are for reading its metadata.
+func NewFiles(ctx context.Context, f recipe.Files, suffixes []string, o shard.Options) (*Files, error) {
 	var t *store.Table
 	err := machine.Patiently(ctx, func() (err error) {
 		t, err = table(ctx, f, suffixes)
@@ -46,6 +48,11 @@ func NewFiles(ctx context.Context, f recipe.Files, suffixes []string) (*Files, e
 		return nil, err
 	}
 	l := &Files{Table: t, columns: f.Columns, closed: !f.Reads()}
+	if f.Metadata != "" {
+		if err := l.readMetadata(ctx, f, o); err != nil {
+			return nil, err
+		}
+	}
 	if !l.closed {
 		l.Store.MaxBytes = f.MaxBytes
 	}

@@ -157,8 +157,11 @@ func (s *Shards) Again() *Shards {
 	return &Shards{Set: s.Set, args: s.args, columns: s.columns, reader: s.reader}
 }
 
-// Digest says what the shards are.
+// Digest implements Digested.
 func (s *Shards) Digest() string { return s.Set.Digest() }
+
+// Changed implements Digested.
+func (s *Shards) Changed(was string) error { return s.Set.Changed(was) }
 
 // ForBlocks is why bytes are reserved for what compressed shards have in common.
 const ForBlocks budget.Purpose = "unpacked blocks"

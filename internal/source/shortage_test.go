@@ -20,6 +20,7 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
+	"headrace/shard"
 )
 
 // What the machine lacks ends the run; what is wrong with a sample is the sample's.
@@ -95,7 +96,7 @@ func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
 		for _, path := range paths {
 			f.Paths = append(f.Paths, recipe.Path(path))
 		}
-		list, err := NewFiles(t.Context(), f, nil)
+		list, err := NewFiles(t.Context(), f, nil, shard.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

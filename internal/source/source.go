@@ -59,6 +59,15 @@ type Contents interface {
 	Fetch(ctx context.Context, w *ops.Env, it *record.Record) (read int64, err error)
 }
 
+// Digested are contents of which states keep a digest, so that a run does not go on with
+// others.
+type Digested interface {
+	Contents
+	Digest() string // "": nothing is kept
+	// Changed tells what is different from the contents that had this digest.
+	Changed(was string) error
+}
+
 // Begin learns where a run begins. What was finished of that epoch under other world
 // sizes does not come: its positions count the rest.
 func (l *Listing) Begin(epoch int, done [][2]int64, object *ObjectState) {

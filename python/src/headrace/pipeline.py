@@ -68,8 +68,9 @@ def files(
     source: Path | Iterable[Any],
     *,
     label: str | Callable[[str], Any] | None = None,
-    fields: Some | None = None,
+    fields: Mapping[str, str | tuple[str, Any]] | Some | None = None,
     path: str = "path",
+    metadata: Path | None = None,
     content: bool = True,
     seed: int = 0,
 ) -> Pipeline:
@@ -84,18 +85,26 @@ def files(
         label: `"parent"` labels each file with the number of its folder's name, in bytewise order; `loader.classes` has the names. Or a
             function of the path as text, which returns the label. It is called here, for all files; of a folder, for all images.
         fields: the names of the values after the path in tuples, by default `"label"` for pairs; of dicts and a DataFrame, which
-            columns become fields, by default all.
+            columns become fields, by default all; of metadata, the same, or as for `read`, under other names and with types:
+            `{"text": "caption", "score": ("score", "float64")}`.
         path: the column of dicts or a DataFrame that has the paths.
+        metadata: of a pattern or a folder: a table in that folder, as `"metadata.jsonl"`, of JSON lines, CSV or Parquet, whose columns
+            become fields. Its column `file_name` has the names of the files, as in Hugging Face's `imagefolder`; each file has one row.
         content: False: files are not read. Samples have their paths in the field `path`, and `decode_video` reads what it needs of them.
         seed: of all random operations. The same seed gives the same pixels, whatever the number of workers.
 
     Returns:
         A pipeline with the fields `key` and, where there are labels, `label`. Values become fields of one type: whole numbers int64,
-        fractions float64 (float32 where NumPy or pandas says so), truth values bool, and text. Missing values are refused.
+        fractions float64 (float32 where NumPy or pandas says so), truth values bool, and text. Missing values are refused. Those of
+        metadata have the types of the table; a missing fraction is NaN, and missing text empty.
+
+    Raises:
+        RecipeError: arguments that do not go together. What is wrong with metadata, such as a file without a row or a row without a
+            file, is a SourceError when the loader is made.
     """
     from ._recipe.table import files_arguments
 
-    args = files_arguments(source, label, fields, path)
+    args = files_arguments(source, label, fields, path, metadata)
     if not content:
         args["content"] = False
     args["root"] = os.fsdecode(os.getcwdb())

@@ -18,7 +18,7 @@ def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
     several = not isinstance(source, (str, bytes, os.PathLike)) and hasattr(source, "__iter__")
     given: dict[str, Any] = {"from": [path_text(one) for one in source] if several else path_text(source)}
     if fields is not None:
-        given["fields"] = _fields(fields)
+        given["fields"] = fields_from("read", fields)
     if format is not None:
         if not isinstance(format, str):
             raise RecipeError(f"headrace: read: format is {format!r}: takes the name of a format, such as 'tar'")
@@ -26,24 +26,25 @@ def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
     return given
 
 
-def _fields(fields: Any) -> dict[str, Any]:
+def fields_from(step: str, fields: Any) -> dict[str, Any]:
+    """What the fields of a step are in its files."""
     if isinstance(fields, str):
         fields = [fields]
     if not hasattr(fields, "items"):
         fields = {name: name for name in fields}
-    return {_name(name): _from(name, of) for name, of in fields.items()}
+    return {_name(step, name): _from(step, name, of) for name, of in fields.items()}
 
 
-def _from(name: str, of: Any) -> Any:
+def _from(step: str, name: str, of: Any) -> Any:
     if isinstance(of, str):
         return of
     if isinstance(of, (tuple, list)) and len(of) == 2 and isinstance(of[0], str):
-        described = types("read", of[1], [name])
+        described = types(step, of[1], [name])
         return [of[0], described and described[name]]
-    raise RecipeError(f"headrace: read: fields has {of!r} for {name!r}: takes the name of a part or column, or (name, type)")
+    raise RecipeError(f"headrace: {step}: fields has {of!r} for {name!r}: takes the name of a part or column, or (name, type)")
 
 
-def _name(name: Any) -> str:
+def _name(step: str, name: Any) -> str:
     if not isinstance(name, str):
-        raise RecipeError(f"headrace: read: fields has {name!r}: takes names of fields")
+        raise RecipeError(f"headrace: {step}: fields has {name!r}: takes names of fields")
     return name

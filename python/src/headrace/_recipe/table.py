@@ -9,15 +9,18 @@ from numbers import Integral, Real
 
 from ..errors import RecipeError, SourceError
 from .arguments import path_text
+from .read import fields_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 
-def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None, path: str) -> dict[str, Any]:
+def files_arguments(source: Any, label: Any, fields: Any, path: str, metadata: Any = None) -> dict[str, Any]:
     """The arguments of the step files, but for its root."""
+    if metadata is not None:
+        return _beside(source, label, fields, metadata)
     names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
     if isinstance(source, (str, bytes, os.PathLike)):
         if names is not None:
@@ -43,6 +46,18 @@ def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None,
     if label is None and list(typed) == ["label"] and "int64" in typed["label"]:
         return {"pairs": [list(pair) for pair in zip(paths, typed["label"]["int64"])]}
     return given | {"columns": typed}
+
+
+def _beside(source: Any, label: Any, fields: Any, metadata: Any) -> dict[str, Any]:
+    """The arguments for files with a table of metadata, which the engine reads."""
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        raise RecipeError("headrace: files: metadata= is for a pattern or a folder; a list brings its values itself")
+    if callable(label):
+        raise RecipeError("headrace: files: label= is a function, and metadata= brings labels: give one of them")
+    given = {"pattern": path_text(source), "metadata": path_text(metadata)}
+    if label is not None:
+        given["label"] = label
+    return given if fields is None else given | {"fields": fields_from("files", fields)}
 
 
 def _list(pattern: str) -> list[str]:
