@@ -70,7 +70,7 @@ func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	}
 	d := &Dataset{shards: l.all, names: namesWithin(l.all)}
 	d.blocks.limit = cmp.Or(o.Blocks, 256<<20)
-	versions, err := d.versions(ctx, o.Jobs)
+	versions, err := d.versions(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +172,38 @@ func namesWithin(all []listed) (names []string) {
 	return names
 }
 
+// version is that of a shard.
+type version struct {
+	store.Version
+	beside string // that of the file beside it which says where its samples are; "": there is none
+}
+
+func (v version) String() string {
+	if v.beside == "" {
+		return v.Version.String()
+	}
+	return v.Version.String() + "+" + v.beside
+}
+
 // versions looks at all shards, and says which are missing.
-func (d *Dataset) versions(ctx context.Context, jobs int) ([]store.Version, error) {
-	all := make([]store.Version, len(d.shards))
+func (d *Dataset) versions(ctx context.Context, o Options) ([]version, error) {
+	described := map[string]string{} // by the files that name shards
+	for _, s := range d.shards {
+		if s.by != "" && described[s.by] == "" {
+			described[s.by] = versionBeside(s.by)
+		}
+	}
+
+	all := make([]version, len(d.shards))
 	wrong := make([]error, len(d.shards))
-	err := each(ctx, len(d.shards), jobs, 64, func(i int) error {
-		all[i], wrong[i] = store.VersionOf(d.shards[i].path)
+	err := each(ctx, len(d.shards), o.Jobs, 64, func(i int) error {
+		s := &d.shards[i]
+		all[i].Version, wrong[i] = store.VersionOf(s.path)
+		all[i].beside = described[s.by]
+		format := cmp.Or(named(o.Format), bySuffix(s.path))
+		if a, ok := format.(Accompanied); ok && s.by == "" {
+			all[i].beside = versionBeside(path.Join(path.Dir(s.path), a.Companion(path.Base(s.path))))
+		}
 		return nil
 	})
 	if err != nil {
@@ -198,6 +224,16 @@ func (d *Dataset) versions(ctx context.Context, jobs int) ([]store.Version, erro
 		return nil, wrong[first]
 	}
 	return all, nil
+}
+
+// versionBeside is that of a file beside shards. That it is missing is said when shards
+// are scanned.
+func versionBeside(name string) string {
+	v, err := store.VersionOf(name)
+	if err != nil {
+		return "missing"
+	}
+	return fmt.Sprint(v.Size, "-", v)
 }
 
 // each calls a function for each of n, several at once, and stops at the first error.

@@ -33,6 +33,13 @@ type Format interface {
 	Scan(ctx context.Context, f File, found *index.Builder) error
 }
 
+// Accompanied is a format of which a file beside a shard says where its samples are.
+type Accompanied interface {
+	Format
+	// Companion is the name of that file.
+	Companion(shard string) string
+}
+
 // Unpacker is a format of which ranges are compressed: the blocks that its scan has
 // found. The parts of its samples are ranges of what comes out of them. Blocks that are
 // [index.Stored] are read as they are, without Unpack, and in part where a part is

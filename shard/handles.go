@@ -2,6 +2,7 @@ package shard
 
 import (
 	"container/list"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -129,13 +130,20 @@ func (d *Dataset) opened(i int) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was := &d.index.Shards[i]; !same(was.Size, was.Version, f.Version()) {
+	if was := &d.index.Shards[i]; !sameFile(was.Size, was.Version, f.Version()) {
 		f.Close()
 		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it again", was.Size, f.Size())
 	}
 	return f, nil
 }
 
-func same(size int64, version string, now store.Version) bool {
-	return size == now.Size && version == now.String()
+// same tells whether a shard is as it was when it was indexed, and what is beside it.
+func same(size int64, was string, now version) bool {
+	return size == now.Size && was == now.String()
+}
+
+// sameFile is same of the shard alone.
+func sameFile(size int64, was string, now store.Version) bool {
+	was, _, _ = strings.Cut(was, "+")
+	return size == now.Size && was == now.String()
 }

@@ -22,6 +22,7 @@ type listed struct {
 	path string // by which it is opened
 	key  string // as it was given
 	set  Set    // of a set that describes itself; nil: its format is told by what is in it
+	by   string // the file that does
 }
 
 // lister finds shards.
@@ -174,7 +175,7 @@ func (l *lister) described(name string) (bool, error) {
 			return false, Wrong(f, -1, ErrCorrupt, "it names the shard %q, which is not in its folder", s)
 		}
 		key := path.Join(path.Dir(name), s)
-		l.all = append(l.all, listed{path: l.under(key), key: key, set: set})
+		l.all = append(l.all, listed{path: l.under(key), key: key, set: set, by: l.under(name)})
 	}
 	return true, nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // load finds the index of the shards, or makes it.
-func (d *Dataset) load(ctx context.Context, versions []store.Version, o Options) error {
+func (d *Dataset) load(ctx context.Context, versions []version, o Options) error {
 	beside, kept := d.places(o)
 	var old []*index.File // with some shards that have not changed
 	if !o.Force {
@@ -108,7 +108,7 @@ func (d *Dataset) known(at, format string) *index.File {
 }
 
 // fits tells whether an index is of the shards as they are now.
-func (d *Dataset) fits(x *index.File, versions []store.Version) bool {
+func (d *Dataset) fits(x *index.File, versions []version) bool {
 	if len(x.Shards) != len(d.shards) {
 		return false
 	}
@@ -160,7 +160,7 @@ func lock(ctx context.Context, at string) (unlock func(), err error) {
 }
 
 // build scans what has to be, and writes the index to a place; "": it stays in memory.
-func (d *Dataset) build(ctx context.Context, versions []store.Version, at string, old []*index.File, o Options) error {
+func (d *Dataset) build(ctx context.Context, versions []version, at string, old []*index.File, o Options) error {
 	if err := d.chooseFormat(o.Format); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (d *Dataset) chooseFormat(name string) error {
 // builder makes an index.
 type builder struct {
 	d        *Dataset
-	versions []store.Version
+	versions []version
 	segments [][]byte // of shards; nil: it has to be scanned; empty: it is in pieces
 	pieces   string   // the folder of segments that took long, for somebody who has to begin again, and of those that memory has no room for
 	held     atomic.Int64
@@ -343,21 +343,21 @@ func (b *builder) segment(i int) ([]byte, error) {
 }
 
 // scanShard returns the segment of a shard.
-func (d *Dataset) scanShard(ctx context.Context, i int, version store.Version) ([]byte, error) {
+func (d *Dataset) scanShard(ctx context.Context, i int, was version) ([]byte, error) {
 	s := &d.shards[i]
 	f, err := openLocal(s.path, s.key)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if f.Version() != version {
+	if f.Version() != was.Version {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
 	}
 	var found index.Builder
 	if err := d.formatOf(i).Scan(ctx, f, &found); err != nil {
 		return nil, err
 	}
-	if now, err := store.VersionOf(s.path); err != nil || now != version {
+	if now, err := store.VersionOf(s.path); err != nil || now != was.Version {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
 	}
 	return found.Encode(), nil
@@ -375,15 +375,15 @@ func (d *Dataset) segment(i int) (*index.Segment, error) {
 		return s, nil
 	}
 	k := &d.shards[i]
-	version, err := store.VersionOf(k.path)
+	now, err := store.VersionOf(k.path)
 	if err != nil {
 		return nil, err
 	}
 	was := &d.index.Shards[i]
-	if !same(was.Size, was.Version, version) {
+	if !sameFile(was.Size, was.Version, now) {
 		return nil, &Error{Shard: k.key, At: -1, Err: ErrChanged}
 	}
-	b, err := d.scanShard(context.Background(), i, version)
+	b, err := d.scanShard(context.Background(), i, version{Version: now})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"headrace/internal/words"
@@ -268,6 +269,9 @@ func readFull(f File, p []byte, at int64) error {
 // mostBlock bounds what one block may unpack to.
 const mostBlock = 1 << 31
 
+// packedBlocks is memory for blocks as they are in files.
+var packedBlocks = sync.Pool{New: func() any { return new([]byte) }}
+
 // unpackInto copies the spans from the blocks in which they are.
 func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte) (read int64, err error) {
 	var room [4]index.Block
@@ -294,12 +298,14 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte
 				continue
 			}
 			data, err := d.blocks.get(ctx, blockID{p.shard, first + k}, b.Size, func() ([]byte, error) {
-				packed := make([]byte, b.Len)
-				if err := readFull(f, packed, b.At); err != nil {
+				packed := packedBlocks.Get().(*[]byte)
+				defer packedBlocks.Put(packed)
+				*packed = slices.Grow((*packed)[:0], int(b.Len))[:b.Len]
+				if err := readFull(f, *packed, b.At); err != nil {
 					return nil, err
 				}
 				read += b.Len
-				data, err := format.Unpack(make([]byte, 0, b.Size), b, packed)
+				data, err := format.Unpack(make([]byte, 0, b.Size), b, *packed)
 				if err == nil && int64(len(data)) != b.Size {
 					err = ErrCorrupt
 				}

@@ -3,6 +3,7 @@ package formats_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,88 @@ func TestOpen(t *testing.T) {
 				readAll(t, c.format, under(c.from), strings.Fields(c.fields), want)
 			}
 		})
+	}
+}
+
+// What says where samples are is beside the shards, and may change while they do not.
+func TestWhatIsBesideShardsChanges(t *testing.T) {
+	t.Setenv(index.Variable, t.TempDir())
+	root := t.TempDir()
+	tokens := make([]byte, 12)
+	for i := range tokens {
+		tokens[i] = byte(i)
+	}
+	write := func(name string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// As Megatron writes it: documents of bytes, with these lengths.
+	describe := func(lengths ...uint32) {
+		t.Helper()
+		idx := append([]byte("MMIDIDX\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"), make([]byte, 16)...)
+		binary.LittleEndian.PutUint64(idx[18:], uint64(len(lengths)))
+		binary.LittleEndian.PutUint64(idx[26:], uint64(len(lengths)+1))
+		var at uint64
+		var pointers, documents []byte
+		for i, n := range lengths {
+			idx = binary.LittleEndian.AppendUint32(idx, n)
+			pointers = binary.LittleEndian.AppendUint64(pointers, at)
+			documents = binary.LittleEndian.AppendUint64(documents, uint64(i))
+			at += uint64(n)
+		}
+		documents = binary.LittleEndian.AppendUint64(documents, uint64(len(lengths)))
+		write("x.idx", slices.Concat(idx, pointers, documents))
+	}
+	samples := func(name string) int64 {
+		t.Helper()
+		d, err := shard.Open(t.Context(), []string{filepath.Join(root, name)}, shard.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		r, err := d.Select(t.Context(), shard.Column{From: map[bool]string{true: "tokens", false: "c_int"}[name == "x.bin"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range d.Len() { // the shards are as they were
+			var p shard.Place
+			if err := r.Locate(i, &p); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d.Len()
+	}
+
+	write("x.bin", tokens)
+	describe(4, 4, 4)
+	if n := samples("x.bin"); n != 3 {
+		t.Errorf("%d documents, want 3", n)
+	}
+	describe(6, 6)
+	if n := samples("x.bin"); n != 2 {
+		t.Errorf("%d documents, want 2", n)
+	}
+
+	for _, name := range []string{"index.json", "shard.00000.mds", "shard.00001.mds"} {
+		content, err := os.ReadFile(under("mds/testdata/plain/" + name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(name, content)
+	}
+	samples("index.json")
+	content, err := os.ReadFile(filepath.Join(root, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("index.json", bytes.Replace(content, []byte(`"samples": `), []byte(`"samples": 9`), 1))
+	if _, err := shard.Open(t.Context(), []string{root + "/index.json"}, shard.Options{}); !errors.Is(err, shard.ErrCorrupt) {
+		t.Errorf("an index.json that lies now: %v", err)
 	}
 }
 

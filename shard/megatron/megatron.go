@@ -30,7 +30,7 @@ var types = map[byte]tensor.DType{
 // Format is that of pairs of a .bin and an .idx file. The shard is the .bin.
 type Format struct{}
 
-var _ shard.Format = Format{}
+var _ shard.Accompanied = Format{}
 
 // Name is "megatron".
 func (Format) Name() string { return "megatron" }
@@ -41,13 +41,16 @@ func (Format) Suffixes() []string { return []string{".bin"} }
 // Begins is false: tokens do not tell.
 func (Format) Begins([]byte) bool { return false }
 
+// Companion is the .idx file.
+func (Format) Companion(name string) string { return strings.TrimSuffix(name, ".bin") + ".idx" }
+
 // Scan reads the index beside the shard.
 func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) error {
-	base, ok := strings.CutSuffix(path.Base(f.Name()), ".bin")
-	if !ok {
+	name := path.Base(f.Name())
+	if !strings.HasSuffix(name, ".bin") {
 		return shard.Wrong(f, -1, shard.ErrUnsupported, "the name does not end in .bin, so that the .idx beside it is not known")
 	}
-	idx, err := f.Beside(base + ".idx")
+	idx, err := f.Beside(Format{}.Companion(name))
 	if err != nil {
 		return &shard.Error{Shard: f.Name(), At: -1, Err: err}
 	}

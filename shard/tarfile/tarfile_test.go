@@ -19,6 +19,7 @@ import (
 	"headrace/internal/tier"
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/shard/shardtest"
 )
 
 // inMemory is a shard.
@@ -403,6 +404,40 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%q: %d %v, want %d", text, n, ok, want)
 		}
 	}
+}
+
+// Members of more than 8 GiB have their size as bits, or in a record of pax.
+func TestLargeMembers(t *testing.T) {
+	const size = 9 << 30
+	for format, name := range map[tar.Format]string{tar.FormatGNU: "GNU", tar.FormatPAX: "pax"} {
+		head, tail := new(bytes.Buffer), new(bytes.Buffer)
+		if err := tar.NewWriter(head).WriteHeader(&tar.Header{Name: "a.bin", Size: size, Mode: 0o644, Format: format}); err != nil {
+			t.Fatal(err)
+		}
+		w := tar.NewWriter(tail)
+		if err := errors.Join(w.WriteHeader(&tar.Header{Name: "a.cls", Size: 1, Mode: 0o644}), wrote(w, "7"), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+
+		at := int64(head.Len())
+		f := &shardtest.Sparse{Length: at + size + int64(tail.Len()), Pieces: map[int64][]byte{0: head.Bytes(), at + size: tail.Bytes()}}
+		var found index.Builder
+		if err := Format.Scan(t.Context(), f, &found); err != nil || found.Len() != 1 {
+			t.Fatalf("%s: %d samples, %v", name, found.Len(), err)
+		}
+		_, parts := found.Of(0)
+		if len(parts) != 2 || parts[0].At != at || parts[0].Len != size || parts[1].At != at+size+blockSize || parts[1].Len != 1 {
+			t.Errorf("%s: %+v", name, parts)
+		}
+		if f.Read > 1<<20 {
+			t.Errorf("%s: %d bytes were read", name, f.Read)
+		}
+	}
+}
+
+func wrote(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // Old programs have added up bytes with signs.
