@@ -86,7 +86,7 @@ func (o *Output) finite(c int) bool {
 		x := o.value(c, v, 1)
 		switch o.DType {
 		case tensor.Float16:
-			x = fromFloat16(toFloat16(x))
+			x = tensor.FromFloat16(toFloat16(x))
 		case tensor.BFloat16:
 			x = math.Float32frombits(uint32(toBFloat16(x)) << 16)
 		}

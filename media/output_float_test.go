@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headrace/internal/oracle"
+	"headrace/tensor"
 )
 
 // NumPy rounds to float16 and torch to bfloat16 as we do: all bit patterns are tried
@@ -21,7 +22,7 @@ func TestRoundingEqualsNumPysAndTorchs(t *testing.T) {
 		}
 	}
 	for h := range uint32(0x7c00) { // between each float16 and the next: near both, and near the middle
-		a, b := math.Float32bits(fromFloat16(uint16(h))), math.Float32bits(fromFloat16(uint16(h+1)))
+		a, b := math.Float32bits(tensor.FromFloat16(uint16(h))), math.Float32bits(tensor.FromFloat16(uint16(h+1)))
 		for _, bits := range []uint32{a, a + 1, a + (b-a)/2 - 1, a + (b-a)/2, a + (b-a)/2 + 1, b - 1} {
 			add(bits)
 		}
@@ -50,7 +51,7 @@ func TestRoundingEqualsNumPysAndTorchs(t *testing.T) {
 	}
 	for _, nan := range []uint32{0x7fc00000, 0x7f800001, 0xffffffff} {
 		x := math.Float32frombits(nan)
-		if h := fromFloat16(toFloat16(x)); h == h {
+		if h := tensor.FromFloat16(toFloat16(x)); h == h {
 			t.Errorf("%#x becomes a number in float16", nan)
 		}
 		if b := math.Float32frombits(uint32(toBFloat16(x)) << 16); b == b {

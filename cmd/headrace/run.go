@@ -42,6 +42,14 @@ warning, end.
   --out tar:FOLDER/train-%06d.tar
     WebDataset shards. The files of a sample share a name, made of its number and its key; the extension names the field: .npy for the image
     (or .png, .jpg, .webp by --images), .cls for the label, .key.txt for the key.
+  --out parquet:FOLDER/train-%06d.parquet
+    A row for each sample, with images as Hugging Face's datasets have them.
+  --out tfrecord:FOLDER/train-%06d.tfrecord
+    Records of tf.train.Example.
+  --out jsonl:FOLDER/train-%06d.jsonl
+    An object of JSON in a line for each sample, which has no images.
+  --out bin:FOLDER/corpus-%06d.bin
+    Tokens as Megatron reads them, with an .idx beside each file.
   --out npy:FOLDER
     One array a field (image.npy, label.npy), which numpy.load(…, mmap_mode="r") maps, and key.jsonl.
 

@@ -34,14 +34,14 @@ type outOptions struct {
 func (o *outOptions) addFlags(c *cobra.Command) {
 	o.command = c
 	f := c.Flags()
-	f.StringVarP(&o.text, "out", "o", "", "write the samples to a `target`: tar:PATTERN or npy:FOLDER")
+	f.StringVarP(&o.text, "out", "o", "", "write the samples to a `target`: tar:PATTERN (parquet:, jsonl:, tfrecord:, bin:) or npy:FOLDER")
 	f.Var(size{&o.shardSize}, "shard-size", "largest shard, such as 500MB (default 1GB)")
 	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples of a shard (default: as many as its size takes)")
-	f.StringVar(&o.images, "images", "npy", "`format` of images in shards: npy, png, jpg or webp")
+	f.StringVar(&o.images, "images", "", "`format` of images in shards: npy, png, jpg or webp (default: npy in tar, else png)")
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 95 for jpg; webp is lossless)")
 	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often to sync to disk: a kill loses no more work than that")
 	f.BoolVar(&o.overwrite, "overwrite", false, "start over, and remove what an earlier run wrote")
-	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions([]string{"tar:", "npy:"}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions(export.Targets(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -102,7 +102,7 @@ func (o *outOptions) open(info headrace.Info, c headrace.Config) (*export.Export
 // summary says what was written.
 func summary(t export.Target, m export.Manifest) string {
 	where := t.Dir
-	if n := len(m.Files); t.Kind == "tar" && n > 0 {
+	if n := len(m.Files); t.Name != "" && n > 0 {
 		where = filepath.Join(t.Dir, m.Files[0].Name)
 		if n > 1 {
 			where += " … " + m.Files[n-1].Name

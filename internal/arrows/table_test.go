@@ -115,6 +115,7 @@ var arrows = []arrow{
 	{"shard/parquet", "shard/internal/packed", "pages are compressed"},
 	{"shard/parquet", "shard/internal/window", "pages are read one after the other"},
 	{"shard/parquet", "sample", "columns are text or bytes"},
+	{"shard/parquet", "tensor", "floats of 16 bits"},
 	{"shard/parquet", "github.com/klauspost/compress", "pieces of Snappy are unpacked alone"},
 	{"shard/lines", "shard", "it implements the contract of formats"},
 	{"shard/lines", "shard/index", "what a scan finds"},
@@ -127,6 +128,7 @@ var arrows = []arrow{
 	{"shard/arrowipc", "shard/index", "what a scan finds"},
 	{"shard/arrowipc", "shard/internal/packed", "buffers are compressed"},
 	{"shard/arrowipc", "sample", "columns are text or bytes"},
+	{"shard/arrowipc", "tensor", "floats of 16 bits"},
 	{"shard/npy", "shard", "it implements the contract of formats"},
 	{"shard/npy", "shard/index", "what a scan finds"},
 	{"shard/npy", "shard/internal/window", "the beginning of a file"},
@@ -253,6 +255,8 @@ var arrows = []arrow{
 	{"recipe/fuse", "tensor", "steps can go on with stored pixels of some dtypes"},
 
 	{"internal/numbers", "tensor", "elements have a type"},
+
+	{"internal/parquet", "github.com/klauspost/compress", "numbers and text are compressed with Snappy"},
 
 	{"internal/npy", "tensor", "arrays have a type and a shape"},
 
@@ -524,6 +528,7 @@ var arrows = []arrow{
 	{"internal/export", "sample", "a field is a tensor or text"},
 	{"internal/export", "tensor", "arrays have a type and a shape"},
 	{"internal/export", "internal/npy", "and files of NumPy's format"},
+	{"internal/export", "internal/parquet", "and tables of Parquet"},
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 
 	{"cmd/headrace", "media/yuv/fast", "frames become RGB in C"},

@@ -12,9 +12,10 @@ import (
 
 // encoder makes a file of a field of a sample.
 type encoder struct {
-	suffix string
-	note   string
-	encode func(dst []byte, c column, row int) ([]byte, error)
+	suffix  string
+	note    string
+	picture bool // it is a file of an image
+	encode  func(dst []byte, c column, row int) ([]byte, error)
 }
 
 // imageFormats are the values of Options.Images besides "npy", by suffix.
@@ -83,7 +84,7 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 		return encoder{}, fmt.Errorf("%w: --images %s: %w", ErrOptions, o.Images, err)
 	}
 
-	return encoder{suffix: suffixOf(f, o.Images), encode: func(dst []byte, c column, row int) ([]byte, error) {
+	return encoder{suffix: suffixOf(f, o.Images), picture: true, encode: func(dst []byte, c column, row int) ([]byte, error) {
 		p := pixels(c.shape)
 		p.Data = c.row(row)
 		return media.Encode(dst, p, options)

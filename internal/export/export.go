@@ -27,7 +27,7 @@ type Options struct {
 	Target
 	ShardBytes   int64         // most bytes of a shard, if it has more than one sample; 0: 10⁹
 	ShardSamples int64         // most samples of a shard; 0: as many as fit
-	Images       string        // how tar writes images: "npy", "png", "jpg" or "webp"; "": npy
+	Images       string        // how shards have images: "npy", "png", "jpg" or "webp"; "": npy in tar, png in others
 	Quality      int           // of jpg and webp; 0: 95 for jpg, lossless for webp
 	Every        time.Duration // how often a checkpoint is written; 0: 5 s
 	Overwrite    bool          // remove what an earlier run wrote
@@ -61,14 +61,17 @@ type format interface {
 	sync() ([]File, error)   // force all to the disk, and say how far that is
 	finish() ([]File, error) // complete all files
 	describe(headrace.Field) FieldFile
-	close() // leave them as they are
+	noted() error // the journal or the manifest says what sync or finish has returned
+	close()       // leave them as they are
 }
 
 // Open prepares to write, from the beginning or where an earlier run of the same kind
 // ended. Its folder is made if it is not there.
 func Open(o Options, r Run) (_ *Export, err error) {
 	o.ShardBytes = cmp.Or(o.ShardBytes, 1e9)
-	o.Images = cmp.Or(o.Images, "npy")
+	if k := kinds[o.Kind]; len(k.images) > 0 {
+		o.Images = cmp.Or(o.Images, k.images[0])
+	}
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	if err := errors.Join(o.check(), checkWhole(r.Info), checkFields(r.Info.Fields), o.checkShapes(r.Info.Fields)); err != nil {
 		return nil, err
@@ -109,16 +112,16 @@ func (o Options) checkShapes(fields []headrace.Field) error {
 }
 
 func (o Options) check() error {
-	_, picture := imageFormats[o.Images]
+	images := kinds[o.Kind].images
 	switch {
-	case o.Images != "npy" && !picture:
-		return fmt.Errorf("%w: --images is %q: takes npy, png, jpg or webp", ErrOptions, o.Images)
-	case o.Kind == "npy" && o.Images != "npy":
-		return fmt.Errorf("%w: --images is %q: --out npy writes arrays; use --out tar", ErrOptions, o.Images)
+	case o.Images != "" && len(images) == 0:
+		return fmt.Errorf("%w: --images is %q: --out %s writes arrays and no images; use --out tar", ErrOptions, o.Images, o.Kind)
+	case o.Images != "" && !slices.Contains(images, o.Images):
+		return fmt.Errorf("%w: --images is %q: takes %s or %s", ErrOptions, o.Images, strings.Join(images[:len(images)-1], ", "), images[len(images)-1])
 	case o.Quality < 0 || o.Quality > 100:
 		return fmt.Errorf("%w: --quality is %d: takes 1 to 100", ErrOptions, o.Quality)
 	case o.Quality != 0 && o.Images != "jpg" && o.Images != "webp":
-		return fmt.Errorf("%w: --quality has no meaning with --images %s: takes jpg or webp", ErrOptions, o.Images)
+		return fmt.Errorf("%w: --quality has no meaning with --images %s: takes jpg or webp", ErrOptions, cmp.Or(o.Images, "npy"))
 	case o.ShardBytes < 0:
 		return fmt.Errorf("%w: --shard-size is %d: must be a number of bytes, at least 1", ErrOptions, o.ShardBytes)
 	case o.ShardSamples < 0:
@@ -135,8 +138,8 @@ func (e *Export) identity() Identity {
 	i := Identity{
 		Target: "npy", Recipe: e.run.Info.State.Recipe, Samples: e.run.Info.Samples, Epochs: e.run.Epochs, Fused: e.run.Fused, Decoder: e.run.Info.Decoder,
 	}
-	if e.options.Kind == "tar" {
-		i.Target = "tar:" + e.options.Name
+	if e.options.Kind != "npy" {
+		i.Target = e.options.Kind + ":" + e.options.Name
 		i.ShardBytes, i.ShardSamples = e.options.ShardBytes, e.options.ShardSamples
 		i.Images, i.Quality = e.options.Images, e.options.Quality
 	}
@@ -167,7 +170,7 @@ func (e *Export) open() (format, error) {
 	if e.options.Kind == "npy" {
 		return openNPY(e.options, e.run.Info.Fields, e.journal.Files)
 	}
-	return openTar(e.options, e.run.Info.Fields, e.run.Epochs > 1, e.journal.Files)
+	return openShards(e.options, e.run, e.journal.Files)
 }
 
 // readManifest reports whether all was written already.
@@ -189,6 +192,9 @@ func (e *Export) readManifest() (done bool, err error) {
 	for _, f := range e.manifest.Files {
 		if err := hasSize(filepath.Join(e.options.Dir, f.Name), f.Bytes); err != nil {
 			return false, fmt.Errorf("%w; --overwrite begins again", err)
+		}
+		if err := remove(filepath.Join(e.options.Dir, f.Name+partSuffix)); err != nil { // what it was made of
+			return false, err
 		}
 	}
 	e.complete, e.saved = true, e.manifest.Samples
@@ -255,7 +261,11 @@ func (e *Export) ours() (names []string, err error) {
 	return names, err
 }
 
-func trimPart(name string) string { return strings.TrimSuffix(name, partSuffix) }
+// trimPart is the name that a part is to have. What is made of a part is the part of
+// one.
+func trimPart(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, partSuffix), partSuffix)
+}
 
 // removeAll removes what an earlier run wrote; first of all what says that it is
 // complete.
@@ -372,6 +382,7 @@ func (e *Export) Save() (err error) {
 	}
 	if err = replaceJSON(e.path("journal.json"), e.journal); err == nil {
 		e.saved = e.written()
+		err = e.format.noted()
 	}
 	e.last = time.Now() // after it: a slow disk must not be all that the run waits for
 	return err
@@ -403,6 +414,9 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 		return Manifest{}, err
 	}
 	e.manifest, e.complete = m, true
+	if err := e.format.noted(); err != nil {
+		return m, err
+	}
 	return m, remove(e.path("journal.json"))
 }
 

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +16,11 @@ import (
 	"time"
 
 	"headrace"
+	"headrace/internal/npy"
 	"headrace/internal/phototest"
 	"headrace/pipe"
 	"headrace/recipe"
+	"headrace/tensor"
 )
 
 const never = time.Hour
@@ -153,10 +156,35 @@ func jobs(t *testing.T) map[string]job {
 		"tar, large shards":   {pipeline(root), 2, headrace.Raise, Options{Target: shards}},
 		"tar, tiny shards":    {pipeline(spoilt), 1, headrace.Skip, Options{Target: shards, ShardBytes: 1}},
 		"tar, png":            {pipeline(root), 1, headrace.Raise, Options{Target: shards, ShardSamples: 11, Images: "png"}},
+		"jsonl":               {pipeline(spoilt, &recipe.Drop{Fields: []string{"image"}}), 2, headrace.Skip, Options{Target: kindOf("jsonl"), ShardSamples: 9}},
+		"parquet":             {pipeline(spoilt), 2, headrace.Skip, Options{Target: kindOf("parquet"), ShardBytes: 2000}},
+		"tfrecord":            {pipeline(root), 1, headrace.Raise, Options{Target: kindOf("tfrecord"), ShardSamples: 8}},
+		"bin":                 {tokens(t, 40), 1, headrace.Raise, Options{Target: kindOf("bin"), ShardSamples: 11}},
 		"npy":                 {pipeline(root), 1, headrace.Raise, Options{Target: arrays}},
 		"npy, epochs, lost":   {pipeline(spoilt), 2, headrace.Skip, Options{Target: arrays}},
 		"npy, floating point": {pipeline(root, &recipe.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}), 1, headrace.Raise, Options{Target: arrays}},
 	}
+}
+
+func kindOf(name string) Target { return Target{Kind: name, Name: "train-%06d" + kinds[name].suffix} }
+
+// tokens are of so many documents.
+func tokens(t *testing.T, documents int) recipe.Recipe {
+	t.Helper()
+	root := t.TempDir()
+	for i := range documents {
+		var tokens []byte
+		for k := range 5 {
+			tokens = binary.LittleEndian.AppendUint32(tokens, uint32(100*i+k))
+		}
+		file := append(npy.Write(tensor.Int32, tensor.Shape{5}), tokens...)
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("%03d.npy", i)), file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return recipe.Recipe{Steps: recipe.Chain{
+		{Args: &recipe.Files{Pattern: recipe.Path(root)}}, {Args: &recipe.Shuffle{}}, {Args: &recipe.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &recipe.Batch{Size: 3}},
+	}}
 }
 
 // Wherever a run is cut, and however long before that its last checkpoint was, the next
@@ -254,14 +282,20 @@ func TestCutWhileItEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			before := files(t, j.options.Dir)
 			if _, err := e.Finish(l.State()); err != nil {
 				t.Fatal(err)
 			}
 			e.Close()
 			os.Remove(e.path("manifest.json"))
+			for name, text := range before { // what shards are made of goes after the manifest is there
+				if j.options.Kind == "parquet" || j.options.Kind == "bin" {
+					os.WriteFile(filepath.Join(j.options.Dir, name), []byte(text), 0o666)
+				}
+			}
 			os.WriteFile(e.path("journal.json"), journal, 0o666)
 			last := "image.npy"
-			if j.options.Kind == "tar" {
+			if j.options.Kind != "npy" {
 				last = ""
 			}
 			if last != "" { // the one that was renamed first has its name, this one has not

@@ -111,6 +111,8 @@ func (w *arrays) finish() ([]File, error) {
 	return files, nil
 }
 
+func (w *arrays) noted() error { return nil }
+
 func (w *arrays) describe(f headrace.Field) FieldFile {
 	d := FieldFile{Name: f.Name, File: npyName(f)}
 	if f.Kind == sample.Text {

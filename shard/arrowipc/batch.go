@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"headrace/shard/index"
+	"headrace/tensor"
 )
 
 // values are those of a column, one a row. Which of the three there are depends on what
@@ -220,29 +221,11 @@ func (b *batch) integers(f *field, data buffer, rows int) (func(i int) uint64, e
 func toFloat(v uint64, width int) float64 {
 	switch width {
 	case 2:
-		return half(uint16(v))
+		return float64(tensor.FromFloat16(uint16(v)))
 	case 4:
 		return float64(math.Float32frombits(uint32(v)))
 	}
 	return math.Float64frombits(v)
-}
-
-// half converts a float of 16 bits.
-func half(h uint16) float64 {
-	exp, frac := int(h>>10&31), float64(h&1023)
-	v := math.Ldexp(1024+frac, exp-25)
-	switch {
-	case exp == 0:
-		v = math.Ldexp(frac, -24)
-	case exp == 31 && frac == 0:
-		v = math.Inf(1)
-	case exp == 31:
-		v = math.NaN()
-	}
-	if h>>15 == 1 {
-		v = -v
-	}
-	return v
 }
 
 // fixed finds values of one length.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"headrace/tensor"
 )
 
 // Encodings of values.
@@ -184,7 +186,7 @@ func (r *chunkReader) decodeFloats(dst *values, encoding int, b []byte, n int) e
 		v := at(i)
 		switch {
 		case r.c.half:
-			dst.floats = append(dst.floats, half(uint16(v)))
+			dst.floats = append(dst.floats, float64(tensor.FromFloat16(uint16(v))))
 		case size == 4:
 			dst.floats = append(dst.floats, float64(math.Float32frombits(uint32(v))))
 		default:
@@ -212,24 +214,4 @@ func (r *chunkReader) numbers(encoding int, b []byte, size, n int) (func(i int) 
 		}
 		return v
 	}, nil
-}
-
-// half converts a float of 16 bits.
-func half(h uint16) float64 {
-	sign, exp, frac := uint32(h>>15), int(h>>10&31), float64(h&1023)
-	v := 0.0
-	switch exp {
-	case 0:
-		v = math.Ldexp(frac, -24)
-	case 31:
-		if v = math.Inf(1); frac != 0 {
-			v = math.NaN()
-		}
-	default:
-		v = math.Ldexp(1024+frac, exp-25)
-	}
-	if sign == 1 {
-		v = -v
-	}
-	return v
 }

@@ -1,0 +1,56 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"pgregory.net/rapid"
+)
+
+// Each fragment is unpacked by a decoder of others, and refers to nothing before it.
+func TestSnappy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "word")
+		b := bytes.Repeat(word, rapid.IntRange(0, 200_000/len(word)).Draw(t, "times"))
+		packed := snappy(b)
+		got, err := s2.Decode(nil, packed)
+		if err != nil || !bytes.Equal(got, b) {
+			t.Fatalf("%d bytes become %d: %v", len(b), len(got), err)
+		}
+		for whole := b; len(whole) > 0; whole = whole[min(fragment, len(whole)):] {
+			alone := snappy(whole[:min(fragment, len(whole))])
+			_, n := binary.Uvarint(alone)
+			if !bytes.Contains(packed, alone[n:]) {
+				t.Fatal("a fragment is another where it is alone")
+			}
+		}
+	})
+}
+
+type full struct{ room int }
+
+var errFull = errors.New("full")
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.room -= len(b); f.room < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// A disk that is full is told, wherever it is.
+func TestErrorsOfWriting(t *testing.T) {
+	for room := 0; ; room++ {
+		w := NewWriter(&full{room}, []Column{{[]string{"x"}, Int64}, {[]string{"image", "bytes"}, Bytes}}, [2]string{"a", "b"})
+		err := w.Add([][]byte{make([]byte, 8), []byte("abc")})
+		if err = errors.Join(err, w.Close()); err == nil {
+			break
+		}
+		if !errors.Is(err, errFull) || room > 1000 {
+			t.Fatal(room, err)
+		}
+	}
+}
