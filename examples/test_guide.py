@@ -130,6 +130,7 @@ PAGES = [
     "video.md",
     "only-the-decoders.md",
     "frameworks.md",
+    "masks.md",
     "own-python.md",
     "from-spdl.md",
 ]

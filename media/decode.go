@@ -16,7 +16,7 @@ func Decode(data []byte, o Options, steps []Step, r Rand) (Pixels, error) {
 	if err != nil {
 		return Pixels{}, err
 	}
-	d, err := DecoderFor(info.Format)
+	d, err := o.Decoder(info.Format)
 	if err != nil {
 		return Pixels{}, err
 	}

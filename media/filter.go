@@ -1,6 +1,7 @@
 package media
 
-// Filter is the kernel of a resize. All are antialiased: they widen with the reduction.
+// Filter is the kernel of a resize. All but Nearest are antialiased: they
+// widen with the reduction.
 // Its zero value is Bilinear.
 type Filter uint8
 
@@ -12,9 +13,10 @@ const (
 	Hamming                // 1
 	Bicubic                // a = -1/2: 2
 	Lanczos                // 3
+	Nearest                // the pixel in which the centre is, as Pillow takes it: nothing is mixed
 )
 
-var filters = names{"filter", []string{Bilinear: "bilinear", Box: "box", Hamming: "hamming", Bicubic: "bicubic", Lanczos: "lanczos"}}
+var filters = names{"filter", []string{Bilinear: "bilinear", Box: "box", Hamming: "hamming", Bicubic: "bicubic", Lanczos: "lanczos", Nearest: "nearest"}}
 
 // ParseFilter returns the filter of a name.
 func ParseFilter(name string) (Filter, error) {

@@ -14,21 +14,22 @@ const (
 	RGB  Color = iota // red, green, blue
 	RGBA              // and how opaque the pixel is: 0 is transparent; colours are not multiplied with it
 	Gray              // lightness alone, ITU-R BT.601 luma
+	Mask              // a number, such as that of a class: no colour, and never mixed with its neighbours
 )
 
 var colors = [...]struct {
 	name     string
 	channels int
-}{RGB: {"rgb", 3}, RGBA: {"rgba", 4}, Gray: {"gray", 1}}
+}{RGB: {"rgb", 3}, RGBA: {"rgba", 4}, Gray: {"gray", 1}, Mask: {"mask", 1}}
 
-// ParseColor returns the colour called "rgb", "rgba" or "gray".
+// ParseColor returns the colour called "rgb", "rgba", "gray" or "mask".
 func ParseColor(name string) (Color, error) {
 	for c := range colors {
 		if colors[c].name == name {
 			return Color(c), nil
 		}
 	}
-	return 0, fmt.Errorf(`media: unknown color %q: takes "rgb", "rgba" or "gray"`, name)
+	return 0, fmt.Errorf(`media: unknown color %q: takes "rgb", "rgba", "gray" or "mask"`, name)
 }
 
 // Channels is the number of values of a pixel; 0 where c is none of the colours.
@@ -94,19 +95,23 @@ func (f Form) Shape() (s tensor.Shape) {
 	if f.Frames != 0 {
 		s = append(s, f.Frames)
 	}
-	switch f.Layout {
-	case HWC:
+	switch {
+	case f.Color == Mask:
+	case f.Layout == HWC:
 		return append(s, f.Height, f.Width, f.Color.Channels())
-	case CHW:
+	case f.Layout == CHW:
 		s = append(s, f.Color.Channels())
 	}
 	return append(s, f.Height, f.Width)
 }
 
 // Axes has a letter for each extent of the shape: N clips, T frames, H rows, W columns, C
-// channels.
+// channels, which masks do not have.
 func (f Form) Axes() string {
 	axes := f.Layout.String()
+	if f.Color == Mask {
+		axes = "HW"
+	}
 	if f.Frames != 0 && f.Layout != CTHW {
 		axes = "T" + axes
 	}
@@ -158,6 +163,15 @@ func (f Form) checkPixels(op string) error {
 		return fmt.Errorf("%w: %s of %v: put it before normalize and layout", ErrGeometry, op, f)
 	}
 	return nil
+}
+
+// checkColors is checkPixels for operations on colours, which the numbers of a mask are
+// not.
+func (f Form) checkColors(op string) error {
+	if f.Color == Mask {
+		return fmt.Errorf("%w: %s of a mask, whose numbers are no colours", ErrUnsupported, op)
+	}
+	return f.checkPixels(op)
 }
 
 // sized is the form with another size, if it is that of an image that can get one.

@@ -29,7 +29,7 @@ func TestForm(t *testing.T) {
 }
 
 func TestColors(t *testing.T) {
-	for name, want := range map[string]media.Color{"rgb": media.RGB, "rgba": media.RGBA, "gray": media.Gray} {
+	for name, want := range map[string]media.Color{"rgb": media.RGB, "rgba": media.RGBA, "gray": media.Gray, "mask": media.Mask} {
 		if c, err := media.ParseColor(name); err != nil || c != want || c.String() != name {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
@@ -51,7 +51,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
-	for _, bad := range []media.Options{{Mode: 2}, {Color: 3}, {Color: media.RGBA, Background: black}, {DType: tensor.Float32}} {
+	for _, bad := range []media.Options{{Mode: 2}, {Color: 4}, {Color: media.Mask, Background: black}, {Color: media.RGBA, Background: black}, {DType: tensor.Float32}} {
 		var plan media.Plan
 		if err := bad.Check(); !errors.Is(err, media.ErrUnsupported) {
 			t.Errorf("%+v: %v", bad, err)

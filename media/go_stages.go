@@ -114,7 +114,7 @@ func (s *goScratch) scale(to, in Pixels) {
 		return
 	}
 
-	if to.Color == RGBA {
+	if to.Color == RGBA && s.x.Filter != resample.Nearest {
 		multiplyAlpha(in)
 		defer divideAlpha(to)
 	}

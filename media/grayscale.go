@@ -18,7 +18,7 @@ func (o ToGrayscale) Check() error {
 
 // Result tells the form after the operation.
 func (o ToGrayscale) Result(in Form) (Form, error) {
-	if err := in.checkPixels("grayscale"); err != nil {
+	if err := in.checkColors("grayscale"); err != nil {
 		return in, err
 	}
 	if o.Channels != 3 {
@@ -50,7 +50,7 @@ type RandomGrayscale struct {
 func (o RandomGrayscale) Check() error { return checkChance("random_grayscale", o.P) }
 
 // Result tells the form after the operation.
-func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkPixels("random_grayscale") }
+func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkColors("random_grayscale") }
 
 // place uses draw 0.
 func (o RandomGrayscale) name() string { return "random_grayscale" }

@@ -46,7 +46,7 @@ func (o ColorJitter) Check() error {
 
 // Result tells the form after the operation.
 func (o ColorJitter) Result(in Form) (Form, error) {
-	if err := in.checkPixels("color_jitter"); err != nil {
+	if err := in.checkColors("color_jitter"); err != nil {
 		return in, err
 	}
 	if in.DType != tensor.Uint8 {

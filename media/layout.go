@@ -31,6 +31,9 @@ func (o ToLayout) Check() error {
 
 // Result tells the form after the operation.
 func (o ToLayout) Result(in Form) (Form, error) {
+	if in.Color == Mask {
+		return in, fmt.Errorf("%w: layout of a mask, which has no channels", ErrUnsupported)
+	}
 	in.Layout = o.Layout
 	return in, nil
 }

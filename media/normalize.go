@@ -42,6 +42,8 @@ func (o Normalize) Result(in Form) (Form, error) {
 	switch {
 	case in.DType != tensor.Uint8 && in.DType != tensor.Uint16:
 		return in, fmt.Errorf("%w: normalize of %v: only layout may follow normalize", ErrGeometry, in)
+	case in.Color == Mask:
+		return in, in.checkColors("normalize")
 	case in.Color == RGBA:
 		return in, fmt.Errorf("%w: normalize of rgba: there is no mean for alpha", ErrUnsupported)
 	case in.Color == Gray && (o.Mean != [3]float64{o.Mean[0], o.Mean[0], o.Mean[0]} || o.Std != [3]float64{o.Std[0], o.Std[0], o.Std[0]}):

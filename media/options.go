@@ -32,13 +32,16 @@ type Options struct {
 	Orient bool // turn the image as its EXIF orientation says
 	Mode   Mode
 	// Color of the result. RGB and Gray drop an alpha channel, whatever it says, unless
-	// there is a Background; RGBA is opaque where the image has no alpha channel.
+	// there is a Background; RGBA is opaque where the image has no alpha channel. Mask
+	// takes the numbers of a palette, or of a gray image, as they are stored, and refuses
+	// images of colours.
 	Color Color
 	// Background, if not nil, is the colour that shows through where the image is
 	// transparent. Color must not be RGBA.
 	Background *[3]uint8
 	// DType is Uint8 (or Invalid, which means the same) or Uint16. Of 16 bits, the
-	// upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16.
+	// upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16. Numbers of a mask
+	// stay what they are, and one of 16 bits takes Uint16.
 	DType tensor.DType
 	// MaxPixels is the largest image that is decoded, in pixels; 0: as large as
 	// [MaxPixels] allows. MakePlan refuses larger ones.
@@ -61,6 +64,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("%w: mode %d", ErrUnsupported, o.Mode)
 	case o.Color.Channels() == 0:
 		return fmt.Errorf("%w: %v", ErrUnsupported, o.Color)
+	case o.Background != nil && o.Color == Mask:
+		return fmt.Errorf("%w: a background for a mask, which is not transparent", ErrUnsupported)
 	case o.Background != nil && o.Color == RGBA:
 		return fmt.Errorf("%w: a background for rgba, which keeps what is transparent", ErrUnsupported)
 	case o.MaxPixels < 0 || o.MaxPixels > MaxPixels:

@@ -19,6 +19,7 @@ type Plan struct {
 
 	inWidth, inHeight int // of what the first stage works on: turned as Orientation says
 
+	given   []Size // to each step
 	draws   []Draw // nil: nobody wants to know
 	drawing int    // the step that is placed
 }
@@ -153,6 +154,7 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 	plan.begin(info, o)
 	for i := range steps {
 		plan.drawing = i
+		plan.given = append(plan.given, Size{plan.Height, plan.Width})
 		if err := plan.place(&steps[i], r); err != nil {
 			return err
 		}
@@ -171,9 +173,12 @@ func (p *Plan) begin(info Info, o Options) {
 	}
 	p.Width, p.Height = orient.Size(p.Orientation, info.Width, info.Height)
 	p.inWidth, p.inHeight = p.Width, p.Height
-	p.Stages = p.Stages[:0]
+	p.Stages, p.given = p.Stages[:0], p.given[:0]
 	p.addStage()
 }
+
+// Given is the size of the image to which step i is done.
+func (p *Plan) Given(i int) Size { return p.given[i] }
 
 // place appends one step. Its parameters and what it is given are checked here, so that
 // no operation has to.
@@ -230,6 +235,9 @@ func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	if s.Resizes() || s.Pads() || len(s.Adjust) > 0 {
 		p.addStage()
 		s = p.last()
+	}
+	if p.Color == Mask {
+		f = Nearest
 	}
 	p.turnBefore(len(p.Stages) - 1)
 	s.Crop = Rect{s.Crop.X + s.Window.X, s.Crop.Y + s.Window.Y, s.Window.Width, s.Window.Height}

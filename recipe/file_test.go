@@ -107,7 +107,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 		{steps + "  - resize: 256\n", `r:3:13: step "resize" (#1): takes its arguments by name, as in {size: …}, not 256`},
 
 		// Arguments.
-		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter, fit, anchor, fill`},
+		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter, fit, anchor, fill, field, fields`},
 		{steps + "  - resize: {size: big}\n", `r:3:20: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
 		{steps + "  - resize: {size: 3, interpolation: cubic}\n", `r:3:23: step "resize" (#1): interpolation is not an argument: it is called filter`},
 		{steps + "  - resize: {size: 3, size: 4}\n", `r:3:23: step "resize" (#1): size is given twice`},
@@ -138,7 +138,7 @@ r:2:37: has the number .nan: takes finite decimal numbers, or text in quotes`},
 		// What only Check sees.
 		{steps + "  - decode_image\n", `r:3:5: step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`},
 		{steps + "  - files: {}\n", `r:3:5: step "files" (#1): has nothing to read: give pattern, paths or pairs`},
-		{steps + "  - files: {pattern: a}\n  - decode_image: {color: grey}\n", `r:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"`},
+		{steps + "  - files: {pattern: a}\n  - decode_image: {color: grey}\n", `r:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba", "gray" or "mask"`},
 		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": it must be \"parent\", which labels each file with the name of its folder, or left out\nr:4:24: step \"files\" (#1): max_bytes is -1: must be at least 1"},
 		{steps + "  - files:\n      paths: [a, \"\"]\n", `r:4:18: step "files" (#1): paths[1] is empty`},
 		{steps + "  - files: {pattern: a}\n  - {shuffle: , name: files}\n", `r:4:23: step "files" (#2): name is that of step #1 too`},

@@ -176,6 +176,21 @@ func (g Gives) check(names []string) error {
 // maxGiven bounds an array that a function gives.
 const maxGiven = 1 << 40
 
+// sourceAxes are those of an array that a source gives as an image, or as its mask.
+func sourceAxes(f sample.Field) string {
+	switch {
+	case f.Name == "image" && CouldBeImage(f.Type):
+		return "HWC"
+	case f.Name == "mask" && couldBeMask(f.Type):
+		return "HW"
+	}
+	return ""
+}
+
+func couldBeMask(t sample.Type) bool {
+	return t.Kind == sample.Tensor && len(t.Shape) == 2 && (t.DType == tensor.Uint8 || t.DType == tensor.Uint16) && !slices.Contains(t.Shape, 0)
+}
+
 // CouldBeImage tells whether an array has the form of images as they are decoded.
 func CouldBeImage(t sample.Type) bool {
 	if t.Kind != sample.Tensor || len(t.Shape) != 3 || t.DType != tensor.Uint8 && t.DType != tensor.Uint16 {

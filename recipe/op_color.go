@@ -19,6 +19,8 @@ type ColorJitter struct {
 	Contrast   Jitter `json:"contrast,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
 	Saturation Jitter `json:"saturation,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
 	Hue        Jitter `json:"hue,omitempty" example:"0.1" doc:"x, up to 0.5: from -x to x of a turn round the circle of hues; or [least, greatest]"`
+
+	On
 }
 
 // Jitter is how far something may change: by one number to both sides, or between two; in
@@ -129,6 +131,8 @@ var grayscaleOp = operation[Grayscale]("grayscale", Between, "Takes the colours 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
 	Channels *int `json:"channels,omitempty" choices:"1,3" default:"1" doc:"1, the default; or 3 that are equal"`
+
+	On
 }
 
 // Transform implements [Transform].
@@ -148,6 +152,8 @@ var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {
 	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.1" doc:"the probability; by default 0.1"`
+
+	On
 }
 
 // Transform implements [Transform].

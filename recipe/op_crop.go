@@ -10,6 +10,8 @@ var centerCropOp = operation[CenterCrop]("center_crop", Between, "Cuts out the m
 // CenterCrop are the arguments of the operation center_crop.
 type CenterCrop struct {
 	Size Size `json:"size,omitzero" required:"true" example:"224" doc:"[height, width], or one number for both"`
+
+	On
 }
 
 func (c CenterCrop) complete() Args {
@@ -31,6 +33,8 @@ var randomCropOp = operation[RandomCrop]("random_crop", Between, "Cuts out a ran
 // RandomCrop are the arguments of the operation random_crop.
 type RandomCrop struct {
 	Size Size `json:"size,omitzero" required:"true" example:"32" doc:"[height, width], or one number for both"`
+
+	On
 }
 
 func (c RandomCrop) complete() Args {
@@ -54,7 +58,9 @@ type RandomResizedCrop struct {
 	Size   Size        `json:"size,omitzero" required:"true" example:"224" doc:"[height, width] of the result, or one number for both"`
 	Scale  *[2]float64 `json:"scale,omitempty" default:"[0.08, 1]" doc:"the least and the greatest share of the image's area; by default [0.08, 1]"`
 	Ratio  *[2]float64 `json:"ratio,omitempty" default:"[0.75, 1.3333333333333333]" doc:"the least and the greatest ratio of width to height; by default [3/4, 4/3]"`
-	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\", \"lanczos\" or \"nearest\"; masks take the nearest pixel in any case"`
+
+	On
 }
 
 func (c RandomResizedCrop) complete() Args {

@@ -18,7 +18,7 @@ type DecodeImage struct {
 	To         string  `json:"to,omitempty" default:"image" doc:"the field with the pixels; by default \"image\""`
 	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": a JPEG that is shrunk to half its size or less is decoded at a smaller scale"`
 	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
-	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray" default:"rgb" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
+	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does; or \"mask\", [height, width]: the numbers of a palette or of a gray image, such as classes of pixels, which are never mixed"`
 	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`
 	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
 	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"the largest image that is decoded, in pixels; by default 178956970, which is also the most"`
@@ -79,6 +79,9 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 		}
 		if d.Color == "rgba" {
 			errs = append(errs, Wrong("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
+		}
+		if d.Color == "mask" {
+			errs = append(errs, Wrong("background", `is %v, but color="mask" has no colours`, shown(b)))
 		}
 	}
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {

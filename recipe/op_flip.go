@@ -10,6 +10,8 @@ var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Mirrors an ima
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {
 	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability; by default 0.5"`
+
+	On
 }
 
 // Transform implements [Transform].
@@ -23,6 +25,8 @@ var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip",
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {
 	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability; by default 0.5"`
+
+	On
 }
 
 // Transform implements [Transform].

@@ -19,6 +19,8 @@ type Normalize struct {
 	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"what is subtracted from values between 0 and 1: one number, or [red, green, blue]"`
 	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"what the difference is divided by: one number, or [red, green, blue]"`
 	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
+
+	On
 }
 
 // Channels is a number for all channels or one for each of red, green and blue; in JSON a
@@ -99,6 +101,8 @@ var layoutOp = operation[Layout]("layout", Between, "Orders the axes of an image
 // Layout are the arguments of the operation layout.
 type Layout struct {
 	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"of images \"NHWC\", as decoded, or \"NCHW\"; of clips \"THWC\", as decoded, \"TCHW\" or \"CTHW\". N is the axis of the batch, T that of frames, C that of channels"`
+
+	On
 }
 
 // Transform implements [Transform].
@@ -109,15 +113,13 @@ func (l *Layout) Transform() media.Op {
 
 // checkMoves refuses the layout of an image for clips, and the other way round.
 func (l *Layout) checkMoves(in sample.Schema) error {
-	i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) })
-	if i < 0 {
-		return nil
-	}
-	switch moves := ImageForm(in[i].Type).Moves(); {
-	case moves && strings.HasPrefix(l.Layout, "N"):
-		return Wrong("layout", `is %q, but the field %q has clips: takes "THWC", "TCHW" or "CTHW"`, l.Layout, in[i].Name)
-	case !moves && strings.Contains(l.Layout, "T"):
-		return Wrong("layout", `is %q, but the field %q has images: takes "NHWC" or "NCHW"`, l.Layout, in[i].Name)
+	for _, name := range l.Images(in) {
+		switch moves := ImageForm(in[in.Find(name)].Type).Moves(); {
+		case moves && strings.HasPrefix(l.Layout, "N"):
+			return Wrong("layout", `is %q, but the field %q has clips: takes "THWC", "TCHW" or "CTHW"`, l.Layout, name)
+		case !moves && strings.Contains(l.Layout, "T"):
+			return Wrong("layout", `is %q, but the field %q has images: takes "NHWC" or "NCHW"`, l.Layout, name)
+		}
 	}
 	return nil
 }

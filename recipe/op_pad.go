@@ -21,6 +21,8 @@ type Pad struct {
 	Fill    Fill     `json:"fill,omitempty" default:"0" doc:"its colour: one number for all channels, or one for each; by default 0"`
 	Size    Size     `json:"size,omitzero" doc:"instead of padding, the size with the border: [height, width], or one number for both; a larger image is a bad sample"`
 	Anchor  string   `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with size, where the image is; by default \"center\""`
+
+	On
 }
 
 // Padding is the width of a border in pixels; in JSON a number, [horizontal, vertical] or
@@ -125,16 +127,21 @@ func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
 	if b := p.Padding; b != nil && min(b.Left, b.Top, b.Right, b.Bottom) < 0 {
 		errs = append(errs, Wrong("padding", "is %s: must be at least 0", shown(b)))
 	}
-	return checkTransform(in, p, append(errs, p.Fill.check(in))...)
+	return checkTransform(in, p, append(errs, p.Fill.check(in, p.Images(in)))...)
 }
 
-// check holds a colour against the image of a schema.
-func (f Fill) check(in sample.Schema) error {
-	i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) })
-	if i < 0 || len(f) == 0 {
-		return nil
+// check holds a colour against images of a schema.
+func (f Fill) check(in sample.Schema, images []string) error {
+	var errs []error
+	for _, name := range images {
+		if len(f) > 0 {
+			errs = append(errs, f.fits(ImageForm(in[in.Find(name)].Type)))
+		}
 	}
-	form := ImageForm(in[i].Type)
+	return errors.Join(errs...)
+}
+
+func (f Fill) fits(form media.Form) error {
 	highest := 255
 	if form.DType == tensor.Uint16 {
 		highest = 65535

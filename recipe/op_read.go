@@ -81,9 +81,7 @@ func (r *ReadShards) schema() sample.Schema {
 	}
 	out := sample.Schema{}
 	for _, f := range r.Gives.Schema {
-		if f.Name == "image" && CouldBeImage(f.Type) {
-			f.Type.Axes = "HWC"
-		}
+		f.Type.Axes = sourceAxes(f)
 		out = append(out, f)
 	}
 	if out.Find("key") < 0 {

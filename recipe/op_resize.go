@@ -14,10 +14,12 @@ var resizeOp = operation[Resize]("resize", Between, "Resizes, antialiased.")
 type Resize struct {
 	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]; with a fit other than \"short\" one number means both"`
 	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"the length that the longer edge must not exceed; by default it may"`
-	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\", \"lanczos\" or \"nearest\"; masks take the nearest pixel in any case"`
 	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"\"short\", the default where size is one number: the shorter edge gets it; \"stretch\", the default for [height, width]: the size, whatever becomes of the proportions; \"pad\": in proportion into the size, what is left of it is fill; \"crop\": in proportion over the size, what is over is cut off"`
 	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with \"pad\", where the image is; with \"crop\", which part of it stays; by default \"center\""`
 	Fill    Fill   `json:"fill,omitempty" doc:"with \"pad\", the colour of what is left: one number for all channels, or one for each; by default 0"`
+
+	On
 }
 
 func (r Resize) complete() Args {
@@ -87,7 +89,7 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	wrong(r.Anchor != "" && fit != "pad" && fit != "crop", "anchor", `is %q, but fit is %q: it is for "pad" and "crop"`, r.Anchor, fit)
 	wrong(r.Fill != nil && fit != "pad", "fill", `is %s, but fit is %q: it is for "pad"`, shown(r.Fill), fit)
-	return checkTransform(in, r, append(errs, r.Fill.check(in))...)
+	return checkTransform(in, r, append(errs, r.Fill.check(in, r.Images(in)))...)
 }
 
 var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to that of several sizes whose proportions are nearest, so that it is covered, and cuts out the middle.")
@@ -95,7 +97,9 @@ var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "R
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {
 	Sizes  []Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"the sizes, each [height, width]; of two that are as near, the first is taken"`
-	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\", \"lanczos\" or \"nearest\"; masks take the nearest pixel in any case"`
+
+	On
 }
 
 func (r ResizeToBucket) complete() Args {

@@ -10,6 +10,8 @@ var rotate90Op = operation[Rotate90]("rotate90", Between, "Turns an image by qua
 // Rotate90 are the arguments of the operation rotate90.
 type Rotate90 struct {
 	Turns *int `json:"turns,omitempty" default:"1" doc:"how many quarter turns, counter-clockwise as numpy.rot90 counts; negative ones are clockwise; by default 1"`
+
+	On
 }
 
 func (r Rotate90) complete() Args {
@@ -28,6 +30,8 @@ var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Tu
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {
 	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability that there is a choice at all; by default 1"`
+
+	On
 }
 
 // Transform implements [Transform].

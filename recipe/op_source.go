@@ -100,9 +100,7 @@ func (o *Object) schema() sample.Schema {
 	}
 	out := sample.Schema{}
 	for _, f := range o.Gives.Schema {
-		if f.Name == "image" && CouldBeImage(f.Type) {
-			f.Type.Axes = "HWC"
-		}
+		f.Type.Axes = sourceAxes(f)
 		out = append(out, f)
 	}
 	if out.Find("key") < 0 && !IsBare(out) {

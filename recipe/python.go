@@ -172,6 +172,9 @@ func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 		return f.Type
 	}
 	axes, picture := in[i].Type.Axes, f.Type
+	if axes == "HW" && couldBeMask(picture) {
+		f.Type.Axes = axes
+	}
 	if !strings.HasSuffix(axes, "HWC") || len(picture.Shape) != len(axes) || slices.Contains(picture.Shape, 0) {
 		return f.Type
 	}

@@ -240,6 +240,10 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		var p recipe.Python
 		drawFields(t, reflect.ValueOf(&p).Elem(), steps)
 		return p
+	case recipe.On:
+		var on recipe.On
+		drawFields(t, reflect.ValueOf(&on).Elem(), steps)
+		return on
 	case *recipe.Collate:
 		c := new(recipe.Collate)
 		drawFields(t, reflect.ValueOf(c).Elem(), steps)

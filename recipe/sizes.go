@@ -58,9 +58,10 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 	}
 
 	out := c.steps[c.top[from]].out
-	image := slices.IndexFunc(out, func(f sample.Field) bool { return isImage(f.Type) })
-	if image < 0 {
-		return nil // a mistake that was found
+	differ := func(f sample.Field) bool { return isImage(f.Type) && !f.Type.Fixed() }
+	image := slices.IndexFunc(out, differ)
+	if image < 0 || slices.ContainsFunc(out[image+1:], differ) {
+		return nil // a mistake that was found, or several images of sizes of their own
 	}
 
 	// Two sizes may become one on the way.
@@ -69,7 +70,7 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 		form.Height, form.Width = s.both()
 		for _, i := range c.top[from+1 : at] {
 			var ok bool
-			if form, ok = c.result(i, form); !ok {
+			if form, ok = c.result(i, out[image].Name, form); !ok {
 				return nil
 			}
 		}
@@ -94,15 +95,19 @@ func (c *checker) bucketsInside() bool {
 	return false
 }
 
-// result is what step i makes of images of a form. It is not ok where their size is not
-// known then.
-func (c *checker) result(i int, form media.Form) (media.Form, bool) {
+// result is what step i makes of the images of a form in a field. It is not ok where
+// their size is not known then.
+func (c *checker) result(i int, name string, form media.Form) (media.Form, bool) {
 	if c.steps[i].out == nil {
 		return form, false
 	}
-	if _, ok := c.steps[i].Args.(FieldStep); ok {
+	t, ok := c.steps[i].Args.(Transform)
+	if !ok {
 		return form, true
 	}
-	out, err := c.steps[i].Args.(Transform).Transform().Result(form)
+	if all := (On{}).Images(c.steps[i].out); len(all) > 1 && !slices.Contains(t.Images(c.steps[i].out), name) {
+		return form, true
+	}
+	out, err := t.Transform().Result(form)
 	return out, err == nil && out.Height > 0 && out.Width > 0
 }

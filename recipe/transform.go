@@ -18,10 +18,13 @@ type Transform interface {
 	Args
 	// Transform returns the operation. The arguments must be complete and checked.
 	Transform() media.Op
+	// Images are the fields that it works on, of those that the samples have.
+	Images(in sample.Schema) []string
+	check(in sample.Schema) error
 }
 
-// checkTransform holds arguments against their tags, and finds the image of a schema and
-// what becomes of it. Of the errors, nil counts for nothing.
+// checkTransform holds arguments against their tags, and finds the images of a schema and
+// what becomes of them. Of the errors, nil counts for nothing.
 func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema, error) {
 	t = completed(t).(Transform)
 	errs = slices.DeleteFunc(append([]error{argument.CheckTags(t)}, errs...), func(err error) bool { return err == nil })
@@ -32,20 +35,22 @@ func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema
 			errs = append(errs, fmt.Errorf("is not possible: %w", err))
 		}
 	}
-	images := slices.DeleteFunc(slices.Clone(in), func(f sample.Field) bool { return !isImage(f.Type) })
-	if len(images) != 1 {
-		return in, errors.Join(append(errs, noImage(in, images))...)
+	if err := t.check(in); err != nil {
+		return in, errors.Join(append(errs, err)...)
 	}
-	form := ImageForm(images[0].Type)
-	if len(errs) == 0 {
-		out, err := op.Result(form)
+	if len(errs) > 0 {
+		return in, errors.Join(errs...)
+	}
+	out := in
+	for _, name := range t.Images(in) {
+		form, err := op.Result(ImageForm(in[in.Find(name)].Type))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("is not possible: %w", err))
-		} else {
-			form = out
+			continue
 		}
+		out = out.With(name, ImageType(form))
 	}
-	return in.With(images[0].Name, ImageType(form)), errors.Join(errs...)
+	return out, errors.Join(errs...)
 }
 
 func isImage(t sample.Type) bool { return t.Axes != "" }
@@ -61,7 +66,10 @@ func ImageType(f media.Form) sample.Type {
 // known.
 func ImageForm(t sample.Type) media.Form {
 	f := media.Form{DType: t.DType}
-	channels := 0
+	channels := media.Mask.Channels()
+	if !strings.Contains(t.Axes, "C") {
+		f.Color = media.Mask
+	}
 	extents := map[rune]*int{'N': &f.Clips, 'T': &f.Frames, 'H': &f.Height, 'W': &f.Width, 'C': &channels}
 	for i, axis := range t.Axes {
 		*extents[axis] = t.Shape[i]
@@ -78,9 +86,9 @@ func ImageForm(t sample.Type) media.Form {
 	return f
 }
 
-func noImage(in, images sample.Schema) error {
+func noImage(in sample.Schema, images []string) error {
 	if len(images) > 1 {
-		return fmt.Errorf("cannot tell which image is meant: there are %s", words.List(images.Names()))
+		return fmt.Errorf("cannot tell which image is meant: there are %s; say field=%q, or fields=[…] for several", words.List(images), images[0])
 	}
 	if i := slices.IndexFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }); i >= 0 {
 		return fmt.Errorf("has no image to work on, only %v; put decode_image before it", in)

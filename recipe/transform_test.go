@@ -73,7 +73,7 @@ func TestWhatImagesRefuse(t *testing.T) {
 	for _, c := range []struct{ steps, want string }{
 		{`{"decode_image":{"color":"grey","dtype":"float32","mode":"exat","frame":3,"background":[0,256,0]}}`,
 			`step "decode_image" (#2): mode is "exat": did you mean "exact"? takes "exact" or "fast"
-step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"
+step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba", "gray" or "mask"
 step "decode_image" (#2): dtype is "float32": takes "uint8" or "uint16"
 step "decode_image" (#2): frame is 3: the first frame alone is decoded: takes 0
 step "decode_image" (#2): background is [0,256,0]: takes three numbers from 0 to 255`},
@@ -83,8 +83,8 @@ step "decode_image" (#2): background is [0,256,0]: takes three numbers from 0 to
 		{`{"decode_image":{"background":[0,0]}}`, `step "decode_image" (#2): background is [0,0]: takes a list of 3, each a whole number`},
 		{`{"decode_image":{"frames":4,"page":2}}`, `step "decode_image" (#2): frames is not an argument: the first frame alone is decoded
 step "decode_image" (#2): page is not an argument: the first frame alone is decoded`},
-		{decode + `{"resize":{"size":8,"filter":"bicubik"}}`, `step "resize" (#3): filter is "bicubik": did you mean "bicubic"? takes "bilinear", "box", "hamming", "bicubic" or "lanczos"`},
-		{decode + `{"random_resized_crop":{"size":8,"filter":"area"}}`, `step "random_resized_crop" (#3): filter is "area": takes "bilinear", "box", "hamming", "bicubic" or "lanczos"`},
+		{decode + `{"resize":{"size":8,"filter":"bicubik"}}`, `step "resize" (#3): filter is "bicubik": did you mean "bicubic"? takes "bilinear", "box", "hamming", "bicubic", "lanczos" or "nearest"`},
+		{decode + `{"random_resized_crop":{"size":8,"filter":"area"}}`, `step "random_resized_crop" (#3): filter is "area": takes "bilinear", "box", "hamming", "bicubic", "lanczos" or "nearest"`},
 		{decode + `"resize_to_bucket"`, `step "resize_to_bucket" (#3): lacks the argument sizes`},
 		{decode + `{"resize_to_bucket":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: takes at least one [height, width]`},
 		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: takes a whole number, or [height, width]`},

@@ -609,7 +609,7 @@ func (s *errands) decoding(i int, in *input, plan *media.Plan, dst []byte, form 
 	}
 	options, steps := what.options, what.steps
 	return func(permit int) error {
-		decoder, err := media.DecoderFor(in.info.Format)
+		decoder, err := options.Decoder(in.info.Format)
 		if err != nil {
 			return err
 		}

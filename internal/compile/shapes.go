@@ -61,7 +61,11 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 	return forms, nil
 }
 
+// imageIn finds the images of a schema: those that differ in size, if some do.
 func imageIn(s sample.Schema) int {
+	if i := slices.IndexFunc(s, func(f sample.Field) bool { return f.Type.Axes != "" && !f.Type.Fixed() }); i >= 0 {
+		return i
+	}
 	return slices.IndexFunc(s, func(f sample.Field) bool { return f.Type.Axes != "" })
 }
 

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"headrace/internal/record"
 	"headrace/media"
@@ -90,6 +91,9 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 	} else {
 		err = media.MakePlan(info, p.Steps.Decode, p.Steps.Steps, &t.chance, &t.Plan)
 	}
+	if err == nil {
+		err = p.alike(it, &t.Plan)
+	}
 	if p.Video == nil {
 		return err
 	}
@@ -97,6 +101,19 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 		err = p.affordable(it, t)
 	}
 	return media.About("video", err)
+}
+
+// alike checks that images which a step has in common have one size when it is done: what
+// is drawn for one is not for the other otherwise.
+func (p *ImageSteps) alike(it *record.Record, plan *media.Plan) error {
+	for _, j := range p.Steps.Joint {
+		step, is := p.Steps.Steps[j.Step].ID, plan.Given(j.Step)
+		if other, size := it.Shares(step, p.Steps.To, is); size != is {
+			return fmt.Errorf("%w: %s works on %s: %q has %d×%d pixels there, and %q %d×%d; they must be of one size", media.ErrGeometry,
+				p.Names[step], strings.Join(j.Fields, ", "), other, size.Width, size.Height, p.Steps.To, is.Width, is.Height)
+		}
+	}
+	return nil
 }
 
 // made is the form of what the plan makes: of an image, or of clips as they are there.
@@ -141,7 +158,7 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form 
 			return media.CurrentRunner().Run(dst, stride, it.Values.Images[p.To.At].Pixels, &t.Plan)
 		})
 	}
-	decoder, err := media.DecoderFor(it.Header.Format)
+	decoder, err := p.Steps.Decode.Decoder(it.Header.Format)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,10 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 		return nil, err
 	}
 	p := &pictures{classes: info.Classes}
-	i := slices.IndexFunc(schema, func(f sample.Field) bool { return f.Type.Axes != "" })
+	i := slices.IndexFunc(schema, func(f sample.Field) bool { return strings.Contains(f.Type.Axes, "C") })
+	if i < 0 {
+		i = slices.IndexFunc(schema, func(f sample.Field) bool { return f.Type.Axes != "" })
+	}
 	if i < 0 {
 		return p, p.guess(info)
 	}
@@ -168,6 +171,9 @@ func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 	}
 	images, _ := b.Tensor(p.field.Name)
 	axes := p.field.Type.Axes
+	if axes == (media.Form{Color: media.Mask}).Axes() {
+		images.Shape = append(slices.Clone(images.Shape), 1)
+	}
 	if len(images.Shape) > max(len(axes), len(media.HWC.String())) { // else no step makes batches
 		images = images.Row(0)
 	}

@@ -23,10 +23,11 @@ type Record struct {
 	Content   budget.Grant // the bytes read
 	Working   budget.Grant // what comes after
 
-	Draws    []Draw // with a ledger
-	Replaced *Lost  // the sample that this one replaces; nil: it is its own
-	Drawn    uint32 // how many samples were drawn for this place
-	Limited  bool   // the operation at work has a time limit
+	shared   []shared // sizes of images that have steps in common
+	Draws    []Draw   // with a ledger
+	Replaced *Lost    // the sample that this one replaces; nil: it is its own
+	Drawn    uint32   // how many samples were drawn for this place
+	Limited  bool     // the operation at work has a time limit
 
 	Turn   int64   // its place in the epoch, from 1, where samples may come twice in one; 0: they do not
 	Made   []int64 // the numbers in ID.Output
@@ -107,6 +108,28 @@ func (r *Record) Account() {
 // Origin returns what a ledger notes of the sample.
 func (r *Record) Origin() Origin {
 	return Origin{ID: r.ID, Key: r.Key, Draws: r.Draws, Replaced: r.Replaced}
+}
+
+// shared is the size that an image has for a step.
+type shared struct {
+	step  uint64
+	field string
+	size  media.Size
+}
+
+// Shares notes the size of an image for a step that others have, too, and returns which
+// image came to that step first, and its size.
+func (r *Record) Shares(step uint64, field string, size media.Size) (first string, of media.Size) {
+	for i := range r.shared {
+		if s := &r.shared[i]; s.step == step {
+			if s.field == field {
+				s.size = size
+			}
+			return s.field, s.size
+		}
+	}
+	r.shared = append(r.shared, shared{step, field, size})
+	return field, size
 }
 
 // Drew notes what a step drew. If the step is tried again, the last try counts.

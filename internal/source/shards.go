@@ -227,7 +227,7 @@ func (s *Shards) put(w *ops.Env, v *record.Values, buffer []byte, values []shard
 		case record.Bytes:
 			v.Bytes[at.At] = own(value.Bytes)
 		case record.Images:
-			f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[i].Type.DType, Shape: tensor.Shape(value.Shape), Axes: "HWC"})
+			f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[i].Type.DType, Shape: tensor.Shape(value.Shape), Axes: "HWC"[:len(value.Shape)]})
 			pixels := v.NewImage(&w.Images, f) // which has room after its end
 			copy(pixels.Data, value.Bytes)
 			v.Images[at.At] = pixels

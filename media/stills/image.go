@@ -108,8 +108,13 @@ func (p *palette) set(colors color.Palette) {
 	}
 }
 
-// row writes one row of dst. Colours do not change any more from the first on.
+// row writes one row of dst. Colours do not change any more from the first on. A mask has
+// the numbers themselves.
 func (p *palette) row(dst media.Pixels, y int, indexes []byte) {
+	if dst.Color == media.Mask {
+		copy(dst.Row(y), indexes)
+		return
+	}
 	to := kind(dst)
 	n := to.PixelBytes()
 	if !p.ready {

@@ -13,6 +13,7 @@ import (
 func init() {
 	for _, d := range Decoders() {
 		media.Offer(d.format, media.Whole(d))
+		media.OfferPalettes(d.format, d)
 	}
 }
 

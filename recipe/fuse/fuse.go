@@ -121,11 +121,24 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		d := args.Decoding()
 		c.begin(Part{Images: &Images{Field: d.FieldIn(c.schema), To: d.To, Video: d, Apart: args, Decode: d.Options(), Form: d.Form()}}, s)
 	case recipe.Transform:
-		if err := f.goOn(c, s); err != nil {
-			return err
+		fields := args.Images(c.schema)
+		if len(fields) == 0 {
+			return errors.New("has no image to work on")
 		}
-		images := c.last().Images
-		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
+		for i, field := range fields {
+			p, err := f.goOn(c, s, field)
+			if err != nil {
+				return err
+			}
+			images := p.Images
+			if len(fields) > 1 {
+				images.Joint = append(images.Joint, Joint{len(images.Steps), fields})
+			}
+			if i > 0 && p.Names[0] == s.Name {
+				p.Of = field
+			}
+			images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
+		}
 
 	case *recipe.Batch:
 		f.plan.Batch = *args
@@ -304,29 +317,37 @@ func readsInto(f *Flow, batch recipe.Step) bool {
 	return size >= largeSample
 }
 
-// goOn joins a step on the image to the part before, or begins another one with the
+// goOn joins a step on an image to the part that made it, or begins another one with the
 // pixels that are stored. A step without failures of its own has those of the part that
 // it joins: they are one operation.
-func (f *fuser) goOn(c *chain, s recipe.Step) error {
-	i := slices.IndexFunc(c.schema, func(field sample.Field) bool { return field.Type.Axes != "" })
-	if i < 0 {
-		return errors.New("has no image to work on")
-	}
-	name, form := c.schema[i].Name, recipe.ImageForm(c.schema[i].Type)
-
-	p := c.last()
-	follows := p != nil && p.Images != nil && p.Images.To == name
-	if follows && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {
+func (f *fuser) goOn(c *chain, s recipe.Step, name string) (*Part, error) {
+	form := recipe.ImageForm(c.schema[c.schema.Find(name)].Type)
+	p := c.maker(name)
+	if p != nil && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {
 		if !f.separate || !storable(form) {
 			p.Names = append(p.Names, s.Name)
-			return nil
+			return p, nil
 		}
 		s.Failures = p.Failures
 	}
 	if !storable(form) {
-		return c.refuse(s, form, follows)
+		return nil, c.refuse(s, form, p)
 	}
 	c.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: c.modes[name], Color: form.Color, DType: form.DType}, Form: form}}, s)
+	return c.last(), nil
+}
+
+// maker returns the part that has made an image, if nothing but steps on others comes
+// after it.
+func (c *chain) maker(name string) *Part {
+	for _, n := range slices.Backward(c.flow.Nodes) {
+		switch p := n.Part; {
+		case p == nil || p.Images == nil || p.Images.Field == name:
+			return nil
+		case p.Images.To == name:
+			return p
+		}
+	}
 	return nil
 }
 
@@ -340,12 +361,12 @@ func (c *chain) unstorable(p *Part) bool {
 }
 
 // refuse says why a step cannot go on with the image as it is.
-func (c *chain) refuse(s recipe.Step, form media.Form, follows bool) error {
+func (c *chain) refuse(s recipe.Step, form media.Form, maker *Part) error {
 	const only = "its image is %v there, and normalize and layout can only be followed by each other"
 	p := c.last()
 	switch {
-	case follows:
-		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same", p.Names[len(p.Names)-1], form)
+	case maker != nil:
+		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same", maker.Names[len(maker.Names)-1], form)
 	case p != nil:
 		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or after %q", p.Name(), form, p.Name(), s.Name)
 	default:

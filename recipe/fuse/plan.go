@@ -108,10 +108,17 @@ type Part struct {
 	Then     []recipe.Step    // behind Step, that is a function of Python: those that the same workers call next, one after the other
 	Reads    bool             // the last part alone: the object that is the source is read here, into the batch; or it is Step
 	Failures *recipe.Failures // of its first step; all others have the same, or none of their own
+	Of       string           // the field that it works on, where its first step is that of another part, too
 }
 
 // Name is like "decode_image+resize+center_crop+batch".
-func (p Part) Name() string { return strings.Join(p.Names, "+") }
+func (p Part) Name() string {
+	name := strings.Join(p.Names, "+")
+	if p.Of != "" {
+		name += " of " + p.Of
+	}
+	return name
+}
 
 // Chain returns the functions of Python that a part calls, in their order.
 func (p *Part) Chain() []recipe.Step {
@@ -130,6 +137,13 @@ type Images struct {
 	Decode media.Options       // of the compressed image; of pixels, their mode and what they are
 	Form   media.Form          // what the first of Steps is given
 	Steps  []media.Step
+	Joint  []Joint
+}
+
+// Joint is a step that several images have in common, all of one size.
+type Joint struct {
+	Step   int // of Images.Steps
+	Fields []string
 }
 
 // Sources returns all sources of the flow, in the order of the recipe.

@@ -12,10 +12,11 @@ const (
 	Hamming
 	Bicubic
 	Lanczos
+	Nearest // the pixel that the centre is in
 )
 
 // supports are the distances from the centre beyond which filters are 0.
-var supports = [...]float64{Bilinear: 1, Box: 0.5, Hamming: 1, Bicubic: 2, Lanczos: 3}
+var supports = [...]float64{Bilinear: 1, Box: 0.5, Hamming: 1, Bicubic: 2, Lanczos: 3, Nearest: 0.5}
 
 // sample appends the filter's values at n pixels from lo on, for an output pixel whose
 // centre is there. Scale is that of distances.

@@ -1,6 +1,9 @@
 package resample
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Bits is the number of bits after the point of a weight for pixels of 8 bits.
 const Bits = 22
@@ -52,11 +55,40 @@ func (t *Table) Set(a Axis) {
 	t.Axis = a
 	t.Version++
 	t.Spans, t.Weights, t.Taps = t.Spans[:0], t.Weights[:0], 0
+	if a.Filter == Nearest && !t.Identity() {
+		t.nearest()
+		return
+	}
 	for i := range a.N {
 		if a.Flip {
 			i = a.N - 1 - i
 		}
 		t.add(a.First + i)
+	}
+}
+
+// nearest fills a table of single pixels. Pillow adds up the steps from pixel to pixel,
+// and so is this: a product would now and then be rounded to the pixel beside it.
+func (t *Table) nearest() {
+	from, size, one := 0.0, float64(t.In), int32(1)<<Bits
+	if t.Size != 0 {
+		from, size = t.From, t.Size
+	}
+	if t.Wide {
+		one = 1 << WideBits
+	}
+	step := size / float64(t.Out)
+	centre := from + float64(step*0.5)
+	for x := range t.First + t.N {
+		if x >= t.First {
+			at := min(max(int(centre), 0), t.In-1)
+			t.Spans = append(t.Spans, Span{int32(at), 1, int32(len(t.Weights))})
+			t.Weights = append(t.Weights, one)
+		}
+		centre += step
+	}
+	if t.Taps = 1; t.Flip {
+		slices.Reverse(t.Spans)
 	}
 }
 

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     Array = numpy.ndarray[Any, Any]
     Path = str | os.PathLike[str] | os.PathLike[bytes]
     Source = Path | bytes | bytearray | memoryview | Array | Readable | Packets
-    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
+    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
     Failed = dict[int, MediaError | OSError | MemoryRefused]
 
 __all__ = [
@@ -705,7 +705,7 @@ def _decode(
     """What to ask the engine for."""
     for name, value, known in (
         ("fit", fit, ("stretch", "crop")),
-        ("filter", filter, ("bilinear", "box", "hamming", "bicubic", "lanczos")),
+        ("filter", filter, ("bilinear", "box", "hamming", "bicubic", "lanczos", "nearest")),
         ("color", color, tuple(_CHANNELS)),
         ("dtype", dtype, ("uint8", "uint16")),
         ("mode", mode, ("exact", "fast")),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Size = int | tuple[int, int] | list[int]
-    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
+    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
     Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
     Jitter = float | tuple[float, float] | list[float]
     When = str | int | Iterable[str] | Iterable[int] | None
@@ -353,6 +353,12 @@ class Pipeline:
             raise RecipeError(f'headrace: {op}: comes after map with where="main", which is done when the engine is done with a batch')
         return Pipeline(self._seed, (*self._steps, Step({op: given})), self._format, self._defaults)
 
+    def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline:
+        """A step on an image, or on several."""
+        if field is not None and not isinstance(field, str):
+            raise RecipeError(f"headrace: {op}: field is {field!r}: takes the name of an image; for several write fields=[…]")
+        return self._with(op, args | {"field": field, "fields": None if fields is None else names_of(op, (fields,))})
+
     def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
         """Visit the samples of each epoch in a random order of its own: `.shuffle()`, `.shuffle(window=65_536)`.
 
@@ -539,7 +545,7 @@ class Pipeline:
         to: str | None = None,
         mode: Literal["exact", "fast"] | None = None,
         orient: bool | None = None,
-        color: Literal["rgb", "rgba", "gray"] | None = None,
+        color: Literal["rgb", "rgba", "gray", "mask"] | None = None,
         background: Sequence[int] | None = None,
         dtype: Literal["uint8", "uint16"] | None = None,
         frame: int | None = None,
@@ -558,9 +564,11 @@ class Pipeline:
                 shrunk to half its size or less is decoded at a smaller scale; docs/performance.md shows how far pixels differ.
             orient: whether to turn and mirror the image as its EXIF orientation says; by default yes.
             color: `"rgb"`, the default, or `"gray"`: an alpha channel is dropped, as Pillow does, unless there is a background.
-                `"rgba"`: alpha is kept; images without it are opaque.
+                `"rgba"`: alpha is kept; images without it are opaque. `"mask"`: the numbers of a palette or of a gray image as they are
+                stored, [height, width]; resizing takes the nearest pixel, and images with colours are bad samples. See [masks](masks.md).
             background: (red, green, blue), each from 0 to 255: what shows through where the image is transparent.
-            dtype: `"uint8"`, the default: of 16 bits the upper 8 are kept. `"uint16"`: all 16 are; 8 bits v become 257·v.
+            dtype: `"uint8"`, the default: of 16 bits the upper 8 are kept. `"uint16"`: all 16 are; 8 bits v become 257·v, but
+                in a mask stay v.
             frame: 0 alone: of animations and documents of several pages the first frame is decoded.
             max_pixels: the largest image that is decoded, in pixels; by default 178,956,970, which is also the most. A larger one is a
                 bad sample: it fails before memory is taken for its pixels.
@@ -828,6 +836,8 @@ class Pipeline:
         fit: Literal["short", "stretch", "pad", "crop"] | None = None,
         anchor: Anchor | None = None,
         fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
     ) -> Pipeline:
         """Resize, antialiased.
 
@@ -836,7 +846,8 @@ class Pipeline:
         Args:
             size: the length that the shorter edge gets; or (height, width). With a fit other than `"short"`, one number means both.
             max_size: the length that the longer edge must not exceed.
-            filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"` or `"lanczos"`, each as in Pillow.
+            filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"`, `"lanczos"` or `"nearest"`, each as in Pillow. Masks take
+                the nearest pixel in any case.
             fit: how an image of other proportions gets the size. `"short"`, the default for one number: its shorter edge gets it.
                 `"stretch"`, the default for (height, width): both edges do. `"pad"`: it is resized in proportion into the size, and the
                 rest is filled, as Pillow's `ImageOps.pad` does. `"crop"`: in proportion over the size, and what is over is cut off, as
@@ -844,10 +855,16 @@ class Pipeline:
             anchor: with `"pad"`, where the image is; with `"crop"`, which part of it stays: `"center"`, the default, `"top_left"`, `"top"`,
                 `"top_right"`, `"left"`, `"right"`, `"bottom_left"`, `"bottom"` or `"bottom_right"`.
             fill: with `"pad"`, the colour of the rest: one number for all channels, or one for each; by default 0.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("resize", by_name(size=size_of(size), max_size=max_size, filter=filter, fit=fit, anchor=anchor, fill=fill))
+        return self._image(
+            "resize", field, fields, by_name(size=size_of(size), max_size=max_size, filter=filter, fit=fit, anchor=anchor, fill=fill)
+        )
 
-    def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
+    def resize_to_bucket(
+        self, sizes: Iterable[Size], *, filter: Filter | None = None, field: str | None = None, fields: Some | None = None
+    ) -> Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
 
             .resize_to_bucket([[256, 256], [256, 384], [384, 256]])
@@ -858,28 +875,34 @@ class Pipeline:
         Args:
             sizes: (height, width) of each; of two that are as near, the first is taken.
             filter: as for `resize`.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("resize_to_bucket", {"sizes": [size_of(size) for size in sizes], "filter": filter})
+        return self._image("resize_to_bucket", field, fields, {"sizes": [size_of(size) for size in sizes], "filter": filter})
 
-    def center_crop(self, size: Size) -> Pipeline:
+    def center_crop(self, size: Size, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Cut out the middle; where the image is smaller, black is around it.
 
             .resize(256).center_crop(224)
 
         Args:
             size: height and width, or one length for both.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("center_crop", {"size": size_of(size)})
+        return self._image("center_crop", field, fields, {"size": size_of(size)})
 
-    def random_crop(self, size: Size) -> Pipeline:
+    def random_crop(self, size: Size, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Cut out a random part. An image that is smaller is a bad sample: `pad` or `resize` it first.
 
             .pad(4).random_crop(32)
 
         Args:
             size: height and width, or one length for both.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("random_crop", {"size": size_of(size)})
+        return self._image("random_crop", field, fields, {"size": size_of(size)})
 
     def random_resized_crop(
         self,
@@ -888,6 +911,8 @@ class Pipeline:
         ratio: tuple[float, float] | None = None,
         *,
         filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
     ) -> Pipeline:
         """Cut out a random part and resize it.
 
@@ -898,9 +923,11 @@ class Pipeline:
             scale: the least and greatest share of the image's area, by default (0.08, 1).
             ratio: the least and greatest ratio of width to height, by default (3/4, 4/3).
             filter: as for `resize`.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
         args = {"size": size_of(size), "scale": range_of("scale", scale), "ratio": range_of("ratio", ratio), "filter": filter}
-        return self._with("random_resized_crop", args)
+        return self._image("random_resized_crop", field, fields, args)
 
     def pad(
         self,
@@ -909,6 +936,8 @@ class Pipeline:
         *,
         size: Size | None = None,
         anchor: Anchor | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
     ) -> Pipeline:
         """Put a border of one colour around the image: of so many pixels, or up to a size.
 
@@ -920,6 +949,8 @@ class Pipeline:
             size: instead of padding, (height, width) with the border, or one length for both. A larger image is a bad sample: `resize`
                 with `fit="pad"` makes it smaller first.
             anchor: with size, where the image is, as for `resize`; by default `"center"`.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
         args = {
             "padding": None if padding is None else integers("padding", padding),
@@ -927,49 +958,66 @@ class Pipeline:
             "size": None if size is None else size_of(size),
             "anchor": anchor,
         }
-        return self._with("pad", args)
+        return self._image("pad", field, fields, args)
 
-    def random_flip(self, p: float = 0.5) -> Pipeline:
+    def random_flip(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Mirror left and right.
 
             .random_flip()
 
         Args:
             p: the probability.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("random_flip", {"p": number_of("p", p)})
+        return self._image("random_flip", field, fields, {"p": number_of("p", p)})
 
-    def random_vertical_flip(self, p: float = 0.5) -> Pipeline:
+    def random_vertical_flip(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Mirror top and bottom.
 
             .random_vertical_flip(0.5)
 
         Args:
             p: the probability.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("random_vertical_flip", {"p": number_of("p", p)})
+        return self._image("random_vertical_flip", field, fields, {"p": number_of("p", p)})
 
-    def rotate90(self, turns: int = 1) -> Pipeline:
+    def rotate90(self, turns: int = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Turn by quarter turns, counter-clockwise.
 
             .rotate90(1)
 
         Args:
             turns: how many, as `numpy.rot90` counts them; negative ones are clockwise.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("rotate90", {"turns": integer("turns", turns)})
+        return self._image("rotate90", field, fields, {"turns": integer("turns", turns)})
 
-    def random_rotate90(self, p: float = 1.0) -> Pipeline:
+    def random_rotate90(self, p: float = 1.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Turn by none, one, two or three quarter turns, each as likely.
 
             .random_rotate90()
 
         Args:
             p: the probability that there is a choice at all.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("random_rotate90", {"p": number_of("p", p)})
+        return self._image("random_rotate90", field, fields, {"p": number_of("p", p)})
 
-    def color_jitter(self, brightness: Jitter = 0, contrast: Jitter = 0, saturation: Jitter = 0, hue: Jitter = 0) -> Pipeline:
+    def color_jitter(
+        self,
+        brightness: Jitter = 0,
+        contrast: Jitter = 0,
+        saturation: Jitter = 0,
+        hue: Jitter = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
         """Change brightness, contrast, saturation and hue at random, in an order that is random, too.
 
             .color_jitter(0.4, 0.4, 0.4, 0.1)
@@ -982,35 +1030,44 @@ class Pipeline:
             contrast: likewise.
             saturation: likewise.
             hue: how far, up to 0.5, or (least, greatest) part of a turn round the circle of hues.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
         given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
-        return self._with("color_jitter", {name: numbers_of(name, value) for name, value in given.items()})
+        return self._image("color_jitter", field, fields, {name: numbers_of(name, value) for name, value in given.items()})
 
-    def grayscale(self, channels: Literal[1, 3] = 1) -> Pipeline:
+    def grayscale(self, channels: Literal[1, 3] = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Take the colours out: what is left is the lightness.
 
             .grayscale()
 
         Args:
             channels: 1, or 3 that are equal.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("grayscale", {"channels": integer("channels", channels)})
+        return self._image("grayscale", field, fields, {"channels": integer("channels", channels)})
 
-    def random_grayscale(self, p: float = 0.1) -> Pipeline:
+    def random_grayscale(self, p: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Take the colours out at random; the image keeps its channels.
 
             .random_grayscale(0.1)
 
         Args:
             p: the probability.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("random_grayscale", {"p": number_of("p", p)})
+        return self._image("random_grayscale", field, fields, {"p": number_of("p", p)})
 
     def normalize(
         self,
         mean: float | Sequence[float],
         std: float | Sequence[float],
         dtype: Literal["float32", "float16", "bfloat16"] | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
     ) -> Pipeline:
         """Make floating point of pixels: (v / 255 - mean) / std, of `uint16` (v / 65535 - mean) / std. Only `layout` may follow.
 
@@ -1024,10 +1081,14 @@ class Pipeline:
             mean: of values between 0 and 1: one number, or one for each of red, green and blue.
             std: likewise; above 0.
             dtype: `"float32"`, the default, `"float16"` or `"bfloat16"`.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("normalize", {"mean": numbers_of("mean", mean), "std": numbers_of("std", std), "dtype": dtype})
+        return self._image("normalize", field, fields, {"mean": numbers_of("mean", mean), "std": numbers_of("std", std), "dtype": dtype})
 
-    def layout(self, layout: Literal["NHWC", "NCHW", "THWC", "TCHW", "CTHW"]) -> Pipeline:
+    def layout(
+        self, layout: Literal["NHWC", "NCHW", "THWC", "TCHW", "CTHW"], *, field: str | None = None, fields: Some | None = None
+    ) -> Pipeline:
         """Order the axes.
 
             .layout("NCHW")
@@ -1035,8 +1096,10 @@ class Pipeline:
         Args:
             layout: of images `"NHWC"`: a pixel's channels side by side, as decoded; or `"NCHW"`: a plane for each channel. Of clips
                 `"THWC"`, as decoded, `"TCHW"` or `"CTHW"`.
+            field: the image or mask that it works on, where samples have several.
+            fields: several of one size, to which the same is done: see [masks](masks.md).
         """
-        return self._with("layout", {"layout": layout})
+        return self._image("layout", field, fields, {"layout": layout})
 
     def map(
         self,

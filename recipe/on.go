@@ -1,0 +1,68 @@
+package recipe
+
+import (
+	"errors"
+	"slices"
+
+	"headrace/internal/words"
+	"headrace/sample"
+)
+
+// On are the arguments that say which images an operation works on: the only one that
+// there is, where nothing is said.
+type On struct {
+	Field  string   `json:"field,omitempty" example:"image" doc:"the image or mask that it works on, where samples have several"`
+	Fields []string `json:"fields,omitzero" doc:"images and masks of one size, to which the same is done: what is random is drawn once for all of them"`
+}
+
+// Images implements [Transform]: the fields that it works on, of those that the samples
+// have.
+func (o On) Images(in sample.Schema) []string {
+	named := o.named()
+	if named == nil {
+		named = slices.DeleteFunc(in.Names(), func(name string) bool { return !isImage(in[in.Find(name)].Type) })
+	}
+	return slices.DeleteFunc(slices.Clone(named), func(name string) bool {
+		i := in.Find(name)
+		return i < 0 || !isImage(in[i].Type)
+	})
+}
+
+func (o On) named() []string {
+	if o.Field != "" {
+		return []string{o.Field}
+	}
+	return o.Fields
+}
+
+// check says what is wrong with the names.
+func (o On) check(in sample.Schema) error {
+	if o.named() == nil {
+		if images := o.Images(in); len(images) != 1 {
+			return noImage(in, images)
+		}
+		return nil
+	}
+	if o.Field != "" && o.Fields != nil {
+		return errors.New("has both field and fields: takes either of them")
+	}
+	if len(o.named()) == 0 {
+		return Wrong("fields", "is empty: takes the names of images")
+	}
+	var errs []error
+	for i, name := range o.named() {
+		argument := "field"
+		if o.Fields != nil {
+			argument = "fields"
+		}
+		switch at := in.Find(name); {
+		case slices.Contains(o.named()[:i], name):
+			errs = append(errs, Wrong(argument, "has %q twice", name))
+		case at < 0:
+			errs = append(errs, Wrong(argument, "has %q: the samples have the fields %s", name, words.List(in.Names())))
+		case !isImage(in[at].Type):
+			errs = append(errs, Wrong(argument, "has %q, which is %v: takes an image; put decode_image before it", name, in[at].Type))
+		}
+	}
+	return errors.Join(errs...)
+}
