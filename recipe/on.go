@@ -49,6 +49,7 @@ func (o On) check(in sample.Schema) error {
 	if len(o.named()) == 0 {
 		return Wrong("fields", "is empty: takes the names of images")
 	}
+
 	var errs []error
 	for i, name := range o.named() {
 		argument := "field"

@@ -19,6 +19,7 @@ func (r *Reader) Blocks(least int64) (starts []int64, err error) {
 	if !r.d.HasBlocks() {
 		return nil, nil
 	}
+
 	packed := false
 	before := int64(0) // samples of the shards before
 	for n := range r.d.shards {
@@ -40,6 +41,7 @@ func (r *Reader) Blocks(least int64) (starts []int64, err error) {
 		}
 		before += samples
 	}
+
 	if !packed {
 		return nil, nil
 	}

@@ -85,6 +85,7 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 	if p.Video != nil {
 		info = it.Opened.(*opened).info()
 	}
+
 	var err error
 	if explain {
 		err = p.explain(it, t, info)
@@ -192,6 +193,7 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the image, or the operation will fail before it needs any
 	}
+
 	switch {
 	case p.Video != nil:
 		bytes = t.Plan.WorkingBytes(nil, nil) + it.Opened.(*opened).working(p.Steps.Decode.Form())
