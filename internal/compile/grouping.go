@@ -54,7 +54,7 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 	}
 
 	t.memory = before
-	c.drops = g.Overlong == group.Drop
+	c.drops = c.drops || g.Overlong == group.Drop
 	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})
 	e.Grouping = g
 	return nil
