@@ -19,6 +19,7 @@ import (
 	"headrace/internal/resume"
 	"headrace/internal/scratch"
 	"headrace/internal/source"
+	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -102,7 +103,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	l.compiled, err = compile.Compile(p, compile.Target{
 		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.Stages(),
-		Workers: workers, Readers: readersFor(workers), Prefetch: l.config.Prefetch, InOrder: c.Order == InputOrder,
+		Workers: workers, Readers: readersFor(workers), Prefetch: l.config.Prefetch, InOrder: c.Order == InputOrder, Library: c.JPEG == TurboJPEG,
 		Share: func(samples int64) int64 { return l.divided(samples, c.WorldSize, c.Rank).Len() },
 	})
 	if err != nil {
@@ -431,7 +432,7 @@ func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.
 // extentOfRun is what states are held against, with the state in which everything begins.
 func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 	begin := State{
-		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(), Steps: l.recipe.Outline(),
+		Version: StateVersion, Order: order.Version, Decoder: decoderOf(media.Options{Library: l.config.JPEG == TurboJPEG}), Recipe: l.recipe.Fingerprint(), Steps: l.recipe.Outline(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{}, Errors: l.counted(),
 	}
 	splits := map[string]order.Split{}

@@ -3,10 +3,12 @@ package headrace
 import (
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/media"
 )
 
 // Every pass has its own line in the statistics; what cannot be stored between passes
@@ -54,6 +56,54 @@ func TestStagesNameTheirSteps(t *testing.T) {
 		if got, err := json.Marshal(l.Info().Stages); err != nil || string(got) != want {
 			t.Errorf("fuse=%v: the stages are %s, %v, want %s", fuse, got, err, want)
 		}
+	}
+}
+
+// own counts what it decodes, in place of the decoder that it has.
+type own struct {
+	media.Decoder
+	decoded *atomic.Int64
+}
+
+func (o own) Name() string             { return o.Decoder.Name() + "+own" }
+func (o own) InPlaceOf() media.Decoder { return o.Decoder }
+
+func (o own) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
+	o.decoded.Add(1)
+	return o.Decoder.DecodeInto(dst, stride, src, info, plan)
+}
+
+// A loader may leave JPEG to the library in whose place a decoder is, and says so.
+func TestJPEGByTheLibrary(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 8)
+	there, err := media.DecoderFor(media.JPEG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := there
+	if d, ok := there.(interface{ InPlaceOf() media.Decoder }); ok {
+		library = d.InPlaceOf()
+	}
+	counted := own{library, new(atomic.Int64)}
+	media.Register(media.JPEG, counted)
+	defer media.Register(media.JPEG, there)
+
+	for _, fuse := range []bool{true, false} {
+		for decoder, want := range map[JPEG]int64{"": 8, HeadraceJPEG: 8, TurboJPEG: 0} {
+			counted.decoded.Store(0)
+			l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Fuse: &fuse, JPEG: decoder}, Options{})
+			drain(t, l)
+			if n := counted.decoded.Load(); n != want {
+				t.Errorf("jpeg %q, fuse %v: %d images, want %d", decoder, fuse, n, want)
+			}
+			if name := l.Info().Decoder; strings.Contains(name, "+own") != (want > 0) {
+				t.Errorf("jpeg %q: %s", decoder, name)
+			}
+		}
+	}
+	if _, err := Open(t.Context(), augmented(t, root, `{"size":4}`), Config{JPEG: "libjpeg"}, Options{}); err == nil || !strings.Contains(err.Error(), `jpeg is "libjpeg": takes "headrace" or "turbo"`) {
+		t.Errorf("%v", err)
 	}
 }
 

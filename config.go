@@ -64,6 +64,9 @@ type Config struct {
 	// what an operation does or costs. In exact mode the pixels are the same.
 	Fuse *bool `json:"fuse" doc:"false: each operation on images runs by itself, with statistics of its own; null: true"`
 
+	// JPEG is what decodes JPEG; "": HeadraceJPEG. The pixels are the same.
+	JPEG JPEG `json:"jpeg" choices:"headrace,turbo" doc:"headrace, the default: Headrace's own decoder; turbo: libjpeg-turbo, with the same pixels, to compare the two or to rule one out"`
+
 	// DeadLetters is a file that gets a line for each sample that is lost or replaced,
 	// after what is in it; "": none.
 	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, after what is in it; null: none"`
@@ -72,6 +75,15 @@ type Config struct {
 	// is a new one, whose name ends in .jsonl, or one of dead letters already.
 	DeadLettersOwn bool `json:"dead_letters_own"`
 }
+
+// JPEG is what decodes JPEG.
+type JPEG string
+
+// The decoders of JPEG: Headrace's own, and libjpeg-turbo.
+const (
+	HeadraceJPEG JPEG = "headrace"
+	TurboJPEG    JPEG = "turbo"
+)
 
 // Order is the order in which batches take samples.
 type Order string
@@ -116,6 +128,7 @@ func (c Config) Check() error {
 	refuse(c.LocalWorldSize < 1, "local_world_size is %d: must be at least 1", c.LocalWorldSize)
 	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: takes 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
 	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: takes %q or %q", c.Order, InputOrder, CompletionOrder)
+	refuse(c.JPEG != HeadraceJPEG && c.JPEG != TurboJPEG, "jpeg is %q: takes %q or %q", c.JPEG, HeadraceJPEG, TurboJPEG)
 	refuse(c.OnError != Raise && c.OnError != Skip && c.OnError != Replace, "on_error is %q: takes %q, %q or %q", c.OnError, Raise, Skip, Replace)
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))
 	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: takes a number of bytes", deref(c.HoldLimit))
@@ -144,6 +157,9 @@ func (c Config) terms() compile.Terms {
 func (c Config) withDefaults() Config {
 	c.WorldSize = orOne(c.WorldSize)
 	c.LocalWorldSize = orOne(c.LocalWorldSize)
+	if c.JPEG == "" {
+		c.JPEG = HeadraceJPEG
+	}
 	if c.Order == "" {
 		c.Order = InputOrder
 	}

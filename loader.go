@@ -486,10 +486,12 @@ func (l *Loader) source(name string) *source.Listing {
 
 // Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on
 // it, so it is a part of every state.
-func Decoder() string {
+func Decoder() string { return decoderOf(media.Options{}) }
+
+func decoderOf(o media.Options) string {
 	var names []string
 	for _, format := range media.Formats() {
-		if d, err := media.DecoderFor(format); err == nil {
+		if d, err := o.Decoder(format); err == nil {
 			names = append(names, format+"="+d.Name())
 		}
 	}

@@ -11,6 +11,9 @@ import (
 // Decoder returns what decodes an image of this format as the options ask.
 func (o Options) Decoder(format string) (Decoder, error) {
 	d, err := DecoderFor(format)
+	if own, ok := d.(interface{ InPlaceOf() Decoder }); ok && o.Library {
+		d = own.InPlaceOf()
+	}
 	if o.Color == Mask && err == nil {
 		d = maskDecoder{d}
 	}

@@ -43,6 +43,9 @@ type Options struct {
 	// upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16. Numbers of a mask
 	// stay what they are, and one of 16 bits takes Uint16.
 	DType tensor.DType
+	// Library leaves the image to the library that a decoder of Headrace's own stands for
+	// and has the pixels of: JPEG to libjpeg-turbo.
+	Library bool
 	// MaxPixels is the largest image that is decoded, in pixels; 0: as large as
 	// [MaxPixels] allows. MakePlan refuses larger ones.
 	MaxPixels int

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The long versions of the tests: runs that are cut at every batch and killed at random
-# ones, models with many more histories, and every fuzz target for a minute. One that
-# was interrupted goes on with the step that it was at: build/soak has those that are
-# done. HOURS is how long the models run: two busy cores tried 200 histories a second,
-# 700,000 an hour; build/models/histories counts those of all soaks.
+# ones, models with many more histories, and every fuzz target for a minute; those of C
+# for a tenth of HOURS each, under AddressSanitizer. One that was interrupted goes on with
+# the step that it was at: build/soak has those that are done. HOURS is how long the
+# models run: two busy cores tried 200 histories a second, 700,000 an hour;
+# build/models/histories counts those of all soaks.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 HOURS="${HOURS:-1}"
 done="$ROOT/build/soak"
@@ -33,13 +34,13 @@ models() {
 	done
 }
 
-# fuzz WHERE FLAGS... runs every fuzz target below a folder.
+# fuzz SECONDS WHERE FLAGS... runs every fuzz target below a folder.
 fuzz() {
-	local where="$1" package target
-	shift
+	local seconds="$1" where="$2" package target
+	shift 2
 	for package in $(grep -rl --include='*_test.go' '^func Fuzz' "$where" | xargs -r dirname | sort -u); do
 		for target in $(go test "$@" -list '^Fuzz' "$package" | grep '^Fuzz'); do
-			go test "$@" -run '^$' -fuzz "^$target\$" -fuzztime 60s "$package" || return 1
+			go test "$@" -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" "$package" || return 1
 		done
 	done
 }
@@ -47,7 +48,7 @@ fuzz() {
 fuzz_c() {
 	local package
 	for package in turbo jpeg spng webp avif; do
-		ASAN_OPTIONS=detect_leaks=0 fuzz "./media/$package" -asan || return 1
+		ASAN_OPTIONS=detect_leaks=0 fuzz "$(awk "BEGIN{print int(60+$HOURS*360)}")" "./media/$package" -asan || return 1
 	done
 }
 
@@ -55,6 +56,6 @@ step "build" scripts/build.sh
 once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
 once "models, $HOURS h" models
-once "fuzzing" fuzz .
+once "fuzzing" fuzz 60 .
 once "fuzzing what calls C, AddressSanitizer" fuzz_c
 rm -r "$done"

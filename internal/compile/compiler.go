@@ -119,6 +119,7 @@ type compiler struct {
 	failing   ops.Policies
 	sources   []*source.Listing // those that have no line yet
 	share     func(int64) int64 // how many of a number of samples are this rank's
+	library   bool              // decodes images
 	scope     scope
 	spending  map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping  map[string]bool // by stage, whether it skips
@@ -561,6 +562,7 @@ func (c *compiler) program(s recipe.Step) (next ops.Part, err error) {
 // images makes a part of steps on an image.
 func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 	t := &c.scope
+	p.Images.Decode.Library = c.library
 	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
 	if field := p.Images.Field; field != "" {
 		next.From = t.columns.Take(field)

@@ -27,6 +27,7 @@ type Target struct {
 	Readers  int // of stages that wait
 	Prefetch int
 	InOrder  bool // batches take samples in input order
+	Library  bool // decodes images, where a decoder of Headrace's own could
 
 	Share func(samples int64) int64 // how many of a number of samples are this rank's
 }
@@ -118,7 +119,7 @@ func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
 
 func newCompiler(t Target) *compiler {
 	return &compiler{
-		work: t.Env, sections: t.Sections, share: t.Share, lane: t.Lane, failing: t.Policies, sources: t.Sources,
+		work: t.Env, sections: t.Sections, share: t.Share, lane: t.Lane, failing: t.Policies, sources: t.Sources, library: t.Library,
 		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, scope: scope{columns: record.Columns{Table: record.NewTable()}},
 	}
 }

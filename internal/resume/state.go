@@ -533,8 +533,8 @@ func (s SourceState) checkObject(iterated bool) error {
 		return nil
 	case !iterated:
 		return errors.New("it has the state of an object, which is read by numbers")
-	case s.Position == 0 && len(s.Ahead) == 0 && (o == nil || o.State == ""):
-		return nil
+	case s.Position == 0 && len(s.Done) == 0 && (o == nil || o.State == ""):
+		return nil // it begins its epoch, in which those ahead do not come again
 	case len(s.Done) > 0:
 		return errors.New("what other ranks have done says nothing of an object that is iterated over")
 	case o == nil || o.State == "":

@@ -29,6 +29,10 @@ type Decoder struct{}
 // this one's own after a plus, as in "libjpeg-turbo-2.1.5+headrace-1".
 func (Decoder) Name() string { return turbo.Decoder{}.Name() + "+headrace-1" }
 
+// InPlaceOf returns the decoder that this one is registered instead of, for
+// media.Options.Library.
+func (Decoder) InPlaceOf() media.Decoder { return turbo.Decoder{} }
+
 // Kernels names the set of instructions that works on pixels on this machine.
 func (Decoder) Kernels() string { return turbo.Decoder{}.Kernels() }
 

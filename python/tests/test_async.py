@@ -227,16 +227,20 @@ def test_more_calls_in_flight_while_a_loop_runs():
     seen = []
 
     async def together(n):
-        seen.append(n)
-        if n >= 40:
-            while len(seen) < 40 + 24:
+        if n >= 200:  # when one process is left, which has them all
+            seen.append(n)
+            while len(seen) < 24:
                 await asyncio.sleep(0.005)
         return n
 
-    pipeline = hr.source([{"n": n} for n in range(64)]).map(together, fields="n", gives=int, workers=4)
+    pipeline = hr.source([{"n": n} for n in range(224)]).map(together, fields="n", gives=int, workers=4)
     with pipeline.batch(4).loader(epochs=1, prefetch=1) as loader:
-        loader.set_workers(24, stage="map")
-        assert [int(n) for batch in loader for n in batch["n"]] == list(range(64))
+        got = []
+        for batch in loader:
+            got += map(int, batch["n"])
+            if len(got) == 4:
+                loader.set_workers(24, stage="map")
+        assert got == list(range(224))
 
 
 class Numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 
 import numpy as np
 import pytest
@@ -433,3 +434,28 @@ def test_a_function_may_make_more_than_all_queues_hold(order):
         got = [row for batch in loader for row in zip(batch["n"].tolist(), batch["number"].tolist())]
     want = [(n, i) for n in range(40) for i in range(200)]
     assert got == want if order == "input" else sorted(got) == want
+
+
+class Plain:
+    """Begins anew in every epoch, and says nothing of its place."""
+
+    def __iter__(self):
+        return iter([{"n": n} for n in range(20)])
+
+
+def late(n):
+    time.sleep(0.5 if n < 3 else 0.001)
+    return n
+
+
+def test_what_overtook_the_first_samples_does_not_come_again():
+    pipeline = hr.source(Plain()).map(late, fields="n", workers=4).batch(4)
+    with pipeline.loader(epochs=1, order="completion") as loader:
+        first = list(map(int, next(iter(loader))["n"]))
+        state = loader.state_dict()
+    (place,) = state["sources"].values()
+    assert place["position"] == 0
+    assert 0 not in first
+    with pipeline.loader(epochs=1, order="completion") as loader:
+        loader.load_state_dict(state)
+        assert sorted(first + [int(n) for batch in loader for n in batch["n"]]) == list(range(20))

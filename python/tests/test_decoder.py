@@ -50,15 +50,21 @@ def test_it_says_so_and_works(photos, engine_without_c, monkeypatch):
     assert [d[1:] for d in got] == [d[1:] for d in expected], "the same samples, crops and labels; only pixels may differ"
 
 
-def test_libjpeg_turbo_goes_on_with_the_same_pixels(photos, monkeypatch):
-    with augmented(photos).loader(epochs=2) as loader:
+@pytest.mark.parametrize("how", ["argument", "environment"])
+@pytest.mark.parametrize("fuse", [True, False])
+def test_libjpeg_turbo_goes_on_with_the_same_pixels(photos, monkeypatch, how, fuse):
+    with augmented(photos).loader(epochs=2, fuse=fuse) as loader:
         expected = digests(loader)
         state = loader.state_dict()
         rest = digests(loader)
     assert re.search(r"jpeg=libjpeg-turbo-\S+\+headrace-\d", state["decoder"])
 
-    monkeypatch.setenv("HEADRACE_JPEG", "turbo")
-    with warnings.catch_warnings(), augmented(photos).loader(epochs=2) as loader:
+    options = {}
+    if how == "argument":
+        options["jpeg"] = "turbo"
+    else:
+        monkeypatch.setenv("HEADRACE_JPEG", "turbo")
+    with warnings.catch_warnings(), augmented(photos).loader(epochs=2, fuse=fuse, **options) as loader:
         warnings.simplefilter("error")
         assert digests(loader) == expected
         loader.load_state_dict(state)

@@ -242,6 +242,7 @@ def test_numbers_of_the_loader_are_numbers(photos):
         ({"max_errors": "many"}, "max_errors is 'many': takes a number"),
         ({"stall_after": float("nan")}, "stall_after is nan: takes a number"),
         ({"stall_after": "soon"}, "stall_after is 'soon': takes a number"),
+        ({"jpeg": "libjpeg"}, 'jpeg is "libjpeg": takes "headrace" or "turbo"'),
     ):
         with pytest.raises(hr.RecipeError, match=text):
             pipeline.loader(on_error="skip", **options)

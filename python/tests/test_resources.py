@@ -49,7 +49,7 @@ def test_who_uses_what(photos):
         assert engine["read"] < 8 * size + (8 << 20)
         text = loader.stats().text
         table = text[text.index("\nprocess ") :]
-        assert re.search(r"^process +of \d+ cores? +memory +shared +peak +read +from disk +written$", table, re.MULTILINE), table
+        assert re.search(r"^process +/\d+ cores? +memory +shared +peak +read +disk +written$", table, re.MULTILINE), table
         assert re.search(r"^trainer +[\d.]+ +[\d.]+ [MG]iB ", table, re.MULTILINE), table
         assert re.search(r"^engine +[\d.]+ +[\d.]+ MiB ", table, re.MULTILINE), table
     assert by_name(loader.stats())["engine"]["pid"] == engine["pid"]  # as it was at last

@@ -26,7 +26,10 @@ def test_a_tree_is_drawn():
         repr(tree())
         == """\
 merge(weights=[3.0, 1.0])
-├─ files(pattern='cats', label='parent').shuffle().decode_image().failures(retries=2)
+├─ files(pattern='cats', label='parent')
+│      .shuffle()
+│      .decode_image()
+│      .failures(retries=2)
 └─ merge(order='arrival')
    └─ files(pattern='dogs', label='parent')
    .decode_image()

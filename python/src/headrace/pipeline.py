@@ -1472,6 +1472,7 @@ class Pipeline:
         stall_after: float | None = DEFAULT,
         dead_letters: Path | None = DEFAULT,
         fuse: bool = DEFAULT,
+        jpeg: Literal["headrace", "turbo"] = DEFAULT,
         prefetch: int | None = DEFAULT,
         uneven: bool = DEFAULT,
         hooks: Iterable[Any] = (),
@@ -1515,6 +1516,8 @@ class Pipeline:
                 end in `.jsonl`, or hold dead letters already.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
+            jpeg: what decodes JPEG: `"headrace"`, the default, or `"turbo"`, libjpeg-turbo, which takes longer and has the same pixels. A
+                run may change between the two.
             prefetch: how many batches are made and sent ahead of the loop, from 1 to 1000, however much `memory` has room for; None, the
                 default: 2. More even out a loop or a source that is slow now and then, and take memory.
             uneven: True for evaluation: each sample comes exactly once, so that ranks may yield different numbers of batches. **Collective
@@ -1552,6 +1555,8 @@ class Pipeline:
             "dead_letters_own": dead_letters is DEFAULT,
             "fuse": truth("fuse", said("fuse", fuse, True)),
         }
+        if (decoder := plain("jpeg", said("jpeg", jpeg, "headrace"))) != "headrace":
+            config["jpeg"] = decoder
         if truth("uneven", said("uneven", uneven)):
             config["uneven"] = True
         ahead = optional("prefetch", said("prefetch", prefetch))
