@@ -437,7 +437,7 @@ def test_a_function_may_make_more_than_all_queues_hold(order):
 
 
 class Plain:
-    """Begins anew in every epoch, and says nothing of its place."""
+    """Begins again in every epoch, and says nothing of its place."""
 
     def __iter__(self):
         return iter([{"n": n} for n in range(20)])
