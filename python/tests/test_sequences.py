@@ -216,3 +216,16 @@ def test_what_is_too_long_is_cut_or_left_out(tmp_path: pathlib.Path) -> None:
     packed_rows = list(sequences.pack(5, 3, overlong="truncate").loader(epochs=1))
     same(packed_rows[0]["array"], numpy.array([[10, 11, 12, 13, 14], [0, 1, 2, 20, 21]]))
     same(packed_rows[0]["array_positions"], numpy.array([[0, 1, 2, 3, 4], [0, 1, 2, 0, 1]], "i4"))
+
+
+def test_what_a_filter_before_buckets_drops_is_counted():
+    items = [{"x": numpy.zeros(n % 5 + 1, numpy.int32), "n": n} for n in range(24)]
+    pipeline = hr.source(items, gives={"x": ("int32", (None,)), "n": int}).filter(lambda n: n % 2 == 0, fields="n")
+    with pipeline.bucket_batch([3, 6], size=2).loader(epochs=1) as loader:
+        seen = []
+        for batch in loader:
+            seen += map(int, batch["n"])
+            if len(seen) < 12:
+                finished = loader.state_dict()
+    assert sorted(seen) == list(range(0, 24, 2))
+    assert finished["dropped"] >= 9  # of 11 that are odd
