@@ -125,6 +125,13 @@ def one_engine() -> Iterator[None]:
     connection.close()
 
 
+@pytest.fixture
+def io_closed() -> Iterator[None]:
+    """After each test of a module the functions of `headrace.io` have no engine."""
+    yield
+    hr.io.close()
+
+
 def files_of(folder: Path) -> list[str]:
     return sorted(map(str, folder.rglob("*.jpg")))
 

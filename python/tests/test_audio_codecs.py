@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,8 +12,9 @@ import soundfile
 
 import headrace as hr
 from conftest import engines
+from films import ffmpeg
 
-pytestmark = pytest.mark.usefixtures("one_engine")
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 FORMATS = {
     "a.flac": "-c:a flac",
@@ -29,12 +29,6 @@ FORMATS = {
 RATE, SECONDS = 48000, 1.5
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    hr.io.close()
-
-
 @pytest.fixture(scope="module")
 def folder():
     """Files of a second and a half, which stay for later runs."""
@@ -47,10 +41,6 @@ def folder():
             ffmpeg("-f", "lavfi", "-i", tones, *how.split(), str(made))
             made.rename(where / name)
     return where
-
-
-def ffmpeg(*args):
-    return subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-y", *args], check=True, capture_output=True).stdout
 
 
 def by_ffmpeg(path):

@@ -15,18 +15,9 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from films import ffmpeg
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    hr.io.close()
-
-
-def ffmpeg(*args):
-    return subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True, capture_output=True).stdout
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 
 def probed(path, stream=None):

@@ -10,19 +10,9 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from films import ffmpeg
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    hr.io.close()
-
-
-def ffmpeg(*args, given=None):
-    command = ["ffmpeg", "-v", "error", "-nostdin" if given is None else "-stdin", "-threads", "1", *map(str, args)]
-    return subprocess.run(command, check=True, capture_output=True, input=given).stdout
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 
 def film(frames=12, height=48, width=64, channels=3, dtype=np.uint8):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +11,9 @@ import pytest
 
 import headrace as hr
 from conftest import engines, within
+from films import ffmpeg
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    hr.io.close()
-
-
-def ffmpeg(*args):
-    return subprocess.run(
-        ["ffmpeg", "-y", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True, capture_output=True
-    ).stdout
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from films import ffmpeg
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
 WIDTH, HEIGHT, FRAMES = 96, 64, 50
-
-
-def ffmpeg(*args):
-    return subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True, capture_output=True).stdout
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import numpy as np
 import pytest
 
 import headrace as hr
+from films import ffmpeg
 
 pytestmark = pytest.mark.usefixtures("one_engine")
-
-
-def ffmpeg(*args):
-    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True)
 
 
 @pytest.fixture(scope="module")

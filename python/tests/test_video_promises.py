@@ -12,11 +12,8 @@ import pytest
 
 import headrace as hr
 from conftest import DEBUG_ENGINE
+from films import ffmpeg
 from headrace._client.program import find_program
-
-
-def ffmpeg(*args):
-    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-threads", "1", *map(str, args)], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,12 @@ import pytest
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("io_closed")
+
 soundfile = pytest.importorskip("soundfile")
 
 RATE = 8000
 DTYPES = {"PCM_U8": np.uint8, "PCM_16": np.int16, "PCM_24": np.int32, "PCM_32": np.int32, "FLOAT": np.float32, "DOUBLE": np.float64}
-
-
-@pytest.fixture(autouse=True)
-def ended():
-    yield
-    hr.io.close()
 
 
 def file_of(coding="PCM_16", container="WAV", channels=2, samples=1000, rate=RATE):
