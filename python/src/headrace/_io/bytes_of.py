@@ -4,17 +4,37 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MediaError, WrongType
+from ..errors import MediaError, WrongType, opened, reading
 from . import deflate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Path = str | os.PathLike[str] | os.PathLike[bytes]
 
 
 PIECE = 1 << 20
 _INFLATED = 4 << 20  # bytes that are inflated at a time, at most
+
+
+def bad(name: str, about: str, why: str) -> MediaError:
+    """The error of a function about what it was given: `about` names that, a path as its repr."""
+    key = about[1:-1] if about[:1] in "'\"" and about[:1] == about[-1:] else None
+    return MediaError(f"headrace: {name}: {about + ': ' if about else ''}{why}", key=key or None)
+
+
+@contextmanager
+def regular(name: str, path: Any) -> Iterator[tuple[io.FileIO, str]]:
+    """A file of a path, and how errors name it. Pipes and devices are refused: they have no size, and cannot be read from a place on."""
+    about = repr(os.fsdecode(path))
+    file, kind = opened(path)
+    with file, reading(path):
+        if kind:
+            raise bad(name, about, f"it is no regular file but a {kind}: give an open file, or bytes")
+        yield file, about
 
 
 def view_of(src: Any) -> memoryview | None:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..errors import opened, reading
-from .bytes_of import Bytes, Stream, view_of
-from .npy_header import bad, header
+from .bytes_of import Bytes, Stream, bad, regular, view_of
+from .npy_header import header
 
 if TYPE_CHECKING:
     from ..io import Array, Readable
@@ -50,11 +49,7 @@ def load_npy(
         OSError: if the file cannot be read.
     """
     if isinstance(src, (str, os.PathLike)):
-        about = repr(os.fsdecode(src))
-        file, kind = opened(src)
-        with file, reading(src):
-            if kind:
-                raise bad("load_npy", about, f"it is no regular file but a {kind}: give an open file, or bytes")
+        with regular("load_npy", src) as (file, about):
             return _from_disk(file, out, about)
     view = view_of(src)
     if view is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..errors import MediaError
+from .bytes_of import bad
 from .out import check_out
 
 if TYPE_CHECKING:
@@ -143,8 +144,3 @@ def _dtype(name: str, descr: Any, about: str) -> numpy.dtype[Any]:
     if dtype.hasobject:
         raise bad(name, about, "its elements are Python objects, which would have to be unpickled, and that can run anything")
     return dtype
-
-
-def bad(name: str, about: str, why: str) -> MediaError:
-    key = about[1:-1] if about[:1] == "'" == about[-1:] else None
-    return MediaError(f"headrace: {name}: {about + ': ' if about else ''}{why}", key=key)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MediaError, NoSuchArray, WrongValue, opened, reading
 from . import deflate
-from .bytes_of import PIECE, Bytes, File, Inflated, Seekable, all_of, view_of
-from .npy_header import bad, header
+from .bytes_of import PIECE, Bytes, File, Inflated, Seekable, all_of, bad, view_of
+from .npy_header import header
 from .zip_directory import Member, plain_directory
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MediaError, WrongType, opened, reading
-from .bytes_of import view_of
+from .bytes_of import bad, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,20 +135,20 @@ class _Said:
         if not any(head):
             return None
         if len(head) < _BLOCK:
-            raise _bad(f"it ends within a header, {len(head)} bytes after byte {at:,}", about)
-        if _number(head[148:156]) not in (_sum(head), _sum(head) - 256 * sum(b > 127 for b in head)):  # some add signed numbers
+            raise bad("iter_tar", about, f"it ends within a header, {len(head)} bytes after byte {at:,}")
+        if _number(head[148:156]) not in _sums(head):
             by = next((f": open it with {library}.open" for begin, library in _PACKED.items() if head.startswith(begin)), "")
-            raise _bad(f"at byte {at:,} is no header of a member{by if at == 0 else ''}", about)
+            raise bad("iter_tar", about, f"at byte {at:,} is no header of a member{by if at == 0 else ''}")
         kind, name, size = head[156], head[:100].split(b"\0")[0], _number(head[124:136])
         if head[257:263] == b"ustar\0" and head[345]:
             name = head[345:500].split(b"\0")[0] + b"/" + name
         if size is None or size < 0:
-            raise _bad(f"the size of {_text(name)!r}, at byte {at:,}, is no number", about)
+            raise bad("iter_tar", about, f"the size of {_text(name)!r}, at byte {at:,}, is no number")
         if kind == ord("S"):
             raise _sparse(_text(name), about)
         if kind in b"LKxg":
             if size > _MOST_NAMES:
-                raise _bad(f"at byte {at:,} are {size:,} bytes that describe a member: takes {_MOST_NAMES:,}", about)
+                raise bad("iter_tar", about, f"at byte {at:,} are {size:,} bytes that describe a member: takes {_MOST_NAMES:,}")
             return _text(name), size, kind
         found = (self._name or _text(name), size if self._size is None else self._size, kind)
         self.some, self._name, self._size = False, None, None
@@ -167,7 +167,7 @@ class _Said:
                     self._name = _text(value)
                 elif key == b"size":
                     if not value.isdigit() or len(value) > 18:
-                        raise _bad(f"at byte {at:,} a size is {value[:20]!r}", about)
+                        raise bad("iter_tar", about, f"at byte {at:,} a size is {value[:20]!r}")
                     self._size = int(value)
                 elif key.startswith(b"GNU.sparse."):
                     raise _sparse(self._name or "a member", about)
@@ -182,7 +182,7 @@ def _records(data: bytes, at: int, about: str) -> Iterator[tuple[bytes, bytes]]:
         record = data[place + len(digits) + 1 : place + length]
         key, equals, value = record.partition(b"=")
         if not equals or not record.endswith(b"\n"):
-            raise _bad(f"at byte {at:,} is what should describe a member, and does not", about)
+            raise bad("iter_tar", about, f"at byte {at:,} is what should describe a member, and does not")
         yield key, value[:-1]
         place += length
 
@@ -198,22 +198,19 @@ def _number(field: bytes) -> int | None:
         return None
 
 
-def _sum(head: bytes) -> int:
-    """What the checksum of a header should be: it counts as spaces itself."""
-    return sum(head) - sum(head[148:156]) + 8 * 32
+def _sums(head: bytes) -> tuple[int, int]:
+    """What the checksum of a header may be, which counts as spaces itself: of its bytes, or, as some programs add them, of signed ones."""
+    rest = head[:148] + b" " * 8 + head[156:]
+    return sum(rest), sum(rest) - 256 * sum(byte > 127 for byte in rest)
 
 
 def _text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
-def _bad(why: str, about: str) -> MediaError:
-    return MediaError(f"headrace: iter_tar: {about + ': ' if about else ''}{why}", key=about[1:-1] or None)
-
-
 def _short(name: str, size: int, left: int, at: int, about: str) -> MediaError:
-    return _bad(f"it ends within {name!r}, which begins at byte {at:,}: of {size:,} bytes there are {max(left, 0):,}", about)
+    return bad("iter_tar", about, f"it ends within {name!r}, which begins at byte {at:,}: of {size:,} bytes there are {max(left, 0):,}")
 
 
 def _sparse(name: str, about: str) -> MediaError:
-    return _bad(f"{name!r} is a sparse file, which GNU tar stores in pieces: Python's tarfile reads these", about)
+    return bad("iter_tar", about, f"{name!r} is a sparse file, which GNU tar stores in pieces: Python's tarfile reads these")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..errors import opened, reading
 from .audio import number_of
-from .bytes_of import Bytes, File, all_of, view_of
-from .npy_header import bad
+from .bytes_of import Bytes, File, all_of, bad, regular, view_of
 
 if TYPE_CHECKING:
     from ..io import Array, Readable
@@ -59,11 +57,7 @@ def load_wav(
     if type(src) is bytes:
         return _window(Bytes(memoryview(src)), "", begin, seconds)
     if isinstance(src, (str, os.PathLike)):
-        about = repr(os.fsdecode(src))
-        file, kind = opened(src)
-        with file, reading(src):
-            if kind:
-                raise bad("load_wav", about, f"it is no regular file but a {kind}: give an open file, or bytes")
+        with regular("load_wav", src) as (file, about):
             return _window(File(file), about, begin, seconds)
     view = view_of(src)
     return _window(Bytes(memoryview(all_of(src)) if view is None else view), "", begin, seconds)
