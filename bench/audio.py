@@ -20,11 +20,12 @@ import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import turns
 
 START, DURATION, RATE, THREADS = 27.5, 5.0, 16000, 2
 SOUND = "aevalsrc='0.3*sin(330*t*t/9)+0.1*random(0)|0.3*sin(210*t*t/7)+0.1*random(1)':s=44100:d=60"
@@ -167,30 +168,9 @@ def main():
             path = made(options.bed, kind)
             for work in options.work.split(","):
                 for name in options.only.split(",") if work != "parse" or kind == "wav" else ():
-                    got = measured(options, name, path, work)
-                    if got is not None:
-                        rounds.setdefault(f"{kind}, {work}", {}).setdefault(name, []).append(got)
+                    turns.note(rounds, f"{kind}, {work}", name, turns.run(__file__, options.seconds, name, path, work))
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
-    for what, all in rounds.items():
-        print(what)
-        for name, got in all.items():
-            rate, cpu, samples = (statistics.median(r[key] for r in got) for key in ("rate", "cpu", "samples"))
-            line = f"  {name:12} {rate:9.1f}/s {1e6 * cpu:9.1f} us CPU {samples:10.0f} samples"
-            for key in ("rate", "cpu"):
-                first = all.get("headrace", [])
-                ratios = sorted((a[key] / b[key] if key == "rate" else b[key] / a[key]) for a, b in zip(first, got))
-                if ratios and name != "headrace":
-                    line += f"   headrace {statistics.median(ratios):.2f} x by {key} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-            print(line)
-
-
-def measured(options, name, path, work):
-    command = [sys.executable, __file__, "--seconds", str(options.seconds), "--contest", name, str(path), work]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    if ran.returncode:
-        print(f"{name} is left out of {work}: {(ran.stderr.strip().splitlines() or ['?'])[-1]}", file=sys.stderr)
-        return None
-    return json.loads(ran.stdout)
+    turns.report(rounds, lambda of: f"{of['rate']:9.1f}/s {1e6 * of['cpu']:9.1f} us CPU {of['samples']:10.0f} samples")
 
 
 def made(bed, kind):

@@ -20,11 +20,12 @@ import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import turns
 
 SIZE, FRAMES, THREADS = 224, 16, 2
 FRACTAL = "mandelbrot=s={size}:r=25,noise=alls=12:allf=t[a];testsrc2=s={half}:r=25[b];[a][b]overlay=x='mod(t*40,{middle})':y=20"
@@ -189,36 +190,17 @@ def main():
             path = made(options.bed, video)
             for work in options.work.split(","):
                 for name in options.only.split(",") if work != "first" else ("headrace",):
-                    got = measured(options, name, path, work)
-                    if got is not None:
-                        rounds.setdefault(f"{video}, {work}", {}).setdefault(name, []).append(got)
+                    turns.note(rounds, f"{video}, {work}", name, turns.run(__file__, options.seconds, name, path, work))
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
     if options.out:
         options.out.write_text(json.dumps({"load": os.getloadavg(), "rounds": rounds}, indent=1))
-    for what, all in rounds.items():
-        print(what)
-        for name, got in all.items():
-            if "MiB" in got[0]:
-                seconds, mib = (statistics.median(r[key] for r in got) for key in ("seconds", "MiB"))
-                print(f"  {name:14} {seconds:.2f} s {mib:.0f} MiB")
-                continue
-            rate, cpu = (statistics.median(r[key] for r in got) for key in ("rate", "cpu"))
-            line = f"  {name:14} {rate:8.1f}/s {1000 * cpu:7.1f} ms CPU"
-            for key in ("rate", "cpu"):
-                first = all.get("headrace", [])
-                ratios = sorted((a[key] / b[key] if key == "rate" else b[key] / a[key]) for a, b in zip(first, got))
-                if ratios and name != "headrace":
-                    line += f"   headrace {statistics.median(ratios):.2f} x by {key} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-            print(line)
+    turns.report(rounds, line_of)
 
 
-def measured(options, name, path, work):
-    command = [sys.executable, __file__, "--seconds", str(options.seconds), "--contest", name, str(path), work]
-    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"BEGAN": str(time.monotonic())})
-    if ran.returncode:
-        print(f"{name} is left out: {ran.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-        return None
-    return json.loads(ran.stdout)
+def line_of(of):
+    if "MiB" in of:
+        return f"{of['seconds']:.2f} s {of['MiB']:.0f} MiB"
+    return f"{of['rate']:8.1f}/s {1000 * of['cpu']:7.1f} ms CPU"
 
 
 def made(bed, name):
