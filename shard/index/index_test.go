@@ -329,14 +329,13 @@ func BenchmarkEncode(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/40_000, "ns/member")
 }
 
-// An index of ten million samples is there at once: what it costs depends on the number
-// of shards.
-func BenchmarkLoad(b *testing.B) {
-	segment := webdataset(10_000).Encode()
-	path := filepath.Join(b.TempDir(), "a"+Suffix)
+// thousand writes the index of a thousand shards that are alike.
+func thousand(b *testing.B, shard *Builder) (path string) {
+	segment := shard.Encode()
+	path = filepath.Join(b.TempDir(), "a"+Suffix)
 	err := Write(path, "tar", func(w *Writer) error {
 		for i := range 1000 {
-			if err := w.Add(Shard{Name: fmt.Sprintf("train-%06d.tar", i), Size: 1 << 30, Version: "abcdefghijk-12345"}, segment); err != nil {
+			if err := w.Add(Shard{Name: fmt.Sprintf("train-%06d.tar", i), Size: 1 << 40, Version: "abcdefghijk-12345"}, segment); err != nil {
 				return err
 			}
 		}
@@ -345,6 +344,13 @@ func BenchmarkLoad(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return path
+}
+
+// An index of ten million samples is there at once: what it costs depends on the number
+// of shards.
+func BenchmarkLoad(b *testing.B) {
+	path := thousand(b, webdataset(10_000))
 	for b.Loop() {
 		x, err := Load(path)
 		if err != nil || x.Len() != 10_000_000 {
@@ -370,21 +376,7 @@ func BenchmarkLoad(b *testing.B) {
 // What a process holds of an index of a thousand million samples, 7.5 GB on disk: when it
 // is open, and when a sample of each shard was looked up.
 func BenchmarkBillion(b *testing.B) {
-	segment := webdataset(1_000_000).Encode()
-	path := filepath.Join(b.TempDir(), "a"+Suffix)
-	err := Write(path, "tar", func(w *Writer) error {
-		for i := range 1000 {
-			if err := w.Add(Shard{Name: fmt.Sprintf("train-%06d.tar", i), Size: 1 << 40, Version: "abcdefghijk-12345"}, segment); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	segment = nil
-
+	path := thousand(b, webdataset(1_000_000))
 	held := func() (anonymous, mapped float64) {
 		debug.FreeOSMemory()
 		text, err := os.ReadFile("/proc/self/status")
