@@ -133,6 +133,7 @@ PAGES = [
     "masks.md",
     "own-python.md",
     "from-spdl.md",
+    "from-video-libraries.md",
 ]
 EXACT = {"from-spdl.md"}  # pages of which the numbers are results
 
@@ -153,6 +154,26 @@ def test_a_page(name: str, desk: pathlib.Path) -> None:
             output = run(desk, "bash", "-euc", block.code)
         elif block.language in ("text", "yaml", "json"):
             check(page, block, output)
+
+
+EACH = """
+for call in {calls}:
+    print(call)
+    got = eval(call)
+    if isinstance(got, hr.Pipeline):
+        with got.loader(epochs=1) as loader:
+            next(iter(loader))
+    elif hasattr(got, "__next__"):
+        next(got)
+"""
+
+
+def test_the_counterparts_of_a_page(desk: pathlib.Path) -> None:
+    """What its tables put beside calls of other libraries runs, and pipelines give samples."""
+    page = GUIDE / "from-video-libraries.md"
+    calls = re.findall(r"^\| [^|]*\| `(hr\.[^`]*)`", page.read_text(), re.MULTILINE)
+    assert len(calls) == len(re.findall(r"^\| ", page.read_text(), re.MULTILINE)) - 5  # heads of tables
+    assert run(desk, "python", "-c", blocks(page)[0].code + EACH.format(calls=calls)).splitlines() == calls
 
 
 def test_the_go_of_a_page() -> None:
