@@ -64,7 +64,8 @@ func (d maskDecoder) DecodeInto(dst []byte, stride int, src []byte, info *Info, 
 
 // numbers decodes the mask as it is stored.
 func (d maskDecoder) numbers(mask Pixels, src []byte, info *Info) error {
-	if info.Palette {
+	// Gray of 12 bits is scaled in images, and is not in masks.
+	if info.Palette || info.Format == TIFF {
 		p, ok := palettes.Load(info.Format)
 		if !ok {
 			return fmt.Errorf("%w: the palette of a %s as a mask", ErrUnsupported, info.Format)

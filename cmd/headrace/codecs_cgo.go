@@ -9,6 +9,7 @@ import (
 	_ "headrace/media/jpeg"
 	_ "headrace/media/sound/fast"
 	_ "headrace/media/spng"
+	_ "headrace/media/tiff"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 	_ "headrace/media/yuv/fast"

@@ -27,7 +27,7 @@ that Headrace needs to run at all, the exit code is 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			m := doctor.Here()
-			m.AVIF, m.FFmpeg, m.Decode = openAVIF, openFFmpeg, decodeRecording
+			m.AVIF, m.TIFF, m.FFmpeg, m.Decode = openAVIF, openTIFF, openFFmpeg, decodeRecording
 			report := doctor.Examine(m)
 			if err := printReport(c.OutOrStdout(), report, asJSON); err != nil {
 				return err
@@ -42,9 +42,10 @@ that Headrace needs to run at all, the exit code is 1.`,
 	return c
 }
 
-// These open libavif and FFmpeg, in programs that can.
+// These open libavif, libtiff and FFmpeg, in programs that can.
 var (
 	openAVIF        func() (version, codecs string, err error)
+	openTIFF        func() (version string, err error)
 	openFFmpeg      func() (doctor.FFmpeg, error)
 	decodeRecording func(data []byte) error
 )

@@ -9,6 +9,7 @@ import (
 	"headrace/internal/doctor"
 	"headrace/media/avif"
 	"headrace/media/ffmpeg"
+	"headrace/media/tiff"
 )
 
 func init() {
@@ -19,6 +20,7 @@ func init() {
 		codecs, err = avif.Codecs()
 		return version, codecs, err
 	}
+	openTIFF = tiff.Version
 	openFFmpeg = func() (doctor.FFmpeg, error) {
 		i, err := ffmpeg.Library()
 		return doctor.FFmpeg{Version: i.Version, License: i.License, Path: i.Path, Decoders: i.Decoders}, err

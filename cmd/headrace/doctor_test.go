@@ -79,7 +79,7 @@ func TestDoctorUnderLimits(t *testing.T) {
 		"none": {"", nil, exitDone, map[string]want{
 			"shared memory": {doctor.OK, "sealed", ""}, "pidfd": {doctor.OK, "", ""}, "written are": {doctor.OK, "webp by libwebp", ""},
 			"jpeg": {doctor.OK, "libjpeg-turbo-", ""}, "png": {doctor.OK, "libspng", ""}, "webp": {doctor.OK, "libwebp", ""}, "gif": {doctor.OK, "plain Go", ""},
-			"avif": {doctor.OK, "dec]:", ""}, "/dev/shm": {doctor.OK, "not used", ""},
+			"avif": {doctor.OK, "dec]:", ""}, "tiff": {doctor.OK, "libtiff-4.", ""}, "/dev/shm": {doctor.OK, "not used", ""},
 		}},
 		"one core":                 {"taskset -pc $(taskset -pc $$ | sed 's/.*[ ,-]//') $$ >/dev/null;", nil, exitDone, map[string]want{"cores": {ofOne, "1 usable", ""}}},
 		"few open files":           {"ulimit -n 20;", nil, exitDone, map[string]want{"open files": {doctor.Low, "20 at once", "ulimit -n 4096"}, "shared memory": {doctor.OK, "", ""}}},
@@ -88,6 +88,7 @@ func TestDoctorUnderLimits(t *testing.T) {
 		"few addresses":            {"ulimit -v 16000000;", nil, exitDone, map[string]want{"addresses": {doctor.Low, "limited to 15.3 GiB", "ulimit -v"}}},
 		"few processes":            {"prlimit --pid $$ --nproc=200;", nil, exitDone, map[string]want{"processes": {doctor.Low, "limited to 200", "ulimit -u"}}},
 		"no libavif":               {"", []string{"HEADRACE_AVIF=/nowhere/libavif.so"}, exitDone, map[string]want{"avif": {doctor.Missing, "/nowhere/libavif.so: cannot open shared object file", "would be decoded"}}},
+		"no libtiff":               {"", []string{"HEADRACE_TIFF=/nowhere/libtiff.so"}, exitDone, map[string]want{"tiff": {doctor.Missing, "/nowhere/libtiff.so: cannot open shared object file", "would be decoded"}}},
 		"no FFmpeg":                {"", []string{"HEADRACE_FFMPEG=/nowhere"}, exitDone, map[string]want{"ffmpeg": {doctor.Missing, "/nowhere has no libavcodec.so.N", "would be decoded"}}},
 		"a limit on instructions":  {"", []string{"HEADRACE_SIMD=plain"}, exitDone, map[string]want{"kernels": {doctor.Low, "plain", "unset"}}},
 		"fewer threads than cores": {"", []string{"GOMAXPROCS=1"}, exitDone, map[string]want{"cores": {ofOne, "GOMAXPROCS=1", ""}}},

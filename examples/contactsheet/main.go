@@ -15,6 +15,7 @@ import (
 	"headrace/media"
 	_ "headrace/media/avif"
 	_ "headrace/media/spng"
+	_ "headrace/media/tiff"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 	"headrace/recipe"

@@ -13,6 +13,7 @@ import (
 	"headrace"
 	_ "headrace/media/avif" // the decoders on C libraries; without these lines, or without a C compiler, those in Go
 	_ "headrace/media/spng"
+	_ "headrace/media/tiff"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 	"headrace/recipe"

@@ -179,6 +179,12 @@ var arrows = []arrow{
 	{"media/spng", "tensor", "pixels have a dtype"},
 	{"media/spng", "C", "libspng"},
 
+	{"media/tiff", "media", "it implements the decoder contract"},
+	{"media/tiff", "media/internal/samples", "the same channels and depths from every decoder"},
+	{"media/tiff", "internal/scratch", "what has no place of its own goes through memory that is used again"},
+	{"media/tiff", "tensor", "pixels have a dtype"},
+	{"media/tiff", "C", "libtiff, linked in or opened when the first image comes"},
+
 	{"media/avif", "media", "it implements the decoder contract"},
 	{"media/avif", "media/internal/samples", "the same channels and depths from every decoder"},
 	{"media/avif", "internal/scratch", "what has no place of its own goes through memory that is used again"},
@@ -564,6 +570,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "tensor", "inspect looks at the numbers of the first samples"},
 	{"cmd/headrace", "serve", "headrace serve"},
 	{"cmd/headrace", "media/avif", "only the program links C, no package does"},
+	{"cmd/headrace", "media/tiff", "only the program links C, no package does"},
 	{"cmd/headrace", "media/spng", "only the program links C, no package does"},
 	{"cmd/headrace", "media/jpeg", "and what decodes JPEG before it"},
 	{"cmd/headrace", "media/turbo", "only the program links C, no package does"},

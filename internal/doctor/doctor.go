@@ -41,6 +41,7 @@ type Machine struct {
 	// What libraries say that are opened when they are needed; nil: the program cannot
 	// open them.
 	AVIF   func() (version, codecs string, err error)
+	TIFF   func() (version string, err error)
 	FFmpeg func() (FFmpeg, error)
 	Decode func(recording []byte) error // all of a file, by FFmpeg
 }

@@ -159,6 +159,19 @@ func TestAVIF(t *testing.T) {
 	}
 }
 
+func TestTIFF(t *testing.T) {
+	var f Finding
+	e := examiner{Machine: Machine{TIFF: func() (string, error) { return "", fmt.Errorf("%w: no such file", media.ErrUnsupported) }}}
+	if e.tiff(&f); f.Status != Missing || f.Fact != "no such file" || f.Advice != "TIFF images would be decoded" || f.Essential {
+		t.Errorf("%+v", f)
+	}
+	f = Finding{}
+	e.TIFF = func() (string, error) { return "4.5.0", nil }
+	if e.tiff(&f); f.Status != "" || f.Fact != "libtiff-4.5.0" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // wrong decodes everything to black; broken does not decode.
 type wrong struct{ media.Decoder }
 

@@ -54,6 +54,9 @@ func (e *examiner) decoders() {
 		if format == media.AVIF {
 			e.avif(&f)
 		}
+		if format == media.TIFF && e.TIFF != nil {
+			e.tiff(&f)
+		}
 		if err != nil && f.Status != Missing {
 			f.Status, f.Fact = Missing, err.Error()
 			f.Advice = "the library was built otherwise than this program expects: take the one of your distribution, or the wheel, which brings its own"
@@ -78,6 +81,17 @@ func (e *examiner) avif(f *Finding) {
 		return
 	}
 	f.Fact = "libavif-" + version + ", AV1 by " + codecs
+}
+
+// tiff is decoded by a library that is linked in, or opened when it is needed.
+func (e *examiner) tiff(f *Finding) {
+	version, err := e.TIFF()
+	if err != nil {
+		f.Status, f.Essential, f.Fact = Missing, false, strings.TrimPrefix(err.Error(), media.ErrUnsupported.Error()+": ")
+		f.Advice = "TIFF images would be decoded"
+		return
+	}
+	f.Fact = "libtiff-" + version
 }
 
 // decode decodes the image of a format and looks at it.

@@ -12,7 +12,7 @@ import pytest
 import headrace as hr
 from conftest import ROOT, augmented, digests
 
-WITH_C = r"avif=libavif bmp=go gif=go jpeg=libjpeg-turbo-2\S+ png=libspng-0\S+ tiff=go webp=libwebp-1\S+"
+WITH_C = r"avif=libavif bmp=go gif=go jpeg=libjpeg-turbo-2\S+ png=libspng-0\S+ tiff=libtiff webp=libwebp-1\S+"
 WITHOUT_C = "bmp=go gif=go jpeg=go png=go tiff=go webp=go"
 
 

@@ -8,7 +8,7 @@ from PIL import Image, ImageCms, ImageOps, features
 from torchvision.transforms import functional as v1
 
 import headrace as hr
-from conftest import photo, run_python
+from conftest import ROOT, photo, run_python
 from pixels import difference, load, pixels
 
 pytestmark = pytest.mark.usefixtures("one_engine")
@@ -230,6 +230,21 @@ def test_avif_without_its_library(tmp_path):
     assert good == str(tmp_path / "b.png"), done.stderr
     assert "a.avif" in lost
     assert "apt-get install -y libavif16" in lost or "no decoder for" in lost
+
+
+TIFFS = sorted(p for p in (ROOT / "media/tiff/testdata").glob("*.tif") if "16" not in p.name and "12" not in p.name)
+
+
+def test_tiffs():
+    """What libtiff reads, Pillow's pixels; media/tiff compares 12 and 16 bits."""
+    assert len(TIFFS) > 50
+    for path in TIFFS:
+        with Image.open(path) as image:
+            theirs = pixels(image.convert("RGB"))
+        try:
+            assert difference(ours(path), theirs) <= (2 if "jpeg" in path.name else 0), path.name
+        except hr.SampleError as error:
+            assert "unsupported image: tiff with" in str(error), path.name  # noqa: PT017  (an engine without C)
 
 
 def test_fast_is_of_jpeg_alone(folder):

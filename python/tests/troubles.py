@@ -258,6 +258,15 @@ def _() -> None:
     list(train().loader())
 
 
+@trouble("A TIFF, and no libtiff", apart=True)
+def _() -> None:
+    from PIL import Image
+
+    os.environ["HEADRACE_TIFF"] = "/nowhere/libtiff.so"
+    Image.open("data/train/ant/003.jpg").save("data/train/ant/003.jpg", format="tiff")
+    list(train().loader())
+
+
 @trouble("Too many bad samples")
 def _() -> None:
     spoil("ant/003.jpg", lambda _: b"")

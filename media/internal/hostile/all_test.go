@@ -16,6 +16,7 @@ import (
 	_ "headrace/media/jpeg"
 	_ "headrace/media/spng"
 	_ "headrace/media/stills"
+	_ "headrace/media/tiff"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 )

@@ -70,6 +70,9 @@ func TestEstimatesAreUpperBounds(t *testing.T) {
 		"BMP":                   write("RGB", "BMP", nil),
 		"TIFF":                  write("RGB", "TIFF", options{"strip_size": 1 << 30}),
 		"TIFF, LZW":             write("RGB", "TIFF", options{"strip_size": 1 << 30, "compression": "tiff_lzw"}),
+		"TIFF, LZMA":            write("RGB", "TIFF", options{"strip_size": 1 << 30, "compression": "lzma"}),
+		"TIFF, JPEG":            write("RGB", "TIFF", options{"strip_size": 1 << 30, "compression": "jpeg"}),
+		"TIFF, CMYK":            write("CMYK", "TIFF", options{"strip_size": 1 << 30}),
 		"TIFF, deflate":         write("RGB", "TIFF", options{"compression": "tiff_adobe_deflate"}),
 	} {
 		info, err := media.Probe(data)

@@ -1,0 +1,10 @@
+//go:build cgo && headrace_static_tiff
+
+package tiff
+
+// #cgo CFLAGS: -DHR_TIFF_STATIC
+// #cgo LDFLAGS: -ltiff -ljpeg -llzma -lz -lm
+import "C"
+
+// standard is the library that is linked in, as in wheels.
+const standard = ""
