@@ -57,6 +57,7 @@ codecs_environment() {
 	esac
 	export CGO_ENABLED=1 CC="$ROOT/scripts/zig.sh $machine cc"
 	export CGO_CFLAGS="-O2 -g -I$codecs/include" CGO_LDFLAGS="-L$codecs/lib -lz -lm"
+	export GOFLAGS="$GOFLAGS -tags=headrace_static_tiff"
 }
 
 # fetch_qemu has qemu and Debian's C library for arm64 in build/qemu; "${ON_ARM64[@]}"

@@ -29,7 +29,7 @@ FORMATS = {
     "webp": ({"quality": 90}, 2),
     "gif": ({}, 0),
     "bmp": ({}, 0),
-    "tiff": ({"compression": "tiff_lzw"}, 0),
+    "tiff": ({"compression": "lzma"}, 0),
     "avif": ({"quality": 80}, 3),
 }
 

@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // RTLD_DEEPBIND
+#endif
 #include "libtiff.h"
 
 #include <dlfcn.h>
@@ -100,7 +103,11 @@ hr_tiff_library *hr_tiff_load(const char *name, char **why) {
 		return NULL;
 #endif
 	}
-	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	int flags = RTLD_NOW | RTLD_LOCAL;
+#ifdef HR_TIFF_STATIC
+	flags |= RTLD_DEEPBIND; // another libtiff must not call functions of the one in here
+#endif
+	void *handle = dlopen(name, flags);
 	if (handle == NULL) {
 		*why = strdup(dlerror());
 		free(lib);

@@ -3,7 +3,7 @@
 package tiff
 
 // #cgo CFLAGS: -DHR_TIFF_STATIC
-// #cgo LDFLAGS: -ltiff -ljpeg -llzma -lz -lm
+// #cgo LDFLAGS: -ltiff -ljpeg -lwebp -lzstd -llzma -ldeflate -lz -lm -lpthread
 import "C"
 
 // standard is the library that is linked in, as in wheels.
