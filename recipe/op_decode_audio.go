@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -13,7 +14,7 @@ var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decodes the
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
-	Field    string   `json:"field,omitempty" default:"bytes" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
+	Field    string   `json:"field,omitempty" doc:"the field with the content of the file, or with its path, which it takes the place of; by default \"bytes\", or \"path\" where there is none"`
 	To       string   `json:"to,omitempty" default:"audio" doc:"the field with the samples; by default \"audio\""`
 	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first"`
 	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default as many as the file has"`
@@ -94,7 +95,8 @@ func (d *DecodeAudio) check() error {
 // Check implements [Args].
 func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 	full, err := d.Completed()
-	if err := errors.Join(err, checkDecoding(in, full.Field, full.To)); err != nil {
+	field := full.FieldIn(in)
+	if err := errors.Join(err, checkDecoding(in, field, full.To, true)); err != nil {
 		return nil, err
 	}
 
@@ -102,5 +104,13 @@ func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 	if _, err := t.Shape.Bytes(t.DType); err != nil && t.Shape.Fixed() || t.Shape.Fixed() && t.Shape[0] == 0 {
 		return nil, Wrong("duration", "is %v seconds, which are %v samples", *d.Duration, t.Shape)
 	}
-	return in.Replace(full.Field, sample.Field{Name: full.To, Type: t}), nil
+	return in.Replace(field, sample.Field{Name: full.To, Type: t}), nil
+}
+
+// FieldIn is the field that is decoded, of samples with these fields.
+func (d *DecodeAudio) FieldIn(in sample.Schema) string {
+	if d.Field == "" && in.Find("bytes") < 0 && in.Find("path") >= 0 {
+		return "path"
+	}
+	return cmp.Or(d.Field, "bytes")
 }

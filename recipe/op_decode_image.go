@@ -87,20 +87,24 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
 		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *n, media.MaxPixels))
 	}
-	errs = append(errs, checkDecoding(in, d.Field, d.To))
+	errs = append(errs, checkDecoding(in, d.Field, d.To, false))
 	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
 }
 
 // checkDecoding says what is wrong with the field that an operation decodes, and with
-// where the result goes.
-func checkDecoding(in sample.Schema, field, to string) error {
+// where the result goes. Some operations open a file themselves, by its path.
+func checkDecoding(in sample.Schema, field, to string, opens bool) error {
 	var errs []error
+	takes := "a field of bytes"
+	if opens {
+		takes = "bytes, the content of a file, or text, its path"
+	}
 	i := in.Find(field)
 	switch {
 	case i < 0:
 		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
-	case in[i].Type.Kind != sample.Bytes:
-		errs = append(errs, Wrong("field", "is %q, which is %v: takes a field of bytes", field, in[i].Type))
+	case in[i].Type.Kind != sample.Bytes && (!opens || in[i].Type.Kind != sample.Text) || len(in[i].Type.Shape) > 0:
+		errs = append(errs, Wrong("field", "is %q, which is %v: takes %s", field, in[i].Type, takes))
 	}
 	if to != field && in.Find(to) >= 0 {
 		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", to))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"headrace/internal/machine"
@@ -48,10 +49,21 @@ func (s *errands) alone(ctx context.Context, do func(context.Context) (*result, 
 func (s *errands) recording(ctx context.Context) (*result, error) {
 	in := s.input(0)
 	defer in.forget()
+	parts := false // what is a path, and of a format that is read in parts, need not be in memory
 	err := machine.Patiently(ctx, func() error {
 		in.forget()
 		if err := in.start(s.what.MaxBytes); err != nil {
 			return err
+		}
+		if in.open {
+			head := make([]byte, sound.LeastHead)
+			n, err := in.file.ReadAt(head, 0)
+			if err != nil && err != io.EOF {
+				return err
+			}
+			if parts = sound.InParts(head[:n]); parts {
+				return nil
+			}
 		}
 		if _, err := in.readOn(sound.MostHead); err != nil {
 			return err
@@ -61,13 +73,17 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	grant, err := s.images.larder.ask(ctx, in.size)
-	if err != nil {
-		return nil, err
-	}
-	defer grant.Release()
-	if err := machine.Patiently(ctx, func() error { _, err := in.readOn(math.MaxInt64); return err }); err != nil {
-		return nil, err
+	open := func(track int) (sound.Stream, error) { return sound.OpenAt(in.file, track) }
+	if !parts {
+		grant, err := s.images.larder.ask(ctx, in.size)
+		if err != nil {
+			return nil, err
+		}
+		defer grant.Release()
+		if err := machine.Patiently(ctx, func() error { _, err := in.readOn(math.MaxInt64); return err }); err != nil {
+			return nil, err
+		}
+		open = func(track int) (sound.Stream, error) { return sound.Open(*in.data, track) }
 	}
 
 	var w *ops.AudioWindow
@@ -76,7 +92,7 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		args = &recipe.DecodeAudio{Stream: args.Stream, Layout: "TC", Short: "keep", DType: "float32"}
 	}
 	if err := s.computing(ctx, &in, func() (err error) {
-		w, err = ops.OpenAudio(*in.data, args, nil)
+		w, err = ops.OpenAudio(open, args, nil)
 		return err
 	}); err != nil {
 		return nil, err

@@ -470,7 +470,11 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
 		next = c.array(args)
 	} else if args, ok := p.Step.Args.(*recipe.DecodeAudio); ok {
-		next = c.audio(p.Step.Name, args)
+		audio := c.audio(p.Step.Name, args)
+		if audio.ByPath() {
+			c.scope.memory.Files = audio
+		}
+		next = audio
 	} else if args, ok := p.Step.Args.(*recipe.LogMel); ok {
 		next, err = c.logMel(args)
 	} else {
@@ -491,6 +495,8 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 	t := &c.scope
 	what := "reserve "
 	switch {
+	case p.Step != nil && opensFile(p.Step.Args, t.schema):
+		what = "load "
 	case p.Images == nil || p.Images.Field == "":
 	case p.Images.Video != nil:
 		c.index(n, p)
@@ -509,6 +515,12 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 		name = p.Names[0]
 	}
 	c.push(n, &stage{name: what + name, waits: true, asks: true}, nil, t.memory.Reserve, func(*record.Record) {})
+}
+
+// opensFile tells whether a step opens a file by its path.
+func opensFile(args recipe.Args, in sample.Schema) bool {
+	audio, ok := args.(*recipe.DecodeAudio)
+	return ok && in[in.Find(audio.FieldIn(in))].Type.Kind == sample.Text
 }
 
 // index appends the stage that finds the packets of videos.
@@ -608,7 +620,7 @@ func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 // audio makes a part of a step that decodes recordings.
 func (c *compiler) audio(name string, args *recipe.DecodeAudio) *ops.ReadAudio {
 	next := ops.NewReadAudio(c.work, name, args)
-	next.From, next.To = c.decoded(args.Field, args.To, next.Type)
+	next.From, next.To = c.decoded(args.FieldIn(c.scope.schema), args.To, next.Type)
 	return next
 }
 

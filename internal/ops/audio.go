@@ -7,6 +7,7 @@ import (
 	"headrace/media/sound"
 	"headrace/media/sound/wav"
 	"headrace/order"
+	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
 )
@@ -31,11 +32,30 @@ func NewReadAudio(w *Env, name string, args *recipe.DecodeAudio) *ReadAudio {
 
 // Run implements part.
 func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *Tool) error {
-	return p.Env.watched(ctx, it, func() error { return p.decode(it, t) })
+	return p.Env.watched(ctx, it, func() error { return p.decode(ctx, it, t) })
 }
 
-func (p *ReadAudio) decode(it *record.Record, t *Tool) error {
-	w, err := OpenAudio(it.Values.Bytes[p.From.At], p.Args, func(n int) int {
+// ByPath tells whether records have the path of a file, and not its content.
+func (p *ReadAudio) ByPath() bool { return p.From.Kind == record.Texts }
+
+// opener opens the recording of a record.
+func (p *ReadAudio) opener(it *record.Record) func(track int) (sound.Stream, error) {
+	if p.ByPath() {
+		return it.Opened.(*audioFile).open
+	}
+	return func(track int) (sound.Stream, error) { return sound.Open(it.Values.Bytes[p.From.At], track) }
+}
+
+func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) error {
+	if p.ByPath() {
+		if it.HeaderErr != nil {
+			return it.HeaderErr
+		}
+		f := it.Opened.(*audioFile)
+		before := f.read
+		defer func() { pipe.AddBytes(ctx, f.read-before) }()
+	}
+	w, err := OpenAudio(p.opener(it), p.Args, func(n int) int {
 		from := int(t.chance.Intn(p.drawID, 0, n))
 		if p.Env.Ledger {
 			it.Drew(p.Name, map[string]any{"start": int64(from)})
@@ -52,6 +72,9 @@ func (p *ReadAudio) decode(it *record.Record, t *Tool) error {
 	if err := w.Fill(data, &p.Env.Images); err != nil {
 		return err
 	}
+	if p.ByPath() {
+		it.Shut()
+	}
 	v.Forget(p.From)
 	v.Arrays[p.To.At] = record.Array{Shape: w.Shape(), Data: data}
 	p.Env.Settle(it)
@@ -65,7 +88,10 @@ func (p *ReadAudio) Foresee(it *record.Record, _ *Tool) int64 {
 		n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
 		return 2 * n
 	}
-	w, err := openAudio(it.Values.Bytes[p.From.At], p.Args)
+	if p.ByPath() && it.Opened == nil {
+		return 0
+	}
+	w, err := openAudio(p.opener(it), p.Args)
 	if err != nil {
 		return 0
 	}

@@ -18,11 +18,11 @@ type AudioWindow struct {
 	from, n int64 // where it begins, and how many samples of each channel it has
 }
 
-// OpenAudio opens the recording in a file, which has to stay as it is. The arguments must
-// be complete and checked. Random draws where a random window begins: a number from 0 to
+// OpenAudio opens a recording, of which a track is opened by open. The arguments must be
+// complete and checked. Random draws where a random window begins: a number from 0 to
 // below n.
-func OpenAudio(file []byte, args *recipe.DecodeAudio, random func(n int) int) (*AudioWindow, error) {
-	w, err := openAudio(file, args)
+func OpenAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAudio, random func(n int) int) (*AudioWindow, error) {
+	w, err := openAudio(open, args)
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +38,12 @@ func OpenAudio(file []byte, args *recipe.DecodeAudio, random func(n int) int) (*
 	return a, nil
 }
 
-func openAudio(file []byte, args *recipe.DecodeAudio) (*sound.Window, error) {
+func openAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAudio) (*sound.Window, error) {
 	rate, channels, track := 0, 0, -1
 	if args.Stream != nil {
 		track = *args.Stream
 	}
-	s, err := sound.Open(file, track)
+	s, err := open(track)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,15 @@ import (
 type MemoryScope struct {
 	Env   *Env
 	Probe record.Column // the bytes that are decoded; the zero Column: no part decodes
+	Files Opener        // of the part that decodes a file by its path; nil: none does
 	Parts []Part
+}
+
+// Opener opens the file that a record names, and reads it where it has to be in memory.
+// What is wrong with it is for the decoder to report, so that statistics blame the stage
+// in which people look.
+type Opener interface {
+	Open(context.Context, *record.Record) error
 }
 
 // Reserve waits for what the parts take, and reads what was opened for them.
@@ -24,6 +32,11 @@ func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error
 		// A bad header is the decoder's to report, so that statistics blame the stage in
 		// which people look.
 		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.Probe.At])
+	}
+	if g.Files != nil {
+		if err := g.Files.Open(ctx, it); err != nil {
+			return err
+		}
 	}
 	before := it.Working
 	it.Working, err = it.Source.Lane.Acquire(ctx, g.Env.Age(it.ID), ForDecoder, g.Most(it))

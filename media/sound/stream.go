@@ -3,6 +3,7 @@ package sound
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 // Info says what a recording is.
@@ -32,6 +33,17 @@ type Format struct {
 	// Open opens an audio track, counted from 0; -1: the one that the file names as
 	// default. The bytes are read while the stream is used.
 	Open func(file []byte, track int) (Stream, error)
+
+	// OpenAt does so with a file that is not in memory, and reads no more of it than what
+	// is asked for. Is can tell its files by [LeastHead] bytes. Nil: files of the format
+	// are opened in memory.
+	OpenAt func(file File, track int) (Stream, error)
+}
+
+// File is one that can be read anywhere.
+type File interface {
+	io.ReaderAt
+	Size() int64
 }
 
 var formats []Format
@@ -58,6 +70,33 @@ func Open(file []byte, track int) (Stream, error) {
 		return nil, err
 	}
 	return f.Open(file, track)
+}
+
+// LeastHead is how many of its first bytes tell whether a file can be read in parts.
+const LeastHead = 64
+
+// InParts tells of a file that begins like this whether [OpenAt] can open it.
+func InParts(head []byte) bool {
+	f, err := formatOf(head)
+	return err == nil && f.OpenAt != nil
+}
+
+// OpenAt opens an audio track of a file as [Open] does, and reads no more of it than what
+// is asked for. Not all formats can be read in this way.
+func OpenAt(file File, track int) (Stream, error) {
+	head := make([]byte, LeastHead)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	f, err := formatOf(head[:n])
+	if err == nil && f.OpenAt == nil {
+		err = fmt.Errorf("sound: files of the format %s are read whole", f.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.OpenAt(file, track)
 }
 
 // MostHead is how many of its first bytes tell a file's format.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 import wave
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,13 @@ import headrace as hr
 pytestmark = pytest.mark.usefixtures("one_engine")
 
 RATE = 8000
+CONTENT = True  # files are read before they are decoded
+
+
+@pytest.fixture(params=(True, False), ids=("content", "path"), autouse=True)
+def content(request, monkeypatch):
+    """Every test is of files that are in memory, and of files that are opened to be decoded."""
+    monkeypatch.setattr(sys.modules[__name__], "CONTENT", request.param)
 
 
 def noise(channels, samples=4000, seed=0):
@@ -27,7 +36,7 @@ def write(path, data, rate=RATE, **how):
 
 
 def decoded(paths, *args, **options):
-    pipeline = hr.files([str(path) for path in paths]).decode_audio(*args, **options)
+    pipeline = hr.files([str(path) for path in paths], content=CONTENT).decode_audio(*args, **options)
     with pipeline.loader(epochs=1, workers=2) as loader:
         return [sample["audio"] for sample in loader]
 
@@ -99,7 +108,7 @@ def test_other_rates(tmp_path, rate, to):
 def test_random_windows(tmp_path):
     paths = [write(tmp_path / f"{i}.wav", noise(1, seed=i), subtype="FLOAT") for i in range(12)]
     whole = [soundfile.read(path, dtype="float32")[0] for path in paths]
-    pipeline = hr.files(paths).decode_audio(RATE, 1, 0.05, start="random").batch(4)
+    pipeline = hr.files(paths, content=CONTENT).decode_audio(RATE, 1, 0.05, start="random").batch(4)
 
     def epochs(**options):
         with pipeline.loader(epochs=2, **options) as loader:
@@ -118,14 +127,14 @@ def test_random_windows(tmp_path):
 
 def test_words_of_unlike_lengths_are_batched(tmp_path):
     paths = [write(tmp_path / f"{i}.wav", noise(1, 100 * (i % 5 + 1), i)) for i in range(20)]
-    with hr.files(paths).decode_audio(channels=1).bucket_batch([200, 500], size=4).loader(epochs=1) as loader:
+    with hr.files(paths, content=CONTENT).decode_audio(channels=1).bucket_batch([200, 500], size=4).loader(epochs=1) as loader:
         assert sum(int(n) for batch in loader for n in batch["audio_length"]) == sum(100 * (i % 5 + 1) for i in range(20))
 
 
 def test_a_folder_is_listed_for_recordings(tmp_path):
     write(tmp_path / "a.wav", noise(1))
     (tmp_path / "b.txt").write_text("no recording")
-    assert len(list(hr.files(tmp_path).decode_audio(RATE, 1, 0.1).batch(1).loader(epochs=1))) == 1
+    assert len(list(hr.files(tmp_path, content=CONTENT).decode_audio(RATE, 1, 0.1).batch(1).loader(epochs=1))) == 1
 
 
 def file_of(data, **how):
@@ -189,7 +198,12 @@ def test_files_that_are_damaged(tmp_path, make, message):
     good = write(tmp_path / "good.wav", noise(2))
     with pytest.raises(hr.SampleError, match=message):
         decoded([tmp_path / "a.wav", good], 16000, 1, 0.1)
-    with hr.files([str(tmp_path / "a.wav"), good]).decode_audio(16000, 1, 0.1).batch(1).loader(epochs=1, on_error="skip") as loader:
+    with (
+        hr.files([str(tmp_path / "a.wav"), good], content=CONTENT)
+        .decode_audio(16000, 1, 0.1)
+        .batch(1)
+        .loader(epochs=1, on_error="skip") as loader
+    ):
         assert len(list(loader)) == 1
 
 
@@ -209,4 +223,36 @@ def test_files_that_are_damaged(tmp_path, make, message):
 )
 def test_arguments_that_are_wrong(tmp_path, given, message):
     with pytest.raises(hr.RecipeError, match=message):
-        hr.files([str(tmp_path / "a.wav")]).decode_audio(**given).batch(1).loader(epochs=1)
+        hr.files([str(tmp_path / "a.wav")], content=CONTENT).decode_audio(**given).batch(1).loader(epochs=1)
+
+
+def test_no_more_is_read_than_the_window(tmp_path):
+    """Nothing else is in memory, and memory for what is read whole is reserved."""
+    wav, flac = (write(tmp_path / name, noise(2, 400_000), subtype="PCM_16") for name in ("a.wav", "a.flac"))
+    size = Path(flac).stat().st_size
+    with hr.files([wav, flac], content=CONTENT).decode_audio(duration=0.5, start=20.0).loader(epochs=1) as loader:
+        for path, sample in zip((wav, flac), loader, strict=True):
+            assert np.array_equal(sample["audio"], soundfile.read(path, dtype="float32")[0][160_000:164_000])
+        stats = loader.stats()
+    read = sum(stage["bytes"] for stage in stats["stages"])
+    (files,) = [purpose["peak"] for purpose in stats["memory"]["purposes"] if purpose["name"] == "files"]
+    if CONTENT:
+        assert read == Path(wav).stat().st_size + size
+    else:
+        assert size + 16_000 < read < size + 32_000
+        assert files == size
+
+
+def test_paths_that_lead_nowhere(tmp_path):
+    good, gone = write(tmp_path / "good.wav", noise(2)), str(tmp_path / "gone.wav")
+    decoding = {"rate": 16000, "channels": 1, "duration": 0.1}
+    for path, message in (
+        (gone, "gone.wav.*no such file"),
+        ("good.wav", "the path .good.wav. is relative"),
+        (str(tmp_path), "not a regular file but a folder"),
+    ):
+        named = hr.source([{"path": path, "key": "k"}, {"path": good, "key": "good"}]).decode_audio(**decoding).batch(1)
+        with pytest.raises(hr.SampleError, match=message):
+            list(named.loader(epochs=1))
+        with named.loader(epochs=1, on_error="skip") as loader:
+            assert [batch["key"] for batch in loader] == [["good"]]

@@ -55,6 +55,8 @@ def decoded(paths, *args, **options):
 def test_the_whole_and_its_windows(folder):
     paths = [folder / name for name in FORMATS]
     middles = decoded(paths, duration=0.25, start=0.7)
+    with hr.files([str(path) for path in paths], content=False).decode_audio(duration=0.25, start=0.7).loader(epochs=1) as loader:
+        assert all(np.array_equal(sample["audio"], middle) for sample, middle in zip(loader, middles, strict=True))
     for path, whole, middle in zip(paths, decoded(paths), middles, strict=True):
         want = by_ffmpeg(path)
         assert len(whole) == int(RATE * SECONDS), path

@@ -2,61 +2,95 @@ package wav
 
 import (
 	"encoding/binary"
+	"io"
 	"math"
+
+	"headrace/media/sound"
 )
+
+// A content is the bytes of a file, of which a part is in memory.
+type content struct {
+	file sound.File // nil: all of it is
+	size int64
+	at   int64 // where the part begins
+	part []byte
+}
+
+// together is how much of a file is read to look at some of it: chunks are small, and
+// side by side.
+const together = 4 << 10
+
+// bytes are n of them from a place on, or fewer, where the file ends. They are there
+// until the next call.
+func (c *content) bytes(at int64, n int) ([]byte, error) {
+	if n = int(min(int64(n), max(0, c.size-at))); n == 0 {
+		return nil, nil
+	}
+	if at < c.at || at+int64(n) > c.at+int64(len(c.part)) {
+		if c.part == nil {
+			c.part = make([]byte, together)
+		}
+		got, err := c.file.ReadAt(c.part[:together], at)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		c.at, c.part = at, c.part[:got]
+		n = min(n, got)
+	}
+	return c.part[at-c.at:][:n], nil
+}
 
 // chunks walks along the chunks of a file.
 type chunks struct {
-	file []byte // what is left
-	wide bool   // the file is W64
+	*content
+	at   int64 // of the next one
+	wide bool  // the file is W64
 }
 
-// chunk is one of them. Its body is what there is of it, which may be less than its size;
-// of the last one, all that follows.
+// chunk is one of them. Its body begins at a place, and has less bytes than its size
+// where the file is cut.
 type chunk struct {
-	name string
-	size int64
-	body []byte
+	name     string
+	size, at int64
+	left     int64 // bytes of the file from there on
 }
+
+// has is how many bytes of the body there are.
+func (c chunk) has() int64 { return min(c.size, c.left) }
 
 var (
 	w64Riff = []byte("riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00")
 	w64Wave = []byte("wave\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a")
 )
 
-func riff(file []byte) chunks { return chunks{file: file[min(12, len(file)):]} }
-func w64(file []byte) chunks  { return chunks{file: file[min(40, len(file)):], wide: true} }
+func riff(c *content) chunks { return chunks{content: c, at: 12} }
+func w64(c *content) chunks  { return chunks{content: c, at: 40, wide: true} }
 
 // next returns the next chunk; false: there is none.
-func (c *chunks) next() (chunk, bool) {
-	head, size := 8, int64(0)
+func (c *chunks) next() (chunk, bool, error) {
+	n := 8
 	if c.wide {
-		head = 24
+		n = 24
 	}
-	if len(c.file) < head {
-		return chunk{}, false
+	head, err := c.bytes(c.at, n)
+	if err != nil || len(head) < n {
+		return chunk{}, false, err
 	}
-
-	name := string(c.file[:4])
-	if c.wide {
-		size = int64(min(binary.LittleEndian.Uint64(c.file[16:]), math.MaxInt64-8)) - 24
-		if size < 0 {
-			return chunk{}, false
-		}
-	} else {
-		size = int64(binary.LittleEndian.Uint32(c.file[4:]))
-	}
-	body := c.file[head:]
 
 	// Chunks begin at even places, those of W64 at multiples of eight.
-	skip := size + size%2
+	next := chunk{name: string(head[:4]), at: c.at + int64(n)}
+	skip := int64(0)
 	if c.wide {
-		skip = (size + 7) / 8 * 8
+		next.size = int64(min(binary.LittleEndian.Uint64(head[16:]), math.MaxInt64-8)) - 24
+		if next.size < 0 {
+			return chunk{}, false, nil
+		}
+		skip = (next.size + 7) / 8 * 8
+	} else {
+		next.size = int64(binary.LittleEndian.Uint32(head[4:]))
+		skip = next.size + next.size%2
 	}
-	c.file = body[min(skip, int64(len(body))):]
-
-	if name != "data" {
-		body = body[:min(size, int64(len(body)))]
-	}
-	return chunk{name, size, body}, true
+	next.left = c.size - next.at
+	c.at = next.at + min(skip, next.left)
+	return next, true, nil
 }

@@ -3,7 +3,10 @@ package wav
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"sync"
+	"unsafe"
 )
 
 // coding makes numbers from -1 to 1 of samples.
@@ -26,9 +29,33 @@ func (f *File) Read(to []float32, from int64) error {
 	if from < 0 || int64(len(to))%n != 0 || from > f.info.Samples-int64(len(to))/n {
 		return fmt.Errorf("wav: samples %d to %d are asked for, of %d", from, from+int64(len(to))/n, f.info.Samples)
 	}
-	f.coding(to, f.data[from*n*int64(f.width):])
+
+	at := f.at + from*n*int64(f.width)
+	if f.content.file == nil {
+		f.coding(to, f.content.part[at:])
+		return nil
+	}
+	piece := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(piece)
+	for len(to) > 0 {
+		k := min(len(to), pieceSize/f.width)
+		coded := piece[:k*f.width]
+		if _, err := f.content.file.ReadAt(coded, at); err == io.EOF {
+			return fmt.Errorf("%w: it became shorter while it was read", errWAV)
+		} else if err != nil {
+			return err
+		}
+		f.coding(to[:k], coded)
+		to, at = to[k:], at+int64(len(coded))
+	}
 	return nil
 }
+
+// pieceSize is how many bytes of a file are read at once: the processor's cache has room
+// for them until they are converted.
+const pieceSize = 64 << 10
+
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 func pcm8(to []float32, from []byte) {
 	for i := range to {
@@ -36,8 +63,18 @@ func pcm8(to []float32, from []byte) {
 	}
 }
 
+// pcm16 takes four at a time: a load and a test of bounds for each would take longer than
+// the conversion.
 func pcm16(to []float32, from []byte) {
 	from = from[:2*len(to)]
+	for len(to) >= 4 {
+		four, v := to[:4], binary.LittleEndian.Uint64(from)
+		four[0] = float32(int16(v)) / (1 << 15)
+		four[1] = float32(int16(v>>16)) / (1 << 15)
+		four[2] = float32(int16(v>>32)) / (1 << 15)
+		four[3] = float32(int64(v)>>48) / (1 << 15)
+		to, from = to[4:], from[8:]
+	}
 	for i := range to {
 		to[i] = float32(int16(binary.LittleEndian.Uint16(from[2*i:]))) / (1 << 15)
 	}
@@ -53,15 +90,20 @@ func pcm24(to []float32, from []byte) {
 
 func pcm32(to []float32, from []byte) {
 	from = from[:4*len(to)]
-	for i := range to {
-		to[i] = float32(int32(binary.LittleEndian.Uint32(from[4*i:]))) / (1 << 31)
+	for len(to) >= 2 {
+		two, v := to[:2], binary.LittleEndian.Uint64(from)
+		two[0] = float32(int32(v)) / (1 << 31)
+		two[1] = float32(int64(v)>>32) / (1 << 31)
+		to, from = to[2:], from[8:]
+	}
+	if len(to) > 0 {
+		to[0] = float32(int32(binary.LittleEndian.Uint32(from))) / (1 << 31)
 	}
 }
 
 func float(to []float32, from []byte) {
-	from = from[:4*len(to)]
-	for i := range to {
-		to[i] = math.Float32frombits(binary.LittleEndian.Uint32(from[4*i:]))
+	if len(to) > 0 { // they are what the machine has
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&to[0])), 4*len(to)), from)
 	}
 }
 

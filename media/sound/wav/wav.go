@@ -18,11 +18,22 @@ var Format = sound.Format{
 	Name: "wav", Suffixes: []string{".wav", ".w64", ".rf64", ".bwf"},
 	Is: Is,
 	Open: func(file []byte, track int) (sound.Stream, error) {
-		if track > 0 {
-			return nil, fmt.Errorf("wav: audio track %d is wanted, and there is one, counted from 0", track)
-		}
-		return Open(file)
+		return openTrack(&content{size: int64(len(file)), part: file}, track)
 	},
+	OpenAt: func(file sound.File, track int) (sound.Stream, error) {
+		return openTrack(&content{file: file, size: file.Size()}, track)
+	},
+}
+
+func openTrack(c *content, track int) (sound.Stream, error) {
+	if track > 0 {
+		return nil, fmt.Errorf("wav: audio track %d is wanted, and there is one, counted from 0", track)
+	}
+	f, err := open(c)
+	if err != nil {
+		return nil, err // no File that is nil
+	}
+	return f, nil
 }
 
 // Is tells whether a file begins as a WAV file does.
@@ -42,16 +53,17 @@ func Is(file []byte) bool {
 
 // File is a recording in a WAV file.
 type File struct {
-	info   sound.Info
-	coding coding
-	width  int    // bytes of a sample of one channel
-	data   []byte // the samples
+	info    sound.Info
+	coding  coding
+	width   int // bytes of a sample of one channel
+	content *content
+	at      int64 // where the samples begin
 }
 
 // Info implements sound.Stream.
 func (f *File) Info() sound.Info { return f.info }
 
-// Close does nothing: a file is memory of somebody else's.
+// Close does nothing: a file, and memory, are somebody else's.
 func (f *File) Close() {}
 
 // mostChannels is more than any recording has.
@@ -60,28 +72,45 @@ const mostChannels = 256
 var errWAV = errors.New("wav: the file is damaged")
 
 // Open finds the recording in the memory of a file.
-func Open(file []byte) (*File, error) {
-	f := new(File)
+func Open(file []byte) (*File, error) { return open(&content{size: int64(len(file)), part: file}) }
+
+func open(file *content) (*File, error) {
+	head, err := file.bytes(0, len(w64Riff))
+	if err != nil {
+		return nil, err
+	}
 	chunks := riff(file)
-	if len(file) >= 16 && bytes.Equal(file[:16], w64Riff) {
+	if bytes.Equal(head, w64Riff) {
 		chunks = w64(file)
 	}
 
+	f := &File{content: file}
 	described := false
 	long := int64(-1) // bytes of samples, as ds64 says
 	for {
-		c, ok := chunks.next()
+		c, ok, err := chunks.next()
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			break
 		}
 		switch c.name {
 		case "ds64":
-			if len(c.body) < 24 {
-				return nil, fmt.Errorf("%w: its chunk ds64 has %d bytes", errWAV, len(c.body))
+			b, err := file.bytes(c.at, 24)
+			if err != nil {
+				return nil, err
 			}
-			long = int64(min(binary.LittleEndian.Uint64(c.body[8:]), math.MaxInt64))
+			if c.has() < 24 || len(b) < 24 {
+				return nil, fmt.Errorf("%w: its chunk ds64 has %d bytes", errWAV, c.has())
+			}
+			long = int64(min(binary.LittleEndian.Uint64(b[8:]), math.MaxInt64))
 		case "fmt ":
-			if err := f.describe(c.body); err != nil {
+			b, err := file.bytes(c.at, int(min(c.has(), 40)))
+			if err != nil {
+				return nil, err
+			}
+			if err := f.describe(b); err != nil {
 				return nil, err
 			}
 			described = true
@@ -108,15 +137,14 @@ func (f *File) take(c chunk, long int64) error {
 		size = long
 	}
 	if size == 0 || size == unsaid {
-		size = int64(len(c.body)) // a pipe wrote it: all until the end
+		size = c.left // a pipe wrote it: all until the end
 	}
 
 	frame := int64(f.width * f.info.Channels)
-	if have := int64(len(c.body)); size > have {
-		return fmt.Errorf("%w: it ends after %d of %d samples", errWAV, have/frame, size/frame)
+	if size > c.left {
+		return fmt.Errorf("%w: it ends after %d of %d samples", errWAV, c.left/frame, size/frame)
 	}
-	f.info.Samples = size / frame
-	f.data = c.body[:f.info.Samples*frame]
+	f.info.Samples, f.at = size/frame, c.at
 	return nil
 }
 

@@ -90,7 +90,8 @@ def files(
         path: the column of dicts or a DataFrame that has the paths.
         metadata: of a pattern or a folder: a table in that folder, as `"metadata.jsonl"`, of JSON lines, CSV or Parquet, whose columns
             become fields. Its column `file_name` has the names of the files, as in Hugging Face's `imagefolder`; each file has one row.
-        content: False: files are not read. Samples have their paths in the field `path`, and `decode_video` reads what it needs of them.
+        content: False: files are not read. Samples have their paths in the field `path`, and `decode_video` and `decode_audio`
+            read what they need of them.
         seed: of all random operations. The same seed gives the same pixels, whatever the number of workers.
 
     Returns:
@@ -595,8 +596,9 @@ class Pipeline:
             hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
 
         A window is that slice of the whole recording: the same numbers wherever it begins. It is decoded at its own cost, whatever the
-        length of the file. Samples that the encoder added are cut off as the file says. The resampler's stop band is 110 dB down from half
-        of the lower rate on, its pass band ends at 0.913 of that.
+        length of the file. After `files(…, content=False)` no more is read of a WAV file than the window. Samples that the encoder added
+        are cut off as the file says. The resampler's stop band is 110 dB down from half of the lower rate on, its pass band ends at 0.913
+        of that.
 
         Args:
             rate: samples a second; by default as many as the file has.
@@ -608,7 +610,7 @@ class Pipeline:
             dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
             layout: `"T"`, [time], the default of one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
             stream: which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first.
-            field: where the file is; by default where `files` put it.
+            field: the content of the file, or its path as text; by default where `files` put it.
             to: the field to write, by default `"audio"`.
         """
         named = start is None or isinstance(start, str)

@@ -53,7 +53,9 @@ def lines(message: str) -> str:
     if before.endswith("\n"):
         return f"{before}  of {found['key']}, in {where}" + (f": {rest}" if rest else "")
     cause, _, more = rest.partition("\n")
-    cause = re.sub(r'^store: read "(?:[^"\\]|\\.)*": ', "cannot be read: ", cause)
+    if (read := re.match(r'store: read "((?:[^"\\]|\\.)*)": ', cause)) is not None:
+        named = read[1].endswith(found["key"])  # the key is the path, as it was given
+        cause = ("" if named else f"{read[1]} ") + "cannot be read: " + cause[read.end() :]
     cause = re.sub("^(headrace|media|sound|video): ", "", cause)
     remedy = "" if before else '\n  on_error="skip" leaves such samples out, and lists them in loader.errors'
     return f"{before}{found['key']}: {cause}\n  in {where}" + (f"\n{more}" if more else remedy)

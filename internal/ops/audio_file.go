@@ -1,0 +1,106 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"headrace/internal/machine"
+	"headrace/internal/record"
+	"headrace/media/sound"
+	"headrace/store"
+)
+
+// audioFile is the file of a recording that is opened by its path.
+type audioFile struct {
+	store.File
+	env  *Env
+	data *[]byte // all of it, where its format is not read in parts; nil: it is
+	read int64   // bytes so far
+}
+
+// ReadAt implements [sound.File].
+func (f *audioFile) ReadAt(p []byte, at int64) (int, error) {
+	n, err := f.File.ReadAt(p, at)
+	f.read += int64(n)
+	return n, err
+}
+
+// open opens the recording in it.
+func (f *audioFile) open(track int) (sound.Stream, error) {
+	if f.data != nil {
+		return sound.Open(*f.data, track)
+	}
+	return sound.OpenAt(f, track)
+}
+
+// Load implements [record.Opened]. The rest is read by those who decode.
+func (f *audioFile) Load() (int64, error) { return f.read, nil }
+
+// Close implements [record.Opened].
+func (f *audioFile) Close() {
+	if f.data != nil {
+		f.env.Files.Give(f.data)
+		f.data = nil
+	}
+	f.File.Close()
+}
+
+// Open implements [Opener].
+func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
+	it.Shut()
+	var lacks error // bytes: the run ends
+	it.HeaderErr = machine.Patiently(ctx, func() error {
+		path := it.Values.Texts[p.From.At]
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("headrace: the path %q is relative: takes a path that begins with /", path)
+		}
+		file, err := store.Local{}.Open(path)
+		if err != nil {
+			return err
+		}
+		f := &audioFile{File: file, env: p.Env}
+		if lacks, err = f.begin(ctx, it); err != nil || lacks != nil {
+			f.Close()
+			return err
+		}
+		it.Opened = f
+		return nil
+	})
+	return lacks
+}
+
+// begin reads the file, unless it is read in parts. It waits for the bytes that this
+// takes.
+func (f *audioFile) begin(ctx context.Context, it *record.Record) (lacks, err error) {
+	head := make([]byte, sound.LeastHead)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if sound.InParts(head[:n]) {
+		return nil, nil
+	}
+
+	held := it.Content
+	it.Content, err = it.Source.Lane.Acquire(ctx, f.env.Age(it.ID), ForFiles, f.Size())
+	held.Release()
+	if err != nil {
+		return err, nil
+	}
+	f.data = f.env.Files.Take(0)
+	for _, most := range []int64{sound.MostHead, f.Size()} { // what is no recording is not read to its end
+		f.env.Files.Grow(f.data, len(*f.data)+f.Room(len(*f.data), most))
+		all, _, err := f.ReadOn(*f.data, most)
+		if err != nil {
+			return nil, err
+		}
+		f.env.Files.Moved(f.data, all)
+		if err := sound.Check(all); err != nil {
+			return nil, err
+		}
+	}
+	f.read = int64(len(*f.data))
+	return nil, nil
+}
