@@ -433,6 +433,9 @@ var arrows = []arrow{
 	{"media/sound/coded", "media/av/mpa", "where frames of MP3 and ADTS are"},
 	{"media/sound/coded", "media/ffmpeg", "the decoder, and the packets of other containers"},
 	{"media/sound/coded", "media/sound", "the contract of formats"},
+	{"media/sound/coded", "media/sound/flac", "where frames of FLAC are"},
+	{"media/sound/flac", "media", "kinds of errors"},
+	{"media/sound/flac", "media/sound", "the content of files"},
 
 	{"media/av/packets", "media/av", "streams, as containers describe them"},
 	{"media/recode", "golang.org/x/sys", "files in memory, and files that have no name until they are whole"},

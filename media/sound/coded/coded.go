@@ -14,7 +14,10 @@ import (
 	"headrace/media/sound"
 )
 
-func init() { sound.Register(Format) }
+func init() {
+	sound.Register(flacFormat)
+	sound.Register(Format)
+}
 
 // Format is all files with coded samples, for [sound.Register].
 var Format = sound.Format{

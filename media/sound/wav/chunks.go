@@ -2,47 +2,18 @@ package wav
 
 import (
 	"encoding/binary"
-	"io"
 	"math"
 
 	"headrace/media/sound"
 )
 
-// A content is the bytes of a file, of which a part is in memory.
-type content struct {
-	file sound.File // nil: all of it is
-	size int64
-	at   int64 // where the part begins
-	part []byte
-}
-
 // together is how much of a file is read to look at some of it: chunks are small, and
 // side by side.
 const together = 4 << 10
 
-// bytes are n of them from a place on, or fewer, where the file ends. They are there
-// until the next call.
-func (c *content) bytes(at int64, n int) ([]byte, error) {
-	if n = int(min(int64(n), max(0, c.size-at))); n == 0 {
-		return nil, nil
-	}
-	if at < c.at || at+int64(n) > c.at+int64(len(c.part)) {
-		if c.part == nil {
-			c.part = make([]byte, together)
-		}
-		got, err := c.file.ReadAt(c.part[:together], at)
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		c.at, c.part = at, c.part[:got]
-		n = min(n, got)
-	}
-	return c.part[at-c.at:][:n], nil
-}
-
 // chunks walks along the chunks of a file.
 type chunks struct {
-	*content
+	*sound.Content
 	at   int64 // of the next one
 	wide bool  // the file is W64
 }
@@ -63,8 +34,8 @@ var (
 	w64Wave = []byte("wave\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a")
 )
 
-func riff(c *content) chunks { return chunks{content: c, at: 12} }
-func w64(c *content) chunks  { return chunks{content: c, at: 40, wide: true} }
+func riff(c *sound.Content) chunks { return chunks{Content: c, at: 12} }
+func w64(c *sound.Content) chunks  { return chunks{Content: c, at: 40, wide: true} }
 
 // next returns the next chunk; false: there is none.
 func (c *chunks) next() (chunk, bool, error) {
@@ -72,7 +43,7 @@ func (c *chunks) next() (chunk, bool, error) {
 	if c.wide {
 		n = 24
 	}
-	head, err := c.bytes(c.at, n)
+	head, err := c.Bytes(c.at, n)
 	if err != nil || len(head) < n {
 		return chunk{}, false, err
 	}
@@ -90,7 +61,7 @@ func (c *chunks) next() (chunk, bool, error) {
 		next.size = int64(binary.LittleEndian.Uint32(head[4:]))
 		skip = next.size + next.size%2
 	}
-	next.left = c.size - next.at
+	next.left = c.Size() - next.at
 	c.at = next.at + min(skip, next.left)
 	return next, true, nil
 }

@@ -31,16 +31,18 @@ func (f *File) Read(to []float32, from int64) error {
 	}
 
 	at := f.at + from*n*int64(f.width)
-	if f.content.file == nil {
-		f.coding(to, f.content.part[at:])
-		return nil
+	file := f.content.File()
+	if file == nil {
+		coded, err := f.content.Bytes(at, len(to)*f.width)
+		f.coding(to, coded)
+		return err
 	}
 	piece := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(piece)
 	for len(to) > 0 {
 		k := min(len(to), pieceSize/f.width)
 		coded := piece[:k*f.width]
-		if _, err := f.content.file.ReadAt(coded, at); err == io.EOF {
+		if _, err := file.ReadAt(coded, at); err == io.EOF {
 			return fmt.Errorf("%w: it became shorter while it was read", errWAV)
 		} else if err != nil {
 			return err

@@ -18,14 +18,14 @@ var Format = sound.Format{
 	Name: "wav", Suffixes: []string{".wav", ".w64", ".rf64", ".bwf"},
 	Is: Is,
 	Open: func(file []byte, track int) (sound.Stream, error) {
-		return openTrack(&content{size: int64(len(file)), part: file}, track)
+		return openTrack(sound.InMemory(file), track)
 	},
 	OpenAt: func(file sound.File, track int) (sound.Stream, error) {
-		return openTrack(&content{file: file, size: file.Size()}, track)
+		return openTrack(sound.OnDisk(file, together), track)
 	},
 }
 
-func openTrack(c *content, track int) (sound.Stream, error) {
+func openTrack(c *sound.Content, track int) (sound.Stream, error) {
 	if track > 0 {
 		return nil, fmt.Errorf("wav: audio track %d is wanted, and there is one, counted from 0", track)
 	}
@@ -56,7 +56,7 @@ type File struct {
 	info    sound.Info
 	coding  coding
 	width   int // bytes of a sample of one channel
-	content *content
+	content *sound.Content
 	at      int64 // where the samples begin
 }
 
@@ -72,10 +72,10 @@ const mostChannels = 256
 var errWAV = errors.New("wav: the file is damaged")
 
 // Open finds the recording in the memory of a file.
-func Open(file []byte) (*File, error) { return open(&content{size: int64(len(file)), part: file}) }
+func Open(file []byte) (*File, error) { return open(sound.InMemory(file)) }
 
-func open(file *content) (*File, error) {
-	head, err := file.bytes(0, len(w64Riff))
+func open(file *sound.Content) (*File, error) {
+	head, err := file.Bytes(0, len(w64Riff))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func open(file *content) (*File, error) {
 		}
 		switch c.name {
 		case "ds64":
-			b, err := file.bytes(c.at, 24)
+			b, err := file.Bytes(c.at, 24)
 			if err != nil {
 				return nil, err
 			}
@@ -106,7 +106,7 @@ func open(file *content) (*File, error) {
 			}
 			long = int64(min(binary.LittleEndian.Uint64(b[8:]), math.MaxInt64))
 		case "fmt ":
-			b, err := file.bytes(c.at, int(min(c.has(), 40)))
+			b, err := file.Bytes(c.at, int(min(c.has(), 40)))
 			if err != nil {
 				return nil, err
 			}

@@ -374,7 +374,7 @@ def load_audio(
         samples, rate = hr.io.load_audio("talk.mp3", 16000, "mono", start=90.0, duration=10.0)
 
     A window is that slice of the whole recording, also at another rate, so windows that touch fit together. Its own packets are decoded,
-    and a few before them. Of a path to a WAV file no more is read than the window; other files are read whole.
+    and a few before them. Of a path to WAV or FLAC little more is read than the window; other files are read whole.
 
     Args:
         src: a path, bytes, or an object with `read()`.

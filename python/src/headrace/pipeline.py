@@ -596,9 +596,9 @@ class Pipeline:
             hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
 
         A window is that slice of the whole recording: the same numbers wherever it begins. It is decoded at its own cost, whatever the
-        length of the file. After `files(…, content=False)` no more is read of a WAV file than the window. Samples that the encoder added
-        are cut off as the file says. The resampler's stop band is 110 dB down from half of the lower rate on, its pass band ends at 0.913
-        of that.
+        length of the file. After `files(…, content=False)` little more is read of WAV and FLAC than the window. Samples that the encoder
+        added are cut off as the file says. The resampler's stop band is 110 dB down from half of the lower rate on, its pass band ends at
+        0.913 of that.
 
         Args:
             rate: samples a second; by default as many as the file has.

@@ -1,0 +1,103 @@
+package flac
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"headrace/media"
+	"headrace/media/sound"
+)
+
+// File is a FLAC file.
+type File struct {
+	Rate, Channels, Bits int
+	Samples              int64  // of each channel
+	Config               []byte // the block STREAMINFO, for decoders
+
+	block      int // samples of every frame but the last
+	most       int // bytes that a frame may have
+	content    *sound.Content
+	begin, end int64 // of all frames
+}
+
+// Together is how much of a file is worth reading at once: some frames.
+const Together = 64 << 10
+
+// The first block, after its mark.
+const (
+	infoAt   = 8
+	infoSize = 34
+)
+
+// Is tells of the first [sound.LeastHead] bytes of a file whether it is one whose frames
+// can be found: it says how many samples it has, and all frames have as many as the
+// first.
+func Is(head []byte) bool {
+	f := new(File)
+	return f.describe(head)
+}
+
+// describe reads the block STREAMINFO (RFC 9639, 8.2).
+func (f *File) describe(head []byte) bool {
+	if len(head) < infoAt+infoSize || string(head[:4]) != "fLaC" || head[4]&0x7F != 0 || [3]byte(head[5:8]) != [3]byte{0, 0, infoSize} {
+		return false
+	}
+	info := head[infoAt:][:infoSize]
+	least, most := int(binary.BigEndian.Uint16(info)), int(binary.BigEndian.Uint16(info[2:]))
+	packed := binary.BigEndian.Uint64(info[10:])
+	f.Rate, f.Channels, f.Bits = int(packed>>44), int(packed>>41&7)+1, int(packed>>36&31)+1
+	f.Samples = int64(packed & (1<<36 - 1))
+	f.block = most
+
+	// As it is, without compression, and with the difference of two channels, which has a
+	// bit more. Frames are larger only where an encoder wants that.
+	f.most = 32 + f.Channels*(8+(f.Bits+1)*f.block/8)
+	return least == most && most >= 16 && f.Rate > 0 && f.Bits >= 4 && f.Samples > 0
+}
+
+var errFLAC = fmt.Errorf("flac: %w", media.ErrCorrupt)
+
+// mostBlocks is how many blocks of tags, pictures and the like are looked at.
+const mostBlocks = 4096
+
+// Open looks at what is before the first frame, and whether the last one is there.
+func Open(content *sound.Content) (*File, error) {
+	head, err := content.Bytes(0, infoAt+infoSize)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{content: content, begin: 4, end: content.Size()}
+	if !f.describe(head) {
+		return nil, errors.New("flac: the file does not say how many samples it has, or frames differ")
+	}
+	f.Config = append(f.Config, head[infoAt:]...)
+
+	for last, n := false, 0; !last; n++ {
+		b, err := content.Bytes(f.begin, 4)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) < 4 || n == mostBlocks {
+			return nil, fmt.Errorf("%w: it ends before its first frame", errFLAC)
+		}
+		last = b[0]&0x80 != 0
+		f.begin += 4 + int64(binary.BigEndian.Uint32(b)&0xFFFFFF)
+	}
+	if b, err := content.Bytes(max(0, f.end-tagSize), 3); err != nil {
+		return nil, err
+	} else if f.end-tagSize > f.begin && string(b) == "TAG" {
+		f.end -= tagSize
+	}
+
+	if _, err := f.Find(f.Samples - 1); err != nil {
+		return nil, fmt.Errorf("%w: it ends before its %d samples do, or its last frame is damaged", errFLAC, f.Samples)
+	}
+	return f, nil
+}
+
+// tagSize is that of ID3v1, which some programs append to everything.
+const tagSize = 128
+
+// InMemory tells whether all of the file is in memory, and none is read.
+func (f *File) InMemory() bool { return f.content.File() == nil }

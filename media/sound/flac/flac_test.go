@@ -1,0 +1,132 @@
+package flac
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headrace/media/sound"
+)
+
+// made is a file of frames that hold anything but have right check sums: finding them
+// takes no more.
+func made(frames, block, tail int, variable bool, seed uint64) (b []byte, starts []int64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	samples := (frames-1)*block + tail
+	b = append(b, "fLaC\x00\x00\x00\x22"...)
+	b = binary.BigEndian.AppendUint16(b, uint16(block))
+	b = binary.BigEndian.AppendUint16(b, uint16(block))
+	b = append(b, make([]byte, 6)...)
+	b = binary.BigEndian.AppendUint64(b, 44100<<44|1<<41|15<<36|uint64(samples))
+	b = append(b, make([]byte, 16)...)
+	b = append(b, 0x81, 0, 0, 3, 'x', 'y', 'z')
+	for i := range frames {
+		n, number := block, i
+		if i == frames-1 {
+			n = tail
+		}
+		begin := len(b)
+		starts = append(starts, int64(begin))
+		b = append(b, 0xFF, 0xF8, 0x79, 0x18)
+		if variable {
+			b[begin+1], number = 0xF9, i*block
+		}
+		b = appendCoded(b, number)
+		b = binary.BigEndian.AppendUint16(b, uint16(n-1))
+		b = append(b, sum8(b[begin:]))
+		for range random.IntN(2 * block) {
+			b = append(b, byte(random.Uint32()|random.Uint32()|random.Uint32())) // 0xFF often
+		}
+		b = binary.BigEndian.AppendUint16(b, sum16(0, b[begin:]))
+	}
+	return b, starts
+}
+
+// appendCoded writes numbers; Go's runes are not all of them.
+func appendCoded(b []byte, v int) []byte {
+	switch {
+	case v < 1<<7:
+		return append(b, byte(v))
+	case v < 1<<11:
+		return append(b, 0xC0|byte(v>>6), 0x80|byte(v&63))
+	case v < 1<<16:
+		return append(b, 0xE0|byte(v>>12), 0x80|byte(v>>6&63), 0x80|byte(v&63))
+	}
+	return append(b, 0xF0|byte(v>>18), 0x80|byte(v>>12&63), 0x80|byte(v>>6&63), 0x80|byte(v&63))
+}
+
+func TestFind(t *testing.T) {
+	for _, variable := range []bool{false, true} {
+		for _, frames := range []int{1, 2, 3, 50, 700} {
+			b, starts := made(frames, 300, 17, variable, uint64(frames))
+			f, err := Open(sound.OnDisk(bytes.NewReader(b), 4096))
+			if err != nil || f.Rate != 44100 || f.Channels != 2 || f.Bits != 16 || len(f.Config) != infoSize {
+				t.Fatal(f, err)
+			}
+			for sample := range f.Samples {
+				if sample%7 > 0 && sample < f.Samples-20 {
+					continue
+				}
+				fr, err := f.Find(sample)
+				if err != nil || !fr.has(sample) || fr.Offset != starts[sample/300] {
+					t.Fatalf("%d frames: sample %d: %+v, %v", frames, sample, fr, err)
+				}
+			}
+			fr, err := f.Find(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 1; i < frames; i++ {
+				if fr, err = f.Next(fr); err != nil || fr.Offset != starts[i] {
+					t.Fatalf("frame %d: %+v, %v", i, fr, err)
+				}
+			}
+			if _, err := f.Next(fr); err == nil {
+				t.Error("a frame follows the last one")
+			}
+		}
+	}
+}
+
+// A frame that is damaged is not found, and all others are; but for the one before, where
+// the two bytes are damaged at which that one would end.
+func TestFindBesideDamage(t *testing.T) {
+	b, starts := made(200, 300, 300, false, 9)
+	random := rand.New(rand.NewPCG(3, 3))
+	for range 300 {
+		k := random.IntN(199) // the last one is looked at by Open
+		bad := slices.Clone(b)
+		at := random.Int64N(starts[k+1] - starts[k])
+		bad[starts[k]+at] ^= 1 << random.IntN(8)
+		f, err := Open(sound.InMemory(bad))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range starts {
+			fr, err := f.Find(int64(300 * i))
+			if ok := err == nil && fr.Offset == starts[i]; ok != (i != k) && (i != k-1 || at > 1) {
+				t.Fatalf("frame %d is damaged: frame %d: %+v, %v", k, i, fr, err)
+			}
+		}
+	}
+}
+
+// Whatever is in a file, frames are found within it that have what is asked for.
+func FuzzFind(f *testing.F) {
+	one, _ := made(5, 64, 3, false, 1)
+	other, _ := made(5, 64, 3, true, 2)
+	f.Add(one, int64(100))
+	f.Add(append(other, append([]byte("TAG"), make([]byte, 125)...)...), int64(0))
+	f.Fuzz(func(t *testing.T, b []byte, sample int64) {
+		file, err := Open(sound.InMemory(b))
+		if err != nil {
+			return
+		}
+		fr, err := file.Find(sample)
+		if err == nil && (!fr.has(sample) || fr.Offset < 42 || fr.Offset+fr.Size > int64(len(b))) {
+			t.Fatalf("%+v in %d bytes, for %d", fr, len(b), sample)
+		}
+	})
+}
