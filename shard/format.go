@@ -51,6 +51,18 @@ type Unpacker interface {
 	Unpack(dst []byte, b index.Block, packed []byte) ([]byte, error)
 }
 
+// Referring is an Unpacker of which some blocks need another one: the pages of a column
+// their dictionary.
+type Referring interface {
+	Unpacker
+	// Refers tells whether a block needs the last Target before it, unpacked.
+	Refers(b index.Block) bool
+	// Target tells whether blocks can refer to this one.
+	Target(b index.Block) bool
+	// UnpackWith is Unpack of a block that refers to another one.
+	UnpackWith(dst []byte, b index.Block, packed, target []byte) ([]byte, error)
+}
+
 // Parser is a format whose samples are records, of which only the content tells what
 // fields there are: its scan finds one part of each sample, whose name is "".
 type Parser interface {

@@ -297,23 +297,8 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte
 				to, skip, read = to[n:], 0, read+n
 				continue
 			}
-			data, err := d.blocks.get(ctx, blockID{p.shard, first + k}, b.Size, func() ([]byte, error) {
-				packed := packedBlocks.Get().(*[]byte)
-				defer packedBlocks.Put(packed)
-				*packed = slices.Grow((*packed)[:0], int(b.Len))[:b.Len]
-				if err := readFull(f, *packed, b.At); err != nil {
-					return nil, err
-				}
-				read += b.Len
-				data, err := format.Unpack(make([]byte, 0, b.Size), b, *packed)
-				if err == nil && int64(len(data)) != b.Size {
-					err = ErrCorrupt
-				}
-				if err != nil {
-					return nil, &Error{Shard: f.Name(), At: b.At, Err: err}
-				}
-				return data, nil
-			})
+			data, n, err := d.block(ctx, p, f, format, first+k, b)
+			read += n
 			if err != nil {
 				return read, err
 			}
@@ -325,6 +310,46 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte
 		}
 	}
 	return read, nil
+}
+
+// block returns what is in a block, and how many bytes of the file that took.
+func (d *Dataset) block(ctx context.Context, p *Place, f *local, format Unpacker, number int, b index.Block) (data []byte, read int64, err error) {
+	var target []byte
+	referring, ok := format.(Referring)
+	if ok = ok && referring.Refers(b); ok {
+		to, at, err := p.segment.Before(number, referring.Target)
+		if err == nil && (to.Size > mostBlock || to.At > f.Size()-to.Len) {
+			err = index.ErrDamaged
+		}
+		if err != nil {
+			return nil, 0, &Error{Shard: f.Name(), At: b.At, Err: err}
+		}
+		if target, read, err = d.block(ctx, p, f, format, at, to); err != nil {
+			return nil, read, err
+		}
+	}
+	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() (data []byte, err error) {
+		packed := packedBlocks.Get().(*[]byte)
+		defer packedBlocks.Put(packed)
+		*packed = slices.Grow((*packed)[:0], int(b.Len))[:b.Len]
+		if err := readFull(f, *packed, b.At); err != nil {
+			return nil, err
+		}
+		read += b.Len
+		if room := make([]byte, 0, b.Size); ok {
+			data, err = referring.UnpackWith(room, b, *packed, target)
+		} else {
+			data, err = format.Unpack(room, b, *packed)
+		}
+		if err == nil && int64(len(data)) != b.Size {
+			err = ErrCorrupt
+		}
+		if err != nil {
+			return nil, &Error{Shard: f.Name(), At: b.At, Err: err}
+		}
+		return data, nil
+	})
+	return data, read, err
 }
 
 // of returns the bytes of a part.

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headrace as hr
-from headrace.errors import RecipeError, SourceError
+from headrace.errors import RecipeError, SampleError, SourceError
 
 ROWS = 90
 IMAGES = [{"bytes": random.Random(i).randbytes(20_000 + 100 * i), "path": f"{i}.jpg"} for i in range(ROWS)]
@@ -27,7 +27,9 @@ def table():
             "text": [f"text {i}" for i in numbers],
             "score": [None if i == 3 else i / 2 for i in numbers],
             "late": [None if i == 70 else i for i in numbers],
-            "ids": [[i, i] for i in numbers],
+            "ids": [[i] * (i % 5) for i in numbers],
+            "vector": [[i / 2, -i] for i in numbers],
+            "tags": [["a", "b"] for i in numbers],
         }
     )
 
@@ -97,10 +99,34 @@ def test_lines(name, score):
 
 @pytest.mark.parametrize("name", ["snappy.parquet", "plain.arrow"])
 def test_columns_that_cannot_be_read(name):
-    with pytest.raises(SourceError, match=r"\"ids\": it is a list"):
-        next(iter(hr.read(name, fields=["ids"]).batch(2).loader()))
+    with pytest.raises(SourceError, match=r"\"tags\": it is a list"):
+        next(iter(hr.read(name, fields=["tags"]).batch(2).loader()))
     # The null is in the third group of rows, after others have had numbers.
     with pytest.raises(SourceError, match=r"\"late\": it has no value in row \d+ of a .* \(null\)"):
         next(iter(hr.read(name, fields=["late"]).batch(2).loader()))
-    with pytest.raises(RecipeError, match=r"the samples have image\.bytes, image\.path, text, label, score"):
+    has = r"image\.bytes, image\.path, text, (ids, vector, )?label, score"
+    with pytest.raises(RecipeError, match="the samples have " + has):
         hr.read(name, fields=["caption"]).batch(2).loader()
+
+
+@pytest.mark.parametrize("name", ["snappy.parquet", "zstd.parquet"])
+def test_lists_of_numbers_are_arrays(name):
+    def check(s, i):
+        assert (s["ids"].dtype, s["vector"].dtype) == (np.int64, np.float64)
+        assert (s["ids"].tolist(), s["vector"].tolist()) == ([i] * (i % 5), [i / 2, -i])
+
+    fields = {"label": "label", "ids": "ids", "vector": ("vector", ("float64", (2,)))}
+    assert sorted(labels(name, fields, check)) == list(range(ROWS))
+    with hr.read(name, fields={k: fields[k] for k in ("vector", "label")}).batch(9).loader(epochs=1) as loader:
+        for b in loader:
+            np.testing.assert_array_equal(b["vector"], np.stack([b["label"] / 2, -b["label"]], 1))
+    with hr.read(name, fields=["ids", "label"]).bucket_batch([2, 5], size=9).loader(epochs=1) as loader:
+        for b in loader:
+            assert (b["ids"].sum(1) == b["label"] * (b["label"] % 5)).all()
+    with pytest.raises(RecipeError, match=r'cannot stack sequences of different lengths: the field "ids" is int64 \[\?\]'):
+        hr.read(name, fields=["ids"]).batch(9).loader()
+    with (
+        hr.read(name, fields={"ids": ("ids", ("int64", (2,)))}).batch(2).loader(epochs=1) as loader,
+        pytest.raises(SampleError, match=r'parquet\[0\]: field "ids": damaged: 0 bytes as int64 \[2\]'),
+    ):
+        list(loader)

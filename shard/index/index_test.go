@@ -112,6 +112,16 @@ func compare(t *testing.T, b *Builder, s *Segment) {
 			t.Errorf("%d of %d blocks: %v", n, len(b.Blocks), err)
 		}
 	}
+	for i := range b.Blocks {
+		even := func(k Block) bool { return k.Codec%2 == 0 }
+		want := i - 1
+		for want >= 0 && !even(b.Blocks[want]) {
+			want--
+		}
+		if got, at, err := s.Before(i, even); want < 0 && err == nil || want >= 0 && (at != want || got != b.Blocks[want]) {
+			t.Fatalf("before %d: block %d, want %d: %v", i, at, want, err)
+		}
+	}
 	for i, f := range s.Fields {
 		want := Field{Name: b.Fields[i]}
 		for _, p := range b.Parts {

@@ -745,23 +745,15 @@ func (s *Segment) Covering(at, size int64, into []Block) (all []Block, first int
 	}
 	begin, before := len(into), s.unpackedBefore(g)
 	for ; g < groups; g++ {
-		from := binary.LittleEndian.Uint64(s.blockTable[16*g:])
-		if from > uint64(len(s.data)) {
-			return into, 0, 0, ErrDamaged
+		all, err := s.blockGroup(g)
+		if err != nil {
+			return into, 0, 0, err
 		}
-		c := cursor{b: s.data[from:]}
-		n := min(groupSize, s.blocks-g*groupSize)
-		end := c.varint()
-		gaps, lens, sizes, codecs := c.packed(n), c.packed(n), c.packed(n), c.packed(n)
-		if c.bad {
-			return into, 0, 0, ErrDamaged
-		}
-		for j := range n {
-			k := Block{At: end + gaps.at(j), Len: lens.at(j), Size: sizes.at(j), Codec: uint8(codecs.at(j))}
-			if k.At < 0 || k.Len < 0 || k.Size < 0 || k.At > math.MaxInt64-k.Len || before > math.MaxInt64-k.Size {
+		for j := range all.n {
+			k, ok := all.next(j)
+			if !ok || before > math.MaxInt64-k.Size {
 				return into, 0, 0, ErrDamaged
 			}
-			end = k.At + k.Len
 			if before+k.Size > at || size == 0 && before == at {
 				if len(into) == begin {
 					first, skip = g*groupSize+j, at-before
@@ -778,6 +770,62 @@ func (s *Segment) Covering(at, size int64, into []Block) (all []Block, first int
 		return into, 0, 0, nil
 	}
 	return into, 0, 0, ErrDamaged
+}
+
+// Before returns the last block before one of which is reports true, and its number.
+func (s *Segment) Before(number int, is func(Block) bool) (last Block, at int, err error) {
+	at = -1
+	for g := (number - 1) / groupSize; g >= 0 && at < 0; g-- {
+		all, err := s.blockGroup(g)
+		if err != nil {
+			return Block{}, 0, err
+		}
+		for j := range min(all.n, number-g*groupSize) {
+			k, ok := all.next(j)
+			if !ok {
+				return Block{}, 0, ErrDamaged
+			}
+			if is(k) {
+				last, at = k, g*groupSize+j
+			}
+		}
+	}
+	if at < 0 {
+		return Block{}, 0, ErrDamaged
+	}
+	return last, at, nil
+}
+
+// blockGroup is groupSize blocks, which are unpacked one after the other.
+type blockGroup struct {
+	n                         int
+	end                       int64 // of the block before
+	gaps, lens, sizes, codecs packed
+}
+
+func (s *Segment) blockGroup(g int) (b blockGroup, err error) {
+	from := binary.LittleEndian.Uint64(s.blockTable[16*g:])
+	if from > uint64(len(s.data)) {
+		return b, ErrDamaged
+	}
+	c := cursor{b: s.data[from:]}
+	b.n = min(groupSize, s.blocks-g*groupSize)
+	b.end = c.varint()
+	b.gaps, b.lens, b.sizes, b.codecs = c.packed(b.n), c.packed(b.n), c.packed(b.n), c.packed(b.n)
+	if c.bad {
+		return b, ErrDamaged
+	}
+	return b, nil
+}
+
+// next returns block j, after the one before it.
+func (b *blockGroup) next(j int) (k Block, ok bool) {
+	k = Block{At: b.end + b.gaps.at(j), Len: b.lens.at(j), Size: b.sizes.at(j), Codec: uint8(b.codecs.at(j))}
+	if k.At < 0 || k.Len < 0 || k.Size < 0 || k.At > math.MaxInt64-k.Len {
+		return k, false
+	}
+	b.end = k.At + k.Len
+	return k, true
 }
 
 func (s *Segment) unpackedBefore(g int) int64 {

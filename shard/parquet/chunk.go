@@ -33,7 +33,8 @@ type scan struct {
 	// memory that is used again
 	unpacked []byte
 	present  []uint32 // definition levels of a page
-	ids      []uint32 // indexes into the dictionary
+	ids      []uint32 // indexes into the dictionary, or repetition levels
+	flat     []byte   // numbers of lists
 	lengths  []int64
 	wide     []int64
 	win      *window.Reader
@@ -41,7 +42,8 @@ type scan struct {
 }
 
 // chunk reads a column of a row group. What it cannot read of a valid file it refuses.
-func (s *scan) chunk(c *column, k *chunk, rows int, into *values) error {
+func (s *scan) chunk(c *column, k *chunk, g *group, most int64, into *values) error {
+	rows := int(g.rows)
 	into.spans, into.ints, into.floats = into.spans[:0], into.ints[:0], into.floats[:0]
 	switch {
 	case k.encrypted || !k.known && k.elsewhere == "":
@@ -62,12 +64,12 @@ func (s *scan) chunk(c *column, k *chunk, rows int, into *values) error {
 	if at < int64(len(magic)) || at > s.end || k.packed < 0 || k.packed > s.end-at {
 		return shard.Wrong(s.f, s.end, shard.ErrCorrupt, "column %s: %d bytes at %d are not all in the file", c.name, k.packed, at)
 	}
-	if k.values != int64(rows) {
+	if k.values != g.rows && !c.list || k.values < g.rows || k.values > most {
 		return shard.Wrong(s.f, at, shard.ErrCorrupt, "column %s: %d values for %d rows", c.name, k.values, rows)
 	}
 
 	s.last = at + k.packed
-	r := chunkReader{scan: s, c: c, codec: k.codec, into: into, left: rows}
+	r := chunkReader{scan: s, c: c, codec: k.codec, into: into, left: int(k.values)}
 	for r.left > 0 {
 		if err := s.ctx.Err(); err != nil {
 			return err
@@ -78,6 +80,9 @@ func (s *scan) chunk(c *column, k *chunk, rows int, into *values) error {
 		}
 		at = next
 	}
+	if c.list && len(into.spans) != rows {
+		return r.wrong("%d lists for %d rows", len(into.spans), rows)
+	}
 	return nil
 }
 
@@ -87,13 +92,14 @@ type chunkReader struct {
 	c     *column
 	codec int
 	into  *values
-	left  int // rows
+	left  int // rows, or elements of lists
 
-	dict    values
-	hasDict bool
-	at      int64 // of the page's data, for errors
-	header  pageHeader
-	head    int64 // where the page's header is
+	dict        values
+	hasDict     bool
+	dictNumbers []byte // the dictionary of lists
+	at          int64  // of the page's data, for errors
+	header      pageHeader
+	head        int64 // where the page's header is
 }
 
 func (r *chunkReader) wrong(format string, args ...any) error {
@@ -152,9 +158,12 @@ func (r *chunkReader) page(at int64) (next int64, err error) {
 	if h.values > int64(r.left) {
 		return 0, r.wrong("a page has %d values, and %d rows are left", h.values, r.left)
 	}
-	if h.kind == pageData {
+	switch {
+	case r.c.list:
+		err = r.listPage(packed)
+	case h.kind == pageData:
 		err = r.data(packed)
-	} else {
+	default:
 		err = r.data2(packed)
 	}
 	r.left -= int(h.values)
@@ -168,6 +177,9 @@ func (r *chunkReader) dictionary(packed []byte) error {
 	}
 	if e := r.header.encoding; e != encodingPlain && e != encodingPlainDictionary {
 		return r.wrong("a dictionary is encoded as %s", encodingName(e))
+	}
+	if r.c.list {
+		return r.listDictionary(packed)
 	}
 	raw, err := r.unpack(packed, r.header.unpacked)
 	if err != nil {
@@ -327,7 +339,7 @@ func (r *chunkReader) spread(first, present int) error {
 	case asInt:
 		for i, l := range r.present {
 			if l != top {
-				r.c.refused = fmt.Sprintf("it has no value in row %d of a row group (null), and whole numbers need one", first+i)
+				r.c.refused = fmt.Sprintf("it has no value in row %d of a row group (null), and whole numbers need one: fill it when you write the file, or write the column as float64, in which it is NaN", first+i)
 				return nil
 			}
 		}

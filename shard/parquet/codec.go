@@ -97,6 +97,8 @@ func (r *chunkReader) base(at int64, page, raw []byte, codec int) int64 {
 // Unpack unpacks a page, or a piece of one.
 func (Format) Unpack(dst []byte, b index.Block, page []byte) ([]byte, error) {
 	switch {
+	case b.Codec&blockKind != 0:
+		return Format{}.UnpackWith(dst, b, page, nil)
 	case b.Codec&blockDelta != 0:
 		return unpackDelta(dst, b, page)
 	case b.Codec == codecSnappy:

@@ -7,6 +7,7 @@ import (
 	"headrace/sample"
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/tensor"
 )
 
 // Fields of the union LogicalType.
@@ -24,8 +25,12 @@ const (
 	convertedList   = 3
 	convertedEnum   = 4
 	convertedDec    = 5
+	convertedUint8  = 11
+	convertedUint16 = 12
 	convertedUint32 = 13
 	convertedUint64 = 14
+	convertedInt8   = 15
+	convertedInt16  = 16
 	convertedJSON   = 19
 )
 
@@ -49,6 +54,12 @@ type column struct {
 	half     bool // a float of 16 bits
 	levels   int  // the definition level of a value; 0: there are no levels
 	refused  string
+
+	// of a list of numbers
+	list   bool
+	number int // an index into numbers
+	dtype  tensor.DType
+	empty  int // the definition level of an empty list; below it there is none
 }
 
 // columns are the leaves of the schema, as many as each row group has chunks.
@@ -89,6 +100,8 @@ type place struct {
 	levels int
 	listed bool   // the node above says that it is a list or a map
 	list   string // the list or map that this is in; "": none
+	empty  int    // its definition level where it has no elements
+	nested bool   // it is not a list of plain values
 	depth  int
 }
 
@@ -112,7 +125,8 @@ func (w *walk) node(p place) {
 	if e.repetition != required {
 		p.levels++
 	}
-	if e.repetition == repeated && p.list == "" {
+	if p.nested = p.nested || p.list != "" && (e.repetition == repeated || e.children > 0); e.repetition == repeated && p.list == "" {
+		p.nested, p.empty = e.children > 1, p.levels-1
 		if p.list = strings.Join(p.path, "."); p.listed {
 			p.list = strings.Join(above, ".") // what is in it are names of the format's own
 		}
@@ -125,8 +139,12 @@ func (w *walk) node(p place) {
 	}
 
 	c := &column{name: strings.Join(p.path, "."), kind: e.kind, length: e.length, levels: p.levels}
-	if c.understand(e); p.list != "" {
-		c.name, c.refused = p.list, "it is a list or a map, and only columns with one value a row can be read"
+	switch c.understand(e); {
+	case p.nested:
+		c.name, c.refused = p.list, "it is a map, or a list of lists or of structs, and only lists of numbers have a place in a batch"
+	case p.list != "":
+		c.name, c.empty = p.list, p.empty
+		c.ofList(e)
 	}
 	w.found = append(w.found, c)
 }
@@ -165,6 +183,8 @@ func announce(columns []*column, found *index.Builder) {
 		case c.name == "": // which nobody can ask for
 		case c.refused != "":
 			found.Refuse(c.name, c.refused)
+		case c.list:
+			found.Type(c.name, c.listType())
 		case c.meaning == asText:
 			found.Type(c.name, sample.TextType)
 		case c.meaning == asBytes:

@@ -9,10 +9,10 @@ import (
 	"headrace/shard/internal/window"
 )
 
-// Format is Parquet. It is a [shard.Unpacker].
+// Format is Parquet. It is a [shard.Referring].
 type Format struct{}
 
-var _ shard.Unpacker = Format{}
+var _ shard.Referring = Format{}
 
 // Name returns "parquet".
 func (Format) Name() string { return "parquet" }
@@ -48,7 +48,7 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 			if c.refused != "" {
 				continue
 			}
-			if err := s.chunk(c, &g.chunks[j], int(g.rows), &values[j]); err != nil {
+			if err := s.chunk(c, &g.chunks[j], g, m.most(f), &values[j]); err != nil {
 				return err
 			}
 			if c.refused != "" {
@@ -65,9 +65,12 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 // number of rows, and be right.
 const rowsPerByte = 64
 
+// most is how many rows a file can have, or numbers in the lists of a row group.
+func (m *footer) most(f shard.File) int64 { return 1<<20 + rowsPerByte*min(f.Size(), 1<<50) }
+
 // check compares the counts of a footer with each other and with the file.
 func (m *footer) check(f shard.File, columns int) error {
-	total, most := int64(0), 1<<20+rowsPerByte*min(f.Size(), 1<<50)
+	total, most := int64(0), m.most(f)
 	for i, g := range m.groups {
 		if len(g.chunks) != columns {
 			return shard.Wrong(f, m.at, shard.ErrCorrupt, "row group %d has %d columns, and the schema %d", i, len(g.chunks), columns)
@@ -95,10 +98,10 @@ func emit(found *index.Builder, columns []*column, values []values, rows int) {
 			if c.refused != "" {
 				continue
 			}
-			switch v := &values[i]; c.meaning {
-			case asInt:
+			switch v := &values[i]; {
+			case c.meaning == asInt && !c.list:
 				found.Int(c.name, v.ints[row])
-			case asFloat:
+			case c.meaning == asFloat && !c.list:
 				found.Float(c.name, v.floats[row])
 			default:
 				if s := v.spans[row]; s.at >= 0 {

@@ -55,7 +55,7 @@ func TestTruncatedAtEveryByte(t *testing.T) {
 func TestEveryByteWrong(t *testing.T) {
 	for _, encoding := range []string{"dictionary", "delta"} {
 		data, _ := written(t, map[string]any{"rows": 5, "largest": 40, "encoding": encoding,
-			"columns": []string{"image", "text", "flag", "f64", "u32"}})
+			"columns": []string{"image", "text", "flag", "f64", "u32", "l_i16", "l_bool"}})
 		for at := range data {
 			for _, flip := range []byte{0xff, 0x80, 0x01} {
 				bad := bytes.Clone(data)
@@ -254,6 +254,61 @@ func TestLies(t *testing.T) {
 	wantError(t, []byte("PAR1 and then something else"), shard.ErrTruncated, "ends with")
 }
 
+// listOf is a page of lists, whose levels are runs.
+func listOf(encoding, values int64, repetition, definition, numbers string) []byte {
+	body := append(append(value(repetition), value(definition)...), numbers...)
+	return page(pageData, int64(len(body)), values, encoding, body)
+}
+
+func list(repetition, definition, numbers string) []byte {
+	return listOf(encodingPlain, 1, repetition, definition, numbers)
+}
+
+// listFile is a file of a column that repeats.
+func listFile(kind, rows, values int64, pages ...[]byte) []byte {
+	c := oneColumn(kind, rows, codecNone, pages...)
+	c.repetition, c.values = repeated, values
+	return c.file()
+}
+
+func TestLiesOfLists(t *testing.T) {
+	if b, err := scanned(listFile(typeInt64, 1, 1, list("\x02\x00", "\x02\x01", "12345678"))); err != nil || b.Len() != 1 || len(b.Refused) > 0 {
+		t.Fatal(err, b.Refused)
+	}
+	dictionary := page(pageDictionary, 8, 1, encodingPlain, []byte("12345678"))
+	for words, data := range map[string][]byte{
+		"1099511627776 values for 1 rows":    listFile(typeInt64, 1, 1<<40, list("\x02\x00", "\x02\x01", "12345678")),
+		"0 values for 1 rows":                listFile(typeInt64, 1, 0),
+		"1 lists for 2 rows":                 listFile(typeInt64, 2, 2, listOf(encodingPlain, 2, "\x03\x02", "\x04\x01", "1234567812345678")),
+		"repetition levels are damaged":      listFile(typeInt64, 1, 1, list("", "\x02\x01", "12345678")),
+		"definition levels are damaged":      listFile(typeInt64, 1, 1, list("\x02\x00", "", "12345678")),
+		"begins within a row":                listFile(typeInt64, 1, 1, list("\x02\x01", "\x02\x01", "12345678")),
+		"an empty list has elements":         listFile(typeInt64, 1, 2, listOf(encodingPlain, 2, "\x03\x02", "\x04\x00", "")),
+		"ends before its 1 numbers":          listFile(typeInt64, 1, 1, list("\x02\x00", "\x02\x01", "1234567")),
+		"its 1 numbers":                      listFile(typeBoolean, 1, 1, list("\x02\x00", "\x02\x01", "")),
+		"before its 1 numbers":               listFile(typeBoolean, 1, 1, listOf(encodingRLE, 1, "\x02\x00", "\x02\x01", "\x01\x00\x00\x00")),
+		"damaged: it ends before its 1":      listFile(typeBoolean, 1, 1, listOf(encodingRLE, 1, "\x02\x00", "\x02\x01", "\x01\x00\x00\x00\x05")),
+		"page: damaged: it ends before its":  listFile(typeInt32, 1, 1, listOf(encodingDelta, 1, "\x02\x00", "\x02\x01", "\x80\x80")),
+		"ends before its levels":             listFile(typeInt64, 1, 1, page(pageData, 2, 1, encodingPlain, []byte("ab"))),
+		"said to unpack to 2147483647":       listFile(typeInt64, 1, 1, page(pageData, math.MaxInt32, 1, encodingPlain, []byte("ab"))),
+		"a page of 2 bytes":                  listFile(typeInt64, 1, 1, page(pageDictionary, 3, 1, encodingPlain, []byte("ab"))),
+		"of 8 bytes is said to have 1048576": listFile(typeInt64, 1, 1, page(pageDictionary, 8, 1<<20, encodingPlain, []byte("12345678"))),
+		"damaged: it ends before its 2":      listFile(typeInt64, 1, 1, page(pageDictionary, 8, 2, encodingPlain, []byte("12345678"))),
+		"and there is none":                  listFile(typeInt64, 1, 1, listOf(encodingRLEDictionary, 1, "\x02\x00", "\x02\x01", "\x01\x02\x00")),
+		"refers past the end":                listFile(typeInt64, 1, 1, dictionary, listOf(encodingRLEDictionary, 1, "\x02\x00", "\x02\x01", "\x01\x02\x01")),
+		"it ends before its 1 numbers":       listFile(typeInt64, 1, 1, dictionary, listOf(encodingRLEDictionary, 1, "\x02\x00", "\x02\x01", "")),
+		"ends before its 1":                  listFile(typeInt64, 1, 1, dictionary, listOf(encodingRLEDictionary, 1, "\x02\x00", "\x02\x01", "\x40\x02")),
+	} {
+		t.Run(words, func(t *testing.T) { wantError(t, data, shard.ErrCorrupt, words) })
+	}
+	block := index.Block{Size: 8, Codec: blockList | 6<<3}
+	for _, page := range [][]byte{nil, list("\x02\x00", "\x02\x01", "12345678")[1:], append(list("", "", ""), 0)} {
+		if _, err := (Format{}).Unpack(nil, block, page); !errors.Is(err, shard.ErrCorrupt) {
+			t.Errorf("%q: %v", page, err)
+		}
+	}
+}
+
 // What is valid and not supported is the column's own trouble.
 func TestRefusals(t *testing.T) {
 	for words, data := range map[string][]byte{
@@ -268,11 +323,9 @@ func TestRefusals(t *testing.T) {
 			c.converted = convertedUint64
 			return c.file()
 		}(),
-		"is a list": func() []byte {
-			c := oneColumn(typeInt64, 1, codecNone, page(pageData, 8, 1, encodingPlain, make([]byte, 8)))
-			c.repetition = repeated
-			return c.file()
-		}(),
+		"is a list of text":                       listFile(typeBytes, 1, 1, list("\x02\x00", "\x02\x01", "\x00\x00\x00\x00")),
+		"encoded as DELTA_LENGTH_BYTE_ARRAY":      listFile(typeInt64, 1, 1, listOf(encodingDeltaLength, 1, "\x02\x00", "\x02\x01", "12345678")),
+		"values are encoded as BYTE_STREAM_SPLIT": listFile(typeBoolean, 1, 1, listOf(encodingSplit, 1, "\x02\x00", "\x02\x01", "1")),
 	} {
 		if data == nil {
 			continue
@@ -326,6 +379,8 @@ func TestCancel(t *testing.T) {
 func FuzzScan(f *testing.F) {
 	f.Add(oneColumn(typeBytes, 2, codecNone, page(pageData, 11, 2, encodingPlain, append(value("ab"), value("c")...))).file())
 	f.Add(oneColumn(typeBytes, 1, codecNone, page(pageDictionary, 6, 1, encodingPlain, value("ab")), page(pageData, 3, 1, encodingRLEDictionary, []byte("\x01\x02\x00"))).file())
+	f.Add(listFile(typeInt64, 1, 1, page(pageDictionary, 8, 1, encodingPlain, []byte("12345678")), listOf(encodingRLEDictionary, 1, "\x02\x00", "\x02\x01", "\x01\x02\x00")))
+	f.Add(listFile(typeInt32, 1, 2, listOf(encodingPlain, 2, "\x03\x02", "\x04\x01", "12345678")))
 	f.Add(oneColumn(typeBytes, 1, codecSnappy, page(pageData2, 6, 1, encodingPlain, []byte("\x06\x14\x02\x00\x00\x00ab"))).file())
 	f.Add(oneColumn(typeBytes, 1, codecNone, page(pageData, 13, 1, encodingDeltaBytes, []byte("\x80\x01\x04\x01\x00\x80\x01\x04\x01\x02a"))).file())
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -83,7 +83,7 @@ func (r *rowReader) part(dst []byte, p index.Part) ([]byte, error) {
 			dst = append(dst, packed...)
 		} else {
 			before := len(dst)
-			all, err := Format{}.Unpack(dst, k, packed)
+			all, err := r.unpacked(dst, i, packed)
 			if err != nil {
 				return nil, err
 			}
@@ -96,6 +96,26 @@ func (r *rowReader) part(dst []byte, p index.Part) ([]byte, error) {
 		n -= take
 	}
 	return dst, nil
+}
+
+// unpacked appends what a block holds, by its dictionary where it has one.
+func (r *rowReader) unpacked(dst []byte, i int, packed []byte) ([]byte, error) {
+	k := r.b.Blocks[i]
+	if !(Format{}).Refers(k) {
+		return Format{}.Unpack(dst, k, packed)
+	}
+	for i--; !(Format{}).Target(r.b.Blocks[i]); i-- {
+	}
+	d := r.b.Blocks[i]
+	page := make([]byte, d.Len)
+	if _, err := r.f.ReadAt(page, d.At); err != nil {
+		return nil, err
+	}
+	dictionary, err := Format{}.Unpack(nil, d, page)
+	if err != nil {
+		return nil, err
+	}
+	return Format{}.UnpackWith(dst, k, packed, dictionary)
 }
 
 // row reads a sample in the form that the oracle has.

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ func TestSuite(t *testing.T) {
 		"snappy": {"rows": 3, "columns": []string{"image", "label"}},
 		"zstd": {"rows": 3, "largest": 20, "columns": []string{"image", "text"}, "encoding": "delta",
 			"options": map[string]any{"compression": "zstd", "data_page_version": "2.0"}},
+		"lists": {"rows": 3, "columns": []string{"tokens", "l_f64"}},
 		"plain": {"rows": 4, "columns": []string{"text", "f64", "flag"}, "encoding": "plain",
 			"options": map[string]any{"compression": "none", "row_group_size": 2}},
 	} {
@@ -44,7 +46,13 @@ func sampleOf(t *testing.T, row map[string]string, columns []string) shardtest.S
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Fields[name] = shardtest.Bytes(string(b)); name != "image.bytes" {
+			switch size := map[string]int{"tokens": 4, "l_f64": 8}[name]; {
+			case size > 0:
+				dtype := map[string]string{"tokens": "int32", "l_f64": "float64"}[name]
+				s.Fields[name] = shardtest.Value{Type: fmt.Sprintf("%s [%d]", dtype, len(b)/size), Bytes: b}
+			case name == "image.bytes":
+				s.Fields[name] = shardtest.Bytes(string(b))
+			default:
 				s.Fields[name] = shardtest.Text(string(b))
 			}
 		case strings.Contains(v, "0x"):

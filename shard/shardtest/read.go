@@ -211,7 +211,7 @@ func (r *reader) unpack(i int) error {
 
 	// Unpack appends to what is there.
 	const before = "before"
-	memory, err := r.format.(shard.Unpacker).Unpack([]byte(before), b, packed)
+	memory, err := r.unpacked([]byte(before), i, packed)
 	if err != nil {
 		return err
 	}
@@ -220,6 +220,24 @@ func (r *reader) unpack(i int) error {
 	}
 	r.block, r.memory = i, memory[len(before):]
 	return nil
+}
+
+// unpacked appends what a block holds, by the block that it refers to where it does.
+func (r *reader) unpacked(dst []byte, i int, packed []byte) ([]byte, error) {
+	b := r.found.Blocks[i]
+	f, ok := r.format.(shard.Referring)
+	if !ok || !f.Refers(b) {
+		return r.format.(shard.Unpacker).Unpack(dst, b, packed)
+	}
+	for i--; i >= 0 && !f.Target(r.found.Blocks[i]); i-- {
+	}
+	if i < 0 {
+		return nil, fmt.Errorf("%w: a block refers to none", errPromise)
+	}
+	if err := r.unpack(i); err != nil {
+		return nil, err
+	}
+	return f.UnpackWith(dst, b, packed, r.memory)
 }
 
 func (r *reader) raw(at, n int64) ([]byte, error) {

@@ -7,8 +7,41 @@ import json
 import math
 import random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+
+LISTS = {
+    "tokens": "int32",
+    "l_i8": "int8",
+    "l_u8": "uint8",
+    "l_i16": "int16",
+    "l_u16": "uint16",
+    "l_u32": "uint32",
+    "l_i64": "int64",
+    "l_u64": "uint64",
+    "l_f16": "float16",
+    "l_f32": "float32",
+    "l_f64": "float64",
+    "l_bool": "bool",
+}
+TYPED = LISTS | {"l_fixed": "float32", "l_struct.ids": "int64", "l_required": "int32"}
+
+
+def lists(name, dtype, rows, r):
+    """Lists of all lengths, of which some are empty and some are null."""
+
+    def one(i):
+        n = r.choice([0, 1, 2, 5, 40])
+        if dtype == "bool":
+            return [r.random() < 0.5 for _ in range(n)]
+        if dtype.startswith("float"):
+            return np.array([r.choice([r.random(), math.nan, -math.inf]) for _ in range(n)], dtype)
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        return [r.choice([low, high, r.randint(low, high), 7]) for _ in range(n)]
+
+    return pa.array([None if i % 9 == 4 else one(i) for i in range(rows)], pa.list_(getattr(pa, dtype + "_" * (dtype == "bool"))()))
 
 
 def table(args):
@@ -42,6 +75,14 @@ def table(args):
         "when": pa.array([1_600_000_000_000_000 + i for i in range(rows)], pa.timestamp("us")),
         "hash": pa.array([r.randbytes(16) for _ in range(rows)], pa.binary(16)),
         "tokens": pa.array([[i, i + 1] for i in range(rows)], pa.list_(pa.int32())),
+        **{name: lists(name, dtype, rows, r) for name, dtype in LISTS.items() if name != "tokens"},
+        "l_fixed": pa.array([[i / 3] * 4 for i in range(rows)], pa.list_(pa.float32(), 4)),
+        "l_struct": pa.array([{"ids": None if i % 6 == 1 else list(range(i % 4))} for i in range(rows)], pa.struct([("ids", pa.large_list(pa.int64()))])),
+        "l_required": pa.array([[1] * (i % 3) for i in range(rows)], pa.list_(pa.field("item", pa.int32(), nullable=False))),
+        "l_nested": pa.array([[[1], [2]] for i in range(rows)]),
+        "l_structs": pa.array([[{"a": 1}] for i in range(rows)]),
+        "l_map": pa.array([[("a", 1)] for i in range(rows)], pa.map_(pa.string(), pa.int32())),
+        "l_null": pa.array([[i, None] if i == rows - 1 else [i] for i in range(rows)]),
         "kept": pa.array([{"tags": ["a"], "url": f"https://x/{i}"} for i in range(rows)]),
         "money": pa.array([i for i in range(rows)], pa.decimal128(10, 2)),
         "sparse": pa.array([None if i % 5 == 0 else i for i in range(rows)], pa.int32()),
@@ -68,6 +109,8 @@ NUMBERS = {
     "image.bytes": "DELTA_LENGTH_BYTE_ARRAY",
     "all": "DELTA_LENGTH_BYTE_ARRAY",
     "none": "DELTA_LENGTH_BYTE_ARRAY",
+    **{f"{k}.list.element": "BYTE_STREAM_SPLIT" if "f" in k else "DELTA_BINARY_PACKED" for k in LISTS if k != "l_bool"},
+    "l_bool.list.element": "RLE",
 }
 
 
@@ -88,17 +131,20 @@ def rows(file):
     return json.dumps([plain(row) for row in pq.read_table(io.BytesIO(file)).to_pylist()])
 
 
+REFUSED = ("money", "sparse", "l_nested", "l_structs", "l_map", "l_null")
+
+
 def plain(row):
     """A row as fields by their paths: bytes in base64, numbers as they are stored."""
     flat = {}
     for name, value in row.items():
-        if name in ("tokens", "money", "sparse"):
+        if name in REFUSED:
             continue
         if isinstance(value, dict):
             flat.update({f"{name}.{k}": value[k] for k in value if k != "tags"})
         else:
             flat[name] = value
-    return {k: stored(v) for k, v in flat.items() if v is not None}
+    return {k: stored(np.array(v, TYPED[k]).tobytes() if k in TYPED else v) for k, v in flat.items() if v is not None}
 
 
 def stored(v):
