@@ -60,17 +60,16 @@ func (s *scan) newBatch(m message, t table) (*batch, error) {
 // array reads the next array, whose rows are null where above says so. Of a list it finds
 // the end alone.
 func (b *batch) array(f *field, above []bool, rows int) error {
-	if len(b.nodes) == 0 {
-		return b.wrong("there are fewer arrays than columns")
+	length, nulls, err := b.node()
+	if err != nil {
+		return err
 	}
-	node := b.nodes[0]
-	b.nodes = b.nodes[1:]
 	if f.layout == noBuffers {
 		return nil
 	}
 	skip := f.refused != ""
-	if !skip && node[0] != int64(rows) {
-		return b.wrong("an array has %d values for %d rows", node[0], rows)
+	if !skip && length != int64(rows) {
+		return b.wrong("an array has %d values for %d rows", length, rows)
 	}
 
 	var null []bool
@@ -80,13 +79,15 @@ func (b *batch) array(f *field, above []bool, rows int) error {
 			return err
 		}
 		if !skip {
-			if null, err = b.nulls(buf, node[1], above, rows); err != nil {
+			if null, err = b.nulls(buf, nulls, above, rows); err != nil {
 				return err
 			}
 		}
 	}
-	switch f.layout {
-	case children, lists:
+	switch {
+	case f.meaning == asList && !skip:
+		return b.list(f, null, rows)
+	case f.layout == children || f.layout == lists:
 		for range f.skipped {
 			if _, err := b.buffer(); err != nil {
 				return err
@@ -103,6 +104,16 @@ func (b *batch) array(f *field, above []bool, rows int) error {
 		return nil
 	}
 	return b.leaf(f, null, rows, skip)
+}
+
+// node takes the length of the next array, and how many nulls it has.
+func (b *batch) node() (length, nulls int64, err error) {
+	if len(b.nodes) == 0 {
+		return 0, 0, b.wrong("there are fewer arrays than columns")
+	}
+	length, nulls = b.nodes[0][0], b.nodes[0][1]
+	b.nodes = b.nodes[1:]
+	return length, nulls, nil
 }
 
 // nulls returns which rows are null; nil: none is.
@@ -254,31 +265,36 @@ func (f *field) add(null []bool, i int, at, n int64) {
 
 // offsets finds values that are between two offsets.
 func (b *batch) offsets(f *field, data, bytes buffer, null []bool, rows int) error {
-	width := int64(4)
-	if f.layout == offsets64 {
-		width = 8
-	}
-	raw, err := b.raw(data, (int64(rows)+1)*width)
-	if err != nil {
-		return err
-	}
 	at, size, err := b.base(bytes)
 	if err != nil {
 		return err
 	}
+	return b.between(f, f.layout, data, at, size, 1, null, rows)
+}
 
+// between finds values whose offsets count units of width bytes, of which there are n
+// from at on.
+func (b *batch) between(f *field, kind layout, offsets buffer, at, n, width int64, null []bool, rows int) error {
+	size := int64(4)
+	if kind == offsets64 {
+		size = 8
+	}
+	raw, err := b.raw(offsets, (int64(rows)+1)*size)
+	if err != nil {
+		return err
+	}
 	offset := func(i int) int64 {
-		if width == 4 {
+		if size == 4 {
 			return int64(int32(binary.LittleEndian.Uint32(raw[4*i:])))
 		}
 		return int64(binary.LittleEndian.Uint64(raw[8*i:]))
 	}
 	for i := range rows {
 		from, to := offset(i), offset(i+1)
-		if from < 0 || to < from || to > size {
-			return b.wrong("value %d is from %d to %d of %d bytes", i, from, to, size)
+		if from < 0 || to < from || to > n {
+			return b.wrong("value %d is from %d to %d of %d", i, from, to, n)
 		}
-		f.add(null, i, at+from, to-from)
+		f.add(null, i, at+from*width, (to-from)*width)
 	}
 	return nil
 }

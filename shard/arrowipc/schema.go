@@ -6,6 +6,7 @@ import (
 	"headrace/sample"
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/tensor"
 )
 
 // Types as metadata numbers them.
@@ -46,8 +47,8 @@ const (
 
 const (
 	decimalsAreRefused  = "decimals are not supported"
-	listsAreRefused     = "it is a list or a map, and only columns with one value a row can be read"
-	wholeNumbersNeedOne = "it has no value in row %d of a batch (null), and whole numbers need one"
+	listsAreRefused     = "it is a map, or a list of something else than numbers, and only lists of numbers have a place in a batch"
+	wholeNumbersNeedOne = "it has no value in row %d of a batch (null), and whole numbers need one: fill it when you write the file, or write the column as float64, in which it is NaN"
 )
 
 // layout is which buffers an array has after its validity.
@@ -73,6 +74,7 @@ const (
 	asText
 	asInt
 	asFloat
+	asList // of numbers
 )
 
 // field is a node of the schema.
@@ -86,6 +88,11 @@ type field struct {
 	invalid  bool // lists: there is no buffer of validity
 	children []*field
 	refused  string
+
+	// of a list of numbers
+	kind     sample.Type
+	offsets  layout
+	elements int // of each list, or Unknown
 
 	dictionary *field // what its numbers are indexes of; those are of this field's layout
 	id         int64
@@ -197,23 +204,29 @@ func (f *field) understand(kind int, t table) {
 	case typeStruct:
 		f.layout = children
 	default:
-		f.refuse(kind, t)
+		f.nested(kind, t)
 	}
 }
 
 func (f *field) fixed(m meaning, width int) { f.layout, f.meaning, f.width = fixedWidth, m, width }
 
-// refuse knows which buffers there are, so that those of the next column are found.
-func (f *field) refuse(kind int, t table) {
+// nested understands lists of numbers. Of what it refuses it knows which buffers there
+// are, so that those of the next column are found.
+func (f *field) nested(kind int, t table) {
 	f.layout, f.refused = lists, listsAreRefused
 	switch kind {
 	case typeDecimal:
 		f.skipped, f.refused = 1, decimalsAreRefused
 	case typeInterval:
 		f.skipped, f.refused = 1, "intervals are not supported"
-	case typeList, typeLargeList, typeMap:
-		f.skipped = 1
+	case typeList:
+		f.ofList(offsets32, tensor.Unknown)
+	case typeLargeList:
+		f.ofList(offsets64, tensor.Unknown)
 	case typeFixedList:
+		f.ofList(noBuffers, int(t.int32(0, 0)))
+	case typeMap:
+		f.skipped = 1
 	case typeListView, typeLargeListView:
 		f.skipped = 2
 	case typeUnion:
@@ -247,6 +260,8 @@ func announce(all []*field, found *index.Builder) {
 			found.Type(f.name, sample.TextType)
 		case f.meaning == asBytes:
 			found.Type(f.name, sample.BytesType)
+		case f.meaning == asList:
+			found.Type(f.name, f.kind)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import math
 import random
 import struct
 
+import numpy as np
 import pyarrow as pa
 
 
@@ -20,7 +21,6 @@ def arrays(args):
     texts = [r.choice(words) for _ in range(rows)]
     blobs = [r.randbytes(r.randrange(args.get("largest", 30))) for _ in range(rows)]
     images = [None if i % 5 == 2 else {"bytes": b if i % 7 else None, "path": f"{i}.jpg"} for i, b in enumerate(blobs)]
-    lists = pa.list_(pa.int32())
     return {
         "image": pa.array(images, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
         "text": pa.array(nulls(texts, 6), pa.string()),
@@ -43,9 +43,22 @@ def arrays(args):
         "when": pa.array(range(rows), pa.timestamp("us")),
         "took": pa.array(range(rows), pa.duration("ms")),
         "hour": pa.array([i % 24 * 3600 for i in range(rows)], pa.time32("s")),
+        "tokens": pa.array(nulls([[i, -i] * (i % 4) for i in range(rows)], 6), pa.list_(pa.int32())),
+        "large list": pa.array([[i] * r.randrange(5) for i in range(rows)], pa.large_list(pa.uint16())),
+        "pair": pa.array(nulls([[i / 3, -i] for i in range(rows)], 5), pa.list_(pa.float32(), 2)),
+        "bytes": pa.array([list(b) for b in blobs], pa.list_(pa.uint8())),
+        "i64s": pa.array([[-(2**63), 2**63 - 1]] * rows, pa.list_(pa.int64())),
+        "f64s": pa.array([[math.nan, i / 7] for i in range(rows)], pa.list_(pa.float64())),
+        "halves": pa.array([[i / 8] for i in range(rows)], pa.list_(pa.float16())),
+        "in struct": pa.array(
+            [{"ids": [i] * (i % 3)} if i % 4 else None for i in range(rows)], pa.struct([("ids", pa.list_(pa.int8()))])
+        ),
         # What is refused, between columns that have to be found nevertheless.
-        "tokens": pa.array([[i, i] for i in range(rows)], lists),
-        "pair": pa.array([[i, i] for i in range(rows)], pa.list_(pa.int32(), 2)),
+        "flags": pa.array([[True]] * rows, pa.list_(pa.bool_())),
+        "nested": pa.array([[[i]] for i in range(rows)], pa.list_(pa.list_(pa.int32()))),
+        "none": pa.array([[]] * rows, pa.list_(pa.int32(), 0)),
+        "gaps": pa.array([[i, None] if i == rows - 1 else [i] for i in range(rows)], pa.list_(pa.int32())),
+        "gaps in pairs": pa.array([[i, None] if i == 0 else [i, i] for i in range(rows)], pa.list_(pa.int32(), 2)),
         "money": pa.array(list(range(rows)), pa.decimal128(9, 2)),
         "kept": pa.array([{"deep": {"url": f"u{i}"}, "tags": ["a"]} for i in range(rows)]),
         "map": pa.array([[("a", i)] for i in range(rows)], pa.map_(pa.string(), pa.int32())),
@@ -64,7 +77,21 @@ def arrays(args):
 
 
 REFUSED = {
-    *("tokens", "pair", "money", "map", "sparse", "nothing", "lists of views", "structs", "union", "other union"),
+    *(
+        "flags",
+        "nested",
+        "none",
+        "gaps",
+        "gaps in pairs",
+        "money",
+        "map",
+        "sparse",
+        "nothing",
+        "lists of views",
+        "structs",
+        "union",
+        "other union",
+    ),
     *("runs", "list view"),
 }
 
@@ -108,6 +135,18 @@ def deltas(args):
 
 
 FLOATS = {"f16", "f32", "f64", "weight"}
+LISTS = {
+    **{
+        "tokens": "int32",
+        "large list": "uint16",
+        "pair": "float32",
+        "bytes": "uint8",
+        "i64s": "int64",
+        "f64s": "float64",
+        "halves": "float16",
+    },
+    "in struct.ids": "int8",
+}
 
 
 def row(r):
@@ -115,6 +154,8 @@ def row(r):
     for name, v in flatten(r):
         if name in FLOATS:
             flat[name] = {"type": "float64", "bytes": b64(struct.pack("<d", math.nan if v is None else v))}
+        elif v is not None and name in LISTS:
+            flat[name] = {"type": f"{LISTS[name]} [{len(v)}]", "bytes": b64(np.array(v, LISTS[name]).tobytes())}
         elif v is not None:
             flat[name] = value(v)
     return flat

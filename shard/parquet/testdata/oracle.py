@@ -41,7 +41,9 @@ def lists(name, dtype, rows, r):
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         return [r.choice([low, high, r.randint(low, high), 7]) for _ in range(n)]
 
-    return pa.array([None if i % 9 == 4 else one(i) for i in range(rows)], pa.list_(getattr(pa, dtype + "_" * (dtype == "bool"))()))
+    return pa.array(
+        [None if i % 9 == 4 else one(i) for i in range(rows)], pa.list_(getattr(pa, dtype + "_" * (dtype == "bool"))())
+    )
 
 
 def table(args):
@@ -77,7 +79,10 @@ def table(args):
         "tokens": pa.array([[i, i + 1] for i in range(rows)], pa.list_(pa.int32())),
         **{name: lists(name, dtype, rows, r) for name, dtype in LISTS.items() if name != "tokens"},
         "l_fixed": pa.array([[i / 3] * 4 for i in range(rows)], pa.list_(pa.float32(), 4)),
-        "l_struct": pa.array([{"ids": None if i % 6 == 1 else list(range(i % 4))} for i in range(rows)], pa.struct([("ids", pa.large_list(pa.int64()))])),
+        "l_struct": pa.array(
+            [{"ids": None if i % 6 == 1 else list(range(i % 4))} for i in range(rows)],
+            pa.struct([("ids", pa.large_list(pa.int64()))]),
+        ),
         "l_required": pa.array([[1] * (i % 3) for i in range(rows)], pa.list_(pa.field("item", pa.int32(), nullable=False))),
         "l_nested": pa.array([[[1], [2]] for i in range(rows)]),
         "l_structs": pa.array([[{"a": 1}] for i in range(rows)]),
