@@ -17,11 +17,11 @@ build: ## build the engine, as it ships and with the memory checks of debug buil
 	@scripts/build.sh
 
 check: ## the inner loop: format, vet, quick tests; a minute with warm caches
-	@scripts/install.sh system python tools ffmpeg
+	@scripts/install.sh system python tools commands
 	@scripts/test.sh check
 
 test: ## install what is missing, then run every check and every test once
-	@scripts/install.sh system python tools docs ffmpeg
+	@scripts/install.sh system python tools docs commands
 	@scripts/test.sh
 
 test-all: test ## everything that test does, and each test in the other builds, sanitizers, models, wheels, TensorFlow, every Python

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [wheel] [ffmpeg] [demo] [tensorflow]     (default: system python tools docs wheel ffmpeg)
+#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow]     (default: system python tools docs wheel commands)
 #
 #   system      a C compiler, pkg-config, the headers of libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
 #   python      .venv with everything that the tests import (PyTorch is the large part)
 #   tools       staticcheck in build/tools
 #   docs        .venv with what the guide is built with
 #   wheel       build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels; the keys of Debian's packages
-#   ffmpeg      the commands ffmpeg and ffprobe, by apt-get: tests make videos with them, and ask them what is in a file
+#   commands    ffmpeg, ffprobe and bsdtar, by apt-get: tests make videos and archives with them, and ask them what is in a file
 #   demo        .venv with only what the demo imports
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #
@@ -22,11 +22,11 @@ LISTS=("$ROOT/scripts/requirements.txt" "$ROOT/scripts/docs/requirements.txt" "$
 
 main() {
 	local part
-	for part in "${@:-system python tools docs wheel ffmpeg}"; do
+	for part in "${@:-system python tools docs wheel commands}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | wheel | ffmpeg | demo | tensorflow) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, ffmpeg, demo, tensorflow)" ;;
+			system | python | tools | docs | wheel | commands | demo | tensorflow) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow)" ;;
 			esac
 		done
 	done
@@ -107,8 +107,9 @@ install_docs() { install_requirements "$ROOT/scripts/docs/requirements.txt"; }
 
 install_demo() { install_requirements "$ROOT/examples/demo/requirements.txt"; }
 
-install_ffmpeg() {
+install_commands() {
 	command -v ffmpeg >/dev/null && command -v ffprobe >/dev/null || apt_install ffmpeg
+	command -v bsdtar >/dev/null || apt_install libarchive-tools
 }
 
 # install_requirements keeps a copy of each list that was installed, and does nothing

@@ -21,12 +21,3 @@
 // names against Python's fnmatch and a slow matcher of our own; permissions are tested
 // as a user who is not root.
 package store
-
-import "context"
-
-// Reader reads whole objects by name. Local files are one; what comes later (HTTP, S3,
-// archives) has the same shape.
-type Reader interface {
-	// Read returns the content of an object, in the memory of buf where it fits.
-	Read(ctx context.Context, name string, buf []byte) ([]byte, error)
-}

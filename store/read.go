@@ -229,7 +229,4 @@ func again(f func() error) error {
 	}
 }
 
-var (
-	_ Reader      = Local{}
-	_ io.ReaderAt = File{}
-)
+var _ io.ReaderAt = File{}

@@ -5,11 +5,13 @@ import io
 import json
 import random
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 import headrace as hr
 from headrace.errors import RecipeError, SampleError, SourceError
@@ -130,3 +132,56 @@ def test_lists_of_numbers_are_arrays(name):
         pytest.raises(SampleError, match=r'\[0\]: field "ids": damaged: 0 bytes as int64 \[2\]'),
     ):
         list(loader)
+
+
+def test_pictures_are_the_same_from_everywhere(tmp_path):
+    """Order, crops and states of the same pictures do not depend on what they lie in: files, tar, Parquet, Arrow."""
+    rng, pictures = np.random.default_rng(2), []
+    with tarfile.open("all.tar", "w") as tar:
+        for i in range(23):
+            path = Path("pictures", "even" if i % 2 == 0 else "odd", f"{i:02}.png")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(rng.integers(0, 256, (20 + i, 30, 3), np.uint8)).save(path)
+            pictures.append((i % 2, path))
+        pictures.sort()
+        for k, (label, path) in enumerate(pictures):
+            tar.add(path, f"{k:02}.png")
+            info = tarfile.TarInfo(f"{k:02}.cls")
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"%d" % label))
+    rows = pa.table({"image": [{"bytes": path.read_bytes()} for _, path in pictures], "label": [label for label, _ in pictures]})
+    pq.write_table(rows, "all.parquet", row_group_size=7)
+    with pa.ipc.new_stream("all.arrow", rows.schema) as writer:
+        writer.write_table(rows, 5)
+
+    sources = [{"files": {"pattern": "pictures/*/*.png", "label": "parent"}, "name": "s"}]
+    sources.append({"read": {"from": "all.tar", "fields": {"bytes": "png", "label": "cls"}}, "name": "s"})
+    sources += [
+        {"read": {"from": f"all.{kind}", "fields": {"bytes": "image.bytes", "label": "label"}}, "name": "s"}
+        for kind in ("parquet", "arrow")
+    ]
+    steps = [
+        {"shuffle": {"seed": 5}},
+        "decode_image",
+        {"random_resized_crop": {"size": 16}},
+        "random_flip",
+        {"select": {"fields": ["image", "label"]}},
+    ]
+    got, states = [], []
+    for source in sources:
+        Path("r.yaml").write_text(json.dumps({"headrace": 1, "steps": [source, *steps, {"batch": {"size": 4}}]}))
+        with hr.load("r.yaml").loader(epochs=2) as loader:
+            got.append([(np.array(b["image"]), b["label"].tolist()) for _ in range(2) for b in loader])
+        with hr.load("r.yaml").loader(epochs=2) as loader:
+            for _, _ in zip(range(3), loader, strict=False):
+                pass
+            state = loader.state_dict()
+            del state["recipe"], state["steps"][0]
+            state["sources"]["s"].pop("shards", None)
+            states.append(state)
+    assert len(got[0]) == 12
+    for other in got[1:]:
+        for (image, label), (same, also) in zip(got[0], other, strict=True):
+            assert label == also
+            np.testing.assert_array_equal(image, same)
+    assert states == [states[0]] * 4

@@ -172,8 +172,8 @@ func goTar(t testing.TB, format tar.Format, names ...string) []byte {
 	return out.Bytes()
 }
 
-// GNU tar writes links for files that are one, and holes.
-func TestGNUTar(t *testing.T) {
+// The tar of GNU and that of the BSDs write links for files that are one, and holes.
+func TestTarCommands(t *testing.T) {
 	tier.StartsProcesses(t)
 	dir := t.TempDir()
 	write := func(name string, b []byte) {
@@ -192,19 +192,25 @@ func TestGNUTar(t *testing.T) {
 	if err := os.Symlink("a.jpg", filepath.Join(dir, "d.jpg")); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{"gnu", "oldgnu", "pax", "posix", "v7", "ustar"} {
-		names := []string{"a.jpg", "._b.jpg", "b.cls", "b.jpg", "d.jpg"}
-		want := []oracle.TarSample{{Key: "./a", Parts: map[string][]byte{"jpg": content(3000)}}, {Key: "./b", Parts: map[string][]byte{"cls": []byte("7"), "jpg": content(3000)}}}
-		if format != "v7" && format != "ustar" {
-			long := "c." + strings.Repeat("x", 120)
-			names = append(names, long)
-			want = append(want, oracle.TarSample{Key: "./c", Parts: map[string][]byte{long[2:]: content(10)}})
+	for program, formats := range map[string][]string{
+		"tar":    {"gnu", "oldgnu", "pax", "posix", "v7", "ustar"},
+		"bsdtar": {"gnutar", "pax", "v7", "ustar"},
+	} {
+		for _, format := range formats {
+			names := []string{"a.jpg", "._b.jpg", "b.cls", "b.jpg", "d.jpg"}
+			want := []oracle.TarSample{{Key: "./a", Parts: map[string][]byte{"jpg": content(3000)}}, {Key: "./b", Parts: map[string][]byte{"cls": []byte("7"), "jpg": content(3000)}}}
+			if format != "v7" && format != "ustar" {
+				long := "c." + strings.Repeat("x", 120)
+				names = append(names, long)
+				want = append(want, oracle.TarSample{Key: "./c", Parts: map[string][]byte{long[2:]: content(10)}})
+			}
+			data := archived(t, program, dir, append([]string{"--format=" + format}, names...)...)
+			got, err := read(data)
+			if err != nil {
+				t.Fatal(program, format, err)
+			}
+			compare(t, program+" "+format, got, want)
 		}
-		got, err := read(gnuTar(t, dir, append([]string{"--format=" + format}, names...)...))
-		if err != nil {
-			t.Fatal(format, err)
-		}
-		compare(t, format, got, want)
 	}
 
 	holed := filepath.Join(dir, "holed.bin")
@@ -217,14 +223,14 @@ func TestGNUTar(t *testing.T) {
 		if strings.HasPrefix(form, "--format") {
 			format = form
 		}
-		data := gnuTar(t, dir, "-S", form, format, "a.jpg", "holed.bin", "b.cls")
+		data := archived(t, "tar", dir, "-S", form, format, "a.jpg", "holed.bin", "b.cls")
 		if _, err := read(data); !errors.Is(err, shard.ErrUnsupported) || !strings.Contains(err.Error(), "without --sparse") {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
 }
 
-func gnuTar(t *testing.T, dir string, args ...string) []byte {
+func archived(t *testing.T, program, dir string, args ...string) []byte {
 	t.Helper()
 	var all []string
 	for _, a := range args {
@@ -233,7 +239,7 @@ func gnuTar(t *testing.T, dir string, args ...string) []byte {
 		}
 		all = append(all, a)
 	}
-	c := exec.Command("tar", append([]string{"-C", dir, "-cf", "-"}, all...)...)
+	c := exec.Command(program, append([]string{"-C", dir, "-cf", "-"}, all...)...)
 	c.Stderr = os.Stderr
 	data, err := c.Output()
 	if err != nil {
