@@ -22,31 +22,43 @@ func floats(to []float32, s *ffmpeg.Sound) { floatsFrom(to, s, 0) }
 func floatsFrom(to []float32, s *ffmpeg.Sound, skip int) {
 	switch s.Type {
 	case ffmpeg.Uint8:
-		spread(to, s, skip, func(v uint8) float32 { return float32(int(v)-128) / 128 })
+		spread[uint8](to, s, skip, 1.0/(1<<7))
+		for i := range to {
+			to[i]--
+		}
 	case ffmpeg.Int16:
-		spread(to, s, skip, func(v int16) float32 { return float32(v) / (1 << 15) })
+		spread[int16](to, s, skip, 1.0/(1<<15))
 	case ffmpeg.Int32:
-		spread(to, s, skip, func(v int32) float32 { return float32(v) / (1 << 31) })
+		spread[int32](to, s, skip, 1.0/(1<<31))
 	case ffmpeg.Int64:
-		spread(to, s, skip, func(v int64) float32 { return float32(float64(v) / (1 << 63)) })
+		spread[int64](to, s, skip, 1.0/(1<<63))
 	case ffmpeg.Float32:
-		spread(to, s, skip, func(v float32) float32 { return v })
+		spread[float32](to, s, skip, 1)
 	case ffmpeg.Float64:
-		spread(to, s, skip, func(v float64) float32 { return float32(v) })
+		spread[float64](to, s, skip, 1)
 	}
 }
 
-func spread[T number](to []float32, s *ffmpeg.Sound, skip int, float func(T) float32) {
-	if len(s.Planes) == 1 {
+// spread multiplies by a power of two, which is exact.
+func spread[T number](to []float32, s *ffmpeg.Sound, skip int, scale float32) {
+	switch len(s.Planes) {
+	case 1:
 		for i, v := range numbers[T](s.Planes[0])[skip*s.Channels:][:len(to)] {
-			to[i] = float(v)
+			to[i] = float32(v) * scale
 		}
-		return
-	}
-	channels := len(s.Planes)
-	for c, plane := range s.Planes {
-		for i, v := range numbers[T](plane)[skip:][:len(to)/channels] {
-			to[i*channels+c] = float(v)
+	case 2: // is most of what is coded
+		n := len(to) / 2
+		left, right := numbers[T](s.Planes[0])[skip:][:n], numbers[T](s.Planes[1])[skip:][:n]
+		for i, v := range left {
+			pair := to[2*i:][:2]
+			pair[0], pair[1] = float32(v)*scale, float32(right[i])*scale
+		}
+	default:
+		channels := len(s.Planes)
+		for c, plane := range s.Planes {
+			for i, v := range numbers[T](plane)[skip:][:len(to)/channels] {
+				to[i*channels+c] = float32(v) * scale
+			}
 		}
 	}
 }

@@ -10,7 +10,7 @@
 #endif
 
 #define LANES 8
-#define BESIDE 4 // samples that are made at once, so that no sum waits for the one before
+#define BESIDE 5 // samples that are made at once, so that no sum waits for the one before
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 
@@ -24,51 +24,88 @@ static inline __attribute__((always_inline)) lanes load(const float *p)
 // The two halves of 16 sums are added, then the halves of that, and so on: as dot does in Go, so that results are the same everywhere.
 static inline __attribute__((always_inline)) float added(lanes a, lanes b)
 {
-	float v[LANES];
+	typedef float half __attribute__((vector_size(16)));
+	half v[2];
 	a += b;
 	memcpy(v, &a, sizeof v);
-	for (int n = LANES / 2; n > 0; n /= 2)
-		for (int k = 0; k < n; k++)
-			v[k] += v[k + n];
-	return v[0];
+	v[0] += v[1];
+	return (v[0][0] + v[0][2]) + (v[0][1] + v[0][3]);
 }
 
+// A place is where a sample begins in what comes in, and which set it has.
 typedef struct {
-	const float *in, *set;
+	const float *in;
+	int64_t set;
 } place;
 
-static inline __attribute__((always_inline)) place place_of(const float *in, const hr_filter *f, int64_t n, int64_t first)
+static place place_of(const float *in, const hr_filter *f, int64_t n, int64_t first)
 {
 	int64_t phase = n % f->up * f->down;
 	int64_t at = n / f->up * f->down + phase / f->up - f->before;
-	return (place){in + (at - first), f->sets + phase % f->up * f->taps};
+	return (place){in + (at - first), phase % f->up};
 }
 
-// one: there is one set, so that its coefficients are loaded once for all that are made beside each other.
-static inline __attribute__((always_inline)) void resample(float *to, const float *in, const hr_filter *f, int64_t n, int64_t first, int64_t count, int64_t stride, int one)
+// Steps goes on to the next sample without a division, which takes as long as many sums.
+typedef struct {
+	int64_t whole, rest;
+} steps;
+
+static inline __attribute__((always_inline)) place after(place p, const hr_filter *f, steps s)
 {
+	int64_t over = (p.set += s.rest) >= f->up;
+	p.set -= over ? f->up : 0;
+	p.in += s.whole + over;
+	return p;
+}
+
+// Samples that are made beside each other keep no sum waiting for the one before.
+static inline __attribute__((always_inline)) void beside(float *to, const hr_filter *f, const place p[BESIDE], int64_t apart, int one)
+{
+	const float *in[BESIDE], *set[BESIDE];
+	for (int j = 0; j < BESIDE; j++) {
+		in[j] = p[j].in;
+		set[j] = f->sets + p[j].set * f->taps;
+	}
+	lanes a[BESIDE] = {0}, b[BESIDE] = {0};
+	for (int64_t k = 0; k < f->taps; k += 2 * LANES) {
+		lanes x = load(set[0] + k), y = load(set[0] + k + LANES);
+		for (int j = 0; j < BESIDE; j++) {
+			a[j] += (one ? x : load(set[j] + k)) * load(in[j] + k);
+			b[j] += (one ? y : load(set[j] + k + LANES)) * load(in[j] + k + LANES);
+		}
+	}
+	for (int j = 0; j < BESIDE; j++)
+		to[j * apart] = added(a[j], b[j]);
+}
+
+static inline __attribute__((always_inline)) void resample(float *to, const float *in, const hr_filter *f, int64_t n, int64_t first, int64_t count, int64_t stride)
+{
+	const steps s = {f->down / f->up, f->down % f->up};
+	place next = place_of(in, f, n, first);
 	int64_t i = 0;
+	// Samples that are f->up apart have one set. Its coefficients are loaded once for four of them: all sets of two rates may be larger
+	// than the first cache.
+	for (; i + BESIDE * f->up <= count; i += BESIDE * f->up) {
+		for (int64_t k = i; k < i + f->up; k++, next = after(next, f, s)) {
+			place p[BESIDE];
+			for (int j = 0; j < BESIDE; j++)
+				p[j] = (place){next.in + j * f->down, next.set};
+			beside(to + k * stride, f, p, f->up * stride, 1);
+		}
+		next.in += (BESIDE - 1) * f->down;
+	}
 	for (; i + BESIDE <= count; i += BESIDE) {
 		place p[BESIDE];
-		lanes a[BESIDE] = {0}, b[BESIDE] = {0};
-		for (int j = 0; j < BESIDE; j++)
-			p[j] = place_of(in, f, n + i + j, first);
-		for (int64_t k = 0; k < f->taps; k += 2 * LANES) {
-			lanes x = load(p[0].set + k), y = load(p[0].set + k + LANES);
-			for (int j = 0; j < BESIDE; j++) {
-				a[j] += (one ? x : load(p[j].set + k)) * load(p[j].in + k);
-				b[j] += (one ? y : load(p[j].set + k + LANES)) * load(p[j].in + k + LANES);
-			}
-		}
-		for (int j = 0; j < BESIDE; j++)
-			to[(i + j) * stride] = added(a[j], b[j]);
+		for (int j = 0; j < BESIDE; j++, next = after(next, f, s))
+			p[j] = next;
+		beside(to + i * stride, f, p, stride, 0);
 	}
-	for (; i < count; i++) {
-		place p = place_of(in, f, n + i, first);
+	for (; i < count; i++, next = after(next, f, s)) {
+		const float *set = f->sets + next.set * f->taps;
 		lanes a = {0}, b = {0};
 		for (int64_t k = 0; k < f->taps; k += 2 * LANES) {
-			a += load(p.set + k) * load(p.in + k);
-			b += load(p.set + k + LANES) * load(p.in + k + LANES);
+			a += load(set + k) * load(next.in + k);
+			b += load(set + k + LANES) * load(next.in + k + LANES);
 		}
 		to[i * stride] = added(a, b);
 	}
@@ -76,19 +113,13 @@ static inline __attribute__((always_inline)) void resample(float *to, const floa
 
 static void narrow(float *to, const float *in, const hr_filter *f, int64_t n, int64_t first, int64_t count, int64_t stride)
 {
-	if (f->up == 1)
-		resample(to, in, f, n, first, count, stride, 1);
-	else
-		resample(to, in, f, n, first, count, stride, 0);
+	resample(to, in, f, n, first, count, stride);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void widely(float *to, const float *in, const hr_filter *f, int64_t n, int64_t first, int64_t count, int64_t stride)
 {
-	if (f->up == 1)
-		resample(to, in, f, n, first, count, stride, 1);
-	else
-		resample(to, in, f, n, first, count, stride, 0);
+	resample(to, in, f, n, first, count, stride);
 }
 #else
 #define widely narrow
