@@ -5,7 +5,7 @@ package recipe
 func init() {
 	registry.ops = []Op{
 		filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeImageOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
-		selectOp, dropOp, renameOp,
+		selectOp, dropOp, renameOp, copyOp,
 		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
 		colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,

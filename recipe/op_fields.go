@@ -13,12 +13,13 @@ import (
 	"headrace/sample"
 )
 
-// FieldStep is implemented by arguments of operations that take fields away or give them
-// other names, and look at no value.
+// FieldStep is implemented by arguments of operations that take fields away, or give them
+// other names or several, and look at no value.
 type FieldStep interface {
 	Args
-	// Kept returns, for samples of a schema, the fields that stay, in their order, by the
-	// names that they had and have then. The arguments must have been checked.
+	// Kept returns, for samples of a schema, the fields that there are then, in their
+	// order, by the names that they had and have then. One whose value several get is
+	// there several times. The arguments must have been checked.
 	Kept(in sample.Schema) (before, after []string)
 }
 
@@ -41,6 +42,14 @@ var renameOp = operation[Rename]("rename", Between, "Gives fields other names.")
 // Rename are the arguments of the operation rename.
 type Rename struct {
 	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"the new name of each field; two may exchange theirs"`
+}
+
+var copyOp = operation[Copy]("copy", Between, "Gives other fields the value of one, for several views of an image.")
+
+// Copy are the arguments of the operation copy.
+type Copy struct {
+	Field string   `json:"field,omitempty" required:"true" example:"image" doc:"the field, which stays"`
+	To    []string `json:"to,omitempty" required:"true" example:"[\"view_0\", \"view_1\"]" doc:"the names of those that get its value"`
 }
 
 // NewNames are names of fields by those that they had; in JSON an object.
@@ -100,6 +109,12 @@ func (r *Rename) Kept(in sample.Schema) (before, after []string) {
 	return before, after
 }
 
+// Kept implements [FieldStep].
+func (c *Copy) Kept(in sample.Schema) (before, after []string) {
+	names := in.Names()
+	return append(slices.Clone(names), slices.Repeat([]string{c.Field}, len(c.To))...), append(names, c.To...)
+}
+
 // Check implements [Args].
 func (s *Select) Check(in sample.Schema) (sample.Schema, error) {
 	return keep(in, s, checkFields(in, s.Fields))
@@ -129,6 +144,31 @@ func (r *Rename) Check(in sample.Schema) (sample.Schema, error) {
 		}
 	}
 	return keep(in, r, errors.Join(errs...))
+}
+
+// Check implements [Args].
+func (c *Copy) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{differentNames("to", c.To)}
+	switch {
+	case c.Field == "":
+		errs = append(errs, errors.New("lacks the argument field"))
+	case in.Find(c.Field) < 0:
+		errs = append(errs, Wrong("field", "is an %w", words.Unknown("field", c.Field, in.Names())))
+	}
+	if c.To == nil {
+		errs = append(errs, errors.New("lacks the argument to"))
+	} else if len(c.To) == 0 {
+		errs = append(errs, Wrong("to", "is empty: takes names of new fields"))
+	}
+	for i, name := range c.To {
+		switch {
+		case name == "":
+			errs = append(errs, Wrong(fmt.Sprintf("to[%d]", i), "is empty: takes the name of a new field"))
+		case in.Find(name) >= 0:
+			errs = append(errs, Wrong(fmt.Sprintf("to[%d]", i), "is %q, as a field of the samples is called already", name))
+		}
+	}
+	return keep(in, c, errors.Join(errs...))
 }
 
 func count(all []string, one string) (n int) {
@@ -178,3 +218,6 @@ func (*Drop) checkFailures(*Failures) error { return noneFail(dropOp.Name) }
 
 // checkFailures implements [failing].
 func (*Rename) checkFailures(*Failures) error { return noneFail(renameOp.Name) }
+
+// checkFailures implements [failing].
+func (*Copy) checkFailures(*Failures) error { return noneFail(copyOp.Name) }

@@ -56,6 +56,31 @@ type Tool struct {
 	Plan   media.Plan
 	chance order.Key
 	Forms  []media.Form // of the images that the record will have, by column
+	memory []int        // the number of the memory that each is in: copies have one
+	last   int          // such number
+}
+
+// put notes the form of an image that has memory of its own.
+func (t *Tool) put(at int, f media.Form) {
+	t.last++
+	t.Forms[at], t.memory[at] = f, t.last
+}
+
+// stored is what the images take.
+func (t *Tool) stored() (bytes int64) {
+next:
+	for i, f := range t.Forms {
+		if f.Height <= 0 {
+			continue
+		}
+		for k := range i {
+			if t.memory[k] == t.memory[i] && t.Forms[k].Height > 0 {
+				continue next
+			}
+		}
+		bytes += record.StoredBytes(f)
+	}
+	return bytes
 }
 
 // The purposes for which bytes are reserved.
@@ -111,7 +136,7 @@ func (w *Env) Age(id sample.ID) uint64 { return uint64(id.Epoch-w.Epoch)<<40 | u
 func (w *Env) Tool(it *record.Record) *Tool {
 	t, _ := w.tools.Get().(*Tool)
 	if t == nil {
-		t = &Tool{Forms: make([]media.Form, w.Room.Images)}
+		t = &Tool{Forms: make([]media.Form, w.Room.Images), memory: make([]int, w.Room.Images)}
 	}
 	t.chance = w.RandomKey(it)
 	return t

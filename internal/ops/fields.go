@@ -14,6 +14,7 @@ import (
 // here, as descriptors of memory that stays where it is.
 type FieldChange struct {
 	env     *Env
+	copies  [][2]record.Column // first of all
 	swaps   [][2]record.Column // one after the other: what is moved away from changes places with what is there
 	dropped []record.Column    // which hold nothing then
 	key     record.Column      // that gets the sample's name; the zero Column: none does
@@ -59,10 +60,16 @@ func NewFieldChange(w *Env, s recipe.FieldStep, in sample.Schema, where *record.
 	}
 	var from, to []record.Column
 	for i, name := range before {
+		at, first := old[name]
+		if !first {
+			at = where.Of[name] // no step gives other names and copies
+			p.copies = append(p.copies, [2]record.Column{at, where.PutLike(after[i], at)})
+			continue
+		}
 		if after[i] == name {
-			where.Of[name] = old[name]
+			where.Of[name] = at
 		} else {
-			from, to = append(from, old[name]), append(to, where.PutLike(after[i], old[name]))
+			from, to = append(from, at), append(to, where.PutLike(after[i], at))
 		}
 		delete(old, name)
 	}
@@ -98,6 +105,9 @@ func NewFieldChange(w *Env, s recipe.FieldStep, in sample.Schema, where *record.
 
 // Run implements part.
 func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
+	for _, c := range p.copies {
+		p.env.Again(it.Values, c[0], c[1])
+	}
 	for _, s := range p.swaps {
 		it.Values.Swap(s[0], s[1])
 	}
@@ -119,12 +129,24 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
 }
 
 // Foresee implements part.
-func (p *FieldChange) Foresee(_ *record.Record, t *Tool) int64 {
+func (p *FieldChange) Foresee(_ *record.Record, t *Tool) (bytes int64) {
+	for _, c := range p.copies {
+		if c[0].Kind != record.Images {
+			continue
+		}
+		if f := t.Forms[c[0].At]; p.env.Shared != nil && f.Height > 0 {
+			t.put(c[1].At, f)
+			bytes += record.StoredBytes(f)
+		} else {
+			t.Forms[c[1].At], t.memory[c[1].At] = f, t.memory[c[0].At]
+		}
+	}
 	for _, s := range p.swaps {
-		if s[0].Kind == record.Images {
-			t.Forms[s[0].At], t.Forms[s[1].At] = t.Forms[s[1].At], t.Forms[s[0].At]
+		if a, b := s[0].At, s[1].At; s[0].Kind == record.Images {
+			t.Forms[a], t.Forms[b] = t.Forms[b], t.Forms[a]
+			t.memory[a], t.memory[b] = t.memory[b], t.memory[a]
 		}
 	}
 	t.forget(p.dropped)
-	return 0
+	return bytes
 }

@@ -189,7 +189,7 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 		return p.foreseePlanes(it, t)
 	}
 	before := t.Forms[p.To.At]
-	t.Forms[p.To.At] = media.Form{}
+	t.put(p.To.At, media.Form{})
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the image, or the operation will fail before it needs any
 	}
@@ -208,7 +208,7 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 		if p.Video != nil {
 			made = p.made(it, t)
 		}
-		t.Forms[p.To.At] = made
+		t.put(p.To.At, made)
 		bytes += record.StoredBytes(made)
 	}
 	return bytes

@@ -55,16 +55,15 @@ func (g *MemoryScope) Most(it *record.Record) (most int64) {
 	t := g.Env.Tool(it)
 	defer g.Env.Done(t)
 	for i := range t.Forms {
-		t.Forms[i] = it.Values.Images[i].Form()
-	}
-	for _, p := range g.Parts {
-		stored := int64(0)
-		for _, f := range t.Forms {
-			if f.Height > 0 {
-				stored += record.StoredBytes(f)
+		t.put(i, it.Values.Images[i].Form())
+		for k := range i {
+			if record.Overlap(it.Values.Images[i].Data, it.Values.Images[k].Data) {
+				t.memory[i] = t.memory[k]
 			}
 		}
-		most = max(most, stored+p.Foresee(it, t))
+	}
+	for _, p := range g.Parts {
+		most = max(most, t.stored()+p.Foresee(it, t))
 	}
 	return most
 }
@@ -73,7 +72,7 @@ func (g *MemoryScope) Most(it *record.Record) (most int64) {
 func (t *Tool) forget(columns []record.Column) {
 	for _, at := range columns {
 		if at.Kind == record.Images {
-			t.Forms[at.At] = media.Form{}
+			t.put(at.At, media.Form{})
 		}
 	}
 }
@@ -91,9 +90,9 @@ func (t *Tool) foresee(at record.Column, after, before media.Form) int64 {
 		after.Frames = before.Frames
 	}
 	if after.Height <= 0 || after.Width <= 0 || after.Moves() && after.Frames <= 0 || after.Width > media.MaxPixels/after.Height {
-		t.Forms[at.At] = media.Form{} // known when it is there
+		t.put(at.At, media.Form{}) // known when it is there
 		return 0
 	}
-	t.Forms[at.At] = after
+	t.put(at.At, after)
 	return record.StoredBytes(after)
 }

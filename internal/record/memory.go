@@ -120,6 +120,31 @@ func (m *Memory) Copy(to, from *Values, at Column) {
 	}
 }
 
+// Again gives another column of the record the value of one: in the same memory, which
+// no step changes; or in a copy where there are workers, whose functions may.
+func (m *Memory) Again(v *Values, from, to Column) {
+	switch to.Kind {
+	case Numbers:
+		copy(v.Numbers[to.At:][:to.Size], v.Numbers[from.At:])
+	case Texts:
+		v.Texts[to.At] = v.Texts[from.At]
+	case Bytes:
+		if v.Bytes[to.At] = v.Bytes[from.At]; m.Shared != nil {
+			v.Bytes[to.At] = m.Copied(v, v.Bytes[from.At])
+		}
+	case Arrays:
+		if v.Arrays[to.At] = v.Arrays[from.At]; m.Shared != nil {
+			v.Arrays[to.At].Data = m.Copied(v, v.Arrays[from.At].Data)
+		}
+	case Images:
+		p := v.Images[from.At]
+		if v.Images[to.At] = p; m.Shared != nil {
+			v.Images[to.At] = v.NewImage(&m.Images, p.Form())
+			p.CopyTo(v.Images[to.At].Data)
+		}
+	}
+}
+
 // Own makes memory that Files has given a record's.
 func (m *Memory) Own(v *Values, b *[]byte) {
 	v.Borrowed = append(v.Borrowed, borrowed{b, &m.Files})

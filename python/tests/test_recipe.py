@@ -44,6 +44,7 @@ loader: {epochs: 2, on_error: skip, max_errors: 0.25, memory: 512MiB, prefetch: 
 RANDOM = {
     "select": lambda r: r.sample(["image", "key"], r.choice([1, 2])),
     "drop": lambda r: ["key"],
+    "copy": lambda r: {"field": "key", "to": r.choice([["a"], ["no", "b c"]])},
     "rename": lambda r: {"key": r.choice(["name", "Na me"])},
     "shuffle": lambda r: {"seed": r.choice([None, 0, 2**64 - 1])},
     "decode_image": lambda r: {
@@ -205,7 +206,7 @@ RANDOM = {
     },
     "unbatch": lambda r: {},
 }
-FIELDS = ("select", "drop", "rename")
+FIELDS = ("select", "drop", "rename", "copy")
 FUNCTIONS = ("map", "filter", "flat_map", "aggregate")
 LAST = ("normalize", "layout", "batch", "unbatch", *FUNCTIONS)  # may only follow what is of one size, or be last
 SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
@@ -325,7 +326,7 @@ def drawn(r, name):
 
 def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
-    assert steps - {"to", "recipe", "loader", "failures"} == set(RANDOM) | {"weighted"}  # which test_samplers has
+    assert steps - {"to", "recipe", "loader", "failures", "views"} == set(RANDOM) | {"weighted"}  # which test_samplers has
     schema = json.loads(subprocess.check_output([find_program(), "schema"]))
     assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {
         "weighted",

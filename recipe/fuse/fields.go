@@ -41,6 +41,9 @@ func before(p *Images, args recipe.FieldStep, in sample.Schema) (*changed, bool)
 	}
 	old, names := args.Kept(in)
 	for i, name := range old {
+		if e.names[name] != "" {
+			return nil, false // it gets several names
+		}
 		e.names[name] = names[i]
 		if name != p.To && (names[i] == p.To || names[i] == p.Field) {
 			return nil, false

@@ -501,6 +501,59 @@ class Pipeline:
                 raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: takes names of fields")
         return self._with("rename", {"fields": given})
 
+    def copy(self, field: str, to: Some) -> Pipeline:
+        """Give other fields the value of one: `.copy("image", to=["clean", "noisy"])`. For augmented views, see `views`.
+
+        Images are not copied, unless a function of Python comes anywhere in the pipeline: it could change one in place.
+
+        Args:
+            field: the field, which stays.
+            to: the names of those that get its value; no field has one of them.
+        """
+        if not isinstance(field, str):
+            raise RecipeError(f"headrace: copy: field is {field!r}: takes the name of a field")
+        return self._with("copy", {"field": field, "to": names_of("copy", (to,))})
+
+    def views(
+        self,
+        count: int | None = None,
+        steps: Callable[[Pipeline], Pipeline] | None = None,
+        /,
+        *,
+        field: str = "image",
+        keep: bool = False,
+        **named: Callable[[Pipeline], Pipeline] | tuple[int, Callable[[Pipeline], Pipeline]],
+    ) -> Pipeline:
+        """Make several views of an image, each with steps and random draws of its own. It is decoded once.
+
+            .views(2, lambda p: p.random_resized_crop(224).random_flip())       # fields view_0 and view_1, as in SimCLR
+            .views(large=(2, big), small=(6, little))                           # large_0, large_1, small_0 … small_5, as in DINO
+            .views(weak=lambda p: p.random_flip(), strong=augmented)            # weak and strong, as in FixMatch
+
+        In a recipe it is `copy`, the steps of each view with `field`, and `drop`.
+
+        Args:
+            count: how many views, called view_0, view_1 and so on.
+            steps: a function that is given a pipeline and returns it with the steps of a view, which are steps on an image.
+            field: the image that there are views of.
+            keep: whether it stays as a field. By default it goes, so that images of many sizes come into batches.
+            named: views by their names: such a function, or (how many, function), whose views have numbers after the name.
+
+        Raises:
+            RecipeError: if there are no views, or a step is not on an image.
+        """
+        from ._recipe.views import steps_of, views_of
+
+        views = list(views_of(count, steps, named))
+        made = self.copy(field, [name for name, _ in views])
+        for name, add in views:
+            inside = add(Pipeline(self._seed, (), self._format))
+            if not isinstance(inside, Pipeline):
+                text = f"headrace: views: the function of {name} returns {inside!r}"
+                raise RecipeError(f"{text}: takes one that returns the pipeline it is given, with its steps")
+            made = Pipeline(self._seed, (*made._steps, *steps_of(name, inside._steps)), self._format, self._defaults)
+        return made if keep else made.drop(field)
+
     def failures(
         self,
         *,

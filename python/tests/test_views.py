@@ -1,0 +1,161 @@
+"""Several views of one image."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headrace as hr
+from headrace._client.program import find_program
+from headrace._recipe.views import ON_IMAGES
+from headrace.errors import RecipeError, SampleError
+
+SIZES = [(40, 60), (64, 48), (50, 50), (33, 91)]
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    rng = np.random.default_rng(4)
+    for i, (height, width) in enumerate(SIZES):
+        Image.fromarray(rng.integers(0, 256, (height, width, 3), np.uint8)).save(folder / f"{i}.png")
+    return sorted(map(str, folder.iterdir()))
+
+
+def rows(p, **options):
+    with p.loader(epochs=1, **options) as loader:
+        return [{k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in sample.items()} for sample in loader]
+
+
+def augmented(p):
+    return p.random_resized_crop(16, scale=(0.2, 1)).random_flip().color_jitter(0.4)
+
+
+def test_views_are_what_pillow_makes(pictures):
+    made = (
+        hr.files(pictures)
+        .decode_image()
+        .views(small=lambda p: p.resize((20, 30)), middle=lambda p: p.center_crop(24).rotate90(1), keep=True)
+    )
+    for row, path in zip(rows(made), pictures, strict=True):
+        with Image.open(path) as image:
+            np.testing.assert_array_equal(row["image"], np.asarray(image))
+            np.testing.assert_array_equal(row["small"], np.asarray(image.resize((30, 20), Image.Resampling.BILINEAR)))
+            top, left = round((image.height - 24) / 2), round((image.width - 24) / 2)
+            part = np.asarray(image.crop((left, top, left + 24, top + 24)))
+            assert row["middle"].shape == part.shape
+            assert np.array_equal(row["middle"], np.rot90(part)) or np.array_equal(row["middle"], np.rot90(part, -1))
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("fuse", [True, False])
+def test_each_view_is_as_if_it_were_alone(pictures, tmp_path, workers, fuse):
+    """A view has the pixels that a pipeline of its steps alone has, whose steps have the same names; and no two views are alike."""
+    both = hr.files(pictures, seed=3).shuffle().decode_image().views(2, augmented).batch(2)
+    with both.loader(epochs=2, workers=workers, fuse=fuse) as loader:
+        got = [{k: np.array(v) for k, v in b.items() if k.startswith("view")} for _ in range(2) for b in loader]
+    assert [set(b) for b in got] == [{"view_0", "view_1"}] * 4
+    assert not any((b["view_0"] == b["view_1"]).all() for b in got)
+    for i, name in enumerate(["view_0", "view_1"]):
+        described = json.loads(both.recipe("json"))
+        files, shuffle, decode, _, *steps, _, batch = described["steps"]
+        steps = [
+            {op: {k: v for k, v in args.items() if k != "field"}} for op, args in (next(iter(s.items())) for s in steps[3 * i : 3 * i + 3])
+        ]
+        if i:
+            steps = [step | {"name": f"{next(iter(step))}_2"} for step in steps]
+        (tmp_path / "alone.json").write_text(json.dumps(described | {"steps": [files, shuffle, decode, *steps, batch]}))
+        with hr.load(tmp_path / "alone.json").loader(epochs=2, workers=workers) as loader:
+            alone = [np.array(b["image"]) for _ in range(2) for b in loader]
+        for one, b in zip(alone, got, strict=True):
+            np.testing.assert_array_equal(one, b[name])
+
+
+def test_many_views_with_little_memory(pictures):
+    """Views of an image are in its memory until they have their own."""
+    made = (
+        hr.files(pictures * 20, seed=1).decode_image().views(large=(2, augmented), small=(6, lambda p: p.random_resized_crop(8))).batch(8)
+    )
+    with made.loader(epochs=1, memory="1MiB") as loader:
+        count = 0
+        for b in loader:
+            assert set(b) == {"key", *(f"large_{i}" for i in range(2)), *(f"small_{i}" for i in range(6))}
+            count += len(b["key"])
+    assert count == 80
+
+
+@pytest.mark.parametrize("where", ["process", "here"])
+def test_a_function_changes_one_view_alone(pictures, where):
+    def black(view):
+        view[...] = 0
+        return view
+
+    p = (
+        hr.files(pictures)
+        .decode_image()
+        .copy("image", to="other")
+        .map(black, fields="other", to="other", gives={"other": ("uint8", (None, None, 3))}, where=where)
+    )
+    for row, path in zip(rows(p), pictures, strict=True):
+        assert not row["other"].any()
+        with Image.open(path) as image:
+            np.testing.assert_array_equal(row["image"], np.asarray(image))
+
+
+def test_text_and_numbers_are_copied(pictures):
+    p = (
+        hr.files([(path, i) for i, path in enumerate(pictures)])
+        .decode_image()
+        .resize((8, 8))
+        .copy("label", to=["a", "b"])
+        .copy("key", to="name")
+        .batch(4)
+    )
+    (batch,) = rows(p)
+    assert batch["a"].tolist() == batch["b"].tolist() == batch["label"].tolist() == [0, 1, 2, 3]
+    assert list(batch["name"]) == pictures
+
+
+def test_a_bad_view_is_named(pictures):
+    made = hr.files(pictures).decode_image().views(2, lambda p: p.random_crop(45)).batch(1)
+    with made.loader(epochs=1) as loader, pytest.raises(SampleError, match=r"0\.png.*random_crop"):
+        list(loader)
+
+
+def test_a_recipe_says_the_same(pictures, tmp_path):
+    made = hr.files(pictures, seed=5).decode_image().views(2, augmented, keep=False).batch(2)
+    (tmp_path / "views.yaml").write_text(made.recipe("yaml"))
+    assert "copy: {field: image, to: [view_0, view_1]}" in made.recipe("yaml")
+    for a, b in zip(rows(made), rows(hr.load(tmp_path / "views.yaml")), strict=True):
+        np.testing.assert_array_equal(a["view_1"], b["view_1"])
+
+
+def test_steps_of_views_are_those_on_images():
+    schema = json.loads(subprocess.check_output([find_program(), "schema"]))["$defs"]
+    assert {
+        name.removeprefix("args.") for name, args in schema.items() if {"field", "fields"} <= set(args.get("properties", ()))
+    } == ON_IMAGES
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda p: p.views(), "there are none"),
+        (lambda p: p.views(0, augmented), "0 is no number of views"),
+        (lambda p: p.views(True, augmented), "True is no number of views"),
+        (lambda p: p.views(augmented), "is no number of views"),
+        (lambda p: p.views(2), "None is no function"),
+        (lambda p: p.views(weak=3), r"weak is 3: takes a function of a pipeline, or \(how many, the function\)"),
+        (lambda p: p.views(2, lambda p: None), "the function of view_0 returns None"),
+        (lambda p: p.views(2, lambda p: p.map(len, fields="image")), "map is no step on an image: put it before the views, or after them"),
+        (lambda p: p.views(2, lambda p: p.random_flip(field="image")), "random_flip says which field it is on: leave that out"),
+        (lambda p: p.views(2, augmented, field=3), "copy: field is 3: takes the name of a field"),
+        (lambda p: p.views(2, augmented, field="picture").batch(2).loader(), 'field is an unknown field "picture"'),
+        (lambda p: p.views(key=augmented).batch(2).loader(), r'to\[0\] is "key", as a field of the samples is called already'),
+    ],
+)
+def test_mistakes(pictures, wrong, says):
+    with pytest.raises(RecipeError, match=says):
+        wrong(hr.files(pictures).decode_image())
