@@ -65,13 +65,15 @@ func exitCode(err error) int {
 	}
 }
 
-// report writes an error, each of joined ones in a line of its own.
+// report writes an error, each of joined ones in a line of its own. Below a mistake in a
+// recipe's file is where it is.
 func report(w io.Writer, err error) {
 	if decided := (*codeError)(nil); err == nil || errors.As(err, &decided) && decided.cause == nil {
 		return
 	}
 	for _, e := range joined(err) {
 		fmt.Fprintln(w, line(e.Error()))
+		io.WriteString(w, codeFrame(e, widthFor(w), colours(w)))
 	}
 }
 

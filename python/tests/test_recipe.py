@@ -476,7 +476,11 @@ def test_mistakes_are_told_with_their_places(tmp_path):
         hr.load(path, flip=0.5)
     assert str(caught.value).splitlines() == [
         f'{path}:9:5: step "shufle" (#2): there is no operation "shufle": did you mean "shuffle"?',
+        "    9 |   - shufle",
+        "      |     ^^^^^^",
         f'{path}:11:20: step "resize" (#4): size is "big": takes a whole number, or [height, width]',
+        "   11 |   - resize: {size: big}",
+        "      |                    ^^^",
     ]
     with pytest.raises(hr.RecipeError, match=r'train.yaml:15:10: loader: unknown key "epoch": did you mean "epochs"\? takes'):
         hr.load(train(tmp_path, TRAIN.replace("epochs", "epoch")), flip=0.5)
