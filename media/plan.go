@@ -20,6 +20,7 @@ type Plan struct {
 	inWidth, inHeight int // of what the first stage works on: turned as Orientation says
 
 	given   []Size // to each step
+	moves   []move // where its pixels went, step by step
 	draws   []Draw // nil: nobody wants to know
 	drawing int    // the step that is placed
 }
@@ -173,7 +174,7 @@ func (p *Plan) begin(info Info, o Options) {
 	}
 	p.Width, p.Height = orient.Size(p.Orientation, info.Width, info.Height)
 	p.inWidth, p.inHeight = p.Width, p.Height
-	p.Stages, p.given = p.Stages[:0], p.given[:0]
+	p.Stages, p.given, p.moves = p.Stages[:0], p.given[:0], p.moves[:0]
 	p.addStage()
 }
 
@@ -231,6 +232,7 @@ func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	if width == p.Width && height == p.Height && part == (Part{}) {
 		return
 	}
+	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, part: part, to: Size{height, width}, turn: 1})
 	s := p.last()
 	if s.Resizes() || s.Pads() || len(s.Adjust) > 0 {
 		p.addStage()
@@ -253,6 +255,7 @@ func (p *Plan) window(r Rect, fill [4]uint16) {
 	if r == (Rect{0, 0, p.Width, p.Height}) {
 		return
 	}
+	p.moves = append(p.moves, move{step: p.drawing, window: r, turn: 1})
 	s := p.last()
 	pads := !r.In(p.Width, p.Height)
 	switch {
@@ -285,6 +288,10 @@ func (s *Stage) looksAround() bool {
 // changed before: that comes to the same, as no change of colours depends on where a
 // pixel is.
 func (p *Plan) turn(t int) {
+	if t == 1 {
+		return
+	}
+	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, turn: t})
 	s := p.last()
 	s.Turn = orient.Then(s.Turn, t)
 	p.Width, p.Height = orient.Size(t, p.Width, p.Height)

@@ -86,11 +86,15 @@ func TestWhoWaitsForRoomHoldsNoPermit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const items = 10
-				room := make(chan struct{}, 1) // as much as one item needs
-				take := func(ctx context.Context) error {
+				var room [items + 1]chan struct{} // for one item, the oldest
+				for i := range room {
+					room[i] = make(chan struct{})
+				}
+				close(room[0])
+				take := func(ctx context.Context, v int) error {
 					return pipe.WaitBlocked(ctx, func() error {
 						select {
-						case room <- struct{}{}:
+						case <-room[v]:
 							return nil
 						case <-ctx.Done():
 							return context.Cause(ctx)
@@ -100,14 +104,14 @@ func TestWhoWaitsForRoomHoldsNoPermit(t *testing.T) {
 				gate := pipe.NewGate(1)
 				o := pipe.Opts{Name: "takes", Workers: 2, Ordered: true, Gate: gate, Buffer: 4}
 				in := pipe.From("numbers", pipetest.Numbers{N: items})
-				taken := pipe.Map(in, func(ctx context.Context, v int) (int, error) { return v, take(ctx) }, o)
+				taken := pipe.Map(in, func(ctx context.Context, v int) (int, error) { return v, take(ctx, v) }, o)
 				if flat {
 					taken = pipe.FlatMap(in, func(ctx context.Context, v int) iter.Seq2[int, error] {
-						return func(yield func(int, error) bool) { yield(v, take(ctx)) }
+						return func(yield func(int, error) bool) { yield(v, take(ctx, v)) }
 					}, o)
 				}
 				run := start(t, pipe.Map(taken, func(_ context.Context, v int) (int, error) {
-					<-room
+					close(room[v+1])
 					return v, nil
 				}, pipe.Opts{Name: "gives", Gate: gate, Ordered: true}), pipe.Config{})
 				defer run.Close()

@@ -5,7 +5,7 @@ package recipe
 func init() {
 	registry.ops = []Op{
 		filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeImageOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
-		selectOp, dropOp, renameOp, copyOp,
+		selectOp, dropOp, renameOp, copyOp, boxesOp,
 		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
 		colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,

@@ -47,6 +47,7 @@ func around(op, step string) string {
 	before["bucket_batch"] = `"files",{"decode_npy":{"dtype":"int32"}},`
 	before["log_mel"] = `"files",{"decode_audio":{"channels":1}},`
 	before["pack"] = before["bucket_batch"]
+	before["boxes"] = `"files","decode_image",{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[null,null,3]},"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`
 	before["unbatch"] = before["batch"] + `{"batch":{"size":2}},`
 	before["sampler"], before["weighted"] = before["shuffle"], before["shuffle"]
 	if b, ok := before[op]; ok {

@@ -597,6 +597,9 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 			t.schema = t.schema.With(args.Mask, args.MaskType())
 		}
 	}
+	if b := p.Images.Boxes; b != nil {
+		next.Boxes = ops.NewBoxes(b, t.schema, t.columns.Of)
+	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)
 	next.Form = form

@@ -22,6 +22,7 @@ type ImageSteps struct {
 	Form  media.Form        // of the result, as far as it is known
 	Last  bool              // the result goes into the row
 	Names map[uint64]string // of the steps, by their IDs
+	Boxes *Boxes            // that the steps move; nil: none
 }
 
 // Run implements part.
@@ -33,6 +34,11 @@ func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *Tool) error 
 	to := it.Values.NewImage(&p.Env.Images, form)
 	if err := p.draw(ctx, it, t, form, to.Data); err != nil {
 		return err
+	}
+	if p.Boxes != nil {
+		if err := p.Boxes.move(p.Env, it.Values, &t.Plan); err != nil {
+			return err
+		}
 	}
 	it.Shut()
 	it.Values.Forget(p.From)
@@ -194,6 +200,7 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 		return 0 // nothing is known of the image, or the operation will fail before it needs any
 	}
 
+	defer func() { bytes += p.Boxes.bytes(it.Values) }()
 	switch {
 	case p.Video != nil:
 		bytes = t.Plan.WorkingBytes(nil, nil) + it.Opened.(*opened).working(p.Steps.Decode.Form())

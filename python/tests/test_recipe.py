@@ -326,10 +326,11 @@ def drawn(r, name):
 
 def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
-    assert steps - {"to", "recipe", "loader", "failures", "views"} == set(RANDOM) | {"weighted"}  # which test_samplers has
+    assert steps - {"to", "recipe", "loader", "failures", "views", "boxes"} == set(RANDOM) | {"weighted"}  # which test_samplers has
     schema = json.loads(subprocess.check_output([find_program(), "schema"]))
     assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {
         "weighted",
+        "boxes",  # which test_boxes has
         "sampler",
         "files",
         "merge",

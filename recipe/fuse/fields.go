@@ -11,7 +11,9 @@ import (
 // fields adds a step that changes fields. Before steps on an image it does the same as
 // after them, unless it is about what they read or make: there it does not part them.
 func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
-	if p := c.last(); p != nil && p.Images != nil {
+	old, names := args.Kept(c.schema)
+	c.boxes = renamed(c.boxes, old, names)
+	if p := c.last(); p != nil && p.Images != nil && p.Images.Boxes == nil {
 		if earlier, ok := before(p.Images, args, c.schema); ok {
 			p.Names = append(p.Names, s.Name)
 			at := len(c.flow.Nodes) - 1
@@ -22,7 +24,6 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	}
 
 	modes := map[string]media.Mode{}
-	old, names := args.Kept(c.schema)
 	for i, name := range old {
 		if mode, ok := c.modes[name]; ok {
 			modes[names[i]] = mode
@@ -30,6 +31,29 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	}
 	c.modes = modes
 	c.begin(Part{Step: &s}, s)
+}
+
+// renamed are boxes by the names that fields have then. Those of which a field is gone
+// go along no more.
+func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
+	for _, b := range boxes {
+		now := recipe.Boxes{Along: make([]string, len(b.Along))}
+		name := func(to *string, from string) bool {
+			i := slices.Index(old, from)
+			if i >= 0 {
+				*to = names[i]
+			}
+			return i >= 0
+		}
+		ok := name(&now.Field, b.Field) && name(&now.Image, b.Image)
+		for i := range b.Along {
+			ok = ok && name(&now.Along[i], b.Along[i])
+		}
+		if ok {
+			all = append(all, &now)
+		}
+	}
+	return all
 }
 
 // before is a step as it is before steps on an image, after which samples have this

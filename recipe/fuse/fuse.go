@@ -56,12 +56,13 @@ type chain struct {
 	flow    Flow
 	schema  sample.Schema
 	modes   map[string]media.Mode // in which fields were decoded
+	boxes   []*recipe.Boxes       // that go along with images
 	batched bool                  // of batches
 	joint   string                // the merge or route that it is after
 }
 
 func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
-	c.modes = maps.Clone(c.modes)
+	c.modes, c.boxes = maps.Clone(c.modes), slices.Clip(c.boxes)
 	if c.modes == nil {
 		c.modes = make(map[string]media.Mode)
 	}
@@ -84,7 +85,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	if f.plan.Last.Names != nil {
 		f.plan.Samples = c.flow
 		before := f.plan
-		f.plan, c.flow, c.batched = Plan{}, Flow{Batches: &before}, true
+		f.plan, c.flow, c.batched, c.boxes = Plan{}, Flow{Batches: &before}, true, nil
 	}
 	switch args := s.Args.(type) {
 	case *recipe.Files:
@@ -131,6 +132,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 				return err
 			}
 			images := p.Images
+			if b := c.boxesOf(field); b != nil && images.Boxes == nil {
+				images.Boxes = &Boxes{b, len(images.Steps)}
+			}
 			if len(fields) > 1 {
 				images.Joint = append(images.Joint, Joint{len(images.Steps), fields})
 			}
@@ -155,6 +159,8 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 
 	case recipe.FieldStep:
 		c.fields(args, s)
+	case *recipe.Boxes:
+		c.boxes = append(slices.DeleteFunc(slices.Clone(c.boxes), func(b *recipe.Boxes) bool { return b.Image == args.Image }), args)
 	default: // a function, decode_npy, an operation from elsewhere
 		if p := c.last(); !f.separate && !c.batched && p != nil && p.Step != nil {
 			if chain := p.Chain(); Joins(chain[len(chain)-1], s) {
@@ -199,7 +205,7 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 
 func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
-	begin := chain{schema: c.schema, modes: c.modes, batched: c.batched, joint: s.Name}
+	begin := chain{schema: c.schema, modes: c.modes, boxes: c.boxes, batched: c.batched, joint: s.Name}
 	c.joint = s.Name
 	for i, b := range args.Branches {
 		branch, err := f.chain(b.Steps, begin)
@@ -217,9 +223,12 @@ func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 // them is worked on exactly.
 func (c *chain) unite(i int, other chain) {
 	if i == 0 {
-		c.modes = other.modes
+		c.modes, c.boxes = other.modes, other.boxes
 		return
 	}
+	c.boxes = slices.DeleteFunc(slices.Clone(c.boxes), func(b *recipe.Boxes) bool {
+		return !slices.ContainsFunc(other.boxes, func(o *recipe.Boxes) bool { return reflect.DeepEqual(b, o) })
+	})
 	for field, mode := range other.modes {
 		if c.modes[field] != mode {
 			c.modes[field] = media.Exact
@@ -230,6 +239,14 @@ func (c *chain) unite(i int, other chain) {
 func (c *chain) begin(p Part, s recipe.Step) {
 	p.Names, p.Failures = []string{s.Name}, s.Failures
 	c.flow.Nodes = append(c.flow.Nodes, Node{Part: &p})
+}
+
+// boxesOf returns the boxes that go along with an image; nil: there are none.
+func (c *chain) boxesOf(image string) *recipe.Boxes {
+	if i := slices.IndexFunc(c.boxes, func(b *recipe.Boxes) bool { return b.Image == image }); i >= 0 {
+		return c.boxes[i]
+	}
+	return nil
 }
 
 // last is the part that is being put together.
@@ -271,8 +288,8 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 // function of Python is ended before anybody goes on, so such a function can, where
 // samples are stacked.
 func fills(p *Part, batch recipe.Step) bool {
-	if p.Images != nil {
-		return p.Failures == nil || p.Failures.TimeLimit == nil
+	if p.Images != nil { // how many boxes stay is known when the image is done
+		return p.Images.Boxes == nil && (p.Failures == nil || p.Failures.TimeLimit == nil)
 	}
 	if p.Step == nil {
 		return false

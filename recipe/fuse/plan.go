@@ -138,6 +138,13 @@ type Images struct {
 	Form   media.Form          // what the first of Steps is given
 	Steps  []media.Step
 	Joint  []Joint
+	Boxes  *Boxes // what goes along; nil: nothing
+}
+
+// Boxes are boxes of an image, which steps move.
+type Boxes struct {
+	*recipe.Boxes
+	From int // the first of Images.Steps that does
 }
 
 // Joint is a step that several images have in common, all of one size.

@@ -501,6 +501,22 @@ class Pipeline:
                 raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: takes names of fields")
         return self._with("rename", {"fields": given})
 
+    def boxes(self, field: str = "boxes", *, along: Some | None = None, image: str = "image") -> Pipeline:
+        """Have boxes go along with an image: steps after this one move them, and drop those that leave it.
+
+            .decode_image().boxes(along="labels").random_resized_crop(512).random_flip().bucket_batch([8, 32, 128], size=16)
+
+        Of a box, what a step cuts off is cut off; where less than a pixel is left in width or in height, the box is dropped, and its row in
+        the fields along with it: the rules of torchvision's transforms with `SanitizeBoundingBoxes` after them. They are in pixels of the
+        image as it is at this step, upright if `decode_image` turned it.
+
+        Args:
+            field: the boxes, `float32` or `float64 [n, 4]`: left, top, right and bottom edge. n may differ from sample to sample.
+            along: fields with a row for each box, such as labels.
+            image: the image that they go along with.
+        """
+        return self._with("boxes", {"field": field, "along": None if along is None else names_of("boxes", (along,)), "image": image})
+
     def copy(self, field: str, to: Some) -> Pipeline:
         """Give other fields the value of one: `.copy("image", to=["clean", "noisy"])`. For augmented views, see `views`.
 

@@ -1,0 +1,108 @@
+package ops
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"headrace/internal/record"
+	"headrace/media"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Boxes are the boxes of an image, and what has a row for each of them.
+type Boxes struct {
+	from   int // the first step that moves them
+	double bool
+	fields []boxField // the boxes first
+}
+
+type boxField struct {
+	name string
+	at   record.Column
+	row  int // bytes
+}
+
+// NewBoxes finds the fields of samples with this schema.
+func NewBoxes(b *fuse.Boxes, in sample.Schema, where map[string]record.Column) *Boxes {
+	boxes := &Boxes{from: b.From, double: in[in.Find(b.Field)].Type.DType == tensor.Float64}
+	for _, name := range append([]string{b.Field}, b.Along...) {
+		t := in[in.Find(name)].Type
+		row, _ := t.Shape[1:].Bytes(t.DType) // checked with the recipe
+		boxes.fields = append(boxes.fields, boxField{name, where[name], int(row)})
+	}
+	return boxes
+}
+
+// leastSide is what has to be left of a box in width and in height, in pixels: one with
+// less says nothing to a model, and torchvision's SanitizeBoundingBoxes drops it too.
+const leastSide = 1
+
+// move moves the boxes as a plan has moved the pixels, and drops those of which too
+// little is left. What other values are in the same memory stays as it is.
+func (b *Boxes) move(env *Env, v *record.Values, plan *media.Plan) error {
+	rows := v.Arrays[b.fields[0].at.At].Shape[0]
+	for _, f := range b.fields[1:] {
+		if n := v.Arrays[f.at.At].Shape[0]; n != rows {
+			return fmt.Errorf("headrace: boxes: %q has %d rows, and %q has %d boxes: it must have one for each", f.name, n, b.fields[0].name, rows)
+		}
+	}
+
+	all := make([]record.Array, len(b.fields))
+	for i, f := range b.fields {
+		is := v.Arrays[f.at.At]
+		all[i] = record.Array{Shape: is.Shape, Data: env.Copied(v, is.Data)}
+	}
+	kept := 0
+	for i := range rows {
+		box := plan.Moved(b.read(all[0].Data, i), b.from)
+		if !(box.X1-box.X0 >= leastSide && box.Y1-box.Y0 >= leastSide) { // nor one that is not a number
+			continue
+		}
+		for k, f := range b.fields {
+			copy(all[k].Data[kept*f.row:], all[k].Data[i*f.row:][:f.row])
+		}
+		b.write(all[0].Data, kept, box)
+		kept++
+	}
+	for i, f := range b.fields {
+		shape := append(tensor.Shape{kept}, all[i].Shape[1:]...)
+		v.Arrays[f.at.At] = record.Array{Shape: shape, Data: all[i].Data[:kept*f.row]}
+	}
+	return nil
+}
+
+func (b *Boxes) read(data []byte, i int) media.Bounds {
+	var edges [4]float64
+	for k := range edges {
+		if b.double {
+			edges[k] = math.Float64frombits(binary.NativeEndian.Uint64(data[8*(4*i+k):]))
+		} else {
+			edges[k] = float64(math.Float32frombits(binary.NativeEndian.Uint32(data[4*(4*i+k):])))
+		}
+	}
+	return media.Bounds{X0: edges[0], Y0: edges[1], X1: edges[2], Y1: edges[3]}
+}
+
+func (b *Boxes) write(data []byte, i int, box media.Bounds) {
+	for k, v := range [4]float64{box.X0, box.Y0, box.X1, box.Y1} {
+		if b.double {
+			binary.NativeEndian.PutUint64(data[8*(4*i+k):], math.Float64bits(v))
+		} else {
+			binary.NativeEndian.PutUint32(data[4*(4*i+k):], math.Float32bits(float32(v)))
+		}
+	}
+}
+
+// bytes is what moving takes at most.
+func (b *Boxes) bytes(v *record.Values) (n int64) {
+	if b == nil {
+		return 0
+	}
+	for _, f := range b.fields {
+		n += int64(len(v.Arrays[f.at.At].Data))
+	}
+	return n
+}

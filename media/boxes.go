@@ -1,0 +1,66 @@
+package media
+
+import "headrace/media/internal/orient"
+
+// Bounds are a part of an image by its edges, in pixels from the upper left corner.
+type Bounds struct{ X0, Y0, X1, Y1 float64 }
+
+// move is what one of a plan's steps did to where pixels are: it turned, cut a window out
+// or scaled a part.
+type move struct {
+	step   int
+	from   Size // of the image before
+	turn   int  // 1: it did not turn
+	window Rect // the zero Rect: it did not cut
+	part   Part
+	to     Size // the zero Size: it did not scale
+}
+
+// Moved is where a box of the image is after the plan's steps from one of them on. What
+// is beyond the edges of a window or of a part is cut off, so that nothing may be left of
+// it. The rules are those of torchvision's transforms of boxes.
+func (p *Plan) Moved(b Bounds, from int) Bounds {
+	for i := range p.moves {
+		m := &p.moves[i]
+		switch {
+		case m.step < from:
+		case m.turn > 1:
+			b = b.turned(m.turn, float64(m.from.Width), float64(m.from.Height))
+		case m.to == (Size{}):
+			b = b.from(float64(m.window.X), float64(m.window.Y)).within(float64(m.window.Width), float64(m.window.Height))
+		default:
+			is := m.part.Of(Rect{0, 0, m.from.Width, m.from.Height})
+			if b = b.from(is.X, is.Y); m.part != (Part{}) {
+				b = b.within(is.Width, is.Height)
+			}
+			x, y := float64(m.to.Width)/is.Width, float64(m.to.Height)/is.Height
+			b = Bounds{b.X0 * x, b.Y0 * y, b.X1 * x, b.Y1 * y}
+		}
+	}
+	return b
+}
+
+// from counts from another corner.
+func (b Bounds) from(x, y float64) Bounds { return Bounds{b.X0 - x, b.Y0 - y, b.X1 - x, b.Y1 - y} }
+
+// within is what of them is in an image of a size.
+func (b Bounds) within(width, height float64) Bounds {
+	return Bounds{clamp(b.X0, width), clamp(b.Y0, height), clamp(b.X1, width), clamp(b.Y1, height)}
+}
+
+func clamp(v, most float64) float64 { return min(max(v, 0), most) }
+
+// turned is where a box of an image of a size is when that is turned.
+func (b Bounds) turned(turn int, width, height float64) Bounds {
+	flipX, flipY, swap := orient.Parts(turn)
+	if flipX {
+		b.X0, b.X1 = width-b.X1, width-b.X0
+	}
+	if flipY {
+		b.Y0, b.Y1 = height-b.Y1, height-b.Y0
+	}
+	if swap {
+		b = Bounds{b.Y0, b.X0, b.Y1, b.X1}
+	}
+	return b
+}

@@ -1,0 +1,51 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"headrace/internal/words"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var boxesOp = operation[Boxes]("boxes", Between, "Has boxes go along with an image: steps after it move them as they move its pixels, and drop those that leave it.")
+
+// Boxes are the arguments of the operation boxes.
+type Boxes struct {
+	Field string   `json:"field,omitempty" default:"boxes" doc:"the boxes, float32 or float64 [n, 4]: left, top, right and bottom edge, in pixels; by default \"boxes\""`
+	Along []string `json:"along,omitzero" example:"[\"labels\"]" doc:"fields with a row for each box, such as labels: they lose the rows of boxes that are dropped"`
+	Image string   `json:"image,omitempty" default:"image" doc:"the image; by default \"image\""`
+}
+
+func (b Boxes) complete() Args { return &b }
+
+// Check implements [Args].
+func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
+	b = completed(b).(*Boxes)
+	errs := []error{differentNames("along", b.Along)}
+	find := func(argument, name string, takes string, fits func(sample.Type) bool) {
+		switch i := in.Find(name); {
+		case i < 0:
+			errs = append(errs, Wrong(argument, "is an %w", words.Unknown("field", name, in.Names())))
+		case !fits(in[i].Type):
+			errs = append(errs, Wrong(argument, "is %q, which is %v: takes %s", name, in[i].Type, takes))
+		}
+	}
+	find("field", b.Field, "float32 or float64 [?, 4]: the edges of each box", func(t sample.Type) bool {
+		return t.Kind == sample.Tensor && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && len(t.Shape) == 2 && t.Shape[0] == tensor.Unknown && t.Shape[1] == 4
+	})
+	find("image", b.Image, "an image; put decode_image before it", func(t sample.Type) bool {
+		return isImage(t) && !strings.ContainsAny(t.Axes, "TN")
+	})
+	for i, name := range b.Along {
+		find(fmt.Sprintf("along[%d]", i), name, "an array with a row for each box", func(t sample.Type) bool {
+			return t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
+		})
+	}
+	return in, errors.Join(errs...)
+}
+
+// checkFailures implements [failing].
+func (*Boxes) checkFailures(*Failures) error { return noneFail(boxesOp.Name) }
