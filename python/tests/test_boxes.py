@@ -175,9 +175,38 @@ def test_renamed_and_dropped_fields():
     for row, sample, i in zip(rows(p), made, range(10), strict=True):
         want = sanitized(sample["boxes"], SIZES[i % len(SIZES)], sample, v2.RandomHorizontalFlip(1.0))
         np.testing.assert_allclose(row["targets"], want["boxes"], atol=2e-4)
-    gone = source(made).decode_image().boxes(along=["labels"]).drop("labels").random_flip(1.0)
-    for row, sample in zip(rows(gone), made, strict=True):
-        np.testing.assert_array_equal(row["boxes"], sample["boxes"])
+    p = source(made).decode_image().boxes(along=["labels", "scores"]).drop("scores").random_flip(1.0)
+    for row, sample, i in zip(rows(p), made, range(10), strict=True):
+        want = sanitized(sample["boxes"], SIZES[i % len(SIZES)], sample, v2.RandomHorizontalFlip(1.0))
+        np.testing.assert_allclose(row["boxes"], want["boxes"], atol=2e-4)
+        np.testing.assert_array_equal(row["labels"], want["labels"])
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_others_go_along_from_a_step_on(fuse):
+    made = samples(10)
+    p = source(made).decode_image().copy("boxes", to=["others"]).boxes().random_flip(1.0).boxes("others").center_crop(30)
+    for row, sample, i in zip(rows(p, fuse=fuse), made, range(10), strict=True):
+        size = SIZES[i % len(SIZES)]
+        np.testing.assert_allclose(row["boxes"], sanitized(sample["boxes"], size, sample, v2.RandomHorizontalFlip(1.0))["boxes"], atol=2e-4)
+        np.testing.assert_allclose(row["others"], sanitized(sample["boxes"], size, sample, v2.CenterCrop(30))["boxes"], atol=2e-4)
+
+
+def test_ways_that_join():
+    made = samples(10)
+    one = source(made).decode_image().boxes(along=["labels", "scores"])
+    for row in rows(hr.merge([one, one]).random_flip(1.0)):
+        sample, i = (
+            next((s, i) for i, s in enumerate(made) if len(s["labels"]) and set(row["labels"]) <= set(s["labels"]))
+            if len(row["labels"])
+            else (None, 0)
+        )
+        if sample is not None:
+            want = sanitized(sample["boxes"], SIZES[i % len(SIZES)], sample, v2.RandomHorizontalFlip(1.0))
+            np.testing.assert_allclose(row["boxes"], want["boxes"], atol=2e-4)
+    other = source(made).decode_image().boxes()
+    with pytest.raises(RecipeError, match="has images whose boxes go along on some of its ways and not on others"):
+        hr.merge([one, other]).random_flip(1.0).loader()
 
 
 def test_views_have_boxes_of_their_own():
@@ -209,6 +238,10 @@ def test_rows_that_are_not_as_many():
         (lambda p: p.boxes(image="scores"), 'image is "scores", which is .*: takes an image; put decode_image before it'),
         (lambda p: p.boxes(along=["labels", "image"]), r'along\[1\] is "image", which is .*: takes an array with a row for each box'),
         (lambda p: p.boxes(along=["labels", "labels"]), r"along\[1\] is \"labels\", as another of them is"),
+        (
+            lambda p: p.boxes().views(2, lambda v: v.random_flip()),
+            'copies "image", whose boxes would stay behind: copy them too, before boxes',
+        ),
         (lambda p: p.boxes().random_flip().resize((8, 8)).batch(2), 'cannot stack sequences of different lengths: the field "boxes"'),
     ],
 )

@@ -33,25 +33,29 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	c.begin(Part{Step: &s}, s)
 }
 
-// renamed are boxes by the names that fields have then. Those of which a field is gone
-// go along no more.
+// renamed are boxes by the names that fields have then. They go along no more where they
+// or their image are gone.
 func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
+	now := func(name string) (string, bool) {
+		i := slices.Index(old, name)
+		if i < 0 {
+			return "", false
+		}
+		return names[i], true
+	}
 	for _, b := range boxes {
-		now := recipe.Boxes{Along: make([]string, len(b.Along))}
-		name := func(to *string, from string) bool {
-			i := slices.Index(old, from)
-			if i >= 0 {
-				*to = names[i]
+		field, there := now(b.Field)
+		image, shown := now(b.Image)
+		if !there || !shown {
+			continue
+		}
+		other := recipe.Boxes{Field: field, Image: image}
+		for _, name := range b.Along {
+			if name, ok := now(name); ok {
+				other.Along = append(other.Along, name)
 			}
-			return i >= 0
 		}
-		ok := name(&now.Field, b.Field) && name(&now.Image, b.Image)
-		for i := range b.Along {
-			ok = ok && name(&now.Along[i], b.Along[i])
-		}
-		if ok {
-			all = append(all, &now)
-		}
+		all = append(all, &other)
 	}
 	return all
 }

@@ -158,6 +158,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		f.end(c, s)
 
 	case recipe.FieldStep:
+		if args, ok := args.(*recipe.Copy); ok && c.boxesOf(args.Field) != nil {
+			return fmt.Errorf("copies %q, whose boxes would stay behind: copy them too, before boxes, and say boxes for each copy", args.Field)
+		}
 		c.fields(args, s)
 	case *recipe.Boxes:
 		c.boxes = append(slices.DeleteFunc(slices.Clone(c.boxes), func(b *recipe.Boxes) bool { return b.Image == args.Image }), args)
@@ -192,7 +195,9 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 		m.Of = append(m.Of, of.flow)
 		m.Keys = m.Keys || of.schema.Find("key") >= 0
 		m.Fields = append(m.Fields, of.schema)
-		c.unite(i, of)
+		if err := c.unite(i, of); err != nil {
+			return err
+		}
 	}
 	if args.Fill == nil {
 		m.Fields = nil
@@ -213,7 +218,9 @@ func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 			return err
 		}
 		r.Branches = append(r.Branches, Branch{When: b.When, Flow: branch.flow})
-		c.unite(i, branch)
+		if err := c.unite(i, branch); err != nil {
+			return err
+		}
 	}
 	c.flow.Nodes = append(c.flow.Nodes, Node{Route: r})
 	return nil
@@ -221,19 +228,20 @@ func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 
 // unite goes on after the i-th of several chains. What was decoded exactly in one of
 // them is worked on exactly.
-func (c *chain) unite(i int, other chain) {
+func (c *chain) unite(i int, other chain) error {
 	if i == 0 {
 		c.modes, c.boxes = other.modes, other.boxes
-		return
+		return nil
 	}
-	c.boxes = slices.DeleteFunc(slices.Clone(c.boxes), func(b *recipe.Boxes) bool {
-		return !slices.ContainsFunc(other.boxes, func(o *recipe.Boxes) bool { return reflect.DeepEqual(b, o) })
-	})
+	if !slices.EqualFunc(c.boxes, other.boxes, func(a, b *recipe.Boxes) bool { return reflect.DeepEqual(a, b) }) {
+		return errors.New("has images whose boxes go along on some of its ways and not on others: say boxes on all of them alike, or after it")
+	}
 	for field, mode := range other.modes {
 		if c.modes[field] != mode {
 			c.modes[field] = media.Exact
 		}
 	}
+	return nil
 }
 
 func (c *chain) begin(p Part, s recipe.Step) {
@@ -340,6 +348,9 @@ func readsInto(f *Flow, batch recipe.Step) bool {
 func (f *fuser) goOn(c *chain, s recipe.Step, name string) (*Part, error) {
 	form := recipe.ImageForm(c.schema[c.schema.Find(name)].Type)
 	p := c.maker(name)
+	if p != nil && p.Images.Boxes != nil && !reflect.DeepEqual(p.Images.Boxes.Boxes, c.boxesOf(name)) && storable(form) {
+		p = nil // which moves others
+	}
 	if p != nil && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {
 		if !f.separate || !storable(form) {
 			p.Names = append(p.Names, s.Name)

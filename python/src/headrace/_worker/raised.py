@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +28,7 @@ class Raised:
 
     def __init__(self) -> None:
         self._last: deque[_One] = deque(maxlen=_MOST)
+        self._lock = threading.Lock()  # those of functions keep them, and the loop takes them
 
     def keep(self, e: BaseException, told: dict[str, Any]) -> None:
         """Keep one, of which the engine gets this."""
@@ -35,20 +37,24 @@ class Raised:
         shown: TracebackType | None = user_frames(e.__traceback__)
         if not told["traceback"] or shown is None:
             return
-        whole = sum(one.whole for one in list(self._last)) < _WHOLE
+        key = (told["type"], told["message"], told["traceback"])
+        with self._lock:
+            whole = sum(one.whole for one in self._last) < _WHOLE
+            self._last.append(_One(key, e.with_traceback(shown), whole))
         if not whole:
             traceback.clear_frames(shown)
-        key = (told["type"], told["message"], told["traceback"])
-        self._last.append(_One(key, e.with_traceback(shown), whole))
 
     def chain(self, error: HeadraceError) -> None:
         """Make the exception that an error tells of its cause."""
         text = getattr(error, "remote_traceback", None)
         if not text:
             return
-        for one in list(self._last):  # the loop learns of the first, and those of later epochs, which say the same, may have no variables
-            kind, message, shown = one.told
-            if shown == text and getattr(error, "remote_type", kind) == kind and getattr(error, "remote_message", message) == message:
-                error.__cause__ = one.error
-                self._last.clear()
-                return
+        # The loop learns of the oldest. Those of later epochs, which may say the same, are for the errors that are still to come.
+        with self._lock:
+            for i, one in enumerate(self._last):
+                kind, message, shown = one.told
+                if shown == text and getattr(error, "remote_type", kind) == kind and getattr(error, "remote_message", message) == message:
+                    error.__cause__ = one.error
+                    for _ in range(i + 1):
+                        self._last.popleft()
+                    return
