@@ -134,6 +134,7 @@ PAGES = [
     "own-python.md",
     "from-spdl.md",
     "from-video-libraries.md",
+    "from-data-libraries.md",
 ]
 EXACT = {"from-spdl.md"}  # pages of which the numbers are results
 
@@ -168,11 +169,15 @@ for call in {calls}:
 """
 
 
-def test_the_counterparts_of_a_page(desk: pathlib.Path) -> None:
+@pytest.mark.parametrize(("name", "tables"), [("from-video-libraries.md", 5), ("from-data-libraries.md", 3)])
+def test_the_counterparts_of_a_page(name: str, tables: int, desk: pathlib.Path) -> None:
     """What its tables put beside calls of other libraries runs, and pipelines give samples."""
-    page = GUIDE / "from-video-libraries.md"
-    calls = re.findall(r"^\| [^|]*\| `(hr\.[^`]*)`", page.read_text(), re.MULTILINE)
-    assert len(calls) == len(re.findall(r"^\| ", page.read_text(), re.MULTILINE)) - 5  # heads of tables
+    page = GUIDE / name
+    for of, shards in (("mds", "mds"), ("litdata", "lit")):  # which their writers have written
+        if not (desk / shards).exists():
+            shutil.copytree(ROOT / "shard" / of / "testdata/plain", desk / shards)
+    calls = re.findall(r"^\| [^|]*\| `((?:hr|tar|hub)\.[^`]*)`", page.read_text(), re.MULTILINE)
+    assert len(calls) == len(re.findall(r"^\| ", page.read_text(), re.MULTILINE)) - tables  # their heads
     assert run(desk, "python", "-c", blocks(page)[0].code + EACH.format(calls=calls)).splitlines() == calls
 
 
