@@ -428,7 +428,7 @@ def test_samples_of_many_are_replaced(told):
     steps = numbers(12).flat_map(copies, workers=2, gives=ONE).map(picky, gives=ONE, workers=2)
     with steps.batch(4).loader(epochs=1, on_error="replace") as loader:
         assert len(all_n(loader)) == 12 * 200
-        assert 0 < loader.errors.replaced <= 3
+        assert 0 < loader.errors.replaced <= 6  # both workers may have read of one before either has told the next call otherwise
 
 
 def test_dead_letters_tell_of_the_run_alone(told, tmp_path):
