@@ -74,6 +74,16 @@ func open(t testing.TB, path string, track int) *Recording {
 	return r
 }
 
+// bytes are those of the file.
+func (f *fixture) bytes(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile(f.path(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // wanted decodes with the command.
 func wanted(t testing.TB, path string, args ...string) []float32 {
 	t.Helper()

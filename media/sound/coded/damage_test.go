@@ -32,10 +32,7 @@ func TestDamagedFiles(t *testing.T) {
 	avtest.Library(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, f := range fixtures {
-		b, err := os.ReadFile(f.path(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := f.bytes(t)
 		whole, err := all(b)
 		if err != nil {
 			t.Fatal(f.name, err)
@@ -59,10 +56,7 @@ func TestFilesThatWereCut(t *testing.T) {
 	for _, f := range fixtures {
 		switch f.name {
 		case "cbr.mp3", "a.m4a", "alac.m4a", "a.flac":
-			b, err := os.ReadFile(f.path(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := f.bytes(t)
 			if _, err := all(b[:len(b)*9/10]); !errors.Is(err, media.ErrCorrupt) && (err == nil || !strings.Contains(err.Error(), "mp4:")) || err != nil && strings.Contains(err.Error(), "image") {
 				t.Errorf("%s: %v", f.name, err)
 			}

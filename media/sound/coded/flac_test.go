@@ -27,6 +27,17 @@ var flacs = []fixture{
 	{name: "silent.flac", rate: "44100", how: "-af volume=0 -c:a flac"},
 }
 
+// minute is one of stereo, which does not compress well.
+func minute(t testing.TB) []byte {
+	t.Helper()
+	how := "-f lavfi -i aevalsrc=0.3*sin(330*t*t/9)+0.1*random(0)|0.3*sin(210*t*t/7)+0.1*random(1):s=44100:d=60 -c:a flac -sample_fmt s16 -map_metadata -1"
+	b, err := os.ReadFile(avtest.Cached(t, "minute.flac", strings.Fields(how)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // disk is a file that is not in memory. It notes how many bytes were read.
 type disk struct {
 	*bytes.Reader
@@ -45,12 +56,7 @@ func TestFLAC(t *testing.T) {
 	avtest.Library(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, f := range flacs {
-		path := f.path(t)
-		want := wanted(t, path)
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want, b := wanted(t, f.path(t)), f.bytes(t)
 		if !flacFormat.Is(b[:sound.LeastHead]) {
 			t.Errorf("%s is not read in parts", f.name)
 		}
@@ -90,18 +96,14 @@ func TestFLAC(t *testing.T) {
 
 func TestAWindowOfFLACCostsItsBytes(t *testing.T) {
 	avtest.Library(t)
-	path := avtest.Cached(t, "long.flac", strings.Fields("-f lavfi -i anoisesrc=r=44100:d=60:seed=1 -c:a flac -sample_fmt s16 -map_metadata -1")...)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := minute(t)
 	d := &disk{Reader: bytes.NewReader(b)}
 	r, err := flacFormat.OpenAt(d, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := r.Read(make([]float32, 44100), 30*44100); err != nil {
+	if err := r.Read(make([]float32, 2*44100), 30*44100); err != nil {
 		t.Fatal(err)
 	}
 	if most := len(b)/60*3/2 + 8*64<<10; d.read > most {
@@ -115,12 +117,7 @@ func TestDamagedFLAC(t *testing.T) {
 	avtest.Library(t)
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, f := range flacs {
-		path := f.path(t)
-		want := wanted(t, path)
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want, b := wanted(t, f.path(t)), f.bytes(t)
 		for round := range 60 {
 			bad := append([]byte(nil), b...)
 			switch {
@@ -156,3 +153,19 @@ func TestDamagedFLAC(t *testing.T) {
 }
 
 var _ io.ReaderAt = (*disk)(nil)
+
+// A clip of 5 s from the middle of a minute of stereo, with all that it takes to find it.
+func BenchmarkClipOfFLAC(b *testing.B) {
+	avtest.Library(b)
+	file, to := minute(b), make([]float32, 2*5*44100)
+	for b.Loop() {
+		r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(file)}, -1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := r.Read(to, 27*44100); err != nil {
+			b.Fatal(err)
+		}
+		r.Close()
+	}
+}

@@ -3,6 +3,7 @@
 package fast
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -36,4 +37,20 @@ func TestItAgreesWithGo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a sample costs where 44.1 and 48 kHz become 16, and 16 becomes 24.
+func BenchmarkSamples(b *testing.B) {
+	for _, p := range []sound.Places{{Up: 160, Down: 441, Taps: 464}, {Up: 1, Down: 3, Taps: 496}, {Up: 3, Down: 2, Taps: 192}} {
+		b.Run(fmt.Sprintf("%d to %d", p.Down, p.Up), func(b *testing.B) {
+			p.Before, p.Stride, p.First = (p.Taps-1)/2, 1, -int64(p.Taps)
+			to := make([]float32, 1<<14)
+			end, _ := p.At(len(to) - 1)
+			in, sets := make([]float32, end+p.Taps), make([]float32, p.Up*p.Taps)
+			for b.Loop() {
+				run(to, in, sets, p)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(to)), "ns/sample")
+		})
+	}
 }
