@@ -314,21 +314,18 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte
 
 // block returns what is in a block, and how many bytes of the file that took.
 func (d *Dataset) block(ctx context.Context, p *Place, f *local, format Unpacker, number int, b index.Block) (data []byte, read int64, err error) {
-	var target []byte
-	referring, ok := format.(Referring)
-	if ok = ok && referring.Refers(b); ok {
-		to, at, err := p.segment.Before(number, referring.Target)
-		if err == nil && (to.Size > mostBlock || to.At > f.Size()-to.Len) {
-			err = index.ErrDamaged
+	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() ([]byte, error) {
+		unpack := format.Unpack
+		if referring, ok := format.(Referring); ok && referring.Refers(b) {
+			target, n, err := d.target(ctx, p, f, referring, number)
+			if read += n; err != nil {
+				return nil, err
+			}
+			unpack = func(dst []byte, b index.Block, packed []byte) ([]byte, error) {
+				return referring.UnpackWith(dst, b, packed, target)
+			}
 		}
-		if err != nil {
-			return nil, 0, &Error{Shard: f.Name(), At: b.At, Err: err}
-		}
-		if target, read, err = d.block(ctx, p, f, format, at, to); err != nil {
-			return nil, read, err
-		}
-	}
-	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() (data []byte, err error) {
+
 		packed := packedBlocks.Get().(*[]byte)
 		defer packedBlocks.Put(packed)
 		*packed = slices.Grow((*packed)[:0], int(b.Len))[:b.Len]
@@ -336,11 +333,7 @@ func (d *Dataset) block(ctx context.Context, p *Place, f *local, format Unpacker
 			return nil, err
 		}
 		read += b.Len
-		if room := make([]byte, 0, b.Size); ok {
-			data, err = referring.UnpackWith(room, b, *packed, target)
-		} else {
-			data, err = format.Unpack(room, b, *packed)
-		}
+		data, err := unpack(make([]byte, 0, b.Size), b, *packed)
 		if err == nil && int64(len(data)) != b.Size {
 			err = ErrCorrupt
 		}
@@ -350,6 +343,18 @@ func (d *Dataset) block(ctx context.Context, p *Place, f *local, format Unpacker
 		return data, nil
 	})
 	return data, read, err
+}
+
+// target returns what is in the block to which another one refers.
+func (d *Dataset) target(ctx context.Context, p *Place, f *local, format Referring, number int) (data []byte, read int64, err error) {
+	b, at, err := p.segment.Before(number, format.Target)
+	if err == nil && (b.Size > mostBlock || b.At > f.Size()-b.Len) {
+		err = index.ErrDamaged
+	}
+	if err != nil {
+		return nil, 0, &Error{Shard: f.Name(), At: b.At, Err: err}
+	}
+	return d.block(ctx, p, f, format, at, b)
 }
 
 // of returns the bytes of a part.

@@ -30,10 +30,7 @@ func codeFrame(err error, width int, colour bool) string {
 	code, begin := []rune(strings.ReplaceAll(text, "\t", " ")), at.Column-1
 	length := wordLength(code[begin:])
 	code, begin = cropped(code, begin, length, width-len(margin))
-	marks := strings.Repeat("^", max(1, min(length, len(code)-begin)))
-	if colour {
-		marks = "\x1b[31m" + marks + plain
-	}
+	marks := painted(colour, "31", strings.Repeat("^", max(1, min(length, len(code)-begin))))
 	return fmt.Sprintf("%s%s\n%s| %s%s\n", margin, string(code), strings.Repeat(" ", len(margin)-2), strings.Repeat(" ", begin), marks)
 }
 

@@ -1,10 +1,9 @@
 package ops
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
+	"headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/media"
 	"headrace/recipe/fuse"
@@ -15,7 +14,7 @@ import (
 // Boxes are the boxes of an image, and what has a row for each of them.
 type Boxes struct {
 	from   int // the first step that moves them
-	double bool
+	dtype  tensor.DType
 	fields []boxField // the boxes first
 }
 
@@ -27,7 +26,7 @@ type boxField struct {
 
 // NewBoxes finds the fields of samples with this schema.
 func NewBoxes(b *fuse.Boxes, in sample.Schema, where map[string]record.Column) *Boxes {
-	boxes := &Boxes{from: b.From, double: in[in.Find(b.Field)].Type.DType == tensor.Float64}
+	boxes := &Boxes{from: b.From, dtype: in[in.Find(b.Field)].Type.DType}
 	for _, name := range append([]string{b.Field}, b.Along...) {
 		t := in[in.Find(name)].Type
 		row, _ := t.Shape[1:].Bytes(t.DType) // checked with the recipe
@@ -55,16 +54,19 @@ func (b *Boxes) move(env *Env, v *record.Values, plan *media.Plan) error {
 		is := v.Arrays[f.at.At]
 		all[i] = record.Array{Shape: is.Shape, Data: env.Copied(v, is.Data)}
 	}
-	kept := 0
+	edge, data, kept := numbers.Reader(b.dtype), all[0].Data, 0
 	for i := range rows {
-		box := plan.Moved(b.read(all[0].Data, i), b.from)
+		box := plan.Moved(media.Bounds{X0: edge(data, 4*i), Y0: edge(data, 4*i+1), X1: edge(data, 4*i+2), Y1: edge(data, 4*i+3)}, b.from)
 		if !(box.X1-box.X0 >= leastSide && box.Y1-box.Y0 >= leastSide) { // nor one that is not a number
 			continue
 		}
 		for k, f := range b.fields {
 			copy(all[k].Data[kept*f.row:], all[k].Data[i*f.row:][:f.row])
 		}
-		b.write(all[0].Data, kept, box)
+		moved := data[:kept*b.fields[0].row] // numbers are appended where the box belongs
+		for _, v := range [4]float64{box.X0, box.Y0, box.X1, box.Y1} {
+			moved = numbers.Append(moved, b.dtype, v)
+		}
 		kept++
 	}
 	for i, f := range b.fields {
@@ -72,28 +74,6 @@ func (b *Boxes) move(env *Env, v *record.Values, plan *media.Plan) error {
 		v.Arrays[f.at.At] = record.Array{Shape: shape, Data: all[i].Data[:kept*f.row]}
 	}
 	return nil
-}
-
-func (b *Boxes) read(data []byte, i int) media.Bounds {
-	var edges [4]float64
-	for k := range edges {
-		if b.double {
-			edges[k] = math.Float64frombits(binary.NativeEndian.Uint64(data[8*(4*i+k):]))
-		} else {
-			edges[k] = float64(math.Float32frombits(binary.NativeEndian.Uint32(data[4*(4*i+k):])))
-		}
-	}
-	return media.Bounds{X0: edges[0], Y0: edges[1], X1: edges[2], Y1: edges[3]}
-}
-
-func (b *Boxes) write(data []byte, i int, box media.Bounds) {
-	for k, v := range [4]float64{box.X0, box.Y0, box.X1, box.Y1} {
-		if b.double {
-			binary.NativeEndian.PutUint64(data[8*(4*i+k):], math.Float64bits(v))
-		} else {
-			binary.NativeEndian.PutUint32(data[4*(4*i+k):], math.Float32bits(float32(v)))
-		}
-	}
 }
 
 // bytes is what moving takes at most.

@@ -170,7 +170,7 @@ func (f *FlatMap) child(it *record.Record, number int64, out []extern.Value) (_ 
 	child.SetOutput(it.Made, number)
 	return child, f.fill(child, out, func(v *record.Values) {
 		for i := range f.stays {
-			f.Env.Copy(v, it.Values, f.stays[i].Column)
+			f.Env.Copy(v, f.stays[i].Column, it.Values, f.stays[i].Column)
 		}
 	})
 }

@@ -133,7 +133,7 @@ func (a *VideoApart) clipOf(r *reel, number int64, failed error) *record.Record 
 	child.SetOutput(r.of.Made, number)
 	v := a.env.Blank(child)
 	for _, at := range a.stays {
-		a.env.Copy(v, r.of.Values, at)
+		a.env.Copy(v, at, r.of.Values, at)
 	}
 	if a.Number.Kind == record.Numbers {
 		binary.NativeEndian.PutUint64(v.Numbers[a.Number.At:], uint64(number))

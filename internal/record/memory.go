@@ -101,19 +101,19 @@ func (m *Memory) AdoptFile(v *Values, b []byte) {
 	}
 }
 
-// Copy gives another record a copy of a value.
-func (m *Memory) Copy(to, from *Values, at Column) {
-	switch at.Kind {
+// Copy gives a column a copy of the value of another one, which may be another record's.
+func (m *Memory) Copy(to *Values, at Column, from *Values, of Column) {
+	switch of.Kind {
 	case Numbers:
-		copy(to.Numbers[at.At:][:at.Size], from.Numbers[at.At:])
+		copy(to.Numbers[at.At:][:at.Size], from.Numbers[of.At:])
 	case Texts:
-		to.Texts[at.At] = from.Texts[at.At]
+		to.Texts[at.At] = from.Texts[of.At]
 	case Bytes:
-		to.Bytes[at.At] = m.Copied(to, from.Bytes[at.At])
+		to.Bytes[at.At] = m.Copied(to, from.Bytes[of.At])
 	case Arrays:
-		to.Arrays[at.At] = Array{from.Arrays[at.At].Shape, m.Copied(to, from.Arrays[at.At].Data)}
+		to.Arrays[at.At] = Array{from.Arrays[of.At].Shape, m.Copied(to, from.Arrays[of.At].Data)}
 	case Images:
-		p := from.Images[at.At]
+		p := from.Images[of.At]
 		own := to.NewImage(&m.Images, p.Form())
 		p.CopyTo(own.Data)
 		to.Images[at.At] = own
@@ -123,25 +123,15 @@ func (m *Memory) Copy(to, from *Values, at Column) {
 // Again gives another column of the record the value of one: in the same memory, which
 // no step changes; or in a copy where there are workers, whose functions may.
 func (m *Memory) Again(v *Values, from, to Column) {
-	switch to.Kind {
-	case Numbers:
-		copy(v.Numbers[to.At:][:to.Size], v.Numbers[from.At:])
-	case Texts:
-		v.Texts[to.At] = v.Texts[from.At]
-	case Bytes:
-		if v.Bytes[to.At] = v.Bytes[from.At]; m.Shared != nil {
-			v.Bytes[to.At] = m.Copied(v, v.Bytes[from.At])
-		}
-	case Arrays:
-		if v.Arrays[to.At] = v.Arrays[from.At]; m.Shared != nil {
-			v.Arrays[to.At].Data = m.Copied(v, v.Arrays[from.At].Data)
-		}
-	case Images:
-		p := v.Images[from.At]
-		if v.Images[to.At] = p; m.Shared != nil {
-			v.Images[to.At] = v.NewImage(&m.Images, p.Form())
-			p.CopyTo(v.Images[to.At].Data)
-		}
+	switch {
+	case m.Shared != nil || from.Kind == Numbers || from.Kind == Texts:
+		m.Copy(v, to, v, from)
+	case from.Kind == Bytes:
+		v.Bytes[to.At] = v.Bytes[from.At]
+	case from.Kind == Arrays:
+		v.Arrays[to.At] = v.Arrays[from.At]
+	case from.Kind == Images:
+		v.Images[to.At] = v.Images[from.At]
 	}
 }
 

@@ -14,7 +14,7 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	old, names := args.Kept(c.schema)
 	c.boxes = renamed(c.boxes, old, names)
 	if p := c.last(); p != nil && p.Images != nil && p.Images.Boxes == nil {
-		if earlier, ok := before(p.Images, args, c.schema); ok {
+		if earlier, ok := before(p.Images, c.schema, old, names); ok {
 			p.Names = append(p.Names, s.Name)
 			at := len(c.flow.Nodes) - 1
 			node := Node{Part: &Part{Step: &recipe.Step{Op: s.Op, Name: s.Name, Args: earlier}}}
@@ -62,12 +62,11 @@ func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
 
 // before is a step as it is before steps on an image, after which samples have this
 // schema. It is not ok where it is about what they read or make.
-func before(p *Images, args recipe.FieldStep, in sample.Schema) (*changed, bool) {
+func before(p *Images, in sample.Schema, old, names []string) (*changed, bool) {
 	e := &changed{names: map[string]string{}}
 	for _, name := range in.Names() {
 		e.names[name] = ""
 	}
-	old, names := args.Kept(in)
 	for i, name := range old {
 		if e.names[name] != "" {
 			return nil, false // it gets several names

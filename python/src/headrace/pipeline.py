@@ -460,15 +460,18 @@ class Pipeline:
             raise RecipeError(
                 f"headrace: route: branch {i} is {branch!r}: takes (what it takes, a function of a pipeline), or a function alone"
             )
-        inside = steps(Pipeline(self._seed, (), self._format))
-        if not isinstance(inside, Pipeline):
-            text = f"headrace: route: the function of branch {i} returns {inside!r}"
-            text += ": takes one that returns the pipeline it is given, with its steps"
-            raise RecipeError(text)
+        inside = self._added(f"route: the function of branch {i}", steps)
         if when is None:
-            return {"steps": list(inside._steps)}
+            return {"steps": list(inside)}
         several = [when] if isinstance(when, (str, bytes)) or not hasattr(when, "__iter__") else when
-        return {"when": [when_of(i, value) for value in several], "steps": list(inside._steps)}
+        return {"when": [when_of(i, value) for value in several], "steps": list(inside)}
+
+    def _added(self, whose: str, add: Callable[[Pipeline], Pipeline]) -> tuple[dict[str, Any], ...]:
+        """The steps that a function adds to a pipeline."""
+        inside = add(Pipeline(self._seed, (), self._format))
+        if not isinstance(inside, Pipeline):
+            raise RecipeError(f"headrace: {whose} returns {inside!r}: takes one that returns the pipeline it is given, with its steps")
+        return inside._steps
 
     def select(self, *fields: Some) -> Pipeline:
         """Keep some fields of each sample, in this order, and leave out the others: `.select("image", "label")`.
@@ -563,11 +566,8 @@ class Pipeline:
         views = list(views_of(count, steps, named))
         made = self.copy(field, [name for name, _ in views])
         for name, add in views:
-            inside = add(Pipeline(self._seed, (), self._format))
-            if not isinstance(inside, Pipeline):
-                text = f"headrace: views: the function of {name} returns {inside!r}"
-                raise RecipeError(f"{text}: takes one that returns the pipeline it is given, with its steps")
-            made = Pipeline(self._seed, (*made._steps, *steps_of(name, inside._steps)), self._format, self._defaults)
+            steps_of_view = steps_of(name, self._added(f"views: the function of {name}", add))
+            made = Pipeline(self._seed, (*made._steps, *steps_of_view), self._format, self._defaults)
         return made if keep else made.drop(field)
 
     def failures(
