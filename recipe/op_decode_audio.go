@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"headrace/internal/words"
 	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
@@ -22,6 +23,7 @@ type DecodeAudio struct {
 	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"the seconds of a window; by default all"`
 	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window is: \"begin\", the default, \"center\", or \"random\""`
 	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second at which it begins, instead of start"`
+	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the second at which the window begins and that at which it ends, two numbers, as decode_video writes them. With duration it lasts so long wherever it ends. Seconds count from the first frame of a video, or from the beginning of a recording, and where there is no audio there is silence"`
 	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"what becomes of recordings that are shorter than the window: \"silence\", the default, after them; \"repeat\": they begin again; \"error\": they are bad samples; \"keep\": they stay short"`
 	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"\"float32\", the default, from -1 to 1, or \"int16\""`
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"\"T\": one channel, the default where channels is 1; \"TC\", the default otherwise: the channels of a moment side by side; \"CT\": one channel after the other"`
@@ -83,6 +85,9 @@ func (d *DecodeAudio) check() error {
 	if d.Offset != nil && d.Start != "begin" {
 		errs = append(errs, errors.New("has both offset and start: takes one of them"))
 	}
+	if d.Window != "" && (d.Offset != nil || d.Start != "begin" || d.Short != "silence") {
+		errs = append(errs, Wrong("window", "says where the window is, and silence what is missing: leave out start and short"))
+	}
 	if d.Layout == "T" && (d.Channels == nil || *d.Channels != 1) {
 		errs = append(errs, Wrong("layout", "is \"T\", which has one channel: say channels 1, or take \"TC\""))
 	}
@@ -96,7 +101,7 @@ func (d *DecodeAudio) check() error {
 func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 	full, err := d.Completed()
 	field := full.FieldIn(in)
-	if err := errors.Join(err, checkDecoding(in, field, full.To, true)); err != nil {
+	if err := errors.Join(err, checkDecoding(in, field, full.To, true), d.checkWindow(in)); err != nil {
 		return nil, err
 	}
 
@@ -105,6 +110,22 @@ func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, Wrong("duration", "is %v seconds, which are %v samples", *d.Duration, t.Shape)
 	}
 	return in.Replace(field, sample.Field{Name: full.To, Type: t}), nil
+}
+
+// checkWindow checks that the field with the window has two numbers.
+func (d *DecodeAudio) checkWindow(in sample.Schema) error {
+	if d.Window == "" {
+		return nil
+	}
+	i := in.Find(d.Window)
+	if i < 0 {
+		return Wrong("window", "is %q: the samples have the fields %s", d.Window, words.List(in.Names()))
+	}
+	t := in[i].Type
+	if shape := t.Shape; t.Kind != sample.Tensor || t.DType != tensor.Float32 && t.DType != tensor.Float64 || len(shape) != 1 || shape[0] != 2 {
+		return Wrong("window", "is %q, which is %v: takes float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
+	}
+	return nil
 }
 
 // FieldIn is the field that is decoded, of samples with these fields.

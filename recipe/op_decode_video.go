@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"headrace/internal/words"
 	"headrace/media"
@@ -36,6 +37,7 @@ type DecodeVideo struct {
 	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this number"`
 	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins again; \"black\" frames; \"error\": it is a bad sample"`
 	Times     string   `json:"times,omitempty" doc:"a field for the second at which each frame is displayed, counted from the first; by default there is none"`
+	Window    string   `json:"window,omitempty" doc:"a field for when the clip begins and ends, float64 [2], in seconds from the video's first frame. The field with the file stays, too: decode_audio takes both"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"whether to turn frames as the file says; by default true"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
 	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
@@ -61,6 +63,7 @@ func (*DecodeVideo) refused() map[string]string {
 	return map[string]string{
 		"num_frames": "it is called frames", "clip_len": "it is called frames", "num_frames_per_clip": "it is called frames", "sequence_length": "it is called frames",
 		"frame_interval": "it is called stride", "frame_rate": "it is called fps", "frames_per_clip": "it is called frames",
+		"audio": "put decode_audio after it, and say window in both", "audio_rate": "put decode_audio after it, and say window in both",
 		"num_clips": "it is called clips", "num_segments": "it is called segments",
 		"seek_mode":   "frames are always exact, at the cost of the packets that they need",
 		"num_threads": "a decoder has one thread, and as many videos are decoded at once as there are cores",
@@ -194,9 +197,15 @@ func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, err
 	}
 
-	out := in.Replace(d.FieldIn(in), sample.Field{Name: whole.To, Type: whole.Type()})
+	out := in.With(whole.To, whole.Type())
+	if !d.KeepsFile() {
+		out = in.Replace(d.FieldIn(in), sample.Field{Name: whole.To, Type: whole.Type()})
+	}
 	if d.Times != "" {
 		out = out.With(d.Times, whole.TimesType())
+	}
+	if d.Window != "" {
+		out = out.With(d.Window, whole.WindowType())
 	}
 	if d.Matrix != "" {
 		out = out.With(d.Matrix, MatrixType)
@@ -222,6 +231,17 @@ var MatrixType = sample.TensorType(tensor.Int64, 4)
 
 // TimesType is that of the field Times.
 func (d *DecodeVideo) TimesType() sample.Type { return d.ofFrames(tensor.Float64) }
+
+// KeepsFile reports whether the field with the file stays.
+func (d *DecodeVideo) KeepsFile() bool { return d.Window != "" }
+
+// WindowType is that of the field Window.
+func (d *DecodeVideo) WindowType() sample.Type {
+	if f := d.Form(); f.Clips != 0 {
+		return sample.TensorType(tensor.Float64, f.Clips, 2)
+	}
+	return sample.TensorType(tensor.Float64, 2)
+}
 
 // MaskType is that of the field Mask.
 func (d *DecodeVideo) MaskType() sample.Type { return d.ofFrames(tensor.Bool) }
@@ -264,19 +284,16 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 			errs = append(errs, Wrong("at", "is %q, which is %v: takes a field with one number of seconds", d.At, in[i].Type))
 		}
 	}
-	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}, {"matrix", d.Matrix}, {"mask", d.Mask}} {
-		if name.is != "" && name.is != field && in.Find(name.is) >= 0 {
+	var taken []string
+	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}, {"window", d.Window}, {"matrix", d.Matrix}, {"mask", d.Mask}} {
+		switch {
+		case name.is == "":
+		case in.Find(name.is) >= 0 && (name.is != field || d.KeepsFile()):
 			errs = append(errs, Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
+		case slices.Contains(taken, name.is):
+			errs = append(errs, Wrong(name.argument, "is %q, as another field is called", name.is))
 		}
-	}
-	if d.Times == d.To {
-		errs = append(errs, Wrong("times", "is %q, as the field of the clip is called", d.Times))
-	}
-	if d.Matrix != "" && (d.Matrix == d.To || d.Matrix == d.Times) {
-		errs = append(errs, Wrong("matrix", "is %q, as another field is called", d.Matrix))
-	}
-	if d.Mask != "" && (d.Mask == d.To || d.Mask == d.Times || d.Mask == d.Matrix) {
-		errs = append(errs, Wrong("mask", "is %q, as another field is called", d.Mask))
+		taken = append(taken, name.is)
 	}
 	return errors.Join(errs...)
 }

@@ -28,6 +28,7 @@ type VideoClips struct {
 	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where clips begin, with clips: \"random\", the default, or evenly spread with \"center\" or \"begin\""`
 	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins again; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
 	Times     string   `json:"times,omitempty" doc:"as for decode_video"`
+	Window    string   `json:"window,omitempty" doc:"as for decode_video, of paths"`
 	Number    string   `json:"number,omitempty" doc:"a field for the number of the clip among those of its video, from 0 on; by default there is none"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video; by default true"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"as for decode_video"`
@@ -62,7 +63,7 @@ func (*VideoClips) refused() map[string]string { return (*DecodeVideo)(nil).refu
 func (v *VideoClips) Decoding() *DecodeVideo {
 	d := DecodeVideo{
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
-		Start: v.Start, Short: v.Short, Times: v.Times, Orient: v.Orient, Mode: v.Mode, DType: v.DType,
+		Start: v.Start, Short: v.Short, Times: v.Times, Window: v.Window, Orient: v.Orient, Mode: v.Mode, DType: v.DType,
 		Color: v.Color, Size: v.Size, Matrix: v.Matrix, Damaged: v.Damaged, Mask: v.Mask, MaxPixels: v.MaxPixels,
 	}
 	if d.Short == "drop" {
@@ -90,9 +91,12 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("start", "is %q: pieces of the whole video begin at its first frame: say clips, or leave start out", v.Start))
 	}
 	if v.Number != "" {
-		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || slices.Contains([]string{v.Times, v.Matrix, v.Mask}, v.Number) {
+		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || slices.Contains([]string{v.Times, v.Window, v.Matrix, v.Mask}, v.Number) {
 			errs = append(errs, Wrong("number", "is %q: the samples have a field of this name already: %s", v.Number, words.List(in.Names())))
 		}
+	}
+	if i := in.Find(v.Decoding().FieldIn(in)); v.Window != "" && i >= 0 && in[i].Type.Kind == sample.Bytes {
+		errs = append(errs, Wrong("window", "needs the path of the file, of which each clip has a copy: begin with files(…, content=False)"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -224,7 +224,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 	var floats []float32
 	var rate, channels int
 	if err := s.computing(ctx, &in, func() (err error) {
-		floats, rate, channels, err = c.sound(ctx, f, s.what.Audio, s.what.most())
+		floats, rate, channels, err = c.sound(ctx, s.what.Audio, s.what.most())
 		return err
 	}); err != nil {
 		return nil, err

@@ -576,7 +576,9 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 	t := &c.scope
 	p.Images.Decode.Library = c.library
 	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
-	if field := p.Images.Field; field != "" {
+	if field := p.Images.Field; field != "" && p.Images.Video != nil && p.Images.Video.KeepsFile() {
+		next.From, next.Keeps = t.columns.Of[field], true
+	} else if field != "" {
 		next.From = t.columns.Take(field)
 		if t.schema = t.schema.Without(field); p.Images.Video == nil {
 			t.memory.Probe = next.From
@@ -587,6 +589,10 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 		if args.Times != "" {
 			next.Video.Times = t.columns.PutArray(args.Times)
 			t.schema = t.schema.With(args.Times, args.TimesType())
+		}
+		if args.Window != "" {
+			next.Video.Window = t.columns.PutArray(args.Window)
+			t.schema = t.schema.With(args.Window, args.WindowType())
 		}
 		if args.Matrix != "" {
 			next.Video.Matrix = t.columns.PutArray(args.Matrix)
@@ -623,6 +629,9 @@ func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 // audio makes a part of a step that decodes recordings.
 func (c *compiler) audio(name string, args *recipe.DecodeAudio) *ops.ReadAudio {
 	next := ops.NewReadAudio(c.work, name, args)
+	if args.Window != "" {
+		next.Window = ops.NewWindowPort(c.scope.columns.Of[args.Window], c.scope.schema[c.scope.schema.Find(args.Window)].Type.DType)
+	}
 	next.From, next.To = c.decoded(args.FieldIn(c.scope.schema), args.To, next.Type)
 	return next
 }

@@ -10,6 +10,7 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
+	"headrace/tensor"
 )
 
 func init() { sound.Register(wav.Format) }
@@ -22,6 +23,7 @@ type ReadAudio struct {
 	Args   *recipe.DecodeAudio
 	Type   sample.Type // of which extents may be unknown
 	From   record.Column
+	Window WindowPort // where a window is said; nowhere: by the arguments
 	To     record.Column
 }
 
@@ -32,7 +34,12 @@ func NewReadAudio(w *Env, name string, args *recipe.DecodeAudio) *ReadAudio {
 
 // Run implements part.
 func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *Tool) error {
-	return p.Env.watched(ctx, it, func() error { return p.decode(ctx, it, t) })
+	return p.Env.watched(ctx, it, func() error {
+		if p.Args.Window != "" {
+			return p.hear(ctx, it)
+		}
+		return p.decode(ctx, it, t)
+	})
 }
 
 // ByPath tells whether records have the path of a file, and not its content.
@@ -67,19 +74,23 @@ func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) erro
 	}
 	defer w.Close()
 
-	v := it.Values
-	data := *v.Borrow(&p.Env.Images, w.Bytes())
+	data := *it.Values.Borrow(&p.Env.Images, w.Bytes())
 	if err := w.Fill(data, &p.Env.Images); err != nil {
 		return err
 	}
+	p.put(it, data, w.Shape())
+	return nil
+}
+
+// put gives a record its samples instead of the file.
+func (p *ReadAudio) put(it *record.Record, data []byte, shape tensor.Shape) {
 	if p.ByPath() {
 		it.Shut()
 	}
-	v.Forget(p.From)
-	v.Arrays[p.To.At] = record.Array{Shape: w.Shape(), Data: data}
+	it.Values.Forget(p.From)
+	it.Values.Arrays[p.To.At] = record.Array{Shape: shape, Data: data}
 	p.Env.Settle(it)
 	it.Account()
-	return nil
 }
 
 // Foresee implements part. What is not known of a damaged file costs nothing.
@@ -87,6 +98,9 @@ func (p *ReadAudio) Foresee(it *record.Record, _ *Tool) int64 {
 	if p.Type.Fixed() {
 		n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
 		return 2 * n
+	}
+	if p.Args.Window != "" {
+		return p.foreseeHeard(it)
 	}
 	if p.ByPath() && it.Opened == nil {
 		return 0

@@ -49,6 +49,9 @@ func (f *audioFile) Close() {
 
 // Open implements [Opener].
 func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
+	if p.Args.Window != "" {
+		return p.openHeard(ctx, it)
+	}
 	it.Shut()
 	var lacks error // bytes: the run ends
 	it.HeaderErr = machine.Patiently(ctx, func() error {

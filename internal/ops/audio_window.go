@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"headrace/internal/scratch"
 	"headrace/media/sound"
@@ -96,77 +95,34 @@ func (a *AudioWindow) place(random func(n int) int) error {
 }
 
 // Shape is that of the samples.
-func (a *AudioWindow) Shape() tensor.Shape {
-	switch a.args.Layout {
-	case "T":
-		return tensor.Shape{int(a.n)}
-	case "CT":
-		return tensor.Shape{a.Channels(), int(a.n)}
-	}
-	return tensor.Shape{int(a.n), a.Channels()}
-}
+func (a *AudioWindow) Shape() tensor.Shape { return a.arrangement().Shape() }
 
 // Width is how many bytes a sample of one channel takes.
-func (a *AudioWindow) Width() int {
-	if a.args.DType == "int16" {
-		return 2
-	}
-	return 4
-}
+func (a *AudioWindow) Width() int { return a.arrangement().Width() }
 
 // Bytes is how many all samples take.
-func (a *AudioWindow) Bytes() int { return int(a.n) * a.Channels() * a.Width() }
+func (a *AudioWindow) Bytes() int { return a.arrangement().Bytes() }
+
+func (a *AudioWindow) arrangement() arrangement {
+	return arrangement{a.args, int(a.n), a.Channels()}
+}
 
 // Fill writes the samples to data, which has room for them. What it needs besides comes
 // from rooms.
 func (a *AudioWindow) Fill(data []byte, rooms *scratch.Pool) error {
-	n, channels := a.n, int64(a.Channels())
-	floats := a.args.DType == "float32" && a.args.Layout != "CT"
-	var all []float32
-	if floats {
-		all = floatsOf(data)
-	} else {
-		room := rooms.Take(int(n*channels) * 4)
-		defer rooms.Give(room)
-		all = floatsOf(*room)
-	}
-
-	have := min(n, a.Samples()-a.from)
-	if err := a.Read(all[:have*channels], a.from); err != nil {
-		return err
-	}
-	if a.args.Short == "repeat" {
+	return a.arrangement().fill(data, rooms, func(all []float32) error {
+		n, channels := a.n, int64(a.Channels())
+		have := min(n, a.Samples()-a.from)
+		if err := a.Read(all[:have*channels], a.from); err != nil {
+			return err
+		}
+		if a.args.Short != "repeat" {
+			clear(all[have*channels:])
+			return nil
+		}
 		for at := have * channels; at < n*channels; {
 			at += int64(copy(all[at:], all[:have*channels]))
 		}
-	} else {
-		clear(all[have*channels:])
-	}
-
-	if !floats {
-		a.convert(data, all, int(n), int(channels))
-	}
-	return nil
-}
-
-// convert writes samples in the order and of the type that are wanted.
-func (a *AudioWindow) convert(data []byte, all []float32, n, channels int) {
-	at, step := 1, channels // in what comes out, from channel to channel, and from moment to moment
-	if a.args.Layout == "CT" {
-		at, step = n, 1
-	}
-	for i := range n {
-		for c := range channels {
-			v, to := all[i*channels+c], i*step+c*at
-			if a.args.DType == "int16" {
-				*(*int16)(unsafe.Pointer(&data[2*to])) = int16(min(max(math.RoundToEven(float64(v)*(1<<15)), math.MinInt16), math.MaxInt16))
-			} else {
-				*(*float32)(unsafe.Pointer(&data[4*to])) = v
-			}
-		}
-	}
-}
-
-func floatsOf(b []byte) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+		return nil
+	})
 }

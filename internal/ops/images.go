@@ -18,6 +18,7 @@ type ImageSteps struct {
 	Steps *fuse.Images
 	Video *Video        // what is decoded is a video; nil: it is an image, or there are pixels
 	From  record.Column // what is decoded; nowhere: the image is there
+	Keeps bool          // From stays
 	To    record.Column
 	Form  media.Form        // of the result, as far as it is known
 	Last  bool              // the result goes into the row
@@ -41,7 +42,9 @@ func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *Tool) error 
 		}
 	}
 	it.Shut()
-	it.Values.Forget(p.From)
+	if !p.Keeps {
+		it.Values.Forget(p.From)
+	}
 	if p.planes() {
 		shape := form.Shape()
 		it.Values.Arrays[p.To.At] = record.Array{Shape: shape[:len(shape)-1], Data: to.Data[:form.Bytes()]}
@@ -157,6 +160,7 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form 
 	switch {
 	case p.Video != nil:
 		p.Video.times(it, it.Opened.(*opened))
+		p.Video.window(it, it.Opened.(*opened))
 		return p.Env.watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) })
 	case !p.Decodes() && form.Moves():
 		return p.Env.watched(ctx, it, func() error { return p.frames(it, t, form, dst) })

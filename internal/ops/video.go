@@ -32,6 +32,7 @@ type Video struct {
 	at     record.Column // a number, the second at which clips begin; the zero Column: the arguments say it
 	atType tensor.DType
 	Times  record.Column // for times; the zero Column: nobody wants to know
+	Window record.Column // for when a clip begins and ends; likewise
 	Matrix record.Column // for how colours come from planes; likewise
 	Mask   record.Column // for which frames are damaged; likewise
 }

@@ -30,7 +30,7 @@ func NewVideoApart(v *Video, args *recipe.VideoClips, columns map[string]record.
 	a := &VideoApart{Video: v}
 	a.sampling, _ = args.Sampling() // checked with the recipe
 	for _, at := range columns {
-		if at != v.from {
+		if at != v.from || v.args.KeepsFile() {
 			a.stays = append(a.stays, at)
 		}
 	}

@@ -55,7 +55,7 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 		c.planes, c.form = newPlanesWriter(args, &c.plan), planesForm(args, c.form)
 	}
 	c.form.Frames = c.each
-	if n := orOne(args.Clips); n > 1 {
+	if n := orElse(args.Clips, 1); n > 1 {
 		c.form.Clips = n
 	}
 	if n := c.form.Bytes(); n < 0 || n > math.MaxInt32*int64(16) {
@@ -71,13 +71,6 @@ func OpenVideo(file video.File, stream *int) (*video.Video, error) {
 		n = *stream
 	}
 	return video.Open(file, n)
-}
-
-func orOne(n *int) int {
-	if n == nil {
-		return 1
-	}
-	return *n
 }
 
 func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {
@@ -126,22 +119,20 @@ func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {
 	return nil
 }
 
-// Times returns when each frame is displayed, in seconds from the video's first, and when
-// the last one of the clip disappears.
-func (c *VideoClip) Times() (times []float64, end float64) {
-	line := &c.video.Table.Line
+// Times returns when each frame is displayed, in seconds from the video's first.
+func (c *VideoClip) Times() (times []float64) {
 	for _, n := range c.frames {
 		if n < 0 { // a black one
-			n = line.Len() - 1
+			n = c.video.Table.Line.Len() - 1
 		}
 		times = append(times, c.video.Seconds(n))
-		after := line.End
-		if n+1 < line.Len() {
-			after = line.Start[n+1]
-		}
-		end = max(end, line.Seconds(after))
 	}
-	return times, end
+	return times
+}
+
+// Span is when the clip begins and ends.
+func (c *VideoClip) Span(args *recipe.DecodeVideo) (begin, end float64) {
+	return c.span(args, c.frames, math.NaN())
 }
 
 // Form is that of the clip. Planes are rows of gray images.

@@ -86,6 +86,9 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 		settle(&p)
 		if s.Kind == av.Audio {
 			at := seconds(p.PTS, s.TimeBase)
+			if startsEmpty(s) {
+				at = seconds(p.PTS+p.Duration, s.TimeBase)
+			}
 			if p.Skip == 0 {
 				p.Skip = uint32(coded.Priming(&s.Stream))
 			}

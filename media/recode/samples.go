@@ -302,7 +302,3 @@ func (f *flow) end() {
 	}
 	f.total = f.begin + int64(len(f.decoded))/int64(f.info.Channels)
 }
-
-// IsSilent reports whether an error of OpenSamples says that the file has no sound, or
-// none in the window.
-func IsSilent(err error) bool { return errors.Is(err, errNoStream) || errors.Is(err, errNoSamples) }

@@ -131,6 +131,9 @@ func settling(codec string) int {
 // packets of 20 ms, and containers are interleaved by a second or so.
 const lead = 3
 
+// startsEmpty reports whether the first packet that a decoder gets gives no samples.
+func startsEmpty(s *packets.Stream) bool { return s.Codec == "vorbis" }
+
 // cutter picks the packets of a window as they come.
 type cutter struct {
 	tracks []track // by the stream's number in the file
@@ -146,13 +149,14 @@ var errEarlier = errors.New("recode: reading began too late")
 type track struct {
 	stream     *packets.Stream
 	wanted     bool
-	to         int   // its number among those that are wanted
-	start, end int64 // ticks; of sound, in samples at its rate
-	seen       bool  // a packet has come
-	begun      bool  // the first packet of the window has come
-	older      bool  // of sound: packets came before those that are held
-	next       int64 // of sound, where the container's times are coarser than samples: where the next packet begins
-	done       bool  // no packet of the window follows
+	to         int           // its number among those that are wanted
+	start, end int64         // ticks; of sound, in samples at its rate
+	seen       bool          // a packet has come
+	begun      bool          // the first packet of the window has come
+	older      bool          // of sound: packets came before those that are held
+	next       int64         // of sound, where the container's times are coarser than samples: where the next packet begins
+	done       bool          // no packet of the window follows
+	blocks     *coded.Blocks // of Vorbis, whose packets do not say how many samples they give; nil: it is something else
 	held       []packets.Packet
 	heldAt     []int64 // of sound: where they begin
 }
@@ -221,15 +225,22 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	if c.origin && !t.seen && p.Skip == 0 {
 		p.Skip = uint32(coded.Priming(&s.Stream))
 	}
-	t.seen = true
 	from := av.Rescale(p.PTS, s.TimeBase, one, av.Nearest)
 	until := av.Rescale(p.PTS+p.Duration, s.TimeBase, one, av.Nearest)
+	if c.origin && !t.seen && startsEmpty(s) {
+		from = until
+	}
+	t.seen = true
 	if coarse(s) {
 		tick := av.Rescale(1, s.TimeBase, one, av.Nearest)
 		if d := from - t.next; max(d, -d) <= 2*tick {
 			from = t.next
 		}
-		if n := coded.PacketSamples(&s.Stream, p.Data, until-from); n > 0 {
+		n := coded.PacketSamples(&s.Stream, p.Data, until-from)
+		if t.blocks != nil {
+			n = max(t.blocks.Samples(p.Data), 0)
+		}
+		if n > 0 {
 			until = from + int64(n)
 		}
 		t.next = until
@@ -265,9 +276,9 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	if len(t.held) > 0 {
 		first = &t.held[0]
 	}
-	begins := from
-	if first != &p {
-		begins = t.heldAt[0]
+	begins := append(t.heldAt, from)[0]
+	if len(t.held) > 0 && startsEmpty(s) {
+		begins = append(t.heldAt, from)[1]
 	}
 	n := max(t.start-begins, 0)
 	if c.origin && !t.older { // the recording's own skip is part of it
@@ -401,6 +412,9 @@ func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, 
 		}
 		if w.End != nil {
 			t.end = ticks(new(big.Rat).Add(c.Zero, w.End), base)
+		}
+		if s.Codec == "vorbis" {
+			t.blocks = coded.VorbisBlocks(s.Config)
 		}
 		cut.tracks[i] = t
 	}

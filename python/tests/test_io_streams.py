@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from conftest import engines, within
-from films import ffmpeg
+from films import clappers, ffmpeg
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
@@ -195,26 +195,7 @@ def test_a_window_reads_what_it_needs(tmp_path):
 
 @pytest.fixture(scope="module")
 def clapper(tmp_path_factory):
-    """Frames turn white at 1 s, for one of them, and a click is heard in the same moment; audio begins earlier and later than video."""
-    root = tmp_path_factory.mktemp("clapper")
-    flash = ["-f", "lavfi", "-i", "color=black:s=32x32:r=25:d=3,drawbox=c=white:t=fill:enable='eq(n,25)'"]
-    click = "aevalsrc='if(eq(n,48000),0.9,0)':s=48000:d=3"
-    made = {}
-    for name, cut, late in (("same", 0, 0), ("late", 0.4, 0.4), ("early", 0, 0)):
-        sound = ["-f", "lavfi", "-i", f"{click},atrim=start={cut},asetpts=PTS-STARTPTS"]
-        path = root / f"{name}.mkv"
-        shift = ["-itsoffset", late] if late else []
-        ffmpeg(*flash, *shift, *sound, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", path)
-        made[name] = path
-    late_film = ["-f", "lavfi", "-i", "color=black:s=32x32:r=25:d=2.6,drawbox=c=white:t=fill:enable='eq(n,15)'"]  # 1 s less 0.4
-    ffmpeg(
-        "-itsoffset", 0.4, *late_film, "-f", "lavfi", "-i", click, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", made["early"]
-    )
-    ffmpeg(*flash, "-f", "lavfi", "-i", click, "-c:v", "libx264", "-bf", 2, "-pix_fmt", "yuv420p", "-c:a", "alac", root / "same.mp4")
-    made["mp4"] = root / "same.mp4"
-    ffmpeg(*flash, "-c:v", "ffv1", root / "mute.mkv")
-    made["mute"] = root / "mute.mkv"
-    return made
+    return clappers(tmp_path_factory.mktemp("clapper"))
 
 
 @pytest.mark.parametrize("name", ["same", "late", "early", "mp4"])

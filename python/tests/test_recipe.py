@@ -142,6 +142,7 @@ RANDOM = {
         "start": r.choice([None, "begin", "center", "random"]),
         "short": r.choice([None, "repeat", "loop", "black", "error"]),
         "times": r.choice([None, "at"]),
+        "window": r.choice([None, "when"]),
         "stream": r.choice([None, 1]),
         "orient": r.choice([None, False]),
         **r.choice(

@@ -2,35 +2,62 @@ package coded
 
 import "encoding/binary"
 
-// vorbis counts the samples of packets of Vorbis. A packet's block is long or short, by
-// its mode; it gives half of its own block and of the one before, overlapping. The first
-// gives none.
+// vorbis counts the samples of packets of Vorbis.
 func (t *Track) vorbis() (int, []int32, bool) {
-	sizes, long, bits, ok := vorbisModes(t.Decoder.Config)
-	if !ok {
+	blocks := VorbisBlocks(t.Decoder.Config)
+	if blocks == nil {
 		return 0, nil, false
 	}
 	own := make([]int32, len(t.Packets))
-	before := 0
 	for i := range own {
-		b := t.bytes(&t.Packets[i])
-		if len(b) == 0 || b[0]&1 != 0 {
+		n := blocks.Samples(t.bytes(&t.Packets[i]))
+		if n < 0 {
 			return 0, nil, false
 		}
-		mode := int(b[0]>>1) & (1<<bits - 1)
-		if mode >= len(long) {
-			return 0, nil, false
-		}
-		size := sizes[0]
-		if long[mode] {
-			size = sizes[1]
-		}
-		if before > 0 {
-			own[i] = int32((before + size) / 4)
-		}
-		before = size
+		own[i] = int32(n)
 	}
 	return 0, own, true
+}
+
+// Blocks counts the samples of packets of Vorbis, one after the other. A packet's block
+// is long or short, by its mode; it gives half of its own block and of the one before,
+// overlapping. The first that a decoder gets gives none.
+type Blocks struct {
+	sizes  [2]int
+	long   []bool // by modes
+	bits   int    // of a mode's number
+	before int    // the size of the block before; 0: there was none
+}
+
+// VorbisBlocks begins with the headers of a stream, as libavcodec has them. It returns
+// nil where they are none.
+func VorbisBlocks(config []byte) *Blocks {
+	b := new(Blocks)
+	var ok bool
+	if b.sizes, b.long, b.bits, ok = vorbisModes(config); !ok {
+		return nil
+	}
+	return b
+}
+
+// Samples is how many of each channel the next packet gives; -1: it is damaged.
+func (b *Blocks) Samples(packet []byte) (n int) {
+	if len(packet) == 0 || packet[0]&1 != 0 {
+		return -1
+	}
+	mode := int(packet[0]>>1) & (1<<b.bits - 1)
+	if mode >= len(b.long) {
+		return -1
+	}
+	size := b.sizes[0]
+	if b.long[mode] {
+		size = b.sizes[1]
+	}
+	if b.before > 0 {
+		n = (b.before + size) / 4
+	}
+	b.before = size
+	return n
 }
 
 // vorbisModes reads the two sizes of blocks and which modes have long ones. Config is the

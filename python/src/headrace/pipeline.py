@@ -653,6 +653,7 @@ class Pipeline:
         duration: float | None = None,
         *,
         start: float | Literal["begin", "center", "random"] | None = None,
+        window: str | None = None,
         short: Literal["silence", "repeat", "error", "keep"] | None = None,
         dtype: Any = None,
         layout: Literal["T", "TC", "CT"] | None = None,
@@ -674,6 +675,9 @@ class Pipeline:
             channels: 1 or `"mono"`: the mean of all channels. 2: left and right. By default the file's.
             duration: the seconds of a window; by default all of the recording.
             start: where the window is: `"begin"`, the default, `"center"`, `"random"`, or at which second it begins.
+            window: instead of start, a field with two numbers, float64 or float32 [2]: the seconds at which the window begins and ends, as
+                `decode_video(window=…)` writes them. With duration it lasts so long wherever it ends. Seconds count from the first frame
+                of a video, or from the beginning of a recording. Where there is no audio there is silence.
             short: what becomes of a recording that is shorter: `"silence"` after it, the default; `"repeat"`: it begins again;
                 `"error"`: it is a bad sample; `"keep"`: it stays short, for `bucket_batch` and `pack`.
             dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
@@ -686,7 +690,7 @@ class Pipeline:
         given = by_name(field=field, to=to, stream=stream, rate=rate)
         given |= by_name(channels=1 if channels == "mono" else optional("channels", channels), duration=duration)
         given |= {"start": start if named else None, "offset": None if named else seconds_of("start", start), "short": short}
-        given |= {"dtype": None if dtype is None else dtype_name(dtype), "layout": layout}
+        given |= {"window": window, "dtype": None if dtype is None else dtype_name(dtype), "layout": layout}
         return self._with("decode_audio", given)
 
     def log_mel(
@@ -745,6 +749,7 @@ class Pipeline:
         multiple: int | None = None,
         short: Literal["repeat", "loop", "black", "error"] | None = None,
         times: str | None = None,
+        window: str | None = None,
         stream: int | None = None,
         orient: bool | None = None,
         mode: Literal["exact", "fast"] | None = None,
@@ -781,6 +786,8 @@ class Pipeline:
             short: what a video gives that is shorter than the clip: `"repeat"`, the default: its last frame again; `"loop"`: it begins
                 again; `"black"` frames; `"error"`: it is a bad sample.
             times: a field to write with the second at which each frame is displayed, counted from the first: float64 [frames].
+            window: a field to write with the seconds at which the clip begins and ends, float64 [2]. The field with the file stays, too:
+                `decode_audio(window=…)` takes both, and decodes what is heard meanwhile.
             stream: which of several streams of video; by default the one that players show.
             orient: whether to turn frames as the file says; by default True.
             mode: `"exact"`, the default: frames become RGB, and then what follows works on them. `"fast"`: their planes may be resized
@@ -806,7 +813,9 @@ class Pipeline:
         given["start"] = start if named else None
         given["offset"] = None if start is None or isinstance(start, str) else seconds_of("start", start)
         given["at"] = start if isinstance(start, str) and not named else None
-        given |= by_name(duration=duration, min_frames=min_frames, max_frames=max_frames, multiple=multiple, short=short, times=times)
+        given |= by_name(
+            duration=duration, min_frames=min_frames, max_frames=max_frames, multiple=multiple, short=short, times=times, window=window
+        )
         given |= {"orient": orient, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
         given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix, "damaged": damaged, "mask": mask}
         return self._with("decode_video", given | by_name(max_pixels=max_pixels))
@@ -822,6 +831,7 @@ class Pipeline:
         start: Literal["random", "center", "begin"] | None = None,
         short: Literal["repeat", "loop", "black", "error", "drop"] | None = None,
         times: str | None = None,
+        window: str | None = None,
         number: str | None = None,
         stream: int | None = None,
         orient: bool | None = None,
@@ -856,6 +866,7 @@ class Pipeline:
             short: what happens to a clip that has too few frames, as the last piece may: `"repeat"`, the default: its last frame again;
                 `"loop"`: it begins again; `"black"` frames; `"error"`: it is a bad sample; `"drop"`: it is left out.
             times: as for `decode_video`.
+            window: as for `decode_video`, after `files(…, content=False)`.
             number: a field to write with the number of the clip among those of its video, from 0.
             stream: as for `decode_video`.
             orient: as for `decode_video`.
@@ -871,7 +882,7 @@ class Pipeline:
             to: as for `decode_video`.
         """
         given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, step=step, clips=clips, start=start)
-        given |= by_name(short=short, times=times, number=number, orient=orient, mode=mode, max_pixels=max_pixels)
+        given |= by_name(short=short, times=times, window=window, number=number, orient=orient, mode=mode, max_pixels=max_pixels)
         given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix, "damaged": damaged, "mask": mask}
         return self._with("video_clips", given | {"dtype": None if dtype is None else dtype_name(dtype)})
 

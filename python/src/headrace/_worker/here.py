@@ -213,6 +213,7 @@ class Group(Process):
         self.initialized = True
         self.hooks = objects.hooks
         self._objects = objects
+        objects.raised.begin()
         self.threads: list[threading.Thread] = []
         try:
             self._start(self._run, "headrace-here-1")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _MOST = 32
-_WHOLE = 2  # that keep the variables of their functions, which may be large
+_WHOLE = 8  # that keep the variables of their functions, which may be large: samples fail ahead of the one that the loop learns of
 
 
 class _One(NamedTuple):
@@ -29,6 +29,11 @@ class Raised:
     def __init__(self) -> None:
         self._last: deque[_One] = deque(maxlen=_MOST)
         self._lock = threading.Lock()  # those of functions keep them, and the loop takes them
+
+    def begin(self) -> None:
+        """Forget those of a run before, of which the loop learns no more."""
+        with self._lock:
+            self._last.clear()
 
     def keep(self, e: BaseException, told: dict[str, Any]) -> None:
         """Keep one, of which the engine gets this."""

@@ -1,0 +1,67 @@
+package recode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"headrace/media/sound"
+)
+
+func init() { sound.RegisterPlayer(play) }
+
+// played is samples of a file of its own.
+type played struct {
+	*Samples
+	file *os.File
+}
+
+// Close implements [sound.Played].
+func (p played) Close() {
+	p.Samples.Close()
+	p.file.Close()
+}
+
+func play(from sound.File, o sound.PlayOptions) (sound.Played, error) {
+	file, err := fileOf(from)
+	if err != nil {
+		return nil, err
+	}
+	what := SamplesOptions{Rate: o.Rate, Channels: o.Channels}
+	if o.Track >= 0 {
+		what.Streams = []string{fmt.Sprintf("a:%d", o.Track)}
+	}
+	if o.Begin > 0 { // sound may begin before the first frame
+		what.Start = new(big.Rat).SetFloat64(o.Begin)
+	}
+	what.End = new(big.Rat).SetFloat64(max(o.End, 0))
+	s, err := OpenSamples(file, what)
+	if err != nil {
+		file.Close()
+		if errors.Is(err, errNoSamples) || errors.Is(err, errNoStream) && o.Track < 0 {
+			err = &sound.SilentError{Err: err}
+		}
+		return nil, err
+	}
+	return played{s, file}, nil
+}
+
+// fileOf is a file with a descriptor of its own, or one in memory with the content.
+func fileOf(from sound.File) (*os.File, error) {
+	if on, ok := from.(interface{ Descriptor() int }); ok {
+		fd, err := unix.FcntlInt(uintptr(on.Descriptor()), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, fmt.Errorf("recode: another descriptor of a file: %w", err)
+		}
+		return os.NewFile(uintptr(fd), "sound"), nil
+	}
+	data := make([]byte, from.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(from, 0, from.Size()), data); err != nil {
+		return nil, err
+	}
+	return Memory(data)
+}
