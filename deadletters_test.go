@@ -55,7 +55,7 @@ func TestDeadLetters(t *testing.T) {
 		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
 			told = append(told, report.DeadLetter{
 				Rank: c.Rank, Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Output: []int64{},
-				Key: recipe.Path(l.Key), Stage: l.Stage, Error: l.Cause().Error(), Replaced: l.Replaced,
+				Key: recipe.Path(l.Key), Stage: l.Stage, Step: "decode_image", Error: l.Cause().Error(), Replaced: l.Replaced,
 			})
 		}})
 		drain(t, l)

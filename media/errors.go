@@ -53,3 +53,16 @@ type about struct {
 func (e *about) Error() string { return e.text }
 
 func (e *about) Unwrap() error { return e.err }
+
+// A StepError is the failure of one of the steps that a plan is made of. It says nothing
+// besides.
+type StepError struct {
+	Step int // its number
+	Err  error
+}
+
+// Error implements error.
+func (e *StepError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *StepError) Unwrap() error { return e.Err }

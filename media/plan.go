@@ -157,7 +157,7 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 		plan.drawing = i
 		plan.given = append(plan.given, Size{plan.Height, plan.Width})
 		if err := plan.place(&steps[i], r); err != nil {
-			return err
+			return &StepError{i, err}
 		}
 	}
 	plan.drawing = 0

@@ -270,8 +270,9 @@ type Error struct {
 	Position *int64  `json:"position,omitempty"`
 	Epoch    *int    `json:"epoch,omitempty"`
 
+	Step string `json:"step,omitempty"` // the step that failed, by its name in the recipe, where the stage carries out several
+
 	// Of a function of Python:
-	Step            string `json:"step,omitempty"`             // its name in the recipe
 	RemoteType      string `json:"remote_type,omitempty"`      // the exception's: "ValueError", with its module where that is not builtins
 	RemoteMessage   string `json:"remote_message,omitempty"`   // its text
 	RemoteTraceback string `json:"remote_traceback,omitempty"` // as Python writes it, from the function on
@@ -290,6 +291,7 @@ type Lost struct {
 	Output   []int64 `json:"output"`
 	Key      Path    `json:"key"`
 	Stage    string  `json:"stage"`
+	Step     string  `json:"step,omitempty"` // as in Error
 	Error    string  `json:"error"`
 	Replaced bool    `json:"replaced,omitempty"` // another came in its place
 }

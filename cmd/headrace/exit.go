@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headrace"
+	failures "headrace/internal/report"
 	"headrace/recipe"
 )
 
@@ -72,9 +73,19 @@ func report(w io.Writer, err error) {
 		return
 	}
 	for _, e := range joined(err) {
-		fmt.Fprintln(w, line(e.Error()))
+		fmt.Fprintln(w, line(remedied(e)))
 		io.WriteString(w, codeFrame(e, widthFor(w), colours(w)))
 	}
+}
+
+// remedied is an error in lines, with what can be done about a bad sample.
+func remedied(err error) string {
+	text := failures.Failure(err)
+	last := text[strings.LastIndexByte(text, '\n')+1:]
+	if errors.Is(err, headrace.ErrTooManyLost) || !strings.HasPrefix(last, "  in ") {
+		return text
+	}
+	return text + "\n  --on-error skip leaves such samples out"
 }
 
 // joined takes apart what errors.Join put together.

@@ -584,6 +584,9 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 			t.memory.Probe = next.From
 		}
 	}
+	if p.Images.Field != "" {
+		next.Decoder = p.Names[0]
+	}
 	if args := p.Images.Video; args != nil {
 		next.Video = t.video
 		if args.Times != "" {

@@ -23,7 +23,9 @@ type ImageSteps struct {
 	Form  media.Form        // of the result, as far as it is known
 	Last  bool              // the result goes into the row
 	Names map[uint64]string // of the steps, by their IDs
-	Boxes *Boxes            // that the steps move; nil: none
+
+	Decoder string // the step that decodes; "": none does
+	Boxes   *Boxes // that the steps move; nil: none
 }
 
 // Run implements part.
@@ -87,7 +89,7 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}
 	if p.Decodes() {
 		if it.HeaderErr != nil {
-			return it.HeaderErr
+			return p.decoded(it.HeaderErr)
 		}
 		info = it.Header
 	}
@@ -105,12 +107,12 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 		err = p.alike(it, &t.Plan)
 	}
 	if p.Video == nil {
-		return err
+		return p.planned(err)
 	}
 	if err == nil {
 		err = p.affordable(it, t)
 	}
-	return media.About("video", err)
+	return p.planned(media.About("video", err))
 }
 
 // alike checks that images which a step has in common have one size when it is done: what
@@ -161,7 +163,7 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form 
 	case p.Video != nil:
 		p.Video.times(it, it.Opened.(*opened))
 		p.Video.window(it, it.Opened.(*opened))
-		return p.Env.watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) })
+		return p.decoded(p.Env.watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) }))
 	case !p.Decodes() && form.Moves():
 		return p.Env.watched(ctx, it, func() error { return p.frames(it, t, form, dst) })
 	case !p.Decodes():
@@ -171,11 +173,11 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form 
 	}
 	decoder, err := p.Steps.Decode.Decoder(it.Header.Format)
 	if err != nil {
-		return err
+		return p.decoded(err)
 	}
-	return p.Env.watched(ctx, it, func() error {
+	return p.decoded(p.Env.watched(ctx, it, func() error {
 		return decoder.DecodeInto(dst, stride, it.Values.Bytes[p.From.At], &it.Header, &t.Plan)
-	})
+	}))
 }
 
 // frames carries the plan out on each frame of stored clips.

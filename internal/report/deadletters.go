@@ -38,6 +38,7 @@ type DeadLetter struct {
 	Output   []int64     `json:"output"`
 	Key      recipe.Path `json:"key"`
 	Stage    string      `json:"stage"`
+	Step     string      `json:"step,omitempty"` // that failed, where the stage carries out several
 	Error    string      `json:"error"`
 	Replaced bool        `json:"replaced"`
 }
@@ -135,7 +136,7 @@ func (d *DeadLetters) Add(of record.Lost) {
 	d.line.Reset()
 	j := json.NewEncoder(&d.line)
 	j.SetEscapeHTML(false)
-	err := j.Encode(DeadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(), recipe.Path(of.Key), of.Stage, of.Cause().Error(), of.Replaced})
+	err := j.Encode(DeadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(), recipe.Path(of.Key), of.Stage, Step(of.Err), of.Cause().Error(), of.Replaced})
 	if err == nil {
 		_, err = d.file.Write(d.line.Bytes())
 	}

@@ -146,7 +146,7 @@ def test_a_bad_image_stops_the_run(own_photos, kind):
         assert error.stage is not None
         assert str(bad) in str(error)
         assert str(index) in str(error)
-        assert error.stage in str(error)
+        assert (error.step or error.stage) in str(error)
         assert [k for keys in got for k in keys] == files[: index // 4 * 4], "all batches before it come first"
         assert loader.state_dict()["sources"]["files"]["position"] == index // 4 * 4
 

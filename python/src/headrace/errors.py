@@ -231,7 +231,7 @@ class SampleError(HeadraceError):
 
     Attributes:
         stage (str | None): the stage that failed.
-        step (str | None): the step whose function failed, if it was a function of the program: a stage may call several.
+        step (str | None): the step that failed, where the stage carries out several.
         source (str | None): the name of the source's step in the recipe.
         key (str | None): the sample's name; for files the path as given.
         index (int | None): its index in the source.

@@ -17,13 +17,14 @@ class LostSample:
         output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, from 0; empty where it is the source's own.
         source (str): the name of the source's step in the recipe.
         stage (str): the stage that failed.
+        step (str | None): the step that failed, where the stage carries out several.
         error (str): why.
         epoch (int): the epoch.
         position (int): its position in this rank's epoch of the source.
         replaced (bool): whether another sample came in its place.
     """
 
-    __slots__ = ("epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage")
+    __slots__ = ("epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage", "step")
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.key: str = told["key"]
@@ -31,6 +32,7 @@ class LostSample:
         self.output: list[int] = told.get("output", [])
         self.source: str = told["source"]
         self.stage: str = told["stage"]
+        self.step: str | None = told.get("step")
         self.error: str = told["error"]
         self.epoch: int = told["epoch"]
         self.position: int = told["position"]
@@ -39,7 +41,7 @@ class LostSample:
     def __repr__(self) -> str:
         replaced = ", replaced" if self.replaced else ""
         output = f", output {'.'.join(map(str, self.output))}" if self.output else ""
-        return f"<{self.key!r} (index {self.index}{output}){replaced}: {self.stage}: {self.error}>"
+        return f"<{self.key!r} (index {self.index}{output}){replaced}: {self.step or self.stage}: {self.error}>"
 
 
 LostSample.__module__ = "headrace"
