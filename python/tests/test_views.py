@@ -124,6 +124,58 @@ def test_a_bad_view_is_named(pictures):
         list(loader)
 
 
+def seen(batch):
+    return {name: np.array(value) if isinstance(value, np.ndarray) else list(value) for name, value in batch.items()}
+
+
+def same(a, b):
+    assert a.keys() == b.keys()
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name])
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_a_run_goes_on_with_the_very_next_views(pictures, world):
+    """In the middle of an epoch, also on another number of ranks: each sample has the views that the whole run gives it."""
+    made = hr.files(pictures * 4, seed=7).shuffle().decode_image().views(big=augmented, small=(2, augmented)).batch(2)
+    with made.loader(epochs=1) as loader:
+        whole = [seen(batch) for batch in loader]
+    with made.loader(epochs=1) as loader:
+        loop = iter(loader)
+        same(seen(next(loop)), whole[0])
+        state = loader.state_dict()
+    ranks = []
+    for rank in range(world):
+        with made.loader(epochs=1, rank=rank, world_size=world) as loader:
+            loader.load_state_dict(state)
+            ranks.append([seen(batch) for batch in loader])
+    if world == 1:
+        for got, want in zip(ranks[0], whole[1:], strict=True):
+            same(got, want)
+        return
+    rows = [(batch["key"][i], *(batch[v][i].tobytes() for v in ("big", "small_0", "small_1"))) for batch in whole[1:] for i in range(2)]
+    again = [
+        (batch["key"][i], *(batch[v][i].tobytes() for v in ("big", "small_0", "small_1")))
+        for rank in ranks
+        for batch in rank
+        for i in range(len(batch["key"]))
+    ]
+    assert sorted(again) == sorted(rows)
+
+
+def test_views_are_replayed(pictures):
+    made = hr.files(pictures * 3, seed=2).shuffle().decode_image().views(2, augmented).batch(2)
+    with made.loader(epochs=1) as loader:
+        state = loader.state_dict()
+        for n, batch in enumerate(loader):
+            again, rows = hr.replay(made, state, n)
+            same(seen(again), seen(batch))
+            for row in rows:
+                drew = [(draw["step"], tuple(draw["values"].items())) for draw in row["draws"] if "crop" in draw["step"]]
+                assert len(drew) == 2, "each view has draws of its own"
+                assert drew[0][1] != drew[1][1]
+
+
 def test_a_recipe_says_the_same(pictures, tmp_path):
     made = hr.files(pictures, seed=5).decode_image().views(2, augmented, keep=False).batch(2)
     (tmp_path / "views.yaml").write_text(made.recipe("yaml"))

@@ -6,6 +6,7 @@
 // they are small many headers come with one. Archives of GNU tar, of POSIX (ustar and
 // pax), of BSD and of old Unix are read; what is no file is passed over. Compressed
 // archives are refused, since nothing in them can be found without all that is before it.
+// An index of DALI's beside an archive is taken where it is true.
 package tarfile
 
 import (
@@ -42,6 +43,14 @@ func (format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		return err
 	}
 	g := grouping{found: found}
+	if all := listed(f); all != nil {
+		for i := range all {
+			if err := g.add(f, &all[i]); err != nil {
+				return err
+			}
+		}
+		return s.end(all[len(all)-1].at + padded(all[len(all)-1].size) + blockSize)
+	}
 	for {
 		m, err := s.next()
 		if err != nil || m == nil {

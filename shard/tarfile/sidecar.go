@@ -1,0 +1,115 @@
+package tarfile
+
+import (
+	"bytes"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"headrace/shard"
+)
+
+// listed returns the files of an archive by the index that DALI's wds2idx has put beside
+// it, or nil: there is none, or it need not be true. Its version 1.2 has a line for each
+// sample, with the suffix, offset, size and name of each file. Versions before have no
+// names, and Energon's .tar.idx only has where samples begin: headers have to be read all
+// the same.
+//
+// It is true if its files are all that there is: each follows the one before without a
+// gap for anything else, up to the mark that ends the archive. That gives away an index
+// of an older archive, and one with the offsets of long names, which wds2idx gets wrong.
+// Some headers, the first and the last among them, are compared as well.
+func listed(f shard.File) []member {
+	base := path.Base(f.Name())
+	if dot := strings.IndexByte(base, '.'); dot > 0 {
+		base = base[:dot]
+	}
+	beside, err := f.Beside(base + ".idx")
+	if err != nil || beside.Size() > f.Size() {
+		return nil
+	}
+	text := make([]byte, beside.Size())
+	if n, err := beside.ReadAt(text, 0); n < len(text) || err != nil && err != io.EOF {
+		return nil
+	}
+	all := entries(text)
+	if !tiles(all, f.Size()) || !alike(all, f) {
+		return nil
+	}
+	return all
+}
+
+// entries reads an index; nil: it is none.
+func entries(text []byte) (all []member) {
+	head, rest, _ := bytes.Cut(text, []byte("\n"))
+	version, count, _ := bytes.Cut(head, []byte(" "))
+	samples, err := strconv.Atoi(string(count))
+	if string(version) != "v1.2" || err != nil {
+		return nil
+	}
+	lines := 0
+	for line := range bytes.Lines(rest) {
+		words := bytes.Split(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+		if len(words)%4 != 0 { // a name may have blanks
+			return nil
+		}
+		for ; len(words) > 0; words = words[4:] {
+			at, err := strconv.ParseInt(string(words[1]), 10, 64)
+			size, err2 := strconv.ParseInt(string(words[2]), 10, 64)
+			if err != nil || err2 != nil || at < blockSize || size < 0 {
+				return nil
+			}
+			all = append(all, member{name: words[3], header: at - blockSize, at: at, size: size})
+		}
+		lines++
+	}
+	if lines != samples {
+		return nil
+	}
+	return all
+}
+
+// tiles reports whether files are all of an archive of so many bytes, but for its end.
+func tiles(all []member, size int64) bool {
+	next := int64(0)
+	for i := range all {
+		m := &all[i]
+		if m.header != next || m.size > size-m.at {
+			return false
+		}
+		next = m.at + padded(m.size)
+	}
+	return len(all) > 0 && next+blockSize <= size
+}
+
+// compared is how many headers are looked at.
+const compared = 16
+
+// alike reports whether an archive has these files, by some of its headers.
+func alike(all []member, f shard.File) bool {
+	block := make([]byte, blockSize)
+	at := func(place int64) header {
+		if n, _ := f.ReadAt(block, place); n < blockSize {
+			return nil
+		}
+		return block
+	}
+	last := len(all) - 1
+	if end := at(all[last].at + padded(all[last].size)); end == nil || !end.empty() {
+		return false
+	}
+	for i := range compared {
+		m := &all[last*i/(compared-1)]
+		h := at(m.header)
+		if h == nil || !h.valid() {
+			return false
+		}
+		kind := h.kind()
+		size, ok := h.size()
+		if kind != kindFile && kind != kindContinuous && kind != kindOld || !ok || size != m.size || !bytes.Equal(h.name(nil), m.name) {
+			return false
+		}
+	}
+	return true
+}
