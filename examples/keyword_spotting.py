@@ -28,6 +28,7 @@ def main(folder, epochs=3):
             torch.nn.Linear(32, len(loader.classes)),
         )
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        loss = torch.tensor(0.0)
         for epoch in range(epochs):
             for batch in loader:
                 loss = torch.nn.functional.cross_entropy(model(batch["mel"].mT), batch["label"])  # [n, bands, time]

@@ -26,6 +26,7 @@ def main(folder, epochs=2):
             torch.nn.Linear(256, len(loader.classes)),
         )
         optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+        loss = torch.tensor(0.0)
         for epoch in range(epochs):
             for batch in loader:
                 loss = torch.nn.functional.cross_entropy(model(batch["image"]), batch["label"])

@@ -22,6 +22,7 @@ fi
 
 step "go.mod" modules
 step "mypy" "$PYTHON" -m mypy --config-file python/pyproject.toml python/src python/tests/typed_program.py
+step "pyright" "$VENV/bin/basedpyright" --project scripts/pyright.json --pythonpath "$PYTHON"
 step "go vet" go vet ./...
 # The other builds are looked at where they differ.
 step "go vet, debug build" go vet -tags headrace_debug $(tagged headrace_debug)

@@ -82,7 +82,7 @@ def test_without_labels_and_without_shuffling(photos):
         batches = list(loader)
     assert all(list(b) == ["image", "key"] for b in batches)
     assert [k for b in batches for k in b["key"]] == files_of(photos)
-    assert loader.classes is None
+    assert loader.classes == []
 
 
 def test_torch(photos):

@@ -361,13 +361,13 @@ class Loader:
         return {name: value for name, value in self._run.config.items() if value is not None and name not in _OF_THE_PROCESS}
 
     @property
-    def classes(self) -> list[str] | None:
-        """The names of the labels, by number; None where labels have no names.
+    def classes(self) -> list[str]:
+        """The names of the labels, by number; empty where labels have no names.
 
         A map with `fields=` that writes labels takes their names away. One that is given whole samples leaves them: whether it numbers
         labels again, nobody can tell.
         """
-        return self._run.opened.get("classes")
+        return self._run.opened.get("classes") or []
 
     @property
     def schema(self) -> dict[str, Field]:
