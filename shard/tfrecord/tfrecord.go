@@ -84,7 +84,7 @@ func checksum(data []byte) uint32 {
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// Scan hops from length to length.
+// Scan hops from length to length, unless an index beside the file has them.
 func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) error {
 	w := window.New(f)
 	head, err := w.At(0, int(min(f.Size(), before)))
@@ -95,6 +95,13 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		return scanPacked(ctx, f, codec, found)
 	}
 
+	if ends := listed(f); ends != nil {
+		for i, end := range ends[1:] {
+			found.Sample(nil)
+			found.Part(nil, ends[i]+before, end-ends[i]-before)
+		}
+		return ctx.Err()
+	}
 	for at := int64(0); at < f.Size(); {
 		if err := ctx.Err(); err != nil {
 			return err
