@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"headrace/recipe/internal/argument"
@@ -56,19 +57,27 @@ func ReadFile(path string, v Variables) (File, error) {
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
-			return File{}, fmt.Errorf("recipe: %w", err)
+			return File{}, unread(err)
 		}
 		defer f.Close()
 		in = f
 	}
 	doc, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
-		return File{}, fmt.Errorf("recipe: %w", err)
+		return File{}, unread(err)
 	}
 	if len(doc) > maxFile {
 		return File{}, &Error{Position: Position{File: name}, Err: fmt.Errorf("is larger than %d bytes: takes a recipe", maxFile)}
 	}
 	return Read(name, doc, v)
+}
+
+// unread says that a recipe cannot be read.
+func unread(err error) error {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		return fmt.Errorf("the recipe %s cannot be read: %w", at.Path, at.Err)
+	}
+	return fmt.Errorf("recipe: %w", err)
 }
 
 // Read reads a recipe as files have it, in YAML or JSON, of which messages speak by the

@@ -188,7 +188,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("with the error came %+v", f)
 	}
 	for _, missing := range []string{filepath.Join(t.TempDir(), "none"), t.TempDir()} {
-		if _, err := recipe.ReadFile(missing, recipe.Variables{}); err == nil || !strings.HasPrefix(err.Error(), "recipe: ") || !errors.As(err, new(*os.PathError)) {
+		if _, err := recipe.ReadFile(missing, recipe.Variables{}); err == nil || !strings.HasPrefix(err.Error(), "the recipe "+missing+" cannot be read: ") {
 			t.Errorf("%s: %v", missing, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,5 +73,37 @@ func TestFramesOfCheck(t *testing.T) {
 	got = invoke(t, folder, "check", "r.yaml")
 	if want := "    3 | loader: {on_eror: skip}\n      |          ^^^^^^^\n"; got.code != exitUsage || !strings.Contains(got.stderr, want) {
 		t.Errorf("exit code %d:\n%s", got.code, got.stderr)
+	}
+}
+
+// On a terminal nothing is wider than it is; what goes on is indented.
+func TestErrorsAreFolded(t *testing.T) {
+	text := "headrace: a/very/long/name.jpg: unknown image format: it begins with nothing at all\n  in decode_image, epoch 0, position 18\n  --on-error skip leaves such samples out"
+	got := foldedError(text, 40)
+	want := "headrace: a/very/long/name.jpg:\n    unknown image format: it begins with\n    nothing at all\n  in decode_image, epoch 0, position\n      18\n  --on-error skip leaves such\n      samples out"
+	if got != want {
+		t.Errorf("%s", got)
+	}
+	if foldedError(text, 200) != text {
+		t.Error("short lines were folded")
+	}
+}
+
+// Several mistakes at one place share its frame.
+func TestOneFrameForAPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.yaml")
+	if err := os.WriteFile(path, []byte("headrace: 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) error {
+		return &recipe.Error{Position: recipe.Position{File: path, Line: 1, Column: 1}, Err: errors.New(text)}
+	}
+	var out strings.Builder
+	report(&out, errors.Join(at("one"), at("two"), at("three")))
+	if frames := strings.Count(out.String(), "^^^^"); frames != 2 { // "headrace" has eight
+		t.Errorf("%s", out.String())
+	}
+	if !strings.HasSuffix(out.String(), "three\n    1 | headrace: 1\n      | ^^^^^^^^\n") {
+		t.Errorf("%s", out.String())
 	}
 }

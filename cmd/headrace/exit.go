@@ -72,9 +72,18 @@ func report(w io.Writer, err error) {
 	if decided := (*codeError)(nil); err == nil || errors.As(err, &decided) && decided.cause == nil {
 		return
 	}
-	for _, e := range joined(err) {
-		fmt.Fprintln(w, line(remedied(e)))
-		io.WriteString(w, codeFrame(e, widthFor(w), colours(w)))
+	all := joined(err)
+	for i, e := range all {
+		text := line(remedied(e))
+		if isTerminal(w) { // elsewhere editors and grep want a line for each
+			text = foldedError(text, widthFor(w))
+		}
+		fmt.Fprintln(w, text)
+		frame := codeFrame(e, widthFor(w), colours(w))
+		if i+1 < len(all) && codeFrame(all[i+1], widthFor(w), colours(w)) == frame {
+			continue // once, below all that is wrong there
+		}
+		io.WriteString(w, frame)
 	}
 }
 
@@ -86,6 +95,21 @@ func remedied(err error) string {
 		return text
 	}
 	return text + "\n  --on-error skip leaves such samples out"
+}
+
+// foldedError breaks lines that are too long, and indents what follows.
+func foldedError(text string, width int) string {
+	var all []string
+	for _, line := range strings.Split(text, "\n") {
+		before := line[:indent(line)]
+		for i, part := range wrapped(line[len(before):], max(20, width-len(before)-4)) {
+			if i > 0 {
+				part = "    " + part
+			}
+			all = append(all, before+part)
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // joined takes apart what errors.Join put together.

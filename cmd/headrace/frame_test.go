@@ -54,7 +54,7 @@ loader:
 		{"preview -o a.png", []string{"headrace: takes a recipe: the name of a file"}},
 		{"run good.yaml size=3", []string{`headrace: takes one recipe, and was given ["good.yaml" "size=3"]; a variable's value is given by --set`}},
 		{"run good.yaml --speed 3", []string{"headrace: unknown flag: --speed"}},
-		{"run none.yaml", []string{"headrace: recipe: open none.yaml: no such file or directory"}},
+		{"run none.yaml", []string{"headrace: the recipe none.yaml cannot be read: no such file or directory"}},
 		{"run good.yaml --set size", []string{`headrace: --set is "size": takes name=value`}},
 		{"run good.yaml --set size=3", []string{"good.yaml:1:1: "}},
 		{"run good.yaml --epochs -1 --workers 1000 --on-error ignore", []string{"headrace: epochs is -1: must be", "headrace: workers is 1000: takes", `headrace: on_error is "ignore": takes`}},
