@@ -87,7 +87,7 @@ func (l *lister) one(name string) error {
 		if err != nil {
 			return err
 		}
-		l.add(t)
+		l.matched(t)
 		return nil
 	case err == nil && s.IsDir():
 		return l.folder(name)
@@ -104,6 +104,28 @@ func (l *lister) one(name string) error {
 func (l *lister) add(t *store.Table) {
 	for i := range t.Len() {
 		l.all = append(l.all, listed{path: t.Path(i), key: t.Key(i)})
+	}
+}
+
+// matched adds what a pattern has, but for indices that other programs have put beside
+// the shards, as train-0.idx is beside train-0.tar: they are no shards.
+func (l *lister) matched(t *store.Table) {
+	isIndex := func(key string) bool { return strings.HasSuffix(key, ".idx") || strings.HasSuffix(key, ".index") }
+	shards := map[string]bool{} // and what is before each dot of their names
+	for i := range t.Len() {
+		key := t.Key(i)
+		if isIndex(key) {
+			continue
+		}
+		for folder, base := path.Split(key); base != ""; base = base[:max(0, strings.LastIndexByte(base, '.'))] {
+			shards[folder+base] = true
+		}
+	}
+	for i := range t.Len() {
+		key := t.Key(i)
+		if !isIndex(key) || !shards[strings.TrimSuffix(key, path.Ext(key))] {
+			l.all = append(l.all, listed{path: t.Path(i), key: key})
+		}
 	}
 }
 

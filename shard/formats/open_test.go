@@ -61,6 +61,41 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// A pattern may match what other programs have put beside shards, which is none of them.
+func TestIndicesBesideShardsAreNoShards(t *testing.T) {
+	t.Setenv(index.Variable, t.TempDir())
+	root := t.TempDir()
+	records, err := os.ReadFile(under("tfrecord/testdata/plain.tfrecord"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{
+		"train-0": records, "train-0.idx": []byte("0 1\n"), "train-0.index": []byte("0 1\n"), // not true
+		"train-1.a.tfrecord": records, "train-1.idx": nil, "train-1.a.idx": nil, "train-1.a.tfrecord.idx": nil,
+		"alone.idx": records, "alone-2.index": records,
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pattern, want := range map[string][]string{
+		"train-*": {"train-0", "train-1.a.tfrecord"},
+		"alone*":  {"alone-2.index", "alone.idx"},
+	} {
+		d, err := shard.Open(t.Context(), []string{pattern}, shard.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range d.Index().Shards {
+			got = append(got, s.Name)
+		}
+		if d.Close(); !slices.Equal(got, want) {
+			t.Errorf("%s: the shards are %q, want %q", pattern, got, want)
+		}
+	}
+}
+
 // What says where samples are is beside the shards, and may change while they do not.
 func TestWhatIsBesideShardsChanges(t *testing.T) {
 	t.Setenv(index.Variable, t.TempDir())
