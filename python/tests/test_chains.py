@@ -1,6 +1,7 @@
 """Functions of adjacent steps are one stage: they are called one after the other, with what the one before has returned."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -241,11 +242,15 @@ def test_a_kept_copy_stays_as_it_is():
 
 
 def test_coroutines_of_a_chain_run_beside_each_other():
-    here = []
+    here, all_here = [], asyncio.Event()
 
     async def first(s):
         here.append(1)
         most = len(here)
+        if most == 16:
+            all_here.set()
+        with contextlib.suppress(asyncio.TimeoutError):  # the first sample is tried alone
+            await asyncio.wait_for(all_here.wait(), 1)
         await asyncio.sleep(0.02)
         here.pop()
         return {**s, "here": most}
