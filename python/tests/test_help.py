@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,13 @@ def test_help_says_what_each_argument_is(name, function):
     ]
     missing = [one.name for one in given if not re.search(rf"\b{one.name}\b", doc)]
     assert not missing, f"{name} says nothing of {missing}"
+
+
+def test_the_reference_has_every_public_name():
+    page = (Path(__file__).parents[2] / "docs/guide/python.md").read_text()
+    shown = re.findall(r"^::: (headrace\.[\w.]+)", page, re.MULTILINE)
+    public = {f"headrace.{name}" for name in hr.__all__} - {"headrace.__version__", "headrace.torch", "headrace.io"}
+    public |= {f"headrace.io.{name}" for name in hr.io.__all__} | {f"headrace.torch.{name}" for name in headrace.torch.__all__}
+    assert sorted(shown) == sorted(set(shown))
+    assert public - set(shown) == set()
+    assert set(shown) - public - {"headrace.io"} == set()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,16 @@ with train.loader(epochs=2, on_error="skip") as loader:
             shown = (images.shape, batch["key"][0])
     stats: hr.Stats = loader.stats()
     busy = (stats.text, stats["stages"][0]["name"], loader.classes)
+
+
+class TrainBatch(TypedDict):
+    image: npt.NDArray[np.float32]
+    label: npt.NDArray[np.int64]
+
+
+for typed in cast("Iterable[TrainBatch]", train.loader()):
+    labels: npt.NDArray[np.int64] = typed["label"]
+    typed["lable"]  # type: ignore[typeddict-item]
 
 try:
     hr.load("train.yaml").loader().load_state_dict(state)
