@@ -165,3 +165,17 @@ def test_a_file_that_went_away_is_a_bad_sample(clapper, tmp_path):
     (tmp_path / "gone.wav").mkdir()
     with pytest.raises(hr.SampleError, match=r"not a regular file|is a directory|folder"):
         epoch(gone)
+
+
+def test_fields_of_a_clip_are_dropped_and_renamed(clapper):
+    """The path that stays for the audio, too: the step that opens the file comes before."""
+    clips = listed([clapper["same"]] * 4, seed=1).decode_video(4, times="t", window="w").resize((16, 16))
+    (whole,) = epoch(clips.batch(4))
+    (less,) = epoch(clips.drop("path").batch(4))
+    assert less.keys() == whole.keys() - {"path"}
+    (changed,) = epoch(clips.rename({"t": "at", "path": "file"}).batch(4))
+    assert list(changed["file"]) == list(whole["path"])
+    for name in ("video", "w"):
+        assert np.array_equal(less[name], whole[name])
+        assert np.array_equal(changed[name], whole[name])
+    assert np.array_equal(changed["at"], whole["t"])

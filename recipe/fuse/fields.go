@@ -63,6 +63,9 @@ func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
 // before is a step as it is before steps on an image, after which samples have this
 // schema. It is not ok where it is about what they read or make.
 func before(p *Images, in sample.Schema, old, names []string) (*changed, bool) {
+	if p.Video != nil {
+		return nil, false // which writes other fields besides, and may keep the file
+	}
 	e := &changed{names: map[string]string{}}
 	for _, name := range in.Names() {
 		e.names[name] = ""
