@@ -167,7 +167,7 @@ def test_samples_that_come_for_others(own_photos):
 def test_classes_go_with_their_label(photos):
     p = hr.files(photos, label="parent").decode_image().resize((8, 8))
     with p.drop("label").batch(4).loader() as loader:
-        assert loader.classes is None
+        assert loader.classes == []
     with p.drop("key").batch(4).loader() as loader:
         assert loader.classes == ["ant", "bee", "cat"]
 
