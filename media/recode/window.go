@@ -339,9 +339,6 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(format strin
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
 	if w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return coarse(&all[i]) }) {
-		if err := again(); err != nil {
-			return err
-		}
 		from := new(big.Rat).Add(c.Zero, new(big.Rat).Sub(w.Start, big.NewRat(lead, 1)))
 		if at := leader(all, chosen); at >= 0 && r.Seek(at, ticks(from, all[at].TimeBase)) == nil {
 			if err = pump(ctx, r, all, chosen, w, c, false, put); !errors.Is(err, errEarlier) {
