@@ -9,7 +9,9 @@ import (
 	"unsafe"
 
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/media/recode"
+	"headrace/recipe"
 	"headrace/tensor"
 )
 
@@ -51,7 +53,7 @@ func (s *errands) openFrames(ctx context.Context) (*result, error) {
 type sampleStream struct {
 	file *os.File
 	*recode.Samples
-	layout, dtype string
+	args *recipe.DecodeAudio
 }
 
 func (f *sampleStream) close() {
@@ -81,7 +83,7 @@ func (s *errands) openSamples(ctx context.Context) (*result, error) {
 		f.Close()
 		return nil, err
 	}
-	s.goOn(&sampleStream{f, samples, a.Layout, a.DType})
+	s.goOn(&sampleStream{f, samples, a})
 	return s.told(ctx, map[string]any{"sample_rate": samples.Rate(), "channels": samples.Channels()})
 }
 
@@ -152,37 +154,16 @@ func (s *errands) nextSamples(ctx context.Context, on *sampleStream) (*result, e
 		p.slot.Drop()
 		return nil, err
 	}
-	p.sound(floats[:n*channels], channels, on.layout, on.dtype)
+	p.sound(floats[:n*channels], channels, on.args)
 	p.About = map[string]any{"second": at}
 	return p.done()
 }
 
-// sound adds samples in a layout and of a type.
-func (p *packed) sound(all []float32, channels int, layout, dtype string) {
-	n := len(all) / channels
-	step, next, shape := channels, 1, tensor.Shape{n, channels}
-	switch layout {
-	case "T":
-		shape = tensor.Shape{n}
-	case "CT":
-		step, next, shape = 1, n, tensor.Shape{channels, n}
-	}
-	is, width := tensor.Float32, 4
-	if dtype == "int16" {
-		is, width = tensor.Int16, 2
-	}
-	to := p.room(n * channels * width)
-	for i := range n {
-		for c := range channels {
-			v, at := all[i*channels+c], i*step+c*next
-			if width == 2 {
-				*(*int16)(unsafe.Pointer(&to[2*at])) = int16(min(max(math.RoundToEven(float64(v)*(1<<15)), math.MinInt16), math.MaxInt16))
-			} else {
-				*(*float32)(unsafe.Pointer(&to[4*at])) = v
-			}
-		}
-	}
-	p.add("audio", is, shape)
+// sound adds samples as arguments ask for them.
+func (p *packed) sound(all []float32, channels int, args *recipe.DecodeAudio) {
+	a := ops.Arrangement{N: len(all) / channels, Channels: channels, Layout: args.Layout, DType: args.Type().DType}
+	a.Write(p.room(a.Bytes()), all)
+	p.add("audio", a.DType, a.Shape())
 }
 
 // prepareMedia is for video and sound of one window.
@@ -239,7 +220,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	p.add("video", form.DType, c.video.Shape())
-	p.sound(floats, channels, s.what.Audio.Layout, s.what.Audio.DType)
+	p.sound(floats, channels, s.what.Audio)
 	s.putTimes(p, c.times)
 	p.About = map[string]any{"sample_rate": rate, "start": c.start}
 	return p.done()

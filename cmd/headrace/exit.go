@@ -73,17 +73,19 @@ func report(w io.Writer, err error) {
 		return
 	}
 	all := joined(err)
+	frames := make([]string, len(all)+1)
+	for i, e := range all {
+		frames[i] = codeFrame(e, widthFor(w), colours(w))
+	}
 	for i, e := range all {
 		text := line(remedied(e))
 		if isTerminal(w) { // elsewhere editors and grep want a line for each
 			text = foldedError(text, widthFor(w))
 		}
 		fmt.Fprintln(w, text)
-		frame := codeFrame(e, widthFor(w), colours(w))
-		if i+1 < len(all) && codeFrame(all[i+1], widthFor(w), colours(w)) == frame {
-			continue // once, below all that is wrong there
+		if frames[i] != frames[i+1] { // once, below all that is wrong there
+			io.WriteString(w, frames[i])
 		}
-		io.WriteString(w, frame)
 	}
 }
 

@@ -470,11 +470,7 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
 		next = c.array(args)
 	} else if args, ok := p.Step.Args.(*recipe.DecodeAudio); ok {
-		audio := c.audio(p.Step.Name, args)
-		if audio.ByPath() {
-			c.scope.memory.Files = audio
-		}
-		next = audio
+		next = c.audio(p.Step.Name, args)
 	} else if args, ok := p.Step.Args.(*recipe.LogMel); ok {
 		next, err = c.logMel(args)
 	} else {
@@ -576,16 +572,17 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 	t := &c.scope
 	p.Images.Decode.Library = c.library
 	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
-	if field := p.Images.Field; field != "" && p.Images.Video != nil && p.Images.Video.KeepsFile() {
-		next.From, next.Keeps = t.columns.Of[field], true
-	} else if field != "" {
-		next.From = t.columns.Take(field)
-		if t.schema = t.schema.Without(field); p.Images.Video == nil {
+	if field := p.Images.Field; field != "" {
+		next.Decoder = p.Names[0]
+		if p.Images.Video != nil && p.Images.Video.KeepsFile() {
+			next.From, next.Keeps = t.columns.Of[field], true
+		} else {
+			next.From = t.columns.Take(field)
+			t.schema = t.schema.Without(field)
+		}
+		if p.Images.Video == nil {
 			t.memory.Probe = next.From
 		}
-	}
-	if p.Images.Field != "" {
-		next.Decoder = p.Names[0]
 	}
 	if args := p.Images.Video; args != nil {
 		next.Video = t.video
@@ -630,12 +627,24 @@ func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 }
 
 // audio makes a part of a step that decodes recordings.
-func (c *compiler) audio(name string, args *recipe.DecodeAudio) *ops.ReadAudio {
-	next := ops.NewReadAudio(c.work, name, args)
-	if args.Window != "" {
-		next.Window = ops.NewWindowPort(c.scope.columns.Of[args.Window], c.scope.schema[c.scope.schema.Find(args.Window)].Type.DType)
+func (c *compiler) audio(name string, args *recipe.DecodeAudio) ops.Part {
+	t := &c.scope
+	var read *ops.ReadAudio
+	var next interface {
+		ops.Part
+		ops.Opener
 	}
-	next.From, next.To = c.decoded(args.FieldIn(c.scope.schema), args.To, next.Type)
+	if args.Window == "" {
+		read = ops.NewReadAudio(c.work, name, args)
+		next = read
+	} else {
+		hear := ops.NewHearAudio(c.work, name, args, t.columns.Of[args.Window], t.schema[t.schema.Find(args.Window)].Type.DType)
+		read, next = hear.ReadAudio, hear
+	}
+	read.From, read.To = c.decoded(args.FieldIn(t.schema), args.To, read.Type)
+	if read.ByPath() {
+		t.memory.Files = next
+	}
 	return next
 }
 

@@ -23,7 +23,6 @@ type ReadAudio struct {
 	Args   *recipe.DecodeAudio
 	Type   sample.Type // of which extents may be unknown
 	From   record.Column
-	Window WindowPort // where a window is said; nowhere: by the arguments
 	To     record.Column
 }
 
@@ -34,12 +33,7 @@ func NewReadAudio(w *Env, name string, args *recipe.DecodeAudio) *ReadAudio {
 
 // Run implements part.
 func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *Tool) error {
-	return p.Env.watched(ctx, it, func() error {
-		if p.Args.Window != "" {
-			return p.hear(ctx, it)
-		}
-		return p.decode(ctx, it, t)
-	})
+	return p.Env.watched(ctx, it, func() error { return p.decode(ctx, it, t) })
 }
 
 // ByPath tells whether records have the path of a file, and not its content.
@@ -98,9 +92,6 @@ func (p *ReadAudio) Foresee(it *record.Record, _ *Tool) int64 {
 	if p.Type.Fixed() {
 		n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
 		return 2 * n
-	}
-	if p.Args.Window != "" {
-		return p.foreseeHeard(it)
 	}
 	if p.ByPath() && it.Opened == nil {
 		return 0

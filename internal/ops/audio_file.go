@@ -2,9 +2,7 @@ package ops
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"path/filepath"
 
 	"headrace/internal/machine"
 	"headrace/internal/record"
@@ -49,17 +47,10 @@ func (f *audioFile) Close() {
 
 // Open implements [Opener].
 func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
-	if p.Args.Window != "" {
-		return p.openHeard(ctx, it)
-	}
 	it.Shut()
 	var lacks error // bytes: the run ends
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		path := it.Values.Texts[p.From.At]
-		if !filepath.IsAbs(path) {
-			return fmt.Errorf("headrace: the path %q is relative: takes a path that begins with /", path)
-		}
-		file, err := store.Local{}.Open(path)
+		file, err := openNamed(it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}

@@ -3,37 +3,65 @@ package ops
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"fmt"
 	"math"
-	"path/filepath"
 
 	"headrace/internal/machine"
+	"headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/media/sound"
+	"headrace/recipe"
 	"headrace/store"
 	"headrace/tensor"
 )
 
-// WindowPort is where records have the seconds at which a window begins and ends. The
-// zero value is nowhere.
-type WindowPort struct {
-	at record.Column
-	is tensor.DType
+// HearAudio is a part of a recipe that decodes what is heard in a window of a file, which
+// a field of the record tells.
+type HearAudio struct {
+	*ReadAudio
+	window record.Column // the seconds at which it begins and ends
+	edge   func(data []byte, i int) float64
 }
 
-// NewWindowPort is that of a column with two numbers.
-func NewWindowPort(at record.Column, is tensor.DType) WindowPort { return WindowPort{at, is} }
+// NewHearAudio makes the part of a step, but for the columns of its file and result. The
+// window's column has two numbers of type is.
+func NewHearAudio(w *Env, name string, args *recipe.DecodeAudio, window record.Column, is tensor.DType) *HearAudio {
+	return &HearAudio{NewReadAudio(w, name, args), window, numbers.Reader(is)}
+}
+
+// Run implements part.
+func (p *HearAudio) Run(ctx context.Context, it *record.Record, _ *Tool) error {
+	return p.Env.watched(ctx, it, func() error { return p.hear(ctx, it) })
+}
+
+func (p *HearAudio) hear(ctx context.Context, it *record.Record) error {
+	var file sound.File
+	if !p.ByPath() {
+		file = bytes.NewReader(it.Values.Bytes[p.From.At])
+	} else if it.HeaderErr != nil {
+		return it.HeaderErr
+	} else {
+		file = it.Opened.(heardFile)
+	}
+	begin, end := p.of(it)
+	h, err := OpenHeard(file, begin, end, p.Args)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+
+	a := arrangementOf(p.Args, int(h.Samples()), h.Channels())
+	data := *it.Values.Borrow(&p.Env.Images, a.Bytes())
+	if err := a.fill(data, &p.Env.Images, func(all []float32) error { return h.Read(ctx, all) }); err != nil {
+		return err
+	}
+	p.put(it, data, a.Shape())
+	return nil
+}
 
 // of reads the window of a record.
-func (w WindowPort) of(it *record.Record) (begin, end float64) {
-	data := it.Values.Arrays[w.at.At].Data
-	if w.is == tensor.Float32 {
-		number := func(i int) float64 { return float64(math.Float32frombits(binary.NativeEndian.Uint32(data[4*i:]))) }
-		return number(0), number(1)
-	}
-	number := func(i int) float64 { return math.Float64frombits(binary.NativeEndian.Uint64(data[8*i:])) }
-	return number(0), number(1)
+func (p *HearAudio) of(it *record.Record) (begin, end float64) {
+	data := it.Values.Arrays[p.window.At].Data
+	return p.edge(data, 0), p.edge(data, 1)
 }
 
 // heardFile is a file of which a window is heard.
@@ -42,15 +70,11 @@ type heardFile struct{ store.File }
 // Load implements [record.Opened]. The file is read by those who decode.
 func (heardFile) Load() (int64, error) { return 0, nil }
 
-// openHeard opens the file that a record names.
-func (p *ReadAudio) openHeard(ctx context.Context, it *record.Record) error {
+// Open implements [Opener].
+func (p *HearAudio) Open(ctx context.Context, it *record.Record) error {
 	it.Shut()
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		path := it.Values.Texts[p.From.At]
-		if !filepath.IsAbs(path) {
-			return fmt.Errorf("headrace: the path %q is relative: takes a path that begins with /", path)
-		}
-		f, err := store.Local{}.Open(path)
+		f, err := openNamed(it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}
@@ -60,36 +84,12 @@ func (p *ReadAudio) openHeard(ctx context.Context, it *record.Record) error {
 	return nil
 }
 
-// hear decodes what is heard in a record's window.
-func (p *ReadAudio) hear(ctx context.Context, it *record.Record) error {
-	if it.HeaderErr != nil && p.ByPath() {
-		return it.HeaderErr
+// Foresee implements part, by the rate that is asked for, or the usual one.
+func (p *HearAudio) Foresee(it *record.Record, t *Tool) int64 {
+	if p.Type.Fixed() {
+		return p.ReadAudio.Foresee(it, t)
 	}
-	var file sound.File
-	if p.ByPath() {
-		file = it.Opened.(heardFile)
-	} else {
-		file = bytes.NewReader(it.Values.Bytes[p.From.At])
-	}
-	begin, end := p.Window.of(it)
-	h, err := OpenHeard(file, begin, end, p.Args)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-
-	a := arrangement{p.Args, int(h.Samples()), h.Channels()}
-	data := *it.Values.Borrow(&p.Env.Images, a.Bytes())
-	if err := a.fill(data, &p.Env.Images, func(all []float32) error { return h.Read(ctx, all) }); err != nil {
-		return err
-	}
-	p.put(it, data, a.Shape())
-	return nil
-}
-
-// foreseeHeard is Foresee of a window, by the rate that is asked for, or the usual one.
-func (p *ReadAudio) foreseeHeard(it *record.Record) int64 {
-	begin, end := p.Window.of(it)
+	begin, end := p.of(it)
 	if p.Args.Duration != nil {
 		end = begin + *p.Args.Duration
 	}

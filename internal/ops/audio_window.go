@@ -103,8 +103,8 @@ func (a *AudioWindow) Width() int { return a.arrangement().Width() }
 // Bytes is how many all samples take.
 func (a *AudioWindow) Bytes() int { return a.arrangement().Bytes() }
 
-func (a *AudioWindow) arrangement() arrangement {
-	return arrangement{a.args, int(a.n), a.Channels()}
+func (a *AudioWindow) arrangement() Arrangement {
+	return arrangementOf(a.args, int(a.n), a.Channels())
 }
 
 // Fill writes the samples to data, which has room for them. What it needs besides comes

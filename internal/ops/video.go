@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 
 	"headrace/internal/machine"
 	"headrace/internal/record"
@@ -113,10 +112,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		file = video.Bytes(it.Values.Bytes[v.from.At])
 	} else {
 		path := it.Values.Texts[v.from.At]
-		if !filepath.IsAbs(path) {
-			return fmt.Errorf("headrace: the path %q is relative: takes a path that begins with /", path)
-		}
-		f, err := store.Local{}.Open(path)
+		f, err := openNamed(path)
 		if err != nil {
 			return err
 		}

@@ -276,11 +276,11 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	if len(t.held) > 0 {
 		first = &t.held[0]
 	}
-	begins := append(t.heldAt, from)[0]
+	places := append(t.heldAt, from)
 	if len(t.held) > 0 && startsEmpty(s) {
-		begins = append(t.heldAt, from)[1]
+		places = places[1:]
 	}
-	n := max(t.start-begins, 0)
+	n := max(t.start-places[0], 0)
 	if c.origin && !t.older { // the recording's own skip is part of it
 		n = max(n, int64(first.Skip))
 	}

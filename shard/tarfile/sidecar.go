@@ -1,6 +1,7 @@
 package tarfile
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"path"
@@ -26,61 +27,62 @@ func listed(f shard.File) []member {
 		base = base[:dot]
 	}
 	beside, err := f.Beside(base + ".idx")
-	if err != nil || beside.Size() > f.Size() {
+	if err != nil {
 		return nil
 	}
-	text := make([]byte, beside.Size())
-	if n, err := beside.ReadAt(text, 0); n < len(text) || err != nil && err != io.EOF {
-		return nil
-	}
-	all := entries(text)
-	if !tiles(all, f.Size()) || !alike(all, f) {
+	all := entries(io.NewSectionReader(beside, 0, beside.Size()), f.Size())
+	if all == nil || !alike(all, f) {
 		return nil
 	}
 	return all
 }
 
-// entries reads an index; nil: it is none.
-func entries(text []byte) (all []member) {
-	head, rest, _ := bytes.Cut(text, []byte("\n"))
-	version, count, _ := bytes.Cut(head, []byte(" "))
+// mostLine is the longest line of an index: a sample with some hundreds of files.
+const mostLine = 64 << 10
+
+// entries reads an index of an archive of so many bytes; nil: it is none, or not of all
+// that is in the archive. So it takes no more room than the archive has headers.
+func entries(text io.Reader, size int64) (all []member) {
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, mostLine)
+	if !lines.Scan() {
+		return nil
+	}
+	version, count, _ := bytes.Cut(lines.Bytes(), []byte(" "))
 	samples, err := strconv.Atoi(string(count))
 	if string(version) != "v1.2" || err != nil {
 		return nil
 	}
-	lines := 0
-	for line := range bytes.Lines(rest) {
-		words := bytes.Split(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+
+	next := int64(0)
+	for ; lines.Scan(); samples-- {
+		words := bytes.Split(lines.Bytes(), []byte(" "))
 		if len(words)%4 != 0 { // a name may have blanks
 			return nil
 		}
 		for ; len(words) > 0; words = words[4:] {
-			at, err := strconv.ParseInt(string(words[1]), 10, 64)
-			size, err2 := strconv.ParseInt(string(words[2]), 10, 64)
-			if err != nil || err2 != nil || at < blockSize || size < 0 {
+			m, ok := entry(words)
+			if !ok || m.header != next || m.size > size-m.at {
 				return nil
 			}
-			all = append(all, member{name: words[3], header: at - blockSize, at: at, size: size})
+			all = append(all, m)
+			next = m.at + padded(m.size)
 		}
-		lines++
 	}
-	if lines != samples {
+	if lines.Err() != nil || samples != 0 || next+blockSize > size {
 		return nil
 	}
 	return all
 }
 
-// tiles reports whether files are all of an archive of so many bytes, but for its end.
-func tiles(all []member, size int64) bool {
-	next := int64(0)
-	for i := range all {
-		m := &all[i]
-		if m.header != next || m.size > size-m.at {
-			return false
-		}
-		next = m.at + padded(m.size)
+// entry reads the suffix, offset, size and name of a file.
+func entry(words [][]byte) (m member, ok bool) {
+	at, err := strconv.ParseInt(string(words[1]), 10, 64)
+	size, err2 := strconv.ParseInt(string(words[2]), 10, 64)
+	if err != nil || err2 != nil || at < blockSize || size < 0 {
+		return m, false
 	}
-	return len(all) > 0 && next+blockSize <= size
+	return member{name: bytes.Clone(words[3]), header: at - blockSize, at: at, size: size}, true
 }
 
 // compared is how many headers are looked at.
