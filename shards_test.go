@@ -18,6 +18,8 @@ import (
 	"headrace/shard"
 	_ "headrace/shard/formats"
 	shardindex "headrace/shard/index"
+	"headrace/store"
+	"headrace/store/storetest"
 )
 
 // archives writes the images of a folder into so many tar files, as WebDataset has
@@ -78,6 +80,28 @@ func fromArchives(t *testing.T, folder, batch string) recipe.Recipe {
 		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, folder, batch)
 }
 
+// fromBucket is fromArchives of a store.
+func fromBucket(t *testing.T, from, batch string) recipe.Recipe {
+	return parseRecipe(t, `{"read":{"from":%q,"fields":{"bytes":"jpg","label":"cls"}},"name":"files"},{"shuffle":{"seed":3}},
+		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, from, batch)
+}
+
+// contents are those of the files of a folder, by their names.
+func contents(t *testing.T, folder string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	files, err := os.ReadDir(folder)
+	for _, f := range files {
+		if all[f.Name()], err = os.ReadFile(filepath.Join(folder, f.Name())); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // short are rows of files as they are called in archives.
 func short(all []row) []row {
 	all = slices.Clone(all)
@@ -126,6 +150,20 @@ func TestShardsGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
 	folder := archives(t, phototest.Folder(t, 23), 4)
 	cutAnywhere(t, fromArchives(t, folder, `{"size":4}`), Config{})
+}
+
+// What is read of a store is what is read of files, whenever a run is cut.
+func TestStoresGoOnAtEveryBatch(t *testing.T) {
+	leak.Check(t)
+	bucket := new(storetest.Memory)
+	folder := archives(t, phototest.Folder(t, 23), 4)
+	for name, content := range contents(t, folder) {
+		bucket.Put(name, content)
+	}
+	store.Register("cut", bucket)
+	want := drain(t, openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1)}, Options{}))
+	compare(t, "a store", drain(t, openLoader(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), Config{Epochs: new(1)}, Options{})), want)
+	cutAnywhere(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), Config{})
 }
 
 func TestRanksShareShards(t *testing.T) {
@@ -232,6 +270,17 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, "moved", drain(t, l), rest)
+
+	bucket := new(storetest.Memory)
+	for name, content := range contents(t, moved) {
+		bucket.Put("bucket/"+name, content)
+	}
+	store.Register("moved", bucket)
+	l = openLoader(t, fromBucket(t, "moved://bucket/photos-*.tar", `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	if err := l.Start(from, nil); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "moved to a store", drain(t, l), rest)
 
 	paths := photographs(t, root)
 	archive(t, filepath.Join(moved, "photos-02.tar"), append([]string{paths[0]}, paths[13:18]...)) // as many, but others

@@ -77,7 +77,7 @@ func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	if err := d.load(ctx, versions, o); err != nil {
 		return nil, err
 	}
-	d.handles = newHandles(d.opened)
+	d.handles = newHandles(d.openShard)
 	d.sniffed = sync.OnceValues(d.sniff)
 	return d, nil
 }
@@ -174,15 +174,15 @@ func namesWithin(all []listed) (names []string) {
 
 // version is that of a shard.
 type version struct {
-	store.Version
+	store.Object
 	beside string // that of the file beside it which says where its samples are; "": there is none
 }
 
 func (v version) String() string {
 	if v.beside == "" {
-		return v.Version.String()
+		return v.Version
 	}
-	return v.Version.String() + "+" + v.beside
+	return v.Version + "+" + v.beside
 }
 
 // versions looks at all shards, and says which are missing.
@@ -190,7 +190,7 @@ func (d *Dataset) versions(ctx context.Context, o Options) ([]version, error) {
 	described := map[string]string{} // by the files that name shards
 	for _, s := range d.shards {
 		if s.by != "" && described[s.by] == "" {
-			described[s.by] = versionBeside(s.by)
+			described[s.by] = versionBeside(ctx, s.in, s.by)
 		}
 	}
 
@@ -198,11 +198,11 @@ func (d *Dataset) versions(ctx context.Context, o Options) ([]version, error) {
 	wrong := make([]error, len(d.shards))
 	err := each(ctx, len(d.shards), o.Jobs, 64, func(i int) error {
 		s := &d.shards[i]
-		all[i].Version, wrong[i] = store.VersionOf(s.path)
+		all[i].Object, wrong[i] = s.in.Stat(ctx, s.path)
 		all[i].beside = described[s.by]
 		format := cmp.Or(named(o.Format), bySuffix(s.path))
 		if a, ok := format.(Accompanied); ok && s.by == "" {
-			all[i].beside = versionBeside(path.Join(path.Dir(s.path), a.Companion(path.Base(s.path))))
+			all[i].beside = versionBeside(ctx, s.in, path.Join(path.Dir(s.path), a.Companion(path.Base(s.path))))
 		}
 		return nil
 	})
@@ -228,12 +228,12 @@ func (d *Dataset) versions(ctx context.Context, o Options) ([]version, error) {
 
 // versionBeside is that of a file beside shards. That it is missing is said when shards
 // are scanned.
-func versionBeside(name string) string {
-	v, err := store.VersionOf(name)
+func versionBeside(ctx context.Context, in store.Store, name string) string {
+	o, err := in.Stat(ctx, name)
 	if err != nil {
 		return "missing"
 	}
-	return fmt.Sprint(v.Size, "-", v)
+	return fmt.Sprint(o.Size, "-", o.Version)
 }
 
 // each calls a function for each of n, several at once, and stops at the first error.
@@ -267,10 +267,14 @@ func each(ctx context.Context, n, jobs, atOnce int, do func(i int) error) error 
 	return context.Cause(ctx)
 }
 
-// absolute is a shard's path, whatever folder the process is in.
+// absolute is a shard's path, whatever folder the process is in, or its name in a store.
 func (d *Dataset) absolute(i int) string {
-	if at, err := filepath.Abs(d.shards[i].path); err == nil {
+	s := &d.shards[i]
+	if !s.isLocal() {
+		return s.key
+	}
+	if at, err := filepath.Abs(s.path); err == nil {
 		return at
 	}
-	return d.shards[i].path
+	return s.path
 }

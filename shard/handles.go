@@ -2,6 +2,7 @@ package shard
 
 import (
 	"container/list"
+	"context"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,7 +13,7 @@ import (
 // handles are the shards that are open: those used last, as many as this process may have
 // open files for. One that is in use stays.
 type handles struct {
-	open func(shard int) (*local, error)
+	open func(shard int) (*opened, error)
 	most int
 
 	mu    sync.Mutex // guards what is below
@@ -25,7 +26,7 @@ type handle struct {
 	users int
 	place *list.Element
 	once  sync.Once
-	file  *local
+	file  *opened
 	err   error
 }
 
@@ -33,7 +34,7 @@ type handle struct {
 // file costs the kernel about a kilobyte.
 const mostOpen = 1024
 
-func newHandles(open func(int) (*local, error)) *handles {
+func newHandles(open func(int) (*opened, error)) *handles {
 	most := 64
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {
@@ -122,15 +123,14 @@ func (k *handle) close() {
 	}
 }
 
-// opened returns the function that opens shards, and makes sure that they are as they
-// were indexed.
-func (d *Dataset) opened(i int) (*local, error) {
+// openShard opens a shard, and makes sure that it is as it was indexed.
+func (d *Dataset) openShard(i int) (*opened, error) {
 	s := &d.shards[i]
-	f, err := openLocal(s.path, s.key)
+	f, err := s.open(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	if was := &d.index.Shards[i]; !sameFile(was.Size, was.Version, f.Version()) {
+	if was := &d.index.Shards[i]; !sameFile(was.Size, was.Version, f.is) {
 		f.Close()
 		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it again", was.Size, f.Size())
 	}
@@ -143,7 +143,7 @@ func same(size int64, was string, now version) bool {
 }
 
 // sameFile is same of the shard alone.
-func sameFile(size int64, was string, now store.Version) bool {
+func sameFile(size int64, was string, now store.Object) bool {
 	was, _, _ = strings.Cut(was, "+")
-	return size == now.Size && was == now.String()
+	return size == now.Size && was == now.Version
 }

@@ -19,10 +19,17 @@ var ErrNoShards = errors.New("shard: there are no shards")
 
 // listed is a shard that belongs to a set.
 type listed struct {
-	path string // by which it is opened
-	key  string // as it was given
-	set  Set    // of a set that describes itself; nil: its format is told by what is in it
-	by   string // the file that does
+	in   store.Store // in which it is
+	path string      // by which it is opened there
+	key  string      // as it was given
+	set  Set         // of a set that describes itself; nil: its format is told by what is in it
+	by   string      // the file that does
+}
+
+// isLocal reports whether it is a file of this machine.
+func (s *listed) isLocal() bool {
+	_, local := s.in.(store.Local)
+	return local
 }
 
 // lister finds shards.
@@ -33,21 +40,64 @@ type lister struct {
 	all    []listed
 }
 
+// place is where a name is looked for.
+type place struct {
+	in     store.Store
+	scheme string // before the names of its objects
+	root   string // the folder of relative names
+}
+
+// placeOf returns the place of a name, and what the name is there.
+func (l *lister) placeOf(name string) (p place, object string, err error) {
+	if command, ok := strings.CutPrefix(name, "pipe:"); ok {
+		return p, "", fmt.Errorf("%w: %q is a command, which can only be read from its beginning: give the shards that %q reads, as files", ErrUnsupported, name, strings.TrimSpace(command))
+	}
+	p.in, object = store.Of(name)
+	switch p.in.(type) {
+	case nil:
+		return p, "", fmt.Errorf("%w: %q is on another machine, and shards are read from disks: copy %q to one, or mount it", ErrUnsupported, name, object)
+	case store.Local:
+		p.root = l.root
+	default:
+		p.scheme = strings.TrimSuffix(name, object)
+	}
+	return p, object, nil
+}
+
+func (p place) under(name string) string {
+	if p.root == "" || path.IsAbs(name) {
+		return name
+	}
+	return path.Join(p.root, name)
+}
+
+// exists tells whether there is an object of a name, or a folder.
+func (p place) exists(ctx context.Context, name string) (object, folder bool, err error) {
+	if _, err := p.in.Stat(ctx, p.under(name)); err == nil {
+		return true, false, nil
+	}
+	folder, err = store.IsFolder(ctx, p.in, p.under(name))
+	return false, folder, err
+}
+
 // list finds the shards that names stand for, in their order: braces in the order of
 // shells, what a pattern or a folder has by the bytes of its paths.
 func (l *lister) list(from []string) error {
 	for _, name := range from {
-		if err := remote(name); err != nil {
+		p, name, err := l.placeOf(name)
+		if err != nil {
 			return err
 		}
 		names := []string{name}
-		if _, err := os.Lstat(l.under(name)); err != nil { // else there is a file of this name, whatever braces it has
+		if object, folder, err := p.exists(l.ctx, name); err != nil {
+			return err
+		} else if !object && !folder { // else there is a file of this name, whatever braces it has
 			if names, err = expand(name); err != nil {
 				return err
 			}
 		}
 		for _, one := range names {
-			if err := l.one(one); err != nil {
+			if err := l.one(p, one); err != nil {
 				return err
 			}
 		}
@@ -58,58 +108,40 @@ func (l *lister) list(from []string) error {
 	return nil
 }
 
-func (l *lister) under(name string) string {
-	if l.root == "" || path.IsAbs(name) {
-		return name
-	}
-	return path.Join(l.root, name)
-}
-
-// remote refuses what is not on this machine.
-func remote(name string) error {
-	if command, ok := strings.CutPrefix(name, "pipe:"); ok {
-		return fmt.Errorf("%w: %q is a command, which can only be read from its beginning: give the shards that %q reads, as files", ErrUnsupported, name, strings.TrimSpace(command))
-	}
-	if scheme, rest, ok := strings.Cut(name, "://"); ok && scheme != "file" && !strings.Contains(scheme, "/") {
-		return fmt.Errorf("%w: %q is on another machine, and shards are read from disks: copy %q to one, or mount it", ErrUnsupported, name, rest)
-	}
-	return nil
-}
-
 // one adds what a name without braces stands for.
-func (l *lister) one(name string) error {
-	name = strings.TrimPrefix(name, "file://")
-	at := l.under(name)
-	s, err := os.Stat(at)
+func (l *lister) one(p place, name string) error {
+	object, folder, err := p.exists(l.ctx, name)
 	switch {
-	case strings.ContainsAny(name, "*?[") && err != nil:
-		t, err := store.List(l.ctx, l.root, name, nil)
+	case err != nil:
+		return err
+	case folder:
+		return l.folder(p, name)
+	case strings.ContainsAny(name, "*?[") && !object:
+		t, err := store.Find(l.ctx, p.in, p.root, name, nil)
 		if err != nil {
 			return err
 		}
-		l.matched(t)
+		l.matched(p, t)
 		return nil
-	case err == nil && s.IsDir():
-		return l.folder(name)
 	}
-	if err == nil && slices.Contains(describing(), path.Base(name)) {
-		if done, err := l.described(name); done || err != nil {
+	if object && slices.Contains(describing(), path.Base(name)) {
+		if done, err := l.described(p, name); done || err != nil {
 			return err
 		}
 	}
-	l.all = append(l.all, listed{path: at, key: name}) // that it is missing is said with all others that are
+	l.all = append(l.all, listed{in: p.in, path: p.under(name), key: p.scheme + name}) // that it is missing is said with all others that are
 	return nil
 }
 
-func (l *lister) add(t *store.Table) {
+func (l *lister) add(p place, t *store.Table) {
 	for i := range t.Len() {
-		l.all = append(l.all, listed{path: t.Path(i), key: t.Key(i)})
+		l.all = append(l.all, listed{in: p.in, path: t.Path(i), key: p.scheme + t.Key(i)})
 	}
 }
 
 // matched adds what a pattern has, but for indices that other programs have put beside
 // the shards, as train-0.idx is beside train-0.tar: they are no shards.
-func (l *lister) matched(t *store.Table) {
+func (l *lister) matched(p place, t *store.Table) {
 	isIndex := func(key string) bool { return strings.HasSuffix(key, ".idx") || strings.HasSuffix(key, ".index") }
 	shards := map[string]bool{} // and what is before each dot of their names
 	for i := range t.Len() {
@@ -124,16 +156,16 @@ func (l *lister) matched(t *store.Table) {
 	for i := range t.Len() {
 		key := t.Key(i)
 		if !isIndex(key) || !shards[strings.TrimSuffix(key, path.Ext(key))] {
-			l.all = append(l.all, listed{path: t.Path(i), key: key})
+			l.all = append(l.all, listed{in: p.in, path: t.Path(i), key: p.scheme + key})
 		}
 	}
 }
 
 // folder adds the shards of a folder: those that a file in it names, or those of the
 // formats that are known.
-func (l *lister) folder(name string) error {
+func (l *lister) folder(p place, name string) error {
 	for _, index := range describing() {
-		if done, err := l.described(path.Join(name, index)); done || err != nil {
+		if done, err := l.described(p, path.Join(name, index)); done || err != nil {
 			return err
 		}
 	}
@@ -141,7 +173,7 @@ func (l *lister) folder(name string) error {
 	if f := named(l.format); f != nil {
 		wanted = f.Suffixes()
 	}
-	t, err := store.List(l.ctx, l.root, name, wanted)
+	t, err := store.Find(l.ctx, p.in, p.root, name, wanted)
 	if err != nil {
 		return err
 	}
@@ -160,7 +192,7 @@ func (l *lister) folder(name string) error {
 		slices.Sort(found)
 		return fmt.Errorf("%w: the folder %q has files of several formats, %s: say which by a pattern such as %q", ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
 	}
-	l.add(t)
+	l.add(p, t)
 	return nil
 }
 
@@ -175,8 +207,8 @@ func keys(m map[string]string) func(yield func(string) bool) {
 }
 
 // described adds the shards that a file names; false: it is none that does.
-func (l *lister) described(name string) (bool, error) {
-	f, err := openLocal(l.under(name), name)
+func (l *lister) described(p place, name string) (bool, error) {
+	f, err := open(l.ctx, p.in, p.under(name), p.scheme+name)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
@@ -197,7 +229,7 @@ func (l *lister) described(name string) (bool, error) {
 			return false, Wrong(f, -1, ErrCorrupt, "it names the shard %q, which is not in its folder", s)
 		}
 		key := path.Join(path.Dir(name), s)
-		l.all = append(l.all, listed{path: l.under(key), key: key, set: set, by: l.under(name)})
+		l.all = append(l.all, listed{in: p.in, path: p.under(key), key: p.scheme + key, set: set, by: p.under(name)})
 	}
 	return true, nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"headrace/shard/index"
-	"headrace/store"
 )
 
 // load finds the index of the shards, or makes it.
@@ -40,7 +39,9 @@ func (d *Dataset) load(ctx context.Context, versions []version, o Options) error
 
 	at := kept
 	if o.Beside {
-		at = beside
+		if at = beside; at == "" {
+			return fmt.Errorf("%w: an index beside %s: a store is only read from", ErrUnsupported, d.shards[0].key)
+		}
 	}
 	if at == "" {
 		return d.build(ctx, versions, "", old, o)
@@ -72,7 +73,8 @@ func closeAll(all []*index.File) {
 	}
 }
 
-// places are where the index may be: beside the shards, and in the cache.
+// places are where the index may be: beside the shards, unless they are in a store that
+// only reads, and in the cache.
 func (d *Dataset) places(o Options) (beside, kept string) {
 	h := sha256.New()
 	for _, name := range d.names {
@@ -83,7 +85,9 @@ func (d *Dataset) places(o Options) (beside, kept string) {
 		io.WriteString(h, d.absolute(i)+"\x00")
 	}
 	io.WriteString(h, o.Format)
-	beside = filepath.Join(filepath.Dir(d.absolute(0)), "_headrace", name)
+	if d.shards[0].isLocal() {
+		beside = filepath.Join(filepath.Dir(d.absolute(0)), "_headrace", name)
+	}
 	if folder := index.Folder(); folder != "" {
 		sum := hex.EncodeToString(h.Sum(nil)[:16])
 		kept = filepath.Join(folder, sum[:2], sum[2:]+index.Suffix)
@@ -161,7 +165,7 @@ func lock(ctx context.Context, at string) (unlock func(), err error) {
 
 // build scans what has to be, and writes the index to a place; "": it stays in memory.
 func (d *Dataset) build(ctx context.Context, versions []version, at string, old []*index.File, o Options) error {
-	if err := d.chooseFormat(o.Format); err != nil {
+	if err := d.chooseFormat(ctx, o.Format); err != nil {
 		return err
 	}
 	b := builder{d: d, versions: versions, segments: make([][]byte, len(d.shards)), pieces: at + ".pieces"}
@@ -204,7 +208,7 @@ func (d *Dataset) build(ctx context.Context, versions []version, at string, old 
 }
 
 // chooseFormat tells the format of the first shard, which all have.
-func (d *Dataset) chooseFormat(name string) error {
+func (d *Dataset) chooseFormat(ctx context.Context, name string) error {
 	if set := d.shards[0].set; set != nil {
 		for _, s := range d.shards {
 			if s.set == nil || s.set.Name() != set.Name() {
@@ -220,7 +224,7 @@ func (d *Dataset) chooseFormat(name string) error {
 		}
 		return nil
 	}
-	f, err := openLocal(d.shards[0].path, d.shards[0].key)
+	f, err := d.shards[0].open(ctx)
 	if err != nil {
 		return err
 	}
@@ -345,19 +349,19 @@ func (b *builder) segment(i int) ([]byte, error) {
 // scanShard returns the segment of a shard.
 func (d *Dataset) scanShard(ctx context.Context, i int, was version) ([]byte, error) {
 	s := &d.shards[i]
-	f, err := openLocal(s.path, s.key)
+	f, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if f.Version() != was.Version {
+	if f.is != was.Object {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
 	}
 	var found index.Builder
 	if err := d.formatOf(i).Scan(ctx, f, &found); err != nil {
 		return nil, err
 	}
-	if now, err := store.VersionOf(s.path); err != nil || now != was.Version {
+	if now, err := s.in.Stat(ctx, s.path); err != nil || now != was.Object {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
 	}
 	return found.Encode(), nil
@@ -375,7 +379,7 @@ func (d *Dataset) segment(i int) (*index.Segment, error) {
 		return s, nil
 	}
 	k := &d.shards[i]
-	now, err := store.VersionOf(k.path)
+	now, err := k.in.Stat(context.Background(), k.path)
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +387,7 @@ func (d *Dataset) segment(i int) (*index.Segment, error) {
 	if !sameFile(was.Size, was.Version, now) {
 		return nil, &Error{Shard: k.key, At: -1, Err: ErrChanged}
 	}
-	b, err := d.scanShard(context.Background(), i, version{Version: now})
+	b, err := d.scanShard(context.Background(), i, version{Object: now})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"headrace/internal/tier"
 	"headrace/sample"
 	"headrace/shard"
 	_ "headrace/shard/formats"
@@ -438,29 +439,41 @@ func TestWhatIsNotRead(t *testing.T) {
 	}
 }
 
-// More shards than may be open at once are read all the same.
+// More shards than may be open at once are read all the same, and a hundred thousand are
+// listed, indexed and found again.
 func TestManyShards(t *testing.T) {
-	counts := make([]int, 1500)
-	for i := range counts {
-		counts[i] = 1
+	t.Setenv(index.Variable, t.TempDir())
+	root := t.TempDir()
+	shards := tier.Cases(1500, 100_000)
+	for i := range shards {
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("train-%06d.jsonl", i)), fmt.Appendf(nil, `{"n": %d}`, i), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	root := set(t, counts...)
-	d := open(t, root, "train-*.tar", shard.Options{})
-	r, err := d.Select(t.Context(), shard.Column{From: "__key__"}, shard.Column{From: "cls"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin := time.Now()
-	var p shard.Place
-	for range 2 {
-		for i := range d.Len() {
-			if err := r.Locate(i, &p); err != nil {
+	for _, from := range []string{"train-*.jsonl", fmt.Sprintf("train-{000000..%06d}.jsonl", shards-1)} {
+		begin := time.Now()
+		d := open(t, root, from, shard.Options{})
+		t.Log(from, "is open after", time.Since(begin))
+		if d.Len() != int64(shards) {
+			t.Fatalf("%d samples", d.Len())
+		}
+		r, err := d.Select(t.Context(), shard.Column{From: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var p shard.Place
+		for _, i := range append(rand.Perm(shards)[:1500], 0, shards-1) {
+			if err := r.Locate(int64(i), &p); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes)); err != nil {
+			values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+			if err != nil {
 				t.Fatal(err)
+			}
+			if string(values[0].Bytes) != numbers(i) {
+				t.Errorf("sample %d is %q", i, values[0].Bytes)
 			}
 		}
 	}
-	t.Log(time.Since(begin))
 }

@@ -273,7 +273,7 @@ const mostBlock = 1 << 31
 var packedBlocks = sync.Pool{New: func() any { return new([]byte) }}
 
 // unpackInto copies the spans from the blocks in which they are.
-func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte) (read int64, err error) {
+func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *opened, buf []byte) (read int64, err error) {
 	var room [4]index.Block
 	format, ok := d.formatOf(p.shard).(Unpacker)
 	if !ok {
@@ -313,7 +313,7 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *local, buf []byte
 }
 
 // block returns what is in a block, and how many bytes of the file that took.
-func (d *Dataset) block(ctx context.Context, p *Place, f *local, format Unpacker, number int, b index.Block) (data []byte, read int64, err error) {
+func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacker, number int, b index.Block) (data []byte, read int64, err error) {
 	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() ([]byte, error) {
 		unpack := format.Unpack
 		if referring, ok := format.(Referring); ok && referring.Refers(b) {
@@ -346,7 +346,7 @@ func (d *Dataset) block(ctx context.Context, p *Place, f *local, format Unpacker
 }
 
 // target returns what is in the block to which another one refers.
-func (d *Dataset) target(ctx context.Context, p *Place, f *local, format Referring, number int) (data []byte, read int64, err error) {
+func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referring, number int) (data []byte, read int64, err error) {
 	b, at, err := p.segment.Before(number, format.Target)
 	if err == nil && (b.Size > mostBlock || b.At > f.Size()-b.Len) {
 		err = index.ErrDamaged

@@ -1,4 +1,4 @@
-// Package store is where bytes are: it lists files and reads them whole.
+// Package store is where bytes are: it lists files, and reads them whole or in parts.
 //
 //	table, err := store.List(ctx, "/home/me", "data/train/*/*.JPEG", nil) // or a folder: every file below with a known suffix
 //	for i := range table.Len() {
@@ -10,6 +10,9 @@
 // that cannot be read is an error, as a silent gap in a dataset would be learned from.
 // doc of [List] has the rules.
 //
+// A [Store] does so for the objects of a service. [Register] gives it a scheme, by which
+// shards are named.
+//
 // # Concurrency
 //
 // A [Table] does not change. [List] and [ReadFile] may run in any number of goroutines;
@@ -19,5 +22,5 @@
 //
 // The walker is held against Python's glob and os.walk on random trees, the matcher of
 // names against Python's fnmatch and a slow matcher of our own; permissions are tested
-// as a user who is not root.
+// as a user who is not root. Package storetest has what every Store must pass.
 package store

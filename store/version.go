@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -22,18 +21,6 @@ func (v Version) String() string {
 
 func versionOf(st *unix.Stat_t) Version {
 	return Version{st.Size, st.Mtim.Nano(), st.Ino}
-}
-
-// VersionOf returns the version of a file that is not open.
-func VersionOf(path string) (Version, error) {
-	st, err := status(path)
-	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = fmt.Errorf("%w but a %s", ErrNotRegular, kindOf(st.Mode))
-	}
-	if err != nil {
-		return Version{}, fmt.Errorf("store: read %q: %w", path, err)
-	}
-	return versionOf(&st), nil
 }
 
 // Version returns the file's version when it was opened.

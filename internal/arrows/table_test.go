@@ -154,6 +154,7 @@ var arrows = []arrow{
 	{"shard/arrayrecord", "github.com/minio/highwayhash", "checksums of chunks"},
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
+	{"store/storetest", "store", "what it tests"},
 
 	{"media", "media/internal/vp8l", "how much memory the codes of a lossless WebP take"},
 	{"media", "tensor", "pixels have a dtype"},

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"archive/tar"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headrace/shard/index"
+	"headrace/store/storetest"
+)
+
+func TestFilesAreAStore(t *testing.T) {
+	root := t.TempDir()
+	storetest.Contract(t, files{os.DirFS(root)}, func(name string, content []byte) {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestStore(t *testing.T) {
+	t.Setenv(index.Variable, t.TempDir())
+	folder := t.TempDir()
+	f, err := os.Create(filepath.Join(folder, "train-0.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(f)
+	for _, name := range []string{"0001.txt", "0002.txt"} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Size: 4, Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(name[:4])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+
+	var out strings.Builder
+	if err := run(t.Context(), folder, &out); err != nil || out.String() != "0001\n0002\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}

@@ -1,0 +1,102 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"headrace/store"
+)
+
+// opened is a shard that is open, or a file that is beside one.
+type opened struct {
+	readerAt
+	in         store.Store
+	is         store.Object
+	path, name string
+
+	mu     sync.Mutex
+	beside []*opened
+}
+
+// readerAt reads it from any place.
+type readerAt interface {
+	io.ReaderAt
+	Close()
+}
+
+// open opens an object of a store, which messages call by a name.
+func open(ctx context.Context, in store.Store, path, name string) (*opened, error) {
+	o := &opened{in: in, path: path, name: name}
+	if l, local := in.(store.Local); local { // which keeps it open
+		f, err := l.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		o.readerAt, o.is = f, f.Object()
+		return o, nil
+	}
+	var err error
+	if o.is, err = in.Stat(ctx, path); err != nil {
+		return nil, err
+	}
+	o.readerAt = remoteReader{in, o.is}
+	return o, nil
+}
+
+// open opens the shard.
+func (s *listed) open(ctx context.Context) (*opened, error) { return open(ctx, s.in, s.path, s.key) }
+
+// remoteReader reads an object of a store.
+type remoteReader struct {
+	in store.Store
+	is store.Object
+}
+
+// ReadAt implements [io.ReaderAt].
+func (r remoteReader) ReadAt(p []byte, at int64) (int, error) {
+	have := min(int64(len(p)), max(r.is.Size-at, 0))
+	if err := r.in.ReadAt(context.Background(), r.is, p[:have], at); err != nil {
+		return 0, err
+	}
+	if have < int64(len(p)) {
+		return int(have), io.EOF
+	}
+	return int(have), nil
+}
+
+// Close implements readerAt.
+func (remoteReader) Close() {}
+
+// Name implements [File].
+func (o *opened) Name() string { return o.name }
+
+// Size implements [File].
+func (o *opened) Size() int64 { return o.is.Size }
+
+// Beside implements [File].
+func (o *opened) Beside(name string) (File, error) {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
+		return nil, fmt.Errorf("%w: %q is no name of a file beside %s", os.ErrInvalid, name, o.name)
+	}
+	other, err := open(context.Background(), o.in, path.Join(path.Dir(o.path), name), path.Join(path.Dir(o.name), name))
+	if err != nil {
+		return nil, err // not other, which would be a File that is nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.beside = append(o.beside, other)
+	return other, nil
+}
+
+// Close closes the shard, and what was opened beside it.
+func (o *opened) Close() {
+	for _, other := range o.beside {
+		other.Close()
+	}
+	o.readerAt.Close()
+}

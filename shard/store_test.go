@@ -1,0 +1,160 @@
+package shard_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headrace/shard"
+	"headrace/store"
+	"headrace/store/storetest"
+)
+
+// inMemory are shards in a store whose scheme is named after the test.
+func inMemory(t *testing.T, root string) (m *storetest.Memory, scheme string) {
+	t.Helper()
+	m, scheme = new(storetest.Memory), strings.ToLower(t.Name())
+	files, err := filepath.Glob(filepath.Join(root, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Put("bucket/set/"+filepath.Base(path), content)
+	}
+	store.Register(scheme, m)
+	return m, scheme + "://bucket/set"
+}
+
+// read returns all samples as text.
+func read(t *testing.T, d *shard.Dataset, columns ...shard.Column) (all []string) {
+	t.Helper()
+	r, err := d.Select(t.Context(), columns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p shard.Place
+	for i := range d.Len() {
+		if err := r.Locate(i, &p); err != nil {
+			t.Fatal(err)
+		}
+		values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := d.Key(i)
+		for _, v := range values {
+			line += fmt.Sprintf(" %q", v.Bytes)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// TestShardsOfAStore: they are what the same files are, by name, pattern and folder, and
+// their index is kept.
+func TestShardsOfAStore(t *testing.T) {
+	root := set(t, 30, 1, 12)
+	m, folder := inMemory(t, root)
+	columns := []shard.Column{{From: "jpg;png"}, {From: "cls"}, {From: "json.text"}}
+	want := read(t, open(t, root, "train-*.tar", shard.Options{}), columns...)
+	for _, from := range []string{"/train-{000..002}.tar", "/*.tar", "", "/train-00[0-2].tar"} {
+		before := m.Read()
+		d := open(t, root, folder+from, shard.Options{})
+		if from != "/train-{000..002}.tar" && m.Read() != before {
+			t.Errorf("%s: %d bytes are read though the index is known", from, m.Read()-before)
+		}
+		if got := read(t, d, columns...); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s gives\n%s, want\n%s", from, got, want)
+		}
+		if name, in := d.Place(30); name != folder+"/train-001.tar" || in != 0 {
+			t.Errorf("sample 30 is in %s, %d", name, in)
+		}
+	}
+	one := open(t, root, folder+"/train-001.tar", shard.Options{})
+	if got := read(t, one, columns...); fmt.Sprint(got) != fmt.Sprint(want[30:31]) {
+		t.Errorf("one shard gives %s", got)
+	}
+}
+
+// TestStoresThatChange: a shard that was replaced is named, and indexed again by the next
+// who opens it.
+func TestStoresThatChange(t *testing.T) {
+	root := set(t, 5, 5)
+	m, folder := inMemory(t, root)
+	d := open(t, root, folder, shard.Options{})
+	r, err := d.Select(t.Context(), shard.Column{From: "cls"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(root, "train-001.tar"), 7, 5)
+	content, err := os.ReadFile(filepath.Join(root, "train-001.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Put("bucket/set/train-001.tar", content)
+
+	var p shard.Place
+	for i, changed := range map[int64]bool{0: false, 7: true} {
+		if err := r.Locate(i, &p); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		if errors.Is(err, shard.ErrChanged) != changed || changed && !strings.Contains(err.Error(), folder+"/train-001.tar") {
+			t.Errorf("sample %d: %v", i, err)
+		}
+	}
+	again := open(t, root, folder, shard.Options{})
+	if key := again.Key(7); key != "07/00002" {
+		t.Errorf("the new shard has %q", key)
+	}
+}
+
+// TestStoresThatFail: errors name the shard, and say what is wrong.
+func TestStoresThatFail(t *testing.T) {
+	root := set(t, 5)
+	_, folder := inMemory(t, root)
+	scheme, _, _ := strings.Cut(folder, "://")
+	for from, want := range map[string]error{
+		folder + "/train-009.tar": fs.ErrNotExist,
+		folder + "/none-*.tar":    store.ErrNoFiles,
+		scheme + "://none":        fs.ErrNotExist,
+		"nobodys://bucket/a.tar":  shard.ErrUnsupported,
+	} {
+		_, err := shard.Open(t.Context(), []string{from}, shard.Options{Root: root})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", from, err, want)
+		}
+	}
+	_, err := shard.Open(t.Context(), []string{folder}, shard.Options{Beside: true})
+	if !errors.Is(err, shard.ErrUnsupported) || !strings.Contains(err.Error(), "a store is only read from") {
+		t.Errorf("an index beside: %v", err)
+	}
+	broken := &brokenStore{Memory: new(storetest.Memory)}
+	content, err := os.ReadFile(filepath.Join(root, "train-000.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Put("a.tar", bytes.Clone(content))
+	store.Register("broken", broken)
+	if _, err := shard.Open(t.Context(), []string{"broken://a.tar"}, shard.Options{}); !errors.Is(err, errBroken) {
+		t.Errorf("a store that cannot read: %v", err)
+	}
+}
+
+var errBroken = errors.New("the line is cut")
+
+// brokenStore finds objects, and cannot read them.
+type brokenStore struct{ *storetest.Memory }
+
+// ReadAt implements [store.Store].
+func (*brokenStore) ReadAt(context.Context, store.Object, []byte, int64) error { return errBroken }

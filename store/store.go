@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+)
+
+// ErrChanged marks an object that is not what it was when it was found.
+var ErrChanged = errors.New("store: changed")
+
+// Store has objects: files of a machine, or what a service keeps under names, which is
+// read from any place in it. Its methods may be called by several goroutines at once.
+//
+// [Local] is the store of names without a scheme; [Register] adds others.
+type Store interface {
+	// Objects yields the objects whose names begin with prefix, by the bytes of their
+	// names.
+	Objects(ctx context.Context, prefix string) iter.Seq2[Object, error]
+	// Stat returns the object of a name. Where there is none, the error is
+	// [io/fs.ErrNotExist].
+	Stat(ctx context.Context, name string) (Object, error)
+	// ReadAt fills p with the bytes of an object from at on, all of them from this
+	// version; if it has another one by now, the error is [ErrChanged]. Where the object
+	// ends before, it is io.ErrUnexpectedEOF.
+	ReadAt(ctx context.Context, o Object, p []byte, at int64) error
+}
+
+// Object is what a store has under a name. Other contents have another version, whenever
+// and in whatever store they had this name.
+type Object struct {
+	Name    string
+	Size    int64
+	Version string
+}
+
+var (
+	mu     sync.RWMutex // guards what is below
+	stores = map[string]Store{}
+)
+
+// Register makes s the store of names that begin with scheme and "://". It is called
+// once, by an init function or at the beginning of a program.
+func Register(scheme string, s Store) {
+	mu.Lock()
+	defer mu.Unlock()
+	if _, taken := stores[scheme]; taken || scheme == "" || scheme == "file" || strings.ContainsAny(scheme, "/:") {
+		panic(fmt.Sprintf("store: the scheme %q is taken, or can have no store", scheme))
+	}
+	stores[scheme] = s
+}
+
+// Of returns the store of a name, and what the object is called there. Of a scheme that
+// nobody has registered there is none: nil.
+func Of(name string) (s Store, object string) {
+	scheme, rest, ok := strings.Cut(name, "://")
+	switch {
+	case !ok || strings.Contains(scheme, "/"):
+		return Local{}, name
+	case scheme == "file":
+		return Local{}, rest
+	}
+	mu.RLock()
+	defer mu.RUnlock()
+	return stores[scheme], rest
+}

@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/store"
+	"headrace/store/storetest"
+)
+
+func TestLocalIsAStore(t *testing.T) {
+	root := t.TempDir()
+	storetest.Contract(t, store.Local{Root: root}, func(name string, content []byte) {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestMemoryIsAStore(t *testing.T) {
+	m := new(storetest.Memory)
+	storetest.Contract(t, m, m.Put)
+}
+
+// TestPatternsMeanTheSameInEveryStore compares a store in memory with files.
+func TestPatternsMeanTheSameInEveryStore(t *testing.T) {
+	root := t.TempDir()
+	m := new(storetest.Memory)
+	for _, name := range []string{"a/1.tar", "a/2.tar", "a/2.TAR", "a/b/3.tar", "a/.hidden/4.tar", "a/.5.tar", "b/1.tar", "b/x.json", "c.tar", "a/[1]/6.tar"} {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		m.Put(name, nil)
+	}
+	for _, pattern := range []string{"*", "*.tar", "*/*.tar", "**/*.tar", "a/**", "a/**/*.tar", "a/?.tar", "a/[12].tar", "a/[!1].tar", "a/.*", "a", "b", "a/b", "a/[[]1]/*", "nothing/*", "**"} {
+		list := func(s store.Store) []string {
+			table, err := store.Find(t.Context(), s, root, pattern, []string{".tar"})
+			if err != nil {
+				return []string{strings.SplitN(err.Error(), ":", 3)[1]}
+			}
+			var all []string
+			for i := range table.Len() {
+				all = append(all, table.Key(i))
+			}
+			return all
+		}
+		if got, want := list(m), list(store.Local{Root: root}); !slices.Equal(got, want) {
+			t.Errorf("%q finds %q in memory, and %q in files", pattern, got, want)
+		}
+	}
+}
+
+func TestSchemes(t *testing.T) {
+	m := new(storetest.Memory)
+	store.Register("storetest", m)
+	for name, want := range map[string]struct {
+		s      store.Store
+		object string
+	}{
+		"/a/b.tar":               {store.Local{}, "/a/b.tar"},
+		"a://b/../c":             {nil, "b/../c"},
+		"file:///a/b":            {store.Local{}, "/a/b"},
+		"storetest://bucket/a/b": {m, "bucket/a/b"},
+		"dir/storetest://a":      {store.Local{}, "dir/storetest://a"},
+	} {
+		if s, object := store.Of(name); s != want.s || object != want.object {
+			t.Errorf("Of(%q) = %v, %q", name, s, object)
+		}
+	}
+	for _, scheme := range []string{"storetest", "", "file", "a/b", "a:b"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("the scheme %q is taken twice, or can have no store, and was registered", scheme)
+				}
+			}()
+			store.Register(scheme, m)
+		}()
+	}
+}

@@ -1,0 +1,89 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"headrace/store"
+)
+
+// Memory is a store in memory. The version of an object is the sum of its content.
+type Memory struct {
+	mu      sync.Mutex
+	objects map[string][]byte
+	reads   int64
+}
+
+// Put makes an object, or replaces it.
+func (m *Memory) Put(name string, content []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		m.objects = map[string][]byte{}
+	}
+	m.objects[name] = slices.Clone(content)
+}
+
+// Read is how many bytes were read so far.
+func (m *Memory) Read() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.reads
+}
+
+// Objects implements [store.Store].
+func (m *Memory) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		m.mu.Lock()
+		names := slices.Sorted(maps.Keys(m.objects))
+		m.mu.Unlock()
+		for _, name := range names {
+			if !strings.HasPrefix(name, prefix) {
+				continue
+			}
+			if o, err := m.Stat(ctx, name); !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// Stat implements [store.Store].
+func (m *Memory) Stat(ctx context.Context, name string) (store.Object, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	content, ok := m.objects[name]
+	if !ok {
+		return store.Object{}, fmt.Errorf("storetest: %q: %w", name, fs.ErrNotExist)
+	}
+	sum := sha256.Sum256(content)
+	return store.Object{Name: name, Size: int64(len(content)), Version: hex.EncodeToString(sum[:8])}, ctx.Err()
+}
+
+// ReadAt implements [store.Store].
+func (m *Memory) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
+	now, err := m.Stat(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	if now != o {
+		return fmt.Errorf("%w: %q", store.ErrChanged, o.Name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := copy(p, m.objects[o.Name][min(at, o.Size):])
+	m.reads += int64(n)
+	if n < len(p) {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
