@@ -74,7 +74,7 @@ clean() { (cd "$WORK" && env -i HOME="$WORK" PATH="$WORK/env/bin" "$@"); }
 
 here() {
 	"$PYTHON" -m venv "$WORK/env"
-	"$WORK/env/bin/pip" install -q numpy pillow cloudpickle
+	"$WORK/env/bin/pip" install -q numpy pillow cloudpickle isal
 	clean pip install -q --no-index "$DIST"/headrace-*_x86_64.whl
 	clean headrace version
 	[ -f "$WORK/env/share/man/man1/headrace.1" ] || die "the manual was not installed"

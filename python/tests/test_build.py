@@ -60,6 +60,7 @@ def test_the_wheel(checkout):
         assert "Requires-Python: >=3.10" in text
         assert sorted(line for line in text.splitlines() if line.startswith("Requires-Dist") and "extra" not in line) == [
             "Requires-Dist: cloudpickle>=2.2",
+            "Requires-Dist: isal>=1.7; platform_python_implementation == 'CPython'",
             "Requires-Dist: numpy>=1.23",
         ]
         (tags,) = (n for n in names if n.endswith("WHEEL"))

@@ -1,4 +1,4 @@
-"""What inflates, and sums up: ISA-L where `isal` is installed, which takes half of zlib's time, and a twelfth of it for checksums."""
+"""What inflates, and sums up: ISA-L, which takes half of zlib's time, and a twelfth of it for checksums; zlib in a clone that lacks `isal`."""
 
 from __future__ import annotations
 

@@ -33,8 +33,6 @@ def load_npz(src: Path | bytes | bytearray | memoryview | Array | Readable, *, l
 
         arrays = hr.io.load_npz("features.npz")
 
-    Archives that are compressed are read in about two thirds of the time where `pip install isal` was run.
-
     Args:
         src: a path, whose file stays open until the result is closed or gone; bytes; or an object with `read()`, which is read at once.
         limit: the bytes that one array may expand to, by default 4 GiB: a file of a few megabytes can be made to hold more than any
