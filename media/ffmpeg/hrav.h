@@ -231,6 +231,9 @@ typedef struct {
 
 	// Reads all packets of a file that is open, which stays the caller's. It need not be mapped: whoever makes it shorter meanwhile gets an error.
 	int (*demux_file)(hr_av_file **, int fd, int64_t size, char *error);
+	// Copies tags, chapters and dispositions, after all tracks were added: `tracks` are those of the reader, in their order. A window, in microseconds of the
+	// file, has the chapters in it, whose times begin with it; HR_AV_NO_TIME: from the file's beginning, whose times stay; to its end.
+	int (*writer_like)(hr_av_writer *, const hr_av_reader *, const int32_t *tracks, int64_t begin, int64_t end, char *error);
 } hr_av;
 
 #endif

@@ -147,6 +147,10 @@ int hr_av_writer_add(const hr_av *lib, hr_av_writer *a, const hr_av_track *b, co
 	return lib->writer_add(a, b, config, size, error);
 }
 
+int hr_av_writer_like(const hr_av *lib, hr_av_writer *a, const hr_av_reader *b, const int32_t *tracks, int64_t begin, int64_t end, char *error) {
+	return lib->writer_like(a, b, tracks, begin, end, error);
+}
+
 int hr_av_writer_begin(const hr_av *lib, hr_av_writer *a, const char *options, char *error) {
 	return lib->writer_begin(a, options, error);
 }

@@ -47,6 +47,7 @@ int hr_av_encoder_pull(const hr_av *lib, hr_av_encoder *a, hr_av_coded *b, char 
 void hr_av_encoder_close(const hr_av *lib, hr_av_encoder *a);
 int hr_av_writer_open(const hr_av *lib, hr_av_writer **a, int fd, const char *format, int32_t *headers_apart, char *error);
 int hr_av_writer_add(const hr_av *lib, hr_av_writer *a, const hr_av_track *b, const uint8_t *config, size_t size, char *error);
+int hr_av_writer_like(const hr_av *lib, hr_av_writer *a, const hr_av_reader *b, const int32_t *tracks, int64_t begin, int64_t end, char *error);
 int hr_av_writer_begin(const hr_av *lib, hr_av_writer *a, const char *options, char *error);
 int hr_av_writer_write(const hr_av *lib, hr_av_writer *a, const hr_av_coded *b, const int32_t unit[2], const uint8_t *data, const uint8_t *side, char *error);
 int hr_av_writer_finish(const hr_av *lib, hr_av_writer *a, char *error);

@@ -137,6 +137,9 @@ func NewWriter(*os.File, string) (*Writer, error) { return nil, errWithoutC }
 // Add returns an error.
 func (*Writer) Add(*packets.Stream) error { return errWithoutC }
 
+// Like returns an error.
+func (*Writer) Like(*Reader, []int, int64, int64) error { return errWithoutC }
+
 // Begin returns an error.
 func (*Writer) Begin(string) error { return errWithoutC }
 

@@ -34,8 +34,8 @@ func Demux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 		f.Packets = append(f.Packets, *p)
 		return nil
 	}
-	begin := func(format string, streams []packets.Stream, _ *Clock) (err error) {
-		f.Format, f.Streams = format, streams
+	begin := func(in *input) (err error) {
+		f.Format, f.Streams = in.format, in.streams
 		chain, err = bitstreams(f.Streams, filters)
 		return err
 	}

@@ -26,8 +26,8 @@ var errStopped = errors.New("recode: no more packets are wanted")
 func pull(file *os.File, w *Window) (*puller, error) {
 	s := new(puller)
 	s.next, s.stop = iter.Pull2(func(yield func(packets.Packet, error) bool) {
-		begin := func(format string, streams []packets.Stream, c *Clock) error {
-			s.format, s.streams, s.clock = format, streams, c
+		begin := func(in *input) error {
+			s.format, s.streams, s.clock = in.format, in.streams, in.clock
 			return nil
 		}
 		err := read(context.Background(), file, w, begin, func(p *packets.Packet) error {

@@ -20,7 +20,8 @@ type Container struct {
 // FormatOf is the format of files of a name; "" if the name does not say it.
 func FormatOf(name string) (string, error) { return ffmpeg.FormatOf(name) }
 
-// Remux copies packets of a window into another container, without decoding them. What is
+// Remux copies packets of a window into another container, without decoding them, with
+// the file's tags, chapters and dispositions. What is
 // cut begins at a key frame; MP4 and MOV hide what comes before the window. The times of
 // a whole file stay; those of a window begin with it.
 func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]string, out *os.File, to Container) error {
@@ -40,10 +41,10 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 	}()
 	var earlier []int64 // by how much times are, in ticks of each stream
 
-	begin := func(_ string, all []packets.Stream, c *Clock) error {
-		streams, earlier = all, make([]int64, len(all))
+	begin := func(in *input) error {
+		streams, earlier = in.streams, make([]int64, len(in.streams))
 		if w.Start != nil {
-			zero := new(big.Rat).Add(c.Zero, w.Start)
+			zero := new(big.Rat).Add(in.clock.Zero, w.Start)
 			for i := range streams {
 				earlier[i] = nearest(zero, streams[i].TimeBase)
 			}
@@ -55,6 +56,9 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 			if err := writer.Add(&streams[i]); err != nil {
 				return err
 			}
+		}
+		if err := like(writer, in, w); err != nil {
+			return err
 		}
 		return writer.Begin(to.Options)
 	}
@@ -84,6 +88,26 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 		}
 	}
 	return writer.Finish()
+}
+
+// like has a container get the tags and chapters of the file that is read. Packets that
+// were taken out of a file have none.
+func like(writer *ffmpeg.Writer, in *input, w *Window) error {
+	r, ok := in.container.(*ffmpeg.Reader)
+	if !ok {
+		return nil
+	}
+	var numbers []int
+	for i := range in.streams {
+		numbers = append(numbers, in.streams[i].Index)
+	}
+	micro, at := av.Rational{Num: 1, Den: 1e6}, [2]int64{packets.NoTime, packets.NoTime}
+	for i, edge := range []Second{w.Start, w.End} {
+		if edge != nil {
+			at[i] = nearest(new(big.Rat).Add(in.clock.Zero, edge), micro)
+		}
+	}
+	return writer.Like(r, numbers, at[0], at[1])
 }
 
 func nearest(t Second, base av.Rational) int64 {

@@ -301,9 +301,16 @@ const (
 	maxTime = 1 << 60
 )
 
-// read has put get the packets of a window, and returns the streams that they are of and
-// the clock of the file. Begin is called before the first packet.
-func read(ctx context.Context, file *os.File, w *Window, begin func(format string, streams []packets.Stream, c *Clock) error, put func(*packets.Packet) error) error {
+// input is a file that packets are read from.
+type input struct {
+	container // until the first packet
+	format    string
+	streams   []packets.Stream // those that are wanted
+	clock     *Clock
+}
+
+// read has put get the packets of a window. Begin is called before the first packet.
+func read(ctx context.Context, file *os.File, w *Window, begin func(*input) error, put func(*packets.Packet) error) error {
 	if err := w.Check(); err != nil {
 		return err
 	}
@@ -325,7 +332,7 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(format strin
 	for _, i := range chosen {
 		streams = append(streams, all[i])
 	}
-	if err := begin(format, streams, c); err != nil {
+	if err := begin(&input{r, format, streams, c}); err != nil {
 		return err
 	}
 

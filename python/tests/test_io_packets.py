@@ -257,6 +257,51 @@ def test_remux_of_a_window(films, tmp_path):
     assert np.array_equal(hr.io.load_video(tmp_path / "part.mkv"), hr.io.load_video(films / "b.mkv")[25:50])
 
 
+def told(path):
+    """What ffprobe says of a file's tags, chapters, languages and dispositions, but for what a container says of itself."""
+    command = ["ffprobe", "-v", "error", "-show_format", "-show_streams", "-show_chapters", "-of", "json", path]
+    about = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    own = ("major_brand", "minor_version", "compatible_brands", "encoder", "duration", "vendor_id")
+    tags = lambda of: {k.lower(): v for k, v in of.get("tags", {}).items() if k.lower() not in own}  # noqa: E731
+    streams = [(s["codec_name"], s["disposition"], tags(s)) for s in about["streams"] if s["codec_type"] in ("video", "audio")]
+    return {"file": tags(about["format"]), "streams": streams}, [(c["start_time"], c["end_time"], tags(c)) for c in about["chapters"]]
+
+
+@pytest.fixture(scope="module")
+def tagged(films, tmp_path_factory):
+    root = tmp_path_factory.mktemp("tagged")
+    chapters = ""
+    for start, end, title in ((0, 1000, "One"), (1000, 2500, "Zwei ä"), (2500, 4000, "3")):
+        chapters += f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={start}\nEND={end}\ntitle={title}\n"
+    (root / "meta.txt").write_text(";FFMETADATA1\ntitle=A film\nartist=Headrace\n" + chapters)
+    tags = ["-metadata:s:a:0", "language=deu", "-metadata:s:v:0", "title=Picture", "-disposition:a:0", "comment+default"]
+    for name, source in (("x.mkv", films / "a.mp4"), ("x.mp4", films / "a.mp4"), ("y.mkv", films / "b.mkv")):
+        ffmpeg("-i", source, "-i", root / "meta.txt", "-map", 0, "-map_metadata", 1, "-map_chapters", 1, "-c", "copy", *tags, root / name)
+    return root
+
+
+@pytest.mark.parametrize("source", ["x.mkv", "x.mp4", "y.mkv"])
+@pytest.mark.parametrize("to", ["mkv", "mp4"])
+def test_remux_keeps_tags_chapters_and_dispositions(tagged, tmp_path, source, to):
+    ffmpeg(
+        "-i", tagged / source, "-map", "0:v", "-map", "0:a", "-c", "copy", "-bitexact", "-strict", "experimental", tmp_path / f"want.{to}"
+    )
+    hr.io.remux(tagged / source, tmp_path / f"got.{to}")
+    got, want = told(tmp_path / f"got.{to}"), told(tmp_path / f"want.{to}")
+    assert got == want
+    assert [tags["title"] for _, _, tags in got[1]] == ["One", "Zwei ä", "3"]
+    assert got[0]["file"]["title"] == "A film"
+
+
+def test_chapters_of_a_window_begin_with_it(tagged, tmp_path):
+    hr.io.remux(tagged / "y.mkv", tmp_path / "part.mkv", start=2, end=3)
+    chapters = told(tmp_path / "part.mkv")[1]
+    assert [(float(a), float(b), tags["title"]) for a, b, tags in chapters] == [(0, 0.5, "Zwei ä"), (0.5, 1, "3")]
+    packets = hr.io.demux(tagged / "y.mkv", start=2, end=3)
+    hr.io.remux(packets, tmp_path / "packets.mkv")
+    assert told(tmp_path / "packets.mkv")[1] == []  # packets alone have none
+
+
 def test_what_cannot_be_remuxed_leaves_nothing(films, tmp_path):
     for to, options, error in (
         ("x.wav", {}, "cannot hold h264|does not|Invalid"),

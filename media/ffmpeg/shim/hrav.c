@@ -343,6 +343,7 @@ const hr_av hr_av_1 = {
 	.writer_close = hr_writer_close,
 	.writer_format = hr_writer_format,
 	.demux_file = hr_demux_file,
+	.writer_like = hr_writer_like,
 };
 
 // FFmpeg prints to the standard error otherwise, where an engine has nothing to print.

@@ -50,6 +50,8 @@ static int64_t seek_file(void *in, int64_t to, int whence) {
 	return r->at = to;
 }
 
+const AVFormatContext *hr_reader_container(const hr_av_reader *r) { return r->container; }
+
 void hr_reader_close(hr_av_reader *r) {
 	if (r == NULL)
 		return;

@@ -49,6 +49,7 @@ int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, char *error);
 int hr_reader_read(hr_av_reader *, hr_av_coded *, char *error);
 int hr_reader_seek(hr_av_reader *, int32_t track, int64_t time, char *error);
 void hr_reader_close(hr_av_reader *);
+const AVFormatContext *hr_reader_container(const hr_av_reader *);
 
 // bitstream.c
 int hr_bitstream_open(hr_av_bitstream **, const hr_av_track **, const char *filters, const hr_av_track *, const uint8_t *config, size_t size, char *error);
@@ -80,5 +81,9 @@ int hr_writer_write(hr_av_writer *, const hr_av_coded *, const int32_t unit[2], 
 int hr_writer_finish(hr_av_writer *, char *error);
 void hr_writer_close(hr_av_writer *);
 const char *hr_writer_format(const char *name);
+AVFormatContext *hr_writer_container(hr_av_writer *);
+
+// tags.c
+int hr_writer_like(hr_av_writer *, const hr_av_reader *, const int32_t *tracks, int64_t begin, int64_t end, char *error);
 
 #endif

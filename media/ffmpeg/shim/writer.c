@@ -122,6 +122,8 @@ static int close_again(AVFormatContext *f, AVIOContext *io) {
 	return 0;
 }
 
+AVFormatContext *hr_writer_container(hr_av_writer *w) { return w->container; }
+
 void hr_writer_close(hr_av_writer *w) {
 	if (w == NULL)
 		return;

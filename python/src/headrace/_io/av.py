@@ -101,8 +101,9 @@ def remux(
         hr.io.remux("film.mkv", "film.mp4", container={"movflags": "faststart"})
         hr.io.remux("film.mp4", "part.mp4", start=60, end=90)
 
-    Packets stay as they are. A window begins at the last key frame before `start`: MP4 and MOV hide what comes before it, other containers
-    show it. The file appears when it is complete, and not at all if something fails.
+    Packets stay as they are, and so do tags, chapters, languages and dispositions, as far as the container has them. A window begins at the
+    last key frame before `start`: MP4 and MOV hide what comes before it, other containers show it. The file appears
+    when it is complete, and not at all if something fails.
 
     Args:
         src: a path, bytes, an object with `read()`, or packets.

@@ -1,4 +1,4 @@
-"""What inflates, and sums up: ISA-L, which takes half of zlib's time, and a twelfth of it for checksums; zlib in a clone that lacks `isal`."""
+"""What inflates, and sums up: ISA-L, which takes half of zlib's time, and a twelfth for checksums; zlib in a clone without `isal`."""
 
 from __future__ import annotations
 
