@@ -234,6 +234,8 @@ typedef struct {
 	// Copies tags, chapters and dispositions, after all tracks were added: `tracks` are those of the reader, in their order. A window, in microseconds of the
 	// file, has the chapters in it, whose times begin with it; HR_AV_NO_TIME: from the file's beginning, whose times stay; to its end.
 	int (*writer_like)(hr_av_writer *, const hr_av_reader *, const int32_t *tracks, int64_t begin, int64_t end, char *error);
+	// Packets of other tracks need not come, and so cost no reading where the container can leave them out.
+	void (*reader_only)(hr_av_reader *, const int32_t *tracks, int32_t count);
 } hr_av;
 
 #endif

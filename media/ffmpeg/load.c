@@ -67,6 +67,10 @@ int hr_av_reader_read(const hr_av *lib, hr_av_reader *a, hr_av_coded *b, char *e
 	return lib->reader_read(a, b, error);
 }
 
+void hr_av_reader_only(const hr_av *lib, hr_av_reader *a, const int32_t *tracks, int32_t count) {
+	lib->reader_only(a, tracks, count);
+}
+
 int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, char *error) {
 	return lib->reader_seek(a, track, time, error);
 }

@@ -75,6 +75,22 @@ func (r *Reader) Read(p *packets.Packet) error {
 	return nil
 }
 
+// Only says which streams are wanted. Packets of others need not come, and cost no
+// reading where the container can leave them out.
+func (r *Reader) Only(streams []int) {
+	tracks := tracksOf(streams)
+	C.hr_av_reader_only(r.lib, r.r, unsafe.SliceData(tracks), C.int32_t(len(tracks)))
+	runtime.KeepAlive(r)
+}
+
+func tracksOf(streams []int) []C.int32_t {
+	var all []C.int32_t
+	for _, n := range streams {
+		all = append(all, C.int32_t(n))
+	}
+	return all
+}
+
 // Seek goes to a packet of a stream with which decoding may begin, at a time of the
 // stream or before it, as far as the container's index knows.
 func (r *Reader) Seek(stream int, time int64) error {

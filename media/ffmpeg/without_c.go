@@ -53,6 +53,9 @@ func NewReader(*os.File) (*Reader, error) { return nil, errWithoutC }
 // Read returns an error.
 func (*Reader) Read(*packets.Packet) error { return errWithoutC }
 
+// Only does nothing.
+func (*Reader) Only([]int) {}
+
 // Seek returns an error.
 func (*Reader) Seek(int, int64) error { return errWithoutC }
 

@@ -82,12 +82,8 @@ func (w *Writer) Add(s *packets.Stream) error {
 // microseconds of the file, has the chapters in it, whose times begin with it;
 // [packets.NoTime]: from the file's beginning, whose times stay; to its end.
 func (w *Writer) Like(r *Reader, streams []int, begin, end int64) error {
-	var tracks []C.int32_t
-	for _, n := range streams {
-		tracks = append(tracks, C.int32_t(n))
-	}
 	defer runtime.KeepAlive(r)
-	return w.done(C.hr_av_writer_like(w.lib, w.w, r.r, unsafe.SliceData(tracks), C.int64_t(begin), C.int64_t(end), &w.text[0]))
+	return w.done(C.hr_av_writer_like(w.lib, w.w, r.r, unsafe.SliceData(tracksOf(streams)), C.int64_t(begin), C.int64_t(end), &w.text[0]))
 }
 
 // Begin writes what is before packets. Options are as in "name=value:name=value".

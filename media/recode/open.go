@@ -13,6 +13,7 @@ import (
 // container is a file that packets are read from one by one.
 type container interface {
 	reader
+	Only(streams []int) // packets of others need not come
 	Close()
 }
 
@@ -67,6 +68,9 @@ func (p *packetFile) Read(to *packets.Packet) error {
 
 // Seek implements reader: all are in memory, and are read from the first on.
 func (p *packetFile) Seek(int, int64) error { p.next = 0; return nil }
+
+// Only implements container.
+func (p *packetFile) Only([]int) {}
 
 // Close implements container.
 func (p *packetFile) Close() {}

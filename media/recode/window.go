@@ -341,12 +341,15 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		r, _, _, err = open(file)
 		if err != nil {
 			r = nowhere{}
+			return err
 		}
-		return err
+		r.Only(chosen)
+		return nil
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
 	if w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return coarse(&all[i]) }) {
 		from := new(big.Rat).Add(c.Zero, new(big.Rat).Sub(w.Start, big.NewRat(lead, 1)))
+		r.Only(chosen)
 		if at := leader(all, chosen); at >= 0 && r.Seek(at, ticks(from, all[at].TimeBase)) == nil {
 			if err = pump(ctx, r, all, chosen, w, c, false, put); !errors.Is(err, errEarlier) {
 				return err

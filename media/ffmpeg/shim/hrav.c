@@ -344,6 +344,7 @@ const hr_av hr_av_1 = {
 	.writer_format = hr_writer_format,
 	.demux_file = hr_demux_file,
 	.writer_like = hr_writer_like,
+	.reader_only = hr_reader_only,
 };
 
 // FFmpeg prints to the standard error otherwise, where an engine has nothing to print.

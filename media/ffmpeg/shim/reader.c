@@ -144,6 +144,14 @@ int hr_reader_read(hr_av_reader *r, hr_av_coded *to, char *error) {
 	return result < 0 ? refused(r, result, error) : HR_AV_FRAME;
 }
 
+void hr_reader_only(hr_av_reader *r, const int32_t *tracks, int32_t count) {
+	for (unsigned i = 0; i < r->container->nb_streams; i++)
+		r->container->streams[i]->discard = AVDISCARD_ALL;
+	for (int32_t i = 0; i < count; i++)
+		if ((unsigned)tracks[i] < r->container->nb_streams)
+			r->container->streams[tracks[i]]->discard = AVDISCARD_DEFAULT;
+}
+
 int hr_reader_seek(hr_av_reader *r, int32_t track, int64_t time, char *error) {
 	hr_said[0] = 0;
 	int result = av_seek_frame(r->container, track, time, AVSEEK_FLAG_BACKWARD);

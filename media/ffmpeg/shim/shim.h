@@ -47,6 +47,7 @@ int hr_make_parameters(AVCodecParameters *, const hr_av_track *, const uint8_t *
 // reader.c
 int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, char *error);
 int hr_reader_read(hr_av_reader *, hr_av_coded *, char *error);
+void hr_reader_only(hr_av_reader *, const int32_t *tracks, int32_t count);
 int hr_reader_seek(hr_av_reader *, int32_t track, int64_t time, char *error);
 void hr_reader_close(hr_av_reader *);
 const AVFormatContext *hr_reader_container(const hr_av_reader *);
