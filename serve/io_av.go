@@ -47,6 +47,8 @@ func init() {
 		"media":   {(*errand).prepareMedia, 1, (*errands).mediaClip},
 		"frames":  {(*errand).prepareFrames, 1, (*errands).openFrames},
 		"samples": {(*errand).prepareSamples, 1, (*errands).openSamples},
+		"both":    {(*errand).prepareMedia, 1, (*errands).openMedia},
+		"heard":   {nil, 0, (*errands).heard},
 		"next":    {(*errand).prepareNext, 0, (*errands).nextPiece},
 		"save":    {(*errand).prepareSave, 0, (*errands).openSaver},
 		"write":   {nil, 1, (*errands).writePiece},

@@ -10,8 +10,10 @@ import (
 
 	"headrace/internal/machine"
 	"headrace/internal/ops"
+	"headrace/media"
 	"headrace/media/recode"
 	"headrace/recipe"
+	"headrace/store"
 	"headrace/tensor"
 )
 
@@ -87,10 +89,87 @@ func (s *errands) openSamples(ctx context.Context) (*result, error) {
 	return s.told(ctx, map[string]any{"sample_rate": samples.Rate(), "channels": samples.Channels()})
 }
 
+// A mediaStream is a video, and what is heard meanwhile.
+type mediaStream struct {
+	file *os.File
+	*recode.Media
+	args *recipe.DecodeAudio
+	most int64 // bytes of the samples of a piece
+}
+
+func (m *mediaStream) close() {
+	m.Media.Close()
+	m.file.Close()
+}
+
+func (s *errands) openMedia(ctx context.Context) (*result, error) {
+	s.end()
+	f, err := s.file(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := s.what.Audio
+	frames := recode.FramesOptions{Window: s.what.av().window, Stride: s.what.av().Stride, Pixels: s.what.Video.Options(), Steps: s.what.steps}
+	var sound recode.SamplesOptions
+	if a.Rate != nil {
+		sound.Rate = *a.Rate
+	}
+	if a.Channels != nil {
+		sound.Channels = *a.Channels
+	}
+	if a.Stream != nil {
+		sound.Streams = []string{fmt.Sprintf("a:%d", *a.Stream)}
+	}
+	var m *recode.Media
+	if err := s.calling(ctx, func() (err error) {
+		m, err = recode.OpenMedia(ctx, f, frames, sound)
+		return err
+	}); err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.goOn(&mediaStream{f, m, a, s.what.most()})
+	form := m.Form()
+	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": m.Rate(), "channels": m.Channels()})
+}
+
+// heard decodes what is heard during the piece that came last.
+func (s *errands) heard(ctx context.Context) (*result, error) {
+	on, ok := s.standing.(*mediaStream)
+	if !ok {
+		return nil, errNone
+	}
+	r, err := s.nextSound(ctx, on)
+	if err != nil {
+		s.end()
+	}
+	return r, err
+}
+
+func (s *errands) nextSound(ctx context.Context, on *mediaStream) (*result, error) {
+	n, channels := on.Samples(), int64(on.Channels())
+	if n > math.MaxInt32/channels || 4*n*channels > on.most {
+		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; take fewer of them, or raise max_bytes", store.ErrTooLarge, n, channels)
+	}
+	p, err := s.pack(ctx, 4*n*channels, 1)
+	if err != nil {
+		return nil, err
+	}
+	floats := make([]float32, n*channels)
+	if err := s.calling(ctx, func() error { return on.Sound(ctx, floats) }); err != nil {
+		p.slot.Drop()
+		return nil, err
+	}
+	p.sound(floats, int(channels), on.args)
+	return p.done()
+}
+
 // nextPiece decodes on. At the end the arrays are empty.
 func (s *errands) nextPiece(ctx context.Context) (r *result, err error) {
 	switch on := s.standing.(type) {
 	case *frameStream:
+		r, err = s.nextFrames(ctx, on.Frames)
+	case *mediaStream:
 		r, err = s.nextFrames(ctx, on)
 	case *sampleStream:
 		r, err = s.nextSamples(ctx, on)
@@ -103,7 +182,13 @@ func (s *errands) nextPiece(ctx context.Context) (r *result, err error) {
 	return r, err
 }
 
-func (s *errands) nextFrames(ctx context.Context, on *frameStream) (*result, error) {
+// decoding is frames that come one after the other.
+type decoding interface {
+	Form() media.Form
+	Next(ctx context.Context, to []byte, times []float64) (int, error)
+}
+
+func (s *errands) nextFrames(ctx context.Context, on decoding) (*result, error) {
 	form, count := on.Form(), s.what.av().Count
 	if form.Bytes() > math.MaxInt32*int64(16)/int64(count) {
 		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too much at once: take fewer", count, form.Width, form.Height)

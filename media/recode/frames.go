@@ -39,6 +39,10 @@ type Frames struct {
 	key       int64 // PTS of the first packet
 	wanted    int   // frames that must come
 	came      int
+	waiting   int64 // PTS of the frame that comes next, which is decoded
+	waits     bool  // it is there
+	failed    error // there is none, since a packet is damaged
+	end       int64 // PTS at which the last of the frames that came leaves the screen
 	droppable func([]byte) bool
 	lost      func([]byte) bool
 
@@ -49,8 +53,8 @@ type Frames struct {
 
 // fed is a packet that the decoder was given.
 type fed struct {
-	number int
-	pts    int64
+	number        int
+	pts, duration int64
 }
 
 // OpenFrames begins with a file, which has to stay open.
@@ -102,23 +106,37 @@ func (f *Frames) Form() media.Form { return f.plan.Form() }
 func (f *Frames) Next(ctx context.Context, to []byte, times []float64) (n int, err error) {
 	size := int(f.Form().Bytes())
 	for n < len(times) {
-		pts, err := f.decode(ctx)
-		if err == io.EOF {
-			return n, nil
-		}
-		if err != nil {
+		if ok, err := f.await(ctx); !ok {
 			return n, err
 		}
-		if f.came++; f.options.Stride > 1 && (f.came-1)%f.options.Stride != 0 {
-			continue
-		}
-		if err := f.draw(to[n*size:][:size], pts); err != nil {
+		f.waits = false
+		if err := f.draw(to[n*size:][:size], f.waiting); err != nil {
 			return n, err
 		}
-		times[n] = f.second(pts)
+		times[n] = f.second(f.waiting)
 		n++
 	}
 	return n, nil
+}
+
+// await decodes up to the frame that comes next; false: there is none.
+func (f *Frames) await(ctx context.Context) (bool, error) {
+	for !f.waits {
+		if f.failed != nil {
+			return false, f.failed
+		}
+		pts, err := f.decode(ctx)
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			f.failed = err
+			return false, err
+		}
+		f.came++
+		f.waiting, f.waits = pts, f.options.Stride <= 1 || (f.came-1)%f.options.Stride == 0
+	}
+	return true, nil
 }
 
 // second is when a frame is displayed, counted from the file's first.
@@ -144,6 +162,7 @@ func (f *Frames) decode(ctx context.Context) (pts int64, err error) {
 			if f.frame.Corrupt {
 				return 0, f.damaged(r.pts, errors.New("the decoder has concealed damage"))
 			}
+			f.end = max(f.end, r.pts+r.duration)
 			return r.pts, nil
 		case errors.Is(err, ffmpeg.ErrNeeds):
 			if err := f.feed(); err != nil {
@@ -201,9 +220,18 @@ func (f *Frames) feed() error {
 	if !p.Discard && !leading {
 		f.wanted++
 	}
-	f.recent[f.fed%len(f.recent)] = fed{f.fed, p.PTS}
+	f.recent[f.fed%len(f.recent)] = fed{f.fed, p.PTS, f.lasts(&p)}
 	f.fed++
 	return f.decoder.Feed(p.Data, []ffmpeg.Packet{{Size: len(p.Data), Key: p.Key, Unwanted: p.Discard}}, false)
+}
+
+// lasts is how long a frame is on screen.
+func (f *Frames) lasts(p *packets.Packet) int64 {
+	rate := f.stream.FrameRate
+	if p.Duration > 0 || !rate.Positive() {
+		return p.Duration
+	}
+	return av.Rescale(1, av.Rational{Num: rate.Den, Den: rate.Num}, f.stream.TimeBase, av.Nearest)
 }
 
 // planesRunner can resize before colours are converted, as package ops has it.

@@ -49,3 +49,77 @@ func Play(file File, o PlayOptions) (Played, error) {
 	}
 	return player(file, o)
 }
+
+// Aligned is what is heard from a moment on: silence, where there is no sound. It must be
+// closed.
+type Aligned struct {
+	Sound    Played // nil: there is none
+	Channels int
+	Ahead    int64 // samples of Sound before that moment; negative: so many are missing
+}
+
+// Fill decodes the next samples of all channels, side by side.
+func (a *Aligned) Fill(ctx context.Context, to []float32) error {
+	silent := min(int(max(-a.Ahead, 0))*a.Channels, len(to))
+	clear(to[:silent])
+	a.Ahead += int64(silent / a.Channels)
+	to = to[silent:]
+	if a.Sound == nil {
+		clear(to)
+		return nil
+	}
+
+	for skip := make([]float32, min(max(a.Ahead, 0), 1<<14)*int64(a.Channels)); a.Ahead > 0 && len(to) > 0; {
+		n, err := a.Sound.Next(ctx, skip[:min(int(a.Ahead)*a.Channels, len(skip))])
+		if err != nil {
+			return err
+		}
+		if a.Ahead -= int64(n); n == 0 {
+			a.Ahead = 0 // it has ended
+		}
+	}
+	for len(to) > 0 {
+		n, err := a.Sound.Next(ctx, to[:min(len(to), a.Channels<<16)])
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		to = to[n*a.Channels:]
+	}
+	clear(to)
+	return nil
+}
+
+// Close gives back what the decoder holds.
+func (a *Aligned) Close() {
+	if a.Sound != nil {
+		a.Sound.Close()
+	}
+}
+
+// playedWindow is a window that is read forwards.
+type playedWindow struct {
+	*Window
+	at int64
+}
+
+// PlayWindow reads a window forwards, from a sample on. It is closed with it.
+func PlayWindow(w *Window, at int64) Played { return &playedWindow{w, at} }
+
+// Second implements [Played].
+func (p *playedWindow) Second() float64 { return float64(p.at) / float64(p.Rate()) }
+
+// Next implements [Played].
+func (p *playedWindow) Next(_ context.Context, to []float32) (int, error) {
+	n := min(int64(len(to)/p.Channels()), max(p.Samples()-p.at, 0))
+	if n == 0 {
+		return 0, nil
+	}
+	if err := p.Read(to[:n*int64(p.Channels())], p.at); err != nil {
+		return 0, err
+	}
+	p.at += n
+	return int(n), nil
+}

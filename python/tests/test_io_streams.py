@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 from pathlib import Path
 
@@ -228,3 +229,75 @@ def test_where_there_is_no_audio_there_is_silence(clapper):
     assert not clip.audio.any()
     with pytest.raises(hr.MediaError):
         hr.io.load_media(clapper["same"], start=9)
+
+
+# ── Video and audio, piece by piece
+
+
+@pytest.mark.parametrize("name", ["same", "late", "early", "mp4", "mute"])
+@pytest.mark.parametrize("how", [{}, {"rate": 16000, "channels": "mono"}, {"rate": 44100, "layout": "CT", "audio_dtype": "int16"}])
+def test_pieces_of_both_are_the_whole(clapper, name, how):
+    how = how or {"rate": 48000}
+    whole = hr.io.load_media(clapper[name], **how)
+    stream = hr.io.stream_media(clapper[name], 7, **how)
+    assert (stream.height, stream.width, stream.sample_rate) == (32, 32, how["rate"])
+    clips = list(stream)
+    axis = 1 if how.get("layout") == "CT" else 0
+    frames = len(whole.video)
+    assert [len(clip.video) for clip in clips] == [7] * (frames // 7) + [frames % 7] * (frames % 7 > 0)
+    for i, clip in enumerate(clips):  # each lasts as long as its frames
+        assert clip.start == clip.seconds[0] == pytest.approx(7 * i / 25, abs=1e-3)
+        assert clip.audio.shape[axis] == pytest.approx(len(clip.video) / 25 * how["rate"], abs=how["rate"] / 500)
+    assert np.array_equal(np.concatenate([clip.video for clip in clips]), whole.video)
+    audio = np.concatenate([clip.audio for clip in clips], axis)
+    if name == "mute":
+        assert not audio.any()
+    assert audio.shape == whole.audio.shape
+    assert np.array_equal(audio, whole.audio)
+
+
+@pytest.mark.parametrize("name", ["same", "late", "early", "mp4"])
+def test_pieces_of_a_window(clapper, name):
+    for start, end, stride in ((0.5, 1.7, 1), ("0.04", 2, 3), (1, None, 2)):
+        clips = list(hr.io.stream_media(clapper[name], 4, start=start, end=end, stride=stride, rate=48000))
+        begin = clips[0].start
+        want = hr.io.load_media(clapper[name], start=begin, duration=(float(end) if end else 10.0) - begin, stride=stride, rate=48000)
+        assert np.array_equal(np.concatenate([clip.video for clip in clips]), want.video)
+        audio = np.concatenate([clip.audio for clip in clips])
+        assert np.array_equal(audio, want.audio[: len(audio)])
+        length = (float(end) if end else clips[-1].seconds[-1] + 0.04 * (1 + (stride == 2))) - begin
+        assert abs(len(audio) - length * 48000) <= 48000 * 0.042
+
+
+def test_both_are_in_step_where_frames_come_unevenly(tmp_path):
+    path = tmp_path / "uneven.mkv"
+    film = ["-f", "lavfi", "-i", "testsrc2=s=32x32:r=25:d=4,select='not(mod(n,7))+not(mod(n,3))'", "-f", "lavfi", "-i", "sine=r=48000:d=4"]
+    ffmpeg(*film, "-fps_mode", "vfr", "-c:v", "ffv1", "-c:a", "pcm_s16le", path)
+    whole = hr.io.load_media(path)
+    clips = list(hr.io.stream_media(path, 5))
+    for clip, after in itertools.pairwise(clips):
+        assert abs(len(clip.audio) - (after.start - clip.start) * 48000) <= 1
+    audio = np.concatenate([clip.audio for clip in clips])
+    assert np.array_equal(audio, whole.audio[: len(audio)])
+    assert abs(len(audio) - len(whole.audio)) <= 48000 * 0.3  # the last frame is on screen for as long as its packet says
+
+
+def test_streams_of_both_end(clapper, films):
+    with hr.io.stream_media(clapper["same"], 4) as stream:
+        next(stream)
+        assert is_open(clapper["same"])
+    assert not is_open(clapper["same"])
+    assert list(stream) == []
+    with pytest.raises(hr.MediaError, match="no stream"):
+        hr.io.stream_media(clapper["mute"], 4)
+    with pytest.raises(hr.MediaError, match="no stream"):
+        hr.io.stream_media(films / "d.mp3", 4)
+    with pytest.raises(hr.MediaError, match="no stream"):
+        hr.io.stream_media(clapper["same"], 4, audio_stream=3, rate=16000)
+    assert list(hr.io.stream_media(clapper["same"], 4, start=2.99)) == []
+    with pytest.raises(hr.MediaError, match="max_bytes"):
+        next(hr.io.stream_media(clapper["same"], 25, max_bytes=1000))
+    stream = hr.io.stream_media(films / "lost.mp4", 10)
+    with pytest.raises(hr.MediaError, match=r"lost.mp4.*frame at 1\.\d+ s"):
+        list(stream)
+    assert not is_open(films / "lost.mp4")

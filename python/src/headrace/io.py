@@ -31,7 +31,6 @@ from ._client.share import Share
 from ._io.audio import AudioInfo
 from ._io.audio import asked as _audio_asked
 from ._io.av import (
-    MediaClip,
     demux,
     filter,  # noqa: A004 # it is called by its full name
     load_media,
@@ -39,6 +38,7 @@ from ._io.av import (
     save_audio,
     save_video,
     stream_audio,
+    stream_media,
     stream_video,
 )
 from ._io.npy import load_npy
@@ -48,7 +48,7 @@ from ._io.packets import Packet, Packets, StreamInfo
 from ._io.pool import pool
 from ._io.session import Input
 from ._io.source import error_of, source_of, whole
-from ._io.streams import AudioStream, VideoStream
+from ._io.streams import AudioStream, MediaClip, MediaStream, VideoStream
 from ._io.tar import iter_tar
 from ._io.video import VideoInfo
 from ._io.video import asked as _video_asked
@@ -78,6 +78,7 @@ __all__ = [
     "AudioInfo",
     "AudioStream",
     "MediaClip",
+    "MediaStream",
     "Npz",
     "Packet",
     "Packets",
@@ -106,6 +107,7 @@ __all__ = [
     "save_video",
     "share",
     "stream_audio",
+    "stream_media",
     "stream_video",
     "video_info",
 ]

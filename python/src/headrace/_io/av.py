@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
@@ -19,33 +19,16 @@ from .save import container_of, save_frames, save_samples
 from .session import Input
 from .source import source_of
 from .source import whole as whole_number
-from .streams import AudioStream, VideoStream
+from .streams import AudioStream, MediaClip, MediaStream, VideoStream
 from .tasks import done, given_back, options, target, task, window
 from .unpack import unpack
 from .video import asked as video_asked
 
 if TYPE_CHECKING:
-    from ..io import Array, Path, Source, Writable
+    from ..io import Path, Source, Writable
 
     Seconds = float | str | Decimal | Fraction | tuple[int, int]
     Streams = str | int | Iterable[str | int]
-
-
-class MediaClip(NamedTuple):
-    """Video and audio of one window."""
-
-    video: Array
-    """Frames: [frames, height, width, 3]."""
-    audio: Array
-    """Samples: the first is heard at `start`, sample n n / `sample_rate` seconds later."""
-    seconds: Array
-    """When each frame is displayed, counted from the file's first: float64 [frames]."""
-    sample_rate: int
-    start: float
-    """Where the window begins, in seconds."""
-
-
-MediaClip.__module__ = "headrace.io"
 
 
 def demux(
@@ -300,6 +283,63 @@ def load_media(
     return MediaClip(arrays["video"], arrays["audio"], arrays["seconds"], about["sample_rate"], about["start"])
 
 
+def stream_media(
+    src: Source,
+    frames: int = 32,
+    *,
+    stride: int = 1,
+    start: Seconds | None = None,
+    end: Seconds | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    rate: int | None = None,
+    channels: int | Literal["mono"] | None = None,
+    mode: Literal["exact", "fast"] | None = None,
+    audio_dtype: Literal["float32", "int16"] = "float32",
+    layout: Literal["T", "TC", "CT"] | None = None,
+    stream: int | None = None,
+    audio_stream: int | None = None,
+    max_bytes: int | None = None,
+) -> MediaStream:
+    """Decode a video and its audio piece by piece, however long they are.
+
+        for clip in hr.io.stream_media("day.mp4", 50, width=224, height=224, rate=16000, channels="mono"):
+            clip.video, clip.audio  # uint8 [50, 224, 224, 3]; float32 [32000] where the video has 25 frames a second
+
+    Frames are those of `stream_video`. The audio of a piece begins with its first frame and ends where the next piece begins; of the last
+    it ends with the last frame. Sample n of all pieces is heard n / rate seconds after the first frame, to half a sample. Where there is no
+    audio, there is silence. It ends as `stream_video` does.
+
+    Args:
+        src: a path, bytes, or an object with `read()`.
+        frames: how many frames a piece has.
+        stride: from one frame to the next, in frames.
+        start: the second at which it begins, as for `demux`: with the first frame from there on.
+        end: where it ends.
+        width: as for `load_video`.
+        height: likewise.
+        rate: as for `load_audio`. A file without audio needs it.
+        channels: likewise.
+        mode: as for `load_video`.
+        audio_dtype: the samples' dtype, as for `load_audio`.
+        layout: of samples, likewise.
+        stream: which of several streams of video.
+        audio_stream: which of several of audio.
+        max_bytes: the most that the samples of a piece may take; by default 1 GiB.
+
+    Raises:
+        MediaError: if the file has no video that can be decoded; from the iterator, if a frame or the audio is damaged.
+        OSError: if the file cannot be read.
+    """
+    name = "stream_media"
+    video = video_asked("both", width=width, height=height, mode=mode)
+    audio = audio_asked("both", rate, channels, None, None, "silence", audio_dtype, layout, audio_stream, max_bytes)
+    asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
+    asked["stride"] = _count("stride", stride)
+    what = json.loads(video) | json.loads(audio)
+    return MediaStream(name, _joined(json.dumps(what).encode(), asked), source_of(name, src, max_bytes), _count("frames", frames))
+
+
 def save_video(
     to: Path | Writable | None,
     frames: Any,
@@ -473,5 +513,5 @@ def _joined(what: bytes, asked: dict[str, Any]) -> bytes:
     return json.dumps(json.loads(what) | {"av": asked}).encode()
 
 
-for _public in (demux, remux, stream_video, stream_audio, load_media, save_video, save_audio, filter):
+for _public in (demux, remux, stream_video, stream_audio, stream_media, load_media, save_video, save_audio, filter):
     _public.__module__ = "headrace.io"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -13,7 +13,8 @@ from .unpack import unpack
 if TYPE_CHECKING:
     from types import TracebackType
 
-    Array = numpy.ndarray[Any, Any]
+
+Array = numpy.ndarray[Any, Any]
 
 
 class _Stream:
@@ -84,5 +85,37 @@ class AudioStream(_Stream):
         return arrays["audio"]
 
 
-for _public in (VideoStream, AudioStream):
+class MediaClip(NamedTuple):
+    """Video and audio of one window."""
+
+    video: Array
+    """Frames: [frames, height, width, 3]."""
+    audio: Array
+    """Samples: the first is heard at `start`, sample n n / `sample_rate` seconds later."""
+    seconds: Array
+    """When each frame is displayed, counted from the file's first: float64 [frames]."""
+    sample_rate: int
+    start: float
+    """Where the window begins, in seconds."""
+
+
+class MediaStream(_Stream):
+    """Clips of a video, one after the other, with what is heard meanwhile. `stream_media` makes it."""
+
+    def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
+        super().__init__(name, what, source, count)
+        self.height: int = self._ongoing.told["height"]
+        self.width: int = self._ongoing.told["width"]
+        self.sample_rate: int = self._ongoing.told["sample_rate"]
+        self.channels: int = self._ongoing.told["channels"]
+        self._heard = task("heard", {})
+
+    def __next__(self) -> MediaClip:
+        arrays, _ = self._piece()
+        sound, _ = unpack(self._ongoing.do(self._heard))
+        seconds = arrays["seconds"].copy()
+        return MediaClip(arrays["video"], sound["audio"], seconds, self.sample_rate, float(seconds[0]))
+
+
+for _public in (VideoStream, AudioStream, MediaClip, MediaStream):
     _public.__module__ = "headrace.io"
