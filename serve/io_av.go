@@ -140,16 +140,21 @@ func (e *errand) most() int64 {
 	return mostBytes
 }
 
-// file opens the one input as a file of the system's: one in memory, of what the client
-// has there.
-func (s *errands) file(ctx context.Context) (f *os.File, err error) {
+// file opens the one input.
+func (s *errands) file(ctx context.Context) (*os.File, error) {
 	in := s.input(0)
+	return s.fileOf(ctx, &in)
+}
+
+// fileOf opens an input as a file of the system's: one in memory, of what the client has
+// there.
+func (s *errands) fileOf(ctx context.Context, in *input) (f *os.File, err error) {
 	err = machine.Patiently(ctx, func() (err error) {
 		if in.path != "" {
 			f, err = recode.Open(in.path)
 			return err
 		}
-		f, err = s.copied(&in)
+		f, err = s.copied(in)
 		return err
 	})
 	return f, err

@@ -24,6 +24,7 @@ type avArray struct {
 	Each     int    `json:"each"` // bytes of a frame, or of a sample of all channels
 	FPS      [2]int `json:"fps"`
 	Aspect   [2]int `json:"aspect"`
+	File     bool   `json:"file"` // it is none of these, but a file with video or sound
 }
 
 // avSaved is a stream that is made of them.
@@ -188,9 +189,17 @@ func (s *errands) finishSaver(ctx context.Context) (*result, error) {
 
 func (e *errand) prepareFilter() error {
 	for i := range e.av().Inputs {
-		if _, err := e.av().Inputs[i].port(); err != nil {
+		if a := &e.av().Inputs[i]; a.File {
+			a.Each = 0
+			if len(a.Label) > 60 {
+				return fmt.Errorf("serve: the label %.70q: takes a short name", a.Label)
+			}
+		} else if _, err := a.port(); err != nil {
 			return err
 		}
+	}
+	if err := e.prepareWindow(); err != nil {
+		return err
 	}
 	if outFormats[e.av().Pictures].channels == 0 {
 		return fmt.Errorf("serve: pictures of the format %q", e.av().Pictures)
@@ -226,6 +235,15 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 	inputs := make([]recode.Input, len(a.Inputs))
 	for i := range inputs {
 		in := s.input(i)
+		if a.Inputs[i].File {
+			f, err := s.fileOf(ctx, &in)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			inputs[i] = recode.Input{Port: ffmpeg.Port{Label: a.Inputs[i].Label}, File: f}
+			continue
+		}
 		if in.path != "" {
 			return nil, fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
 		}
@@ -242,7 +260,7 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 	}
 	var results []recode.Result
 	if err := s.calling(ctx, func() (err error) {
-		results, err = recode.Filter(ctx, a.Graph, inputs, a.Pictures, "flt", s.what.most())
+		results, err = recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.what.most())
 		return err
 	}); err != nil {
 		return nil, err

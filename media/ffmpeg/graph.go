@@ -105,6 +105,16 @@ func (g *Graph) Push(input int, p *Port, raw []byte, samples int, pts int64) err
 	return g.done(C.hr_av_graph_push(g.lib, g.g, C.int32_t(input), &c, bytesOf(raw), C.size_t(len(raw)), C.int64_t(pts), &g.text[0]))
 }
 
+// Port is what the frame is that was handed out last, but for times.
+func (d *Decoder) Port() Port {
+	f := &d.frame
+	return Port{
+		Format: C.GoString(&f.format[0]), Audio: f.channels > 0, Width: int(f.width), Height: int(f.height),
+		Aspect: av.Rational{Num: int32(f.aspect[0]), Den: int32(f.aspect[1])}, Rate: int(f.rate), Channels: int(f.channels), Layout: uint64(f.layout),
+		Matrix: int(f.matrix), Range: int(f._range),
+	}
+}
+
 // PushFrame gives an input the frame that a decoder handed out last.
 func (g *Graph) PushFrame(input int, d *Decoder, pts int64) error {
 	defer runtime.KeepAlive(d)

@@ -89,6 +89,9 @@ func (*Graph) Pieces(int, int) {}
 // Push returns an error.
 func (*Graph) Push(int, *Port, []byte, int, int64) error { return errWithoutC }
 
+// Port returns nothing.
+func (*Decoder) Port() Port { return Port{} }
+
 // PushFrame returns an error.
 func (*Graph) PushFrame(int, *Decoder, int64) error { return errWithoutC }
 

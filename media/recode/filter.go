@@ -5,17 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"headrace/media/av"
 	"headrace/media/ffmpeg"
 	"headrace/store"
 )
 
-// Input is an array that enters a graph: frames, or samples of all channels.
+// Input is what enters a graph: an array of frames, or of samples of all channels; or a
+// file, of which the video enters or, where it has none, its sound.
 type Input struct {
-	ffmpeg.Port
-	Data []byte
-	Each int // bytes of a frame, or of a sample of all channels
+	ffmpeg.Port // of a file the label
+	Data        []byte
+	Each        int      // bytes of a frame, or of a sample of all channels
+	File        *os.File // nil: it is an array
 }
 
 // Result is an array that comes out of a graph.
@@ -26,16 +29,23 @@ type Result struct {
 	Times []float64 // of each frame, in seconds
 }
 
-// Filter has arrays go through a graph of filters. Pictures come out in one of the
-// formats that are named, divided by |, and sound likewise. Results take no more than
-// most bytes.
-func Filter(ctx context.Context, graph string, inputs []Input, pictures, samples string, most int64) ([]Result, error) {
-	ports := make([]ffmpeg.Port, len(inputs))
-	for i := range inputs {
-		ports[i] = inputs[i].Port
-		if inputs[i].Each <= 0 || len(inputs[i].Data)%inputs[i].Each != 0 {
-			return nil, fmt.Errorf("recode: input %s: %d bytes are no whole frames of %d", ports[i].Label, len(inputs[i].Data), inputs[i].Each)
+// Filter has arrays and files go through a graph of filters. Pictures come out in one of
+// the formats that are named, divided by |, and sound likewise. Results take no more than
+// most bytes. The window is that of files, whose times begin with it.
+func Filter(ctx context.Context, graph string, inputs []Input, w *Window, pictures, samples string, most int64) ([]Result, error) {
+	var feeds []feed
+	defer func() {
+		for _, f := range feeds {
+			f.close()
 		}
+	}()
+	var ports []ffmpeg.Port
+	for i := range inputs {
+		f, err := feedOf(ctx, &inputs[i], w)
+		if err != nil {
+			return nil, err
+		}
+		feeds, ports = append(feeds, f), append(ports, f.Port())
 	}
 	g, err := ffmpeg.NewGraph(graph, ports, pictures, samples)
 	if err != nil {
@@ -47,38 +57,50 @@ func Filter(ctx context.Context, graph string, inputs []Input, pictures, samples
 		f.results[i].Port = g.Outputs[i]
 	}
 
-	at := make([]int, len(inputs)) // frames or samples that were pushed
-	for {
-		i := earliest(inputs, at)
-		if i < 0 {
-			break
-		}
+	for ended := make([]bool, len(feeds)); ; {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err := f.push(i, &inputs[i], at); err != nil {
+		i, err := f.earliest(ctx, feeds, ports, ended)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			return f.results, f.pull()
+		}
+		if err := feeds[i].push(g, i); err != nil {
 			return nil, err
 		}
 		if err := f.pull(); err != nil {
 			return nil, err
 		}
 	}
-	return f.results, f.pull()
 }
 
-// earliest is the input whose next frame comes first in time; -1: all are at their end.
-func earliest(inputs []Input, at []int) int {
-	best := -1
-	for i := range inputs {
-		in := &inputs[i]
-		if at[i] < 0 {
+// earliest is the input whose next frame comes first in time; -1: all are at their end,
+// which the graph has been told.
+func (f *filtering) earliest(ctx context.Context, feeds []feed, ports []ffmpeg.Port, ended []bool) (int, error) {
+	best, first := -1, int64(0)
+	for i := range feeds {
+		if ended[i] {
 			continue
 		}
-		if best < 0 || av.Compare(int64(at[i]), in.TimeBase, int64(at[best]), inputs[best].TimeBase) < 0 {
-			best = i
+		at, ok, err := feeds[i].await(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			ended[i] = true
+			if err := f.graph.End(i); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if best < 0 || av.Compare(at, ports[i].TimeBase, first, ports[best].TimeBase) < 0 {
+			best, first = i, at
 		}
 	}
-	return best
+	return best, nil
 }
 
 type filtering struct {
@@ -87,21 +109,6 @@ type filtering struct {
 	ended   []bool
 	size    int64
 	most    int64
-}
-
-func (f *filtering) push(i int, in *Input, at []int) error {
-	left := len(in.Data)/in.Each - at[i]
-	if left == 0 {
-		at[i] = -1
-		return f.graph.End(i)
-	}
-	n := 1
-	if in.Audio {
-		n = min(left, pieces)
-	}
-	err := f.graph.Push(i, &in.Port, in.Data[at[i]*in.Each:][:n*in.Each], n, int64(at[i]))
-	at[i] += n
-	return err
 }
 
 // pull takes what is ready at all outputs.

@@ -276,3 +276,82 @@ def test_wrong_graphs_are_blamed():
         hr.io.filter("loop=loop=-1:size=2", frames, max_bytes=1 << 20)  # without end
     with pytest.raises(hr.WrongType):
         hr.io.filter(3, frames)
+
+
+# ── Filters of files
+
+
+@pytest.fixture(scope="module")
+def tapes(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tapes")
+    moving = ["-f", "lavfi", "-i", "testsrc2=s=96x64:r=50:d=2"]
+    sound = ["-f", "lavfi", "-i", "aevalsrc=0.4*sin(440*t)|0.2*sin(555*t):s=48000:d=2"]
+    fields = ["-vf", "interlace=scan=tff:lowpass=0,setsar=16/11", "-flags", "+ilme+ildct", "-pix_fmt", "yuv420p"]
+    ffmpeg(*moving, *sound, *fields, "-c:v", "mpeg2video", "-q:v", 3, "-bf", 2, "-c:a", "mp2", "-b:a", "192k", root / "tape.mpg")
+    ffmpeg(*moving, *sound, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", 20, "-bf", 3, "-c:a", "flac", "-strict", -2, root / "film.mp4")
+    ffmpeg(*moving, "-pix_fmt", "yuv422p10le", "-colorspace", "bt709", "-c:v", "ffv1", root / "deep.mkv")
+    return root
+
+
+EXACT = "bicubic+accurate_rnd+full_chroma_int+bitexact"
+
+
+@pytest.mark.parametrize(
+    ("name", "graph"),
+    [
+        ("tape.mpg", "bwdif=mode=send_frame"),
+        ("tape.mpg", "bwdif=mode=send_field,scale=iw*sar:ih,setsar=1"),
+        ("tape.mpg", "yadif"),
+        ("film.mp4", "scale=48:-2"),
+        ("film.mp4", "fps=12.5,transpose=1,scale=33:17:flags=area"),
+        ("deep.mkv", "scale=40:30"),
+        ("deep.mkv", "null"),
+    ],
+)
+def test_files_come_out_as_those_of_the_command(tapes, name, graph):
+    """With its own scaler and filters, so bit for bit, from the conversion of colours to the last filter."""
+    path = tapes / name
+    want = ffmpeg("-i", path, "-vf", graph, "-sws_flags", EXACT, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+    got = hr.io.filter(graph, path)
+    assert got.dtype == np.uint8
+    assert got.tobytes() == want
+    assert np.array_equal(hr.io.filter(graph, path.read_bytes()), got)
+
+
+def test_files_packets_and_arrays_meet_in_a_graph(tapes):
+    film_ = tapes / "film.mp4"
+    whole = hr.io.filter("null", film_)
+    three = {"a": film_, "b": hr.io.demux(film_, streams="video"), "c": whole}
+    rows = hr.io.filter("[a]format=rgb24[x];[b]format=rgb24,hflip[y];[x][y][c]vstack=3", three, fps=50)
+    assert np.array_equal(rows, np.concatenate([whole, whole[:, :, ::-1], whole], 1))
+
+    heard = hr.io.filter("anull", hr.io.demux(film_, streams="audio"))
+    want, rate = hr.io.load_audio(film_)
+    assert rate == 48000
+    assert np.array_equal(heard, want)
+    halved = hr.io.filter("[s]aresample=24000[t];[v]vflip[w]", {"s": hr.io.demux(film_, streams="audio"), "v": film_})
+    assert halved["t"].shape == (48000, 2)
+    assert np.array_equal(halved["w"], hr.io.filter("vflip", film_))
+
+    part = hr.io.filter("null", film_, start=0.5, end=1.1)
+    assert np.array_equal(part, whole[25:55])
+    named = hr.io.filter("trim=start=0.2:end=0.4", film_, start=0.5)  # times begin with the window
+    assert np.array_equal(named, whole[35:45])
+
+
+def test_files_that_cannot_be_filtered_are_named(tapes, tmp_path):
+    (tmp_path / "text.mp4").write_text("no film")
+    ffmpeg("-i", tapes / "film.mp4", "-an", "-c", "copy", "-bsf:v", "noise=drop='eq(n,25)'", tmp_path / "damaged.mp4")
+    for graph, given, options, error in (
+        ("null", tmp_path / "text.mp4", {}, "text.mp4"),
+        ("null", tmp_path / "damaged.mp4", {}, "damaged"),
+        ("null", tapes / "film.mp4", {"start": 9}, "no frames"),
+        ("nope", tapes / "film.mp4", {}, "No such filter"),
+        ("anull", tapes / "film.mp4", {}, "Media type mismatch|media type"),
+    ):
+        with pytest.raises(hr.MediaError, match=error):
+            hr.io.filter(graph, given, **options)
+    with pytest.raises(FileNotFoundError):
+        hr.io.filter("null", tmp_path / "none.mp4")
+    with pytest.raises(hr.MediaError, match="max_bytes"):
+        hr.io.filter("loop=loop=-1:size=2", tapes / "film.mp4", max_bytes=1 << 20)

@@ -135,6 +135,16 @@ int64_t hr_raw_frame(const AVFrame *f, int audio, uint8_t *to, size_t room) {
 
 // ── Made for FFmpeg
 
+static void set_fields(AVFrame *to, int32_t flags) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+	to->flags |= flags & HR_AV_IS_INTERLACED ? AV_FRAME_FLAG_INTERLACED : 0;
+	to->flags |= flags & HR_AV_IS_TOP_FIRST ? AV_FRAME_FLAG_TOP_FIELD_FIRST : 0;
+#else
+	to->interlaced_frame = (flags & HR_AV_IS_INTERLACED) != 0;
+	to->top_field_first = (flags & HR_AV_IS_TOP_FIRST) != 0;
+#endif
+}
+
 static int make_picture(AVFrame *to, const hr_av_frame *f, const uint8_t *raw, size_t size) {
 	enum AVPixelFormat format = av_get_pix_fmt(f->format);
 	if (format == AV_PIX_FMT_NONE)
@@ -151,6 +161,7 @@ static int make_picture(AVFrame *to, const hr_av_frame *f, const uint8_t *raw, s
 	to->color_range = f->range;
 	to->chroma_location = f->siting;
 	to->sample_aspect_ratio = (AVRational){f->aspect[0], f->aspect[1]};
+	set_fields(to, f->flags);
 	uint8_t *from[4] = {0};
 	int lines[4] = {0};
 	if (raw != NULL) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -449,21 +450,28 @@ def filter(
     fps: float | Fraction | tuple[int, int] = 25,
     rate: int | None = None,
     color: Literal["rgb", "rgba", "gray"] = "rgb",
+    start: Seconds | None = None,
+    end: Seconds | None = None,
     max_bytes: int | None = None,
 ) -> Any:
     """Have frames and samples go through a graph of FFmpeg's filters.
 
         small = hr.io.filter("scale=320:-2,hflip", frames)
+        shown = hr.io.filter("bwdif,scale=iw*sar:ih", "tape.mpg", start=60, end=65)
         both = hr.io.filter("[a][b]hstack", {"a": left, "b": right})
         parts = hr.io.filter("[in]split[x][y];[y]negate[z]", {"in": frames})  # {"x": …, "z": …}
 
     Args:
         graph: as for `ffmpeg -filter_complex`. Open ends go to inputs of their label.
-        inputs: an array, or arrays by their labels: frames [frames, height, width] or with channels after it, of uint8 or uint16; samples
-            [samples] or [samples, channels], of int16, int32, float32 or float64.
+        inputs: an array or a file, or several by their labels. Arrays: frames [frames, height, width] or with channels after it, of uint8
+            or uint16; samples [samples] or [samples, channels], of int16, int32, float32 or float64. Files: a path, bytes, an object with
+            `read()`, or packets. Their video enters as it is decoded, or, where they have none, their audio; `demux(…, streams="audio")`
+            takes the audio of a film.
         fps: frames a second of all inputs that are frames.
         rate: samples a second of all inputs that are samples.
-        color: how frames come out. They have 16 bits where an input has.
+        color: how frames come out. They have 16 bits where an array has.
+        start: the second at which files begin, as for `demux`. Their times begin there.
+        end: where they end.
         max_bytes: the most that results may have; by default 1 GiB.
 
     Returns:
@@ -479,6 +487,10 @@ def filter(
     arrays = dict(inputs) if isinstance(inputs, Mapping) else {"in": inputs}
     ports, data, wide = [], [], False
     for label, given in arrays.items():
+        if _is_file(given):
+            ports.append({"label": str(label), "file": True})
+            data.append(source_of(name, given, None))
+            continue
         array = numpy.asarray(given)
         if array.dtype.name in ("uint8", "uint16"):
             array = frames_of(name, array)
@@ -496,7 +508,7 @@ def filter(
     formats = {"rgb": ("rgb24", "rgb48le"), "rgba": ("rgba", "rgba64le"), "gray": ("gray", "gray16le")}
     if color not in formats:
         raise MediaError(f"headrace: {name}: color is {color!r}: takes {', '.join(map(repr, formats))}")
-    asked = {"graph": graph, "inputs": ports, "pictures": formats[color][wide]}
+    asked = window(start, end, None) | {"graph": graph, "inputs": ports, "pictures": formats[color][wide]}
     results, _ = unpack(done(name, task(name, asked, max_bytes), data))
     results.pop("seconds", None)
     return next(iter(results.values())) if len(results) == 1 else results
@@ -511,6 +523,10 @@ def _count(name: str, value: Any) -> int:
 
 def _joined(what: bytes, asked: dict[str, Any]) -> bytes:
     return json.dumps(json.loads(what) | {"av": asked}).encode()
+
+
+def _is_file(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike, bytes, bytearray, Packets)) or hasattr(given, "read")
 
 
 for _public in (demux, remux, stream_video, stream_audio, stream_media, load_media, save_video, save_audio, filter):
