@@ -17,6 +17,8 @@ type Snapshot struct {
 	Resources Resources  `json:"resources"`
 	Functions []Function `json:"functions,omitempty"` // of Python
 
+	DamagedFrames int64 `json:"damaged_frames,omitempty"` // of videos, that were kept
+
 	Handed   time.Duration `json:"handed_ns"`         // of Waited, what taking over batches took that were ready
 	Main     time.Duration `json:"main_ns,omitempty"` // of Waited, what functions of whole batches took that the consumer itself calls
 	Consumer string        `json:"-"`                 // what it is called in sentences; "": "The consumer"
@@ -46,6 +48,7 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	s.Stats, s.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
 	s.Handed -= earlier.Handed
 	s.Main -= earlier.Main
+	s.DamagedFrames -= earlier.DamagedFrames
 	s.Functions = slices.Clone(s.Functions)
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
 		f, before := &s.Functions[i], earlier.Functions[i]

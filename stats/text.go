@@ -37,7 +37,7 @@ func Brief(s Snapshot) string {
 		return Verdict(s)
 	}
 	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
-	for _, line := range []string{failures(s.Stages), restarts(s.Functions)} {
+	for _, line := range []string{failures(s.Stages), damaged(s.DamagedFrames), restarts(s.Functions)} {
 		if line != "" {
 			parts = append(parts, wrap(line))
 		}
@@ -103,6 +103,14 @@ func failures(stages []pipe.StageStats) string {
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// damaged says how many frames of videos are not as they should be, or is empty.
+func damaged(frames int64) string {
+	if frames == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Damaged frames that were kept: %d.", frames)
 }
 
 // restarts says how many processes have taken the place of others that died or were

@@ -28,7 +28,8 @@ type Env struct {
 	inFlight   InFlight
 	tools      sync.Pool // of *tool
 
-	Reads atomic.Int64 // samples that were read
+	Reads   atomic.Int64 // samples that were read
+	Damaged atomic.Int64 // frames of clips that are not as they should be, and were kept
 
 	Gate *pipe.Gate // of what computes
 	Host *Host      // of Python's functions; nil: the recipe has none

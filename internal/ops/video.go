@@ -223,8 +223,13 @@ func (v *Video) ofFrames(o *opened) tensor.Shape {
 	return tensor.Shape{o.each}
 }
 
-// mask tells a record which of its frames are damaged.
+// mask tells a record which of its frames are damaged, and counts them.
 func (v *Video) mask(it *record.Record, o *opened, damaged map[int]bool) {
+	for _, n := range o.frames {
+		if damaged[n] {
+			v.env.Damaged.Add(1)
+		}
+	}
 	if v.Mask.Kind != record.Arrays {
 		return
 	}

@@ -218,12 +218,16 @@ def test_damaged_frames_are_kept_with_a_mask(films, tmp_path):
         (cut, None),
         (noise, None),
     ):
-        (got,) = clips([str(path)], damaged="keep", mask="bad")
+        with hr.files([str(path)], content=False).decode_video(damaged="keep", mask="bad").loader(epochs=1) as loader:
+            (got,) = [{name: np.array(sample[name]) for name in ("video", "bad")} for sample in loader]
+            counted = loader.stats()
         want = sound if existing is None else sound[existing]
         bad = got["bad"]
         assert bad.shape == (len(want),)
         assert bad.dtype == bool
         assert 0 < bad.sum() < len(want), path
+        assert counted["damaged_frames"] == bad.sum()
+        assert f"Damaged frames that were kept: {bad.sum()}." in counted["text"]
         differs = (got["video"] != want).any(axis=(1, 2, 3))
         assert not (differs & ~bad).any(), f"{path}: frames {np.flatnonzero(differs & ~bad)} are damaged and not said to be"
         assert clips([str(path)], damaged="keep")[0].keys() == {"key", "video"}
