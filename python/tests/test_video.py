@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,18 +206,52 @@ def test_fast_is_near_exact(films):
     assert np.array_equal(fast, made("fast", workers=1))
 
 
-def test_damaged_frames_are_kept_with_a_mask(films, tmp_path):
+@pytest.fixture(scope="module")
+def broken(films, tmp_path_factory):
+    """Videos of which the end is missing, all packets are noisy, and one is lost."""
+    root = tmp_path_factory.mktemp("broken")
+    ffmpeg("-i", films / "a.mp4", "-c", "copy", "-movflags", "+faststart", root / "whole.mp4")
+    whole = (root / "whole.mp4").read_bytes()
+    (root / "cut.mp4").write_bytes(whole[: len(whole) * 6 // 10])
+    noise = "noise=amount='if(gt(n,30),20,0)'"  # every packet's is noticed
+    ffmpeg("-i", films / "a.mp4", "-c", "copy", "-bsf:v", noise, root / "noise.mp4")
+    return {"cut": root / "cut.mp4", "noise": root / "noise.mp4", "lost": films / "lost.mp4"}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("cut", r"truncated video: .* at \d\.\d+ s, needs bytes up to"),
+        ("noise", r"corrupt video: frame \d+, at \d\.\d+ s, is damaged"),
+        ("lost", r"corrupt video: frame 20, at 0\.800 s, is damaged: a picture that it refers to is missing"),
+    ],
+)
+def test_damage_is_an_error_with_file_frame_and_time(broken, name, says):
+    with pytest.raises(hr.SampleError, match=f"{broken[name].name}: {says}"):
+        clips([str(broken[name])])
+
+
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_policies_are_for_videos_too(films, broken, policy):
+    paths = [films / "a.mp4", *broken.values(), films / "b.mkv"]
+    pipeline = hr.files([str(path) for path in paths], content=False).decode_video(50).resize((48, 64)).batch(5)
+    with pipeline.loader(epochs=1, on_error=policy, max_errors=3) as loader:
+        (batch,) = [{"key": list(batch["key"]), "video": np.array(batch["video"])} for batch in loader]
+        assert sorted(Path(lost.key).name for lost in loader.errors) == ["cut.mp4", "lost.mp4", "noise.mp4"]
+    sound = {str(films / "a.mp4"), str(films / "b.mkv")}
+    assert set(batch["key"]) == sound
+    assert len(batch["key"]) == (2 if policy == "skip" else 5)
+    for clip in batch["video"][1:]:
+        assert np.array_equal(clip, batch["video"][0])
+
+
+def test_damaged_frames_are_kept_with_a_mask(films, broken):
     """Every frame that differs from the sound video's is in the mask; what is lost altogether is black."""
     sound = clips([str(films / "a.mp4")])[0]["video"]
-    whole, cut, noise = (tmp_path / name for name in ("whole.mp4", "cut.mp4", "noise.mp4"))
-    ffmpeg("-i", films / "a.mp4", "-c", "copy", "-movflags", "+faststart", whole)
-    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 6 // 10])
-    ffmpeg("-i", films / "a.mp4", "-c", "copy", "-bsf:v", "noise=amount='if(gt(n,30),20,0)'", noise)  # every packet's is noticed
-
     for path, existing in (
         (films / "lost.mp4", np.delete(np.arange(FRAMES), frame_of_packet(films / "a.mp4", 20))),
-        (cut, None),
-        (noise, None),
+        (broken["cut"], None),
+        (broken["noise"], None),
     ):
         with hr.files([str(path)], content=False).decode_video(damaged="keep", mask="bad").loader(epochs=1) as loader:
             (got,) = [{name: np.array(sample[name]) for name in ("video", "bad")} for sample in loader]
@@ -240,13 +275,13 @@ def test_damaged_frames_are_kept_with_a_mask(films, tmp_path):
                 assert bad[i], f"{path}: frame {i} is refused alone, and is not in the mask"
             else:
                 assert np.array_equal(alone[0], want[i]), f"{path}: frame {i} is damaged, and comes alone"
-        if path == cut:
+        if path == broken["cut"]:
             assert (got["video"][-1] == got["video"][-1][0, 0]).all()  # black: there is nothing of it
 
     hr.io.close()
     (none,) = clips([str(films / "a.mp4")], 4, damaged="keep", mask="bad")
     assert not none["bad"].any()
-    paths = [str(cut), str(films / "a.mp4")]
+    paths = [str(broken["cut"]), str(films / "a.mp4")]
     with hr.files(paths, content=False).video_clips(25, damaged="keep", mask="bad").resize((8, 8)).batch(4).loader(epochs=1) as loader:
         (batch,) = [np.array(batch["bad"]) for batch in loader]
     assert batch.any(axis=1).tolist() == [False, True, False, False]
