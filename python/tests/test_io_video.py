@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import subprocess
 
 import numpy as np
@@ -121,3 +122,26 @@ def test_mistakes_and_damage_are_named(films, tmp_path):
     with pytest.raises(TypeError):
         hr.io.load_video(path, frames="3")
     assert len(hr.io.load_video(films / "lost.mp4", start=1.2, duration=0.1)) > 0
+
+
+EIGHT = [(1, 0, 0, 1), (-1, 0, 0, 1), (-1, 0, 0, -1), (1, 0, 0, -1), (0, 1, 1, 0), (0, 1, -1, 0), (0, -1, -1, 0), (0, -1, 1, 0)]
+
+
+@pytest.mark.parametrize("matrix", EIGHT)
+def test_all_eight_turns_are_the_commands(films, tmp_path, matrix):
+    """The display matrix of an MP4 says how frames are turned; the command does it by filters of its own, before it converts colours."""
+    content = bytearray((films / "a.mp4").read_bytes())
+    at = content.index(b"tkhd") + 4 + 40  # the video's: version 0
+    a, b, c, d = (n << 16 for n in matrix)
+    content[at : at + 36] = struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 1 << 30)
+    path = tmp_path / "turned.mp4"
+    path.write_bytes(content)
+
+    height, width = (96, 64) if matrix[0] == 0 else (64, 96)
+    raw = ffmpeg("-i", path, "-frames:v", 3, "-f", "rawvideo", "-pix_fmt", "gray", "-")
+    want = np.frombuffer(raw, np.uint8).reshape(3, height, width).astype(int)
+    got = hr.io.load_video(path, [0, 1, 2]).astype(float)
+    assert got.shape == (3, height, width, 3)
+    luma = got @ np.array([0.299, 0.587, 0.114])
+    assert np.abs(luma - want).mean() < 3, "the command's gray is the stream's luma, stretched"
+    assert hr.io.video_info(path).orientation == EIGHT.index(matrix) + 1
