@@ -278,7 +278,8 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	defer c.video.Close()
-	grant, err := s.images.larder.ask(ctx, c.video.WorkingBytes())
+	decoders := c.video.Decoders(s.cores)
+	grant, err := s.images.larder.ask(ctx, c.video.WorkingBytes(decoders))
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +301,8 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.computing(ctx, &in, func() error { return c.video.Fill(ctx, p.room(int(form.Bytes()))) }); err != nil {
+	compute := func(ctx context.Context, do func() error) error { return s.computing(ctx, &in, do) }
+	if err := c.video.Fill(ctx, p.room(int(form.Bytes())), decoders, compute); err != nil {
 		p.slot.Drop()
 		return nil, err
 	}

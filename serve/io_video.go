@@ -92,7 +92,8 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 	}
 	defer c.Close()
 	// What is held is asked for again with the rest: none waits while it holds any.
-	grant, err := s.images.larder.ask(ctx, content+c.WorkingBytes())
+	decoders := c.Decoders(s.cores)
+	grant, err := s.images.larder.ask(ctx, content+c.WorkingBytes(decoders))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,8 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.computing(ctx, &in, func() error { return c.Fill(ctx, slot.Bytes()[:form.Bytes()]) }); err != nil {
+	compute := func(ctx context.Context, do func() error) error { return s.computing(ctx, &in, do) }
+	if err := c.Fill(ctx, slot.Bytes()[:form.Bytes()], decoders, compute); err != nil {
 		slot.Drop()
 		return nil, err
 	}

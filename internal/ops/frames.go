@@ -107,21 +107,29 @@ func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *Tool, form 
 }
 
 func (y *player) play(ctx context.Context) error {
-	o := y.video
-	y.rows = make([]int, len(o.frames))
+	y.begin()
+	defer y.giveBack()
+	if err := y.video.clip.Decode(ctx, y.show); err != nil {
+		return err
+	}
+	return y.finish()
+}
+
+func (y *player) begin() {
+	y.rows = make([]int, len(y.video.frames))
 	for i := range y.rows {
 		y.rows[i] = i
 	}
-	slices.SortStableFunc(y.rows, func(a, b int) int { return cmp.Compare(o.frames[a], o.frames[b]) })
-	defer y.giveBack()
+	slices.SortStableFunc(y.rows, func(a, b int) int { return cmp.Compare(y.video.frames[a], y.video.frames[b]) })
 	y.came, y.damaged = map[int]bool{av.Blank: true}, map[int]bool{}
-	if err := o.clip.Decode(ctx, y.show); err != nil {
-		return err
-	}
+}
+
+// finish makes the frames that have not come black, and notes that they are damaged.
+func (y *player) finish() error {
 	if err := y.black(av.Blank); err != nil { // what that is, the others say
 		return err
 	}
-	for _, n := range o.frames {
+	for _, n := range y.video.frames {
 		if y.came[n] {
 			continue
 		}

@@ -17,23 +17,27 @@ import (
 // The frame's memory is the decoder's: show must not keep it. Decoding ends with the
 // first error, also one of show, and soon after ctx does.
 func (c *Clip) Decode(ctx context.Context, show func(frame int, f *Frame) error) error {
-	return about(c.decodeAll(ctx, show))
-}
-
-func (c *Clip) decodeAll(ctx context.Context, show func(frame int, f *Frame) error) error {
 	if err := c.Load(); err != nil {
-		return err
+		return about(err)
 	}
 	for i := range c.runs {
-		decode := c.decodeSound
-		if c.keeps {
-			decode = c.decodeKept
-		}
-		if err := decode(ctx, &c.runs[i], show); err != nil {
+		if err := c.DecodePart(ctx, i, show); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Parts is how many parts of the clip can be decoded side by side.
+func (c *Clip) Parts() int { return len(c.runs) }
+
+// DecodePart decodes one of them, as Decode does, with a decoder of its own. Several
+// goroutines may do so at once, after Load.
+func (c *Clip) DecodePart(ctx context.Context, i int, show func(frame int, f *Frame) error) error {
+	if c.keeps {
+		return about(c.decodeKept(ctx, &c.runs[i], show))
+	}
+	return about(c.decodeSound(ctx, &c.runs[i], show))
 }
 
 // decodeSound decodes a run, of which nothing may be damaged.

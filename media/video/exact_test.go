@@ -5,11 +5,13 @@ package video_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"headrace/internal/testvideo"
@@ -142,18 +144,7 @@ func decoded(v *video.Video, frames []int) (map[int][]byte, error) {
 		if got[frame] != nil || !slices.Contains(frames, frame) {
 			return fmt.Errorf("frame %d came twice, or was not wanted", frame)
 		}
-		var all []byte
-		for i := range f.Parts {
-			p := &f.Parts[i]
-			if p.Data == nil {
-				continue
-			}
-			width, height := f.PartSize(i)
-			for y := range height {
-				all = append(all, p.Data[p.First+y*p.Stride:][:width*f.SampleBytes(i)]...)
-			}
-		}
-		got[frame] = all
+		got[frame] = raw(f)
 		return nil
 	})
 	if err == nil {
@@ -164,4 +155,62 @@ func decoded(v *video.Video, frames []int) (map[int][]byte, error) {
 		}
 	}
 	return got, err
+}
+
+// raw is a frame as the command writes it.
+func raw(f *video.Frame) (all []byte) {
+	for i := range f.Parts {
+		p := &f.Parts[i]
+		if p.Data == nil {
+			continue
+		}
+		width, height := f.PartSize(i)
+		for y := range height {
+			all = append(all, p.Data[p.First+y*p.Stride:][:width*f.SampleBytes(i)]...)
+		}
+	}
+	return all
+}
+
+// Parts of a clip that are decoded at the same time have the frames that they have one
+// after the other.
+func TestPartsSideBySide(t *testing.T) {
+	avtest.Library(t)
+	for _, name := range testvideo.Names("") {
+		if noVideo(name) || name == "long.mp4" || slices.Contains(guessed, name) {
+			continue
+		}
+		v := open(t, testvideo.File(t, name))
+		var every []int
+		for i := range v.Table.Line.Len() {
+			every = append(every, i)
+		}
+		want := planes(t, v, every)
+		c, err := v.Clip(every)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Load(); err != nil {
+			t.Fatal(err)
+		}
+		got := make([][]byte, len(every))
+		wrong := make([]error, c.Parts())
+		var all sync.WaitGroup
+		for part := range wrong {
+			all.Go(func() {
+				wrong[part] = c.DecodePart(t.Context(), part, func(n int, f *video.Frame) error { got[n] = raw(f); return nil })
+			})
+		}
+		all.Wait()
+		c.Close()
+		if err := errors.Join(wrong...); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, n := range every {
+			if !bytes.Equal(got[n], want[n]) {
+				t.Errorf("%s, in %d parts: frame %d differs", name, len(wrong), n)
+			}
+		}
+	}
 }

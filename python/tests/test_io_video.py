@@ -6,6 +6,7 @@ import io
 import json
 import struct
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -145,3 +146,30 @@ def test_all_eight_turns_are_the_commands(films, tmp_path, matrix):
     luma = got @ np.array([0.299, 0.587, 0.114])
     assert np.abs(luma - want).mean() < 3, "the command's gray is the stream's luma, stretched"
     assert hr.io.video_info(path).orientation == EIGHT.index(matrix) + 1
+
+
+@pytest.fixture(scope="module")
+def long(films, tmp_path_factory):
+    """A key frame every second, 30 of them; and the same with two packets lost."""
+    root = tmp_path_factory.mktemp("long")
+    pattern = ["-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=30"]
+    ffmpeg(*pattern, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", 25, "-bf", 2, root / "long.mp4")
+    ffmpeg("-i", root / "long.mp4", "-c", "copy", "-bsf:v", "noise=drop='eq(n,210)+eq(n,610)'", root / "lost.mp4")
+    return root
+
+
+def test_parts_of_a_clip_are_decoded_side_by_side(long):
+    """One call takes all cores that are free; its bytes are those that one core gives, and so is its error."""
+    path = long / "long.mp4"
+    pipeline = hr.files([str(path)], content=False).decode_video(750).resize((24, 32))
+    with pipeline.loader(epochs=1) as loader:  # one decoder
+        (want,) = [np.array(sample["video"]) for sample in loader]
+    assert np.array_equal(hr.io.load_video(path, width=32, height=24), want)
+    few = [740, 3, 3, 250, 499, 500, -1]
+    assert np.array_equal(hr.io.load_video(path, few, width=32, height=24), want[few])
+    for _ in range(5):  # whichever part is done first
+        with pytest.raises(hr.MediaError, match=r"lost.mp4.*frame 2\d\d, at 8\.\d+ s"):
+            hr.io.load_video(long / "lost.mp4")
+    with ThreadPoolExecutor(6) as threads:  # they share the cores
+        for got in threads.map(lambda _: hr.io.load_video(path, width=32, height=24), range(12)):
+            assert np.array_equal(got, want)
