@@ -5,7 +5,7 @@
 # takes minutes, and is done once.
 #
 #   libav.sh MACHINE           x86_64 or aarch64
-#   libav.sh MACHINE check     builds it and runs FFmpeg's checkasm, of arm64 under qemu: each function in assembler gives what the one in C gives
+#   libav.sh MACHINE check     builds it again, and runs FFmpeg's checkasm, of arm64 under qemu: each function in assembler gives what the one in C gives
 #
 # HEADRACE_AV=free leaves out formats with patents that may be in force; full, the
 # default, has all.
@@ -32,8 +32,7 @@ CODECS="$ROOT/build/codecs/$MACHINE" # has zlib
 
 main() {
 	[ "$DO" = check ] || ! makers | cmp -s - "$INTO/made-by" || return 0
-	rm -rf "$INTO.new" "$WORK/$MACHINE"
-	[ "$DO" = check ] || rm -rf "$INTO"
+	rm -rf "$INTO" "$INTO.new" "$WORK/$MACHINE"
 	mkdir -p "$INTO.new"/{lib,include,licenses} "$WORK/$MACHINE"
 	say "   FFmpeg for $MACHINE, $FLAVOUR: minutes, the first time ($WORK/$MACHINE.log)"
 	tools
@@ -44,11 +43,7 @@ main() {
 	dav1d >"$WORK/$MACHINE.log" 2>&1
 	ffmpeg >>"$WORK/$MACHINE.log" 2>&1
 	trap - EXIT
-	if [ "$DO" = check ]; then
-		checkasm
-		rm -rf "${WORK:?}/$MACHINE" "$INTO.new"
-		return
-	fi
+	[ "$DO" != check ] || checkasm
 	gather
 	makers >"$INTO.new/made-by"
 	mv "$INTO.new" "$INTO"

@@ -58,21 +58,7 @@ from ._recipe.arguments import as_float, is_number, truth
 from .errors import MediaError, MemoryRefused, WrongType, write_file
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Readable(Protocol):
-        def read(self) -> bytes:
-            """All that is left of a file."""
-
-    class Writable(Protocol):
-        def write(self, data: bytes, /) -> Any:
-            """Append to a file."""
-
-    Array = numpy.ndarray[Any, Any]
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
-    Source = Path | bytes | bytearray | memoryview | Array | Readable | Packets
-    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
-    Failed = dict[int, MediaError | OSError | MemoryRefused]
+    from ._io.kinds import Array, Failed, Filter, Path, Readable, Source, Writable
 
 __all__ = [
     "AudioInfo",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
@@ -26,10 +24,9 @@ from .unpack import unpack
 from .video import asked as video_asked
 
 if TYPE_CHECKING:
-    from ..io import Path, Source, Writable
+    from fractions import Fraction
 
-    Seconds = float | str | Decimal | Fraction | tuple[int, int]
-    Streams = str | int | Iterable[str | int]
+    from .kinds import Path, Seconds, Source, Streams, Writable
 
 
 def demux(

@@ -13,8 +13,6 @@ from . import deflate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
-
 
 PIECE = 1 << 20
 _INFLATED = 4 << 20  # bytes that are inflated at a time, at most

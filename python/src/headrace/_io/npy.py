@@ -18,9 +18,7 @@ from .bytes_of import Bytes, Stream, bad, regular, view_of
 from .npy_header import header
 
 if TYPE_CHECKING:
-    from ..io import Array, Readable
-
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
+    from .kinds import Array, Path, Readable
 
 
 def load_npy(

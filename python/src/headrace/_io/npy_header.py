@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from functools import lru_cache
 from struct import Struct
@@ -16,9 +15,7 @@ from .bytes_of import bad
 from .out import check_out
 
 if TYPE_CHECKING:
-    from ..io import Array
-
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
+    from .kinds import Array
 
 
 _MAGIC = b"\x93NUMPY"

@@ -17,9 +17,7 @@ from .npy_header import header
 from .zip_directory import Member, plain_directory
 
 if TYPE_CHECKING:
-    from ..io import Array, Readable
-
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
+    from .kinds import Array, Path, Readable
 
 
 _LOCAL = Struct("<4s5H3I2H")  # a member's header

@@ -13,8 +13,7 @@ from .unpack import unpack
 if TYPE_CHECKING:
     from types import TracebackType
 
-
-Array = numpy.ndarray[Any, Any]
+    from .kinds import Array
 
 
 class _Stream:

@@ -11,9 +11,7 @@ from .bytes_of import bad, view_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..io import Array, Readable
-
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
+    from .kinds import Array, Path, Readable
 
 _BLOCK = 512
 _MOST_NAMES = 1 << 20  # bytes of a member that only describes the next one

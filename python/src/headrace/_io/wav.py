@@ -15,9 +15,7 @@ from .audio import number_of
 from .bytes_of import Bytes, File, all_of, bad, regular, view_of
 
 if TYPE_CHECKING:
-    from ..io import Array, Readable
-
-    Path = str | os.PathLike[str] | os.PathLike[bytes]
+    from .kinds import Array, Path, Readable
 
 _CHUNK = Struct("<4sI")
 _FORMAT = Struct("<HHIIHH")
