@@ -67,9 +67,29 @@ def lines(text: str) -> set[str]:
     return {line for line in words(text).splitlines() if len(line.split()) > 2}
 
 
-def program(code: list[Block]) -> str:
-    """The blocks of a page that are one program; a mark is printed before each but the first."""
-    return f"print({MARK!r})\n".join(block.code for block in code)
+def program(code: list[Block], recipes: dict[int, str] | None = None) -> str:
+    """The blocks of a page that are one program; a mark is printed before each but the first. The first variable of those with a
+    recipe, by their lines, must be that pipeline."""
+    return f"print({MARK!r})\n".join(block.code + same(block, (recipes or {}).get(block.line)) for block in code)
+
+
+def same(block: Block, recipe: str | None) -> str:
+    if recipe is None:
+        return ""
+    name = block.code.partition(" = ")[0]
+    written = f"open('tab.yaml', 'w').write({recipe!r})\n"
+    return f"{written}assert hr.load('tab.yaml').recipe() == {name}.recipe(), 'line {block.line}'\n"
+
+
+def tabs(page: pathlib.Path) -> dict[int, Block]:
+    """Recipes in YAML that are shown as tabs, by the line of the Python that they are."""
+    found, text = blocks(page), page.read_text()
+    pairs = {}
+    for section in re.finditer(r"<!-- tabs -->.*?<!-- /tabs -->", text, re.DOTALL):
+        first, last = (text.count("\n", 0, place) for place in section.span())
+        inside = {block.language: block for block in found if first < block.line < last}
+        pairs[inside["python"].line] = inside["yaml"]
+    return pairs
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +164,13 @@ def test_a_page(name: str, desk: pathlib.Path) -> None:
     page = GUIDE / name
     found = blocks(page)
     one = [block for block in found if block.language == "python" and not block.title]
-    printed = run(desk, "python", "-c", program(one)).split(MARK + "\n") if one else []
+    pairs = tabs(page)
+    recipes = {line: block.code for line, block in pairs.items()}
+    printed = run(desk, "python", "-c", program(one, recipes)).split(MARK + "\n") if one else []
     output = ""
     for block in found:
+        if block in pairs.values():
+            continue
         if block.language in ("python", "yaml") and block.title:
             (desk / block.title).write_text(block.code)
         elif block.language == "python":
