@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -96,6 +97,28 @@ def test_a_clip_that_no_memory_holds_is_refused(films):
         pytest.raises(hr.SampleError, match=r"a clip of 800 frames .* takes more memory"),
     ):
         list(loader)
+
+
+def test_the_engine_takes_no_more_than_was_reserved(tmp_path):
+    """Decoders of 720p take some 30 MiB each, and of eight workers only as many have one as the memory is for."""
+    source = ["-f", "lavfi", "-i", "testsrc2=s=1280x720:r=25:d=2"]
+    ffmpeg(*source, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "veryfast", "-bf", 3, tmp_path / "0.mp4")
+    for i in range(1, 12):
+        (tmp_path / f"{i}.mp4").symlink_to(tmp_path / "0.mp4")
+    program = """
+import json, sys
+import headrace as hr
+pipeline = hr.files(sys.argv[1], content=False).decode_video(16).resize((64, 64)).batch(2)
+with pipeline.loader(epochs=2, workers=8, memory="120MB") as loader:
+    for _ in range(2):
+        assert sum(len(batch["key"]) for batch in loader) == 12
+    print(json.dumps(loader.stats()))
+"""  # whose engine has done nothing else
+    done = subprocess.run([sys.executable, "-c", program, tmp_path], check=True, capture_output=True, text=True)
+    stats = json.loads(done.stdout)
+    (engine,) = [p for p in stats["resources"]["processes"] if p["name"] == "engine"]
+    assert stats["memory"]["peak"] <= 120_000_000
+    assert engine["peak"] <= stats["memory"]["peak"] + (100 << 20), "beside an engine without a decoder, which takes some 60 MiB"
 
 
 def test_time_limits(films):
