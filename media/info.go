@@ -22,6 +22,7 @@ type Info struct {
 	Format        string // "jpeg", "png", …
 	Width, Height int    // as stored, before Orientation
 	Orientation   int    // EXIF's: 1 upright … 8; 1 where nothing is said
+	Aspect        [2]int // of a stored pixel, width to height; 0: it is square
 	Components    int    // channels as stored, alpha among them; 1 for palettes
 	Bits          int    // of a channel as stored: 8 or 16 mostly; of a palette, of its index
 	Alpha         bool   // some pixels may be transparent

@@ -46,6 +46,9 @@ type Options struct {
 	// Library leaves the image to the library that a decoder of Headrace's own stands for
 	// and has the pixels of: JPEG to libjpeg-turbo.
 	Library bool
+	// Square makes pixels square that are stored otherwise: the image is resized along
+	// the stored rows, before the first step.
+	Square bool
 	// MaxPixels is the largest image that is decoded, in pixels; 0: as large as
 	// [MaxPixels] allows. MakePlan refuses larger ones.
 	MaxPixels int

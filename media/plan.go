@@ -153,6 +153,9 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 		return err
 	}
 	plan.begin(info, o)
+	if err := plan.square(info, o); err != nil {
+		return err
+	}
 	for i := range steps {
 		plan.drawing = i
 		plan.given = append(plan.given, Size{plan.Height, plan.Width})
@@ -176,6 +179,28 @@ func (p *Plan) begin(info Info, o Options) {
 	p.inWidth, p.inHeight = p.Width, p.Height
 	p.Stages, p.given, p.moves = p.Stages[:0], p.given[:0], p.moves[:0]
 	p.addStage()
+}
+
+// square resizes an image whose pixels are to be square, and are not: along the rows in
+// which they are stored.
+func (p *Plan) square(info Info, o Options) error {
+	across, down := int64(info.Aspect[0]), int64(info.Aspect[1])
+	if !o.Square || across <= 0 || down <= 0 || across == down {
+		return nil
+	}
+	size := Size{p.Height, p.Width}
+	side := &size.Width
+	if turnsSideways(p.Orientation) {
+		side = &size.Height
+	}
+	n := max(1, (int64(*side)*across+down/2)/down)
+	if n > MaxPixels {
+		return fmt.Errorf("%w: pixels of %d:%d", ErrTooLarge, across, down)
+	}
+	*side = int(n)
+	err := p.place(&Step{Op: ResizeExact{Height: size.Height, Width: size.Width}}, nil)
+	p.moves = p.moves[:0] // boxes are on the image as it is now
+	return err
 }
 
 // Given is the size of the image to which step i is done.

@@ -39,6 +39,7 @@ type DecodeVideo struct {
 	Times     string   `json:"times,omitempty" doc:"a field for the second at which each frame is displayed, counted from the first; by default there is none"`
 	Window    string   `json:"window,omitempty" doc:"a field for when the clip begins and ends, float64 [2], in seconds from the video's first frame. The field with the file stays, too: decode_audio takes both"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"whether to turn frames as the file says; by default true"`
+	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"\"stored\", the default: a frame has the pixels of the file; \"square\": where these are not square, as on DVDs, frames are made wider or narrower first"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
 	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
 	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"\"rgb\", the default; or the planes of 4:2:0 as they are, for programs that convert on a device: luma, and after it Cb and Cr one after the other, \"yuv420\", or side by side, \"nv12\". A frame is [height + height / 2, width] then, and no operation on images follows"`
@@ -112,7 +113,7 @@ func (d *DecodeVideo) Clip() (c av.Clip, err error) {
 
 // Options are what the arguments, complete and checked, ask of what makes pixels.
 func (d *DecodeVideo) Options() media.Options {
-	o := media.Options{Orient: *d.Orient, MaxPixels: orElse(d.MaxPixels, 0)}
+	o := media.Options{Orient: *d.Orient, Square: d.Aspect == "square", MaxPixels: orElse(d.MaxPixels, 0)}
 	if d.Mode == "fast" {
 		o.Mode = media.Fast
 	}
@@ -158,6 +159,9 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	errs := []error{argument.CheckTags(completed(d))}
 	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
 		errs = append(errs, errors.New("has more than one of start, offset and at: takes one of them"))
+	}
+	if d.Aspect == "square" && d.Planes() {
+		errs = append(errs, Wrong("aspect", "is \"square\": planes stay as they are stored, with color %q", d.Color))
 	}
 	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
 		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *d.MaxPixels, media.MaxPixels))

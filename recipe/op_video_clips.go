@@ -31,6 +31,7 @@ type VideoClips struct {
 	Window    string   `json:"window,omitempty" doc:"as for decode_video, of paths"`
 	Number    string   `json:"number,omitempty" doc:"a field for the number of the clip among those of its video, from 0 on; by default there is none"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video; by default true"`
+	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"as for decode_video"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"as for decode_video"`
 	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"as for decode_video"`
 	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"as for decode_video"`
@@ -63,7 +64,7 @@ func (*VideoClips) refused() map[string]string { return (*DecodeVideo)(nil).refu
 func (v *VideoClips) Decoding() *DecodeVideo {
 	d := DecodeVideo{
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
-		Start: v.Start, Short: v.Short, Times: v.Times, Window: v.Window, Orient: v.Orient, Mode: v.Mode, DType: v.DType,
+		Start: v.Start, Short: v.Short, Times: v.Times, Window: v.Window, Orient: v.Orient, Aspect: v.Aspect, Mode: v.Mode, DType: v.DType,
 		Color: v.Color, Size: v.Size, Matrix: v.Matrix, Damaged: v.Damaged, Mask: v.Mask, MaxPixels: v.MaxPixels,
 	}
 	if d.Short == "drop" {

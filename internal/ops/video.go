@@ -189,7 +189,10 @@ func (v *Video) seconds(it *record.Record) (float64, error) {
 // info describes the frames, as the header of an image does.
 func (o *opened) info() media.Info {
 	s := &o.video.Stream
-	return media.Info{Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: int(s.Orientation), Components: 3, Bits: max(s.Depth, 8)}
+	return media.Info{
+		Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: int(s.Orientation), Components: 3, Bits: max(s.Depth, 8),
+		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
+	}
 }
 
 // working is what decoding takes, besides what the plan of a frame does: packets, the

@@ -94,7 +94,10 @@ func (f *Frames) open() (err error) {
 
 func (f *Frames) planFor(width, height int, plan *media.Plan) error {
 	s := f.stream
-	info := media.Info{Format: s.Codec, Width: width, Height: height, Orientation: max(int(s.Orientation), 1), Components: 3, Bits: max(s.Depth, 8)}
+	info := media.Info{
+		Format: s.Codec, Width: width, Height: height, Orientation: max(int(s.Orientation), 1), Components: 3, Bits: max(s.Depth, 8),
+		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
+	}
 	return media.MakePlan(info, f.options.Pixels, f.options.Steps, nil, plan)
 }
 

@@ -173,3 +173,26 @@ def test_parts_of_a_clip_are_decoded_side_by_side(long):
     with ThreadPoolExecutor(6) as threads:  # they share the cores
         for got in threads.map(lambda _: hr.io.load_video(path, width=32, height=24), range(12)):
             assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    ("sar", "turn", "size"), [("16/11", 0, (64, 140)), ("8/9", 0, (64, 85)), ("2/1", 90, (192, 64)), ("1/1", 0, (64, 96))]
+)
+def test_pixels_become_square(films, tmp_path, sar, turn, size):
+    """By one resize of the frames as they are stored, to the width that the command's scaler has, too."""
+    path = tmp_path / "wide.mp4"
+    ffmpeg("-i", films / "a.mp4", "-an", "-vf", f"setsar={sar}", "-pix_fmt", "yuv420p", "-c:v", "libx264", tmp_path / "sar.mp4")
+    ffmpeg("-i", tmp_path / "sar.mp4", "-c", "copy", *(["-metadata:s:v:0", f"rotate={turn}"] if turn else []), path)
+    stored = hr.io.load_video(path, [0, 3])
+    assert stored.shape[1:3] == ((96, 64) if turn else (64, 96))
+    got = hr.io.load_video(path, [0, 3], aspect="square")
+    assert got.shape[1:3] == size
+    assert np.array_equal(got, hr.io.load_video(path, [0, 3], height=size[0], width=size[1]))
+    pieces = np.concatenate(list(hr.io.stream_video(path, 2, end="0.08", aspect="square")))
+    assert np.array_equal(pieces[0], got[0])
+    pipeline = hr.files([str(path)], content=False).decode_video(2, start="begin", stride=3, aspect="square")
+    with pipeline.loader(epochs=1) as loader:
+        (clip,) = [np.array(sample["video"]) for sample in loader]
+    assert np.array_equal(clip, got)
+    with pytest.raises(hr.HeadraceError, match="planes stay as they are stored"):
+        pipeline = hr.files([str(path)], content=False).decode_video(2, aspect="square", color="nv12").loader()

@@ -434,6 +434,7 @@ def load_video(
     short: Literal["repeat", "loop", "black", "error"] | None = None,
     mode: Literal["exact", "fast"] | None = None,
     orient: bool | None = None,
+    aspect: Literal["stored", "square"] | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
     color: Literal["rgb", "yuv420", "nv12"] | None = None,
     stream: int | None = None,
@@ -463,6 +464,7 @@ def load_video(
         short: what a video gives that is shorter than the clip, as for `decode_video`.
         mode: `"exact"`, the default, or `"fast"`: planes are resized before their colours are converted.
         orient: whether to turn frames as the file says; by default True.
+        aspect: `"stored"`, the default, or `"square"`: where the video's pixels are not square, frames are made wider or narrower.
         dtype: `"uint8"`, the default, or `"uint16"`, of full scale.
         color: `"rgb"`, the default, or `"yuv420"` or `"nv12"`: the planes as the video has them, [frames, height + height / 2, width], as
             for `decode_video`.
@@ -496,6 +498,7 @@ def load_video(
         short=short,
         mode=mode,
         orient=None if orient is None else truth("orient", orient),
+        aspect=aspect,
         dtype=dtype,
         color=color,
         stream=stream,

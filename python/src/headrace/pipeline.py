@@ -752,6 +752,7 @@ class Pipeline:
         window: str | None = None,
         stream: int | None = None,
         orient: bool | None = None,
+        aspect: Literal["stored", "square"] | None = None,
         mode: Literal["exact", "fast"] | None = None,
         dtype: Any = None,
         color: Literal["rgb", "yuv420", "nv12"] | None = None,
@@ -790,6 +791,8 @@ class Pipeline:
                 `decode_audio(window=…)` takes both, and decodes what is heard meanwhile.
             stream: which of several streams of video; by default the one that players show.
             orient: whether to turn frames as the file says; by default True.
+            aspect: `"stored"`, the default: a frame has the pixels of the file. `"square"`: where these are not square, as on DVDs, frames
+                are made wider or narrower first.
             mode: `"exact"`, the default: frames become RGB, and then what follows works on them. `"fast"`: their planes may be resized
                 before colours are converted, which is several times faster and differs by a few levels.
             dtype: `"uint8"`, the default, or `"uint16"`, of full scale, which keeps the 10 bits of videos that have them. Planes of
@@ -816,7 +819,7 @@ class Pipeline:
         given |= by_name(
             duration=duration, min_frames=min_frames, max_frames=max_frames, multiple=multiple, short=short, times=times, window=window
         )
-        given |= {"orient": orient, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
+        given |= {"orient": orient, "aspect": aspect, "mode": mode, "dtype": None if dtype is None else dtype_name(dtype)}
         given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix, "damaged": damaged, "mask": mask}
         return self._with("decode_video", given | by_name(max_pixels=max_pixels))
 
@@ -835,6 +838,7 @@ class Pipeline:
         number: str | None = None,
         stream: int | None = None,
         orient: bool | None = None,
+        aspect: Literal["stored", "square"] | None = None,
         mode: Literal["exact", "fast"] | None = None,
         dtype: Any = None,
         color: Literal["rgb", "yuv420", "nv12"] | None = None,
@@ -870,6 +874,7 @@ class Pipeline:
             number: a field to write with the number of the clip among those of its video, from 0.
             stream: as for `decode_video`.
             orient: as for `decode_video`.
+            aspect: as for `decode_video`.
             mode: as for `decode_video`.
             dtype: as for `decode_video`.
             color: as for `decode_video`.
@@ -882,7 +887,8 @@ class Pipeline:
             to: as for `decode_video`.
         """
         given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, step=step, clips=clips, start=start)
-        given |= by_name(short=short, times=times, window=window, number=number, orient=orient, mode=mode, max_pixels=max_pixels)
+        given |= by_name(short=short, times=times, window=window, number=number, max_pixels=max_pixels)
+        given |= by_name(orient=orient, aspect=aspect, mode=mode)
         given |= {"color": color, "size": None if size is None else size_of(size), "matrix": matrix, "damaged": damaged, "mask": mask}
         return self._with("video_clips", given | {"dtype": None if dtype is None else dtype_name(dtype)})
 

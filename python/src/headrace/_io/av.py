@@ -126,6 +126,7 @@ def stream_video(
     height: int | None = None,
     mode: Literal["exact", "fast"] | None = None,
     orient: bool | None = None,
+    aspect: Literal["stored", "square"] | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
     stream: int | None = None,
     max_pixels: int | None = None,
@@ -149,6 +150,7 @@ def stream_video(
         height: likewise.
         mode: likewise.
         orient: likewise.
+        aspect: likewise.
         dtype: likewise.
         stream: likewise.
         max_pixels: likewise.
@@ -166,6 +168,7 @@ def stream_video(
         mode=mode,
         dtype=dtype,
         orient=None if orient is None else truth("orient", orient),
+        aspect=aspect,
         max_pixels=max_pixels,
         max_bytes=max_bytes,
     )

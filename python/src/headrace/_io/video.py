@@ -56,6 +56,7 @@ def asked(
     max_bytes: Any = None,
     start: Any = None,
     duration: Any = None,
+    aspect: str | None = None,
     mode: str | None = None,
     dtype: str | None = None,
     color: str | None = None,
@@ -66,6 +67,7 @@ def asked(
 ) -> bytes:
     """The task, as docs/protocol.md has it. Numbers are whole ones among the arguments of decode_video."""
     for name, text, known in (
+        ("aspect", aspect, ("stored", "square")),
         ("mode", mode, ("exact", "fast")),
         ("dtype", dtype, ("uint8", "uint16")),
         ("color", color, ("rgb", "yuv420", "nv12")),
@@ -76,7 +78,7 @@ def asked(
             raise MediaError(f"headrace: io: {name} is {text!r}: takes {', '.join(map(repr, known))}")
     if (width is None) != (height is None):
         raise MediaError("headrace: io: has one of width and height: takes both, or neither")
-    video: dict[str, Any] = {"mode": mode, "dtype": dtype, "color": color, "short": short, "orient": orient}
+    video: dict[str, Any] = {"aspect": aspect, "mode": mode, "dtype": dtype, "color": color, "short": short, "orient": orient}
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
     if isinstance(start, str):
         video["start"] = start
