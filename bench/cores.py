@@ -69,11 +69,32 @@ def rates(folder: str, counts: list[int], rounds: int) -> None:
         print(f"{n:2} cores  {name:24} {statistics.median(each):8,.0f} [{min(each):,.0f}-{max(each):,.0f}] images/s", flush=True)
 
 
+def same(folder: str) -> None:
+    """Whether batches on the GPU are those of the CPU: kept, and copied from pinned memory that is let go of at once."""
+    import headrace as hr
+    import torch
+
+    images = (
+        hr.files(folder, label="parent").shuffle(seed=1).decode_image().random_resized_crop(224).normalize(0.5, 0.25).batch(64)
+    )
+    with images.to("torch").loader(epochs=1) as loader:
+        want = [batch["image"].clone() for batch in loader]
+    with images.to("torch", device="cuda").loader(epochs=1) as loader:
+        kept = [batch["image"] for batch in loader]
+    copied = []
+    with images.to("torch", pin_memory=True).loader(epochs=1) as loader:
+        for batch in loader:
+            copied.append(batch["image"].to("cuda", non_blocking=True))
+            del batch
+    for got in (kept, copied):
+        assert all(x.is_cuda and torch.equal(x.cpu(), y) for x, y in zip(got, want, strict=True))
+    print("batches on the GPU are those of the CPU")
+
+
 def train(folder: str) -> None:
+    import headrace as hr
     import torch
     import torchvision
-
-    import headrace as hr
 
     model = torchvision.models.resnet50().cuda().to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
@@ -113,6 +134,7 @@ def main() -> None:
         except ImportError:
             return
         if torch.cuda.is_available():
+            same(folder)
             train(folder)
 
 
