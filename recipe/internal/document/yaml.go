@@ -258,9 +258,8 @@ func (y *yamlReader) textOf(t *token.Token) string {
 	if y.lines == nil {
 		y.lines = bytes.Split(y.text, []byte("\n"))
 	}
-	line := []rune(string(y.lines[min(max(t.Position.Line, 1), len(y.lines))-1]))
-	rest := rawjson.Value(string(line[min(max(t.Position.Column, 1)-1, len(line)):]))
-	quoted := closed(rest)
+	line := y.lines[min(max(t.Position.Line, 1), len(y.lines))-1]
+	quoted := closed(from(line, t.Position.Column))
 	if quoted == nil {
 		return t.Value
 	}
@@ -272,6 +271,19 @@ func (y *yamlReader) textOf(t *token.Token) string {
 		y.errs = append(y.errs, tokenError(t, "has the text %s, which %w", quoted.Describe(), err))
 	}
 	return text
+}
+
+// from is the rest of a line, from a column on. Columns are characters, without tabs.
+func from(line []byte, column int) rawjson.Value {
+	for i, c := range string(line) {
+		if c == '\t' {
+			continue
+		}
+		if column--; column <= 0 {
+			return line[i:]
+		}
+	}
+	return nil
 }
 
 // closed returns the string that v begins with; nil where it does not end.
