@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,7 +45,7 @@ func open(ctx context.Context, in store.Store, path, name string) (*opened, erro
 	if o.is, err = in.Stat(ctx, path); err != nil {
 		return nil, err
 	}
-	o.readerAt = remoteReader{in, o.is}
+	o.readerAt = remoteReader{in, o.is, name}
 	return o, nil
 }
 
@@ -53,15 +54,18 @@ func (s *listed) open(ctx context.Context) (*opened, error) { return open(ctx, s
 
 // remoteReader reads an object of a store.
 type remoteReader struct {
-	in store.Store
-	is store.Object
+	in   store.Store
+	is   store.Object
+	name string // for messages
 }
 
 // ReadAt implements [io.ReaderAt].
 func (r remoteReader) ReadAt(p []byte, at int64) (int, error) {
 	have := min(int64(len(p)), max(r.is.Size-at, 0))
-	if err := r.in.ReadAt(context.Background(), r.is, p[:have], at); err != nil {
-		return 0, err
+	if err := r.in.ReadAt(context.Background(), r.is, p[:have], at); errors.Is(err, store.ErrChanged) {
+		return 0, &Error{r.name, -1, fmt.Errorf("%w: %w", ErrChanged, err)}
+	} else if err != nil {
+		return 0, fmt.Errorf("%s: %w", r.name, err)
 	}
 	if have < int64(len(p)) {
 		return int(have), io.EOF

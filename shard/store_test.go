@@ -19,7 +19,7 @@ import (
 // inMemory are shards in a store whose scheme is named after the test.
 func inMemory(t *testing.T, root string) (m *storetest.Memory, scheme string) {
 	t.Helper()
-	m, scheme = new(storetest.Memory), strings.ToLower(t.Name())
+	m, scheme = new(storetest.Memory), strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-")
 	files, err := filepath.Glob(filepath.Join(root, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -89,12 +89,26 @@ func TestShardsOfAStore(t *testing.T) {
 // TestStoresThatChange: a shard that was replaced is named, and indexed again by the next
 // who opens it.
 func TestStoresThatChange(t *testing.T) {
+	t.Run("open", func(t *testing.T) { changes(t, true) })
+	t.Run("closed", func(t *testing.T) { changes(t, false) })
+}
+
+func changes(t *testing.T, opens bool) {
 	root := set(t, 5, 5)
 	m, folder := inMemory(t, root)
 	d := open(t, root, folder, shard.Options{})
 	r, err := d.Select(t.Context(), shard.Column{From: "cls"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	var opened shard.Place // the shard is in use when it is replaced, and later it is not
+	if opens {
+		if err := r.Locate(5, &opened); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := r.Read(t.Context(), &opened, make([]byte, opened.Bytes)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	write(t, filepath.Join(root, "train-001.tar"), 7, 5)
 	content, err := os.ReadFile(filepath.Join(root, "train-001.tar"))

@@ -201,6 +201,7 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 	waiting, enough := context.WithCancel(ctx) // for a core
 	defer enough()
 	lost := make([]error, decoders) // what ended a decoder before its time
+	waited := make([]error, decoders)
 	var all sync.WaitGroup
 	for i := range players {
 		all.Go(func() {
@@ -214,6 +215,8 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 			})
 			if begun && !done {
 				lost[i] = err
+			} else if !begun {
+				waited[i] = err
 			}
 		})
 	}
@@ -223,7 +226,7 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 		return err
 	}
 	if !parts.taken() { // nobody had a core
-		return context.Cause(ctx)
+		return errors.Join(waited...)
 	}
 	if err := parts.err(); err != nil {
 		return err
