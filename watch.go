@@ -82,7 +82,10 @@ func (l *Loader) Stats() stats.Snapshot {
 		total = total.Plus(l.run.Stats())
 	}
 	l.mu.Unlock()
-	return stats.Snapshot{Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats(), DamagedFrames: l.work.Damaged.Load()}
+	return stats.Snapshot{
+		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats(),
+		DamagedFrames: l.work.Damaged.Load(), Shards: stats.Shards{Read: l.work.ShardsRead.Load(), Used: l.work.ShardsUsed.Load()},
+	}
 }
 
 func (l *Loader) memory() stats.Memory {

@@ -57,7 +57,8 @@ type Until int
 // have of the epoch is disposed of, and their sources go on with the next one: the
 // context of Items ends, and nothing more is read, however much there is. What their
 // stages have taken is still worked on, so the epoch is over when that is through; it is
-// no more than they hold at once.
+// no more than they hold at once. A failure of a source there fails the next epoch if the
+// source had run into it by then.
 const (
 	Longest  Until = iota // the epochs of all inputs are over
 	Shortest              // the first epoch of an input is over

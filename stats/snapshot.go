@@ -17,7 +17,8 @@ type Snapshot struct {
 	Resources Resources  `json:"resources"`
 	Functions []Function `json:"functions,omitempty"` // of Python
 
-	DamagedFrames int64 `json:"damaged_frames,omitempty"` // of videos, that were kept
+	DamagedFrames int64  `json:"damaged_frames,omitempty"` // of videos, that were kept
+	Shards        Shards `json:"shards,omitzero"`
 
 	Handed   time.Duration `json:"handed_ns"`         // of Waited, what taking over batches took that were ready
 	Main     time.Duration `json:"main_ns,omitempty"` // of Waited, what functions of whole batches took that the consumer itself calls
@@ -49,6 +50,8 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	s.Handed -= earlier.Handed
 	s.Main -= earlier.Main
 	s.DamagedFrames -= earlier.DamagedFrames
+	s.Shards.Read -= earlier.Shards.Read
+	s.Shards.Used -= earlier.Shards.Used
 	s.Functions = slices.Clone(s.Functions)
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
 		f, before := &s.Functions[i], earlier.Functions[i]
@@ -82,6 +85,13 @@ func follows(later, earlier pipe.Stats) error {
 		return fmt.Errorf("they are of %v, and by now it is %v", earlier.Elapsed, later.Elapsed)
 	}
 	return nil
+}
+
+// Shards is what of them was read. Where samples share what has to be unpacked, more is
+// read than they use; where that is compressed, it may be less.
+type Shards struct {
+	Read int64 `json:"read_bytes"`
+	Used int64 `json:"used_bytes"` // by samples: their fields
 }
 
 // Memory is the byte budget and the pool of batches.

@@ -21,6 +21,9 @@ func Text(s Snapshot) string {
 	if s.Memory.Limit > 0 {
 		parts = append(parts, "", wrap(memory(s.Memory)), wrap(batches(s.Memory.Batches)))
 	}
+	if s.Shards.Used > 0 {
+		parts = append(parts, wrap(shards(s.Shards)))
+	}
 	if s.Decoder != "" {
 		parts = append(parts, wrap("decoder: "+s.Decoder))
 	}
@@ -126,6 +129,16 @@ func restarts(all []Function) string {
 		return ""
 	}
 	return "Workers that others took the place of: " + strings.Join(parts, ", ") + "."
+}
+
+// shards says how much was read for what samples use of it.
+func shards(s Shards) string {
+	times := float64(s.Read) / float64(s.Used)
+	line := fmt.Sprintf("shards: %s read for %s of samples, %.2f ×", bytesize.Text(s.Read), bytesize.Text(s.Used), times)
+	if times > 2 {
+		line += "; shuffle(window=…) reads what samples share once"
+	}
+	return line
 }
 
 func memory(m Memory) string {

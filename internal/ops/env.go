@@ -31,6 +31,8 @@ type Env struct {
 	Reads   atomic.Int64 // samples that were read
 	Damaged atomic.Int64 // frames of clips that are not as they should be, and were kept
 
+	ShardsRead, ShardsUsed atomic.Int64 // bytes of shards, and of what their samples took of them
+
 	Gate *pipe.Gate // of what computes
 	Host *Host      // of Python's functions; nil: the recipe has none
 }

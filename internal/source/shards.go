@@ -201,6 +201,8 @@ func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64
 	if err != nil {
 		return n, err
 	}
+	w.ShardsRead.Add(n)
+	w.ShardsUsed.Add(p.Bytes)
 	s.put(w, v, *buffer, values)
 	if s.name.Kind != 0 {
 		v.Texts[s.name.At] = it.Key
