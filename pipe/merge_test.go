@@ -199,8 +199,8 @@ func TestE24MergeUntilTheShortestEnds(t *testing.T) {
 	}
 }
 
-// A failure after the end of the epoch is none of it. A source that has run into it by then
-// reports it in the next one, if there is one; one that has not goes on with that.
+// A failure after the end of the epoch is none of it. A source that has run into it by
+// then reports it in the next one, if there is one; one that has not goes on with that.
 func TestE24FailureBehindTheShortest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := pipe.From("bad", pipetest.Numbers{N: 9, Fail: func(_ int, pos int64) error {

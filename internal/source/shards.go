@@ -202,7 +202,9 @@ func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64
 		return n, err
 	}
 	w.ShardsRead.Add(n)
-	w.ShardsUsed.Add(p.Bytes)
+	for i := range values {
+		w.ShardsUsed.Add(int64(len(values[i].Bytes)))
+	}
 	s.put(w, v, *buffer, values)
 	if s.name.Kind != 0 {
 		v.Texts[s.name.At] = it.Key

@@ -185,3 +185,40 @@ def test_pictures_are_the_same_from_everywhere(tmp_path):
             assert label == also
             np.testing.assert_array_equal(image, same)
     assert states == [states[0]] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "shuffle", "least", "most"),
+    [
+        ("words.tar", {"image": "jpg"}, {}, 1.0, 1.0),
+        ("words.tar", {"image": "jpg", "label": "cls"}, {}, 1.0, 1.1),  # with the headers between them
+        ("plain.parquet", {"image": "image.bytes", "label": "label"}, {}, 0.99, 1.02),
+        ("snappy.parquet", {"image": "image.bytes"}, {}, 1.0, 1.7),
+        ("zstd.parquet", {"image": "image.bytes"}, {"window": 30}, 0.5, 1.1),
+    ],
+)
+def test_what_was_read_for_what_is_used(name, fields, shuffle, least, most):
+    """Random access reads a sample's own bytes, and a window what samples share once."""
+    if name == "words.tar":
+        tar(name)
+    elif name == "plain.parquet":
+        pq.write_table(table(), name, compression="none", row_group_size=33)
+    with hr.read(name, fields=fields).shuffle(seed=1, **shuffle).loader(epochs=1) as loader:
+        used = sum(len(sample["image"]) for sample in loader)
+        stats = loader.stats()
+    assert stats["shards"]["used_bytes"] == pytest.approx(used, rel=0.01)
+    assert least <= stats["shards"]["read_bytes"] / stats["shards"]["used_bytes"] <= most
+    assert "shards: " in stats["text"]
+
+
+def test_reading_more_than_is_used_is_said():
+    """Rows of a page that is unpacked for each of them, where nothing is kept of it."""
+    texts = [random.Random(i).randbytes(1000).hex() for i in range(300)]
+    pq.write_table(pa.table({"text": texts}), "long.parquet", compression="zstd")
+    for options, least, most in (({"memory": "1MiB"}, 20, 1000), ({}, 0.4, 1.0)):  # compressed, it is less than is used of it
+        with hr.read("long.parquet", fields=["text"]).shuffle(seed=1).loader(epochs=1, **options) as loader:
+            assert sorted(sample["text"] for sample in loader) == sorted(texts)
+            stats = loader.stats()
+        times = stats["shards"]["read_bytes"] / stats["shards"]["used_bytes"]
+        assert least < times < most
+        assert (times > 2) == ("shuffle(window=…) reads what samples share once" in " ".join(stats["text"].split()))
