@@ -199,6 +199,9 @@ func (d *Dataset) versions(ctx context.Context, o Options) ([]version, error) {
 	err := each(ctx, len(d.shards), o.Jobs, 64, func(i int) error {
 		s := &d.shards[i]
 		all[i].Object, wrong[i] = s.in.Stat(ctx, s.path)
+		if wrong[i] != nil && !s.isLocal() {
+			wrong[i] = fmt.Errorf("%s: %w", s.key, wrong[i])
+		}
 		all[i].beside = described[s.by]
 		format := cmp.Or(named(o.Format), bySuffix(s.path))
 		if a, ok := format.(Accompanied); ok && s.by == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -75,9 +76,19 @@ func (p place) under(name string) string {
 func (p place) exists(ctx context.Context, name string) (object, folder bool, err error) {
 	if _, err := p.in.Stat(ctx, p.under(name)); err == nil {
 		return true, false, nil
+	} else if _, local := p.in.(store.Local); !local && !errors.Is(err, fs.ErrNotExist) {
+		return false, false, fmt.Errorf("%s%s: %w", p.scheme, name, err) // it may be there
 	}
 	folder, err = store.IsFolder(ctx, p.in, p.under(name))
 	return false, folder, err
+}
+
+// about says of an error in which store it is.
+func (p place) about(err error) error {
+	if p.scheme == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", p.scheme, err)
 }
 
 // list finds the shards that names stand for, in their order: braces in the order of
@@ -119,7 +130,7 @@ func (l *lister) one(p place, name string) error {
 	case strings.ContainsAny(name, "*?[") && !object:
 		t, err := store.Find(l.ctx, p.in, p.root, name, nil)
 		if err != nil {
-			return err
+			return p.about(err)
 		}
 		l.matched(p, t)
 		return nil
@@ -175,7 +186,7 @@ func (l *lister) folder(p place, name string) error {
 	}
 	t, err := store.Find(l.ctx, p.in, p.root, name, wanted)
 	if err != nil {
-		return err
+		return p.about(err)
 	}
 
 	first := map[string]string{} // of each format

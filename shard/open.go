@@ -87,7 +87,7 @@ func (o *opened) Beside(name string) (File, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("%w: %q is no name of a file beside %s", os.ErrInvalid, name, o.name)
 	}
-	other, err := open(context.Background(), o.in, path.Join(path.Dir(o.path), name), path.Join(path.Dir(o.name), name))
+	other, err := open(context.Background(), o.in, path.Join(path.Dir(o.path), name), strings.TrimSuffix(o.name, path.Base(o.name))+name)
 	if err != nil {
 		return nil, err // not other, which would be a File that is nil
 	}

@@ -80,6 +80,10 @@ func TestShardsOfAStore(t *testing.T) {
 			t.Errorf("sample 30 is in %s, %d", name, in)
 		}
 	}
+	whole := open(t, root, strings.TrimSuffix(folder, "bucket/set"), shard.Options{}) // all that the store has
+	if got := read(t, whole, columns...); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the store's root gives %s", got)
+	}
 	one := open(t, root, folder+"/train-001.tar", shard.Options{})
 	if got := read(t, one, columns...); fmt.Sprint(got) != fmt.Sprint(want[30:31]) {
 		t.Errorf("one shard gives %s", got)
@@ -145,7 +149,7 @@ func TestStoresThatFail(t *testing.T) {
 		"nobodys://bucket/a.tar":  shard.ErrUnsupported,
 	} {
 		_, err := shard.Open(t.Context(), []string{from}, shard.Options{Root: root})
-		if !errors.Is(err, want) {
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), strings.SplitAfter(from, "://")[0]) {
 			t.Errorf("%s: %v, want %v", from, err, want)
 		}
 	}

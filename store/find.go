@@ -15,11 +15,18 @@ func Find(ctx context.Context, s Store, root, text string, suffixes []string) (*
 	if _, local := s.(Local); local {
 		return List(ctx, root, text, suffixes)
 	}
+	if text == "" {
+		text = "/" // all that there is
+	}
 	p, err := parsePattern(text)
 	if err != nil {
 		return nil, err
 	}
-	if !p.wild() {
+	if text == "/" {
+		p.text = ""
+		p.all(suffixes)
+		p.base = ""
+	} else if !p.wild() {
 		p.all(suffixes)
 	}
 	var found []string
@@ -60,7 +67,11 @@ func IsFolder(ctx context.Context, s Store, name string) (bool, error) {
 		st, err := status(under(l.Root, name))
 		return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR, nil
 	}
-	for _, err := range s.Objects(ctx, path.Clean(name)+"/") {
+	prefix := ""
+	if name != "" {
+		prefix = path.Clean(name) + "/"
+	}
+	for _, err := range s.Objects(ctx, prefix) {
 		return err == nil, err
 	}
 	return false, nil

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"unsafe"
 
+	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/ffmpeg"
 )
@@ -105,7 +106,14 @@ func (f *frameFeed) await(ctx context.Context) (int64, bool, error) {
 	return f.waiting - f.zero, ok, err
 }
 
+// push refuses frames of another size or format: the graph was built for those that the
+// first has, and filters write where they believe the frame to be.
 func (f *frameFeed) push(g *ffmpeg.Graph, input int) error {
+	is, was := f.decoder.Port(), &f.port
+	if is.Format != was.Format || is.Width != was.Width || is.Height != was.Height {
+		return fmt.Errorf("%w: input %s: the frame at %.3f s is %s of %d×%d pixels, and those before it are %s of %d×%d", media.ErrUnsupported,
+			was.Label, f.second(f.waiting), is.Format, is.Width, is.Height, was.Format, was.Width, was.Height)
+	}
 	f.waits = false
 	return g.PushFrame(input, f.decoder, f.waiting-f.zero)
 }

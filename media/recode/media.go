@@ -68,7 +68,7 @@ func (m *Media) open(ctx context.Context, file *os.File, o SamplesOptions) error
 // next is when the next piece begins, or where the last ends.
 func (m *Media) next(ctx context.Context) float64 {
 	if ok, err := m.await(ctx); ok && err == nil { // of an error the next piece tells
-		return m.second(m.waiting)
+		return max(m.second(m.waiting), m.until) // times may go back, where files were put together
 	}
 	end := m.second(m.end)
 	if m.options.End != nil {
@@ -95,7 +95,7 @@ func (m *Media) Channels() int { return m.sound.Channels }
 // Samples is how many of each channel belong to the piece that came last, and were not
 // taken yet.
 func (m *Media) Samples() int64 {
-	return int64(math.Round((m.until-m.begin)*float64(m.rate))) - m.handed
+	return max(int64(math.Round((m.until-m.begin)*float64(m.rate)))-m.handed, 0)
 }
 
 // Sound decodes them to memory that has room for them.

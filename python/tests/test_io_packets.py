@@ -273,7 +273,7 @@ def tagged(films, tmp_path_factory):
     chapters = ""
     for start, end, title in ((0, 1000, "One"), (1000, 2500, "Zwei ä"), (2500, 4000, "3")):
         chapters += f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={start}\nEND={end}\ntitle={title}\n"
-    (root / "meta.txt").write_text(";FFMETADATA1\ntitle=A film\nartist=Headrace\n" + chapters)
+    (root / "meta.txt").write_text(";FFMETADATA1\ntitle=A film\nartist=Headrace\nencoder_settings=slow\n" + chapters)
     tags = ["-metadata:s:a:0", "language=deu", "-metadata:s:v:0", "title=Picture", "-disposition:a:0", "comment+default"]
     for name, source in (("x.mkv", films / "a.mp4"), ("x.mp4", films / "a.mp4"), ("y.mkv", films / "b.mkv")):
         ffmpeg("-i", source, "-i", root / "meta.txt", "-map", 0, "-map_metadata", 1, "-map_chapters", 1, "-c", "copy", *tags, root / name)

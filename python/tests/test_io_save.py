@@ -355,3 +355,15 @@ def test_files_that_cannot_be_filtered_are_named(tapes, tmp_path):
         hr.io.filter("null", tmp_path / "none.mp4")
     with pytest.raises(hr.MediaError, match="max_bytes"):
         hr.io.filter("loop=loop=-1:size=2", tapes / "film.mp4", max_bytes=1 << 20)
+
+
+def test_a_file_whose_frames_change_is_refused(tmp_path):
+    """Filters write where they believe the frame to be: a graph is for frames of one size and format."""
+    for name, size in (("big", "640x480"), ("small", "64x48")):
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=25:d=1", "-c:v", "mpeg2video", tmp_path / f"{name}.m2v")
+    path = tmp_path / "both.m2v"
+    path.write_bytes((tmp_path / "big.m2v").read_bytes() + (tmp_path / "small.m2v").read_bytes())
+    for graph in ("negate", "hflip", "split[x][y];[x][y]blend"):
+        with pytest.raises(hr.MediaError, match=r"both.m2v.*(64×48|did not come)"):
+            hr.io.filter(graph, path)
+    assert hr.io.filter("null", tmp_path / "small.m2v").shape == (25, 48, 64, 3)

@@ -61,29 +61,37 @@ func (m *Memory) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obj
 func (m *Memory) Stat(ctx context.Context, name string) (store.Object, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	o, err := m.stat(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	return o, err
+}
+
+func (m *Memory) stat(name string) (store.Object, error) {
 	content, ok := m.objects[name]
 	if !ok {
 		return store.Object{}, fmt.Errorf("storetest: %q: %w", name, fs.ErrNotExist)
 	}
 	sum := sha256.Sum256(content)
-	return store.Object{Name: name, Size: int64(len(content)), Version: hex.EncodeToString(sum[:8])}, ctx.Err()
+	return store.Object{Name: name, Size: int64(len(content)), Version: hex.EncodeToString(sum[:8])}, nil
 }
 
 // ReadAt implements [store.Store].
 func (m *Memory) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
-	now, err := m.Stat(ctx, o.Name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, err := m.stat(o.Name)
 	if err != nil {
 		return err
 	}
 	if now != o {
 		return fmt.Errorf("%w: %q", store.ErrChanged, o.Name)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	n := copy(p, m.objects[o.Name][min(at, o.Size):])
 	m.reads += int64(n)
 	if n < len(p) {
 		return io.ErrUnexpectedEOF
 	}
-	return nil
+	return ctx.Err()
 }

@@ -6,9 +6,15 @@
 
 // What a container says of itself, or what somebody has counted in it, is not true of another.
 static int is_its_own(const char *key) {
-	static const char *const names[] = {"major_brand", "minor_version", "compatible_brands", "encoder", "duration", "bps", "number_of_", "_statistics_", NULL};
-	for (int i = 0; names[i] != NULL; i++)
-		if (av_strncasecmp(key, names[i], strlen(names[i])) == 0)
+	static const char *const names[] = {"major_brand", "minor_version", "compatible_brands", "encoder", "duration", "bps", NULL};
+	static const char *const begins[] = {"number_of_", "_statistics_", NULL};
+	for (int i = 0; names[i] != NULL; i++) {
+		size_t n = strlen(names[i]); // Matroska may have a language behind it: BPS-eng
+		if (av_strncasecmp(key, names[i], n) == 0 && (key[n] == 0 || key[n] == '-'))
+			return 1;
+	}
+	for (int i = 0; begins[i] != NULL; i++)
+		if (av_strncasecmp(key, begins[i], strlen(begins[i])) == 0)
 			return 1;
 	return 0;
 }

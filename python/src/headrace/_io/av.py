@@ -319,7 +319,7 @@ def stream_media(
         end: where it ends.
         width: as for `load_video`.
         height: likewise.
-        rate: as for `load_audio`. A file without audio needs it.
+        rate: as for `load_audio`. A file without audio needs it, and so does a window in which there is none.
         channels: likewise.
         mode: as for `load_video`.
         audio_dtype: the samples' dtype, as for `load_audio`.
@@ -466,7 +466,7 @@ def filter(
         inputs: an array or a file, or several by their labels. Arrays: frames [frames, height, width] or with channels after it, of uint8
             or uint16; samples [samples] or [samples, channels], of int16, int32, float32 or float64. Files: a path, bytes, an object with
             `read()`, or packets. Their video enters as it is decoded, or, where they have none, their audio; `demux(…, streams="audio")`
-            takes the audio of a film.
+            takes the audio of a film. Several are decoded side by side, by time: what a filter such as concat needs later waits in memory.
         fps: frames a second of all inputs that are frames.
         rate: samples a second of all inputs that are samples.
         color: how frames come out. They have 16 bits where an array has.
