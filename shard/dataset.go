@@ -45,6 +45,9 @@ type Dataset struct {
 	blocks  blocks
 	damaged sync.Mutex // one at a time is made again
 
+	reading context.Context // ends with Close
+	stop    context.CancelFunc
+
 	life   sync.RWMutex // held by those who read
 	closed bool
 
@@ -69,6 +72,7 @@ func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{shards: l.all, names: namesWithin(l.all)}
+	d.reading, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	d.blocks.limit = cmp.Or(o.Blocks, 256<<20)
 	versions, err := d.versions(ctx, o)
 	if err != nil {
@@ -84,6 +88,7 @@ func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 
 // Close closes the shards, when nobody reads them any more.
 func (d *Dataset) Close() {
+	d.stop()
 	d.life.Lock()
 	defer d.life.Unlock()
 	if d.closed {

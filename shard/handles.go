@@ -2,7 +2,6 @@ package shard
 
 import (
 	"container/list"
-	"context"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,7 +125,7 @@ func (k *handle) close() {
 // openShard opens a shard, and makes sure that it is as it was indexed.
 func (d *Dataset) openShard(i int) (*opened, error) {
 	s := &d.shards[i]
-	f, err := s.open(context.Background())
+	f, err := s.open(d.reading)
 	if err != nil {
 		return nil, err
 	}

@@ -379,7 +379,7 @@ func (d *Dataset) segment(i int) (*index.Segment, error) {
 		return s, nil
 	}
 	k := &d.shards[i]
-	now, err := k.in.Stat(context.Background(), k.path)
+	now, err := k.in.Stat(d.reading, k.path)
 	if err != nil {
 		return nil, err
 	}
@@ -387,7 +387,7 @@ func (d *Dataset) segment(i int) (*index.Segment, error) {
 	if !sameFile(was.Size, was.Version, now) {
 		return nil, &Error{Shard: k.key, At: -1, Err: ErrChanged}
 	}
-	b, err := d.scanShard(context.Background(), i, version{Object: now})
+	b, err := d.scanShard(d.reading, i, version{Object: now})
 	if err != nil {
 		return nil, err
 	}

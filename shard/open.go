@@ -16,6 +16,7 @@ import (
 // opened is a shard that is open, or a file that is beside one.
 type opened struct {
 	readerAt
+	ctx        context.Context // while it is open
 	in         store.Store
 	is         store.Object
 	path, name string
@@ -30,9 +31,10 @@ type readerAt interface {
 	Close()
 }
 
-// open opens an object of a store, which messages call by a name.
+// open opens an object of a store, which messages call by a name. It can be read as long
+// as the context lasts.
 func open(ctx context.Context, in store.Store, path, name string) (*opened, error) {
-	o := &opened{in: in, path: path, name: name}
+	o := &opened{ctx: ctx, in: in, path: path, name: name}
 	if l, local := in.(store.Local); local { // which keeps it open
 		f, err := l.Open(path)
 		if err != nil {
@@ -45,7 +47,7 @@ func open(ctx context.Context, in store.Store, path, name string) (*opened, erro
 	if o.is, err = in.Stat(ctx, path); err != nil {
 		return nil, err
 	}
-	o.readerAt = remoteReader{in, o.is, name}
+	o.readerAt = remoteReader{ctx, in, o.is, name}
 	return o, nil
 }
 
@@ -54,6 +56,7 @@ func (s *listed) open(ctx context.Context) (*opened, error) { return open(ctx, s
 
 // remoteReader reads an object of a store.
 type remoteReader struct {
+	ctx  context.Context // ends all reads
 	in   store.Store
 	is   store.Object
 	name string // for messages
@@ -62,7 +65,7 @@ type remoteReader struct {
 // ReadAt implements [io.ReaderAt].
 func (r remoteReader) ReadAt(p []byte, at int64) (int, error) {
 	have := min(int64(len(p)), max(r.is.Size-at, 0))
-	if err := r.in.ReadAt(context.Background(), r.is, p[:have], at); errors.Is(err, store.ErrChanged) {
+	if err := r.in.ReadAt(r.ctx, r.is, p[:have], at); errors.Is(err, store.ErrChanged) {
 		return 0, &Error{r.name, -1, fmt.Errorf("%w: %w", ErrChanged, err)}
 	} else if err != nil {
 		return 0, fmt.Errorf("%s: %w", r.name, err)
@@ -87,7 +90,7 @@ func (o *opened) Beside(name string) (File, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("%w: %q is no name of a file beside %s", os.ErrInvalid, name, o.name)
 	}
-	other, err := open(context.Background(), o.in, path.Join(path.Dir(o.path), name), strings.TrimSuffix(o.name, path.Base(o.name))+name)
+	other, err := open(o.ctx, o.in, path.Join(path.Dir(o.path), name), strings.TrimSuffix(o.name, path.Base(o.name))+name)
 	if err != nil {
 		return nil, err // not other, which would be a File that is nil
 	}

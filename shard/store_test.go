@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"headrace/shard"
 	"headrace/store"
@@ -176,3 +178,64 @@ type brokenStore struct{ *storetest.Memory }
 
 // ReadAt implements [store.Store].
 func (*brokenStore) ReadAt(context.Context, store.Object, []byte, int64) error { return errBroken }
+
+// TestAStoreThatHangs: neither a scan nor those who read wait for it longer than they
+// must.
+func TestAStoreThatHangs(t *testing.T) {
+	m := &hangingStore{Memory: new(storetest.Memory), asked: make(chan struct{}, 8)}
+	root := set(t, 5)
+	content, err := os.ReadFile(filepath.Join(root, "train-000.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Put("a.tar", content)
+	store.Register("hanging", m)
+	d := open(t, root, "hanging://a.tar", shard.Options{})
+	r, err := d.Select(t.Context(), shard.Column{From: "cls"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	m.hangs.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := shard.Open(ctx, []string{"hanging://a.tar"}, shard.Options{Force: true}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a scan of a store that hangs: %v", err)
+	}
+	read := make(chan error)
+	go func() {
+		var p shard.Place
+		if err := r.Locate(0, &p); err != nil {
+			read <- err
+			return
+		}
+		_, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		read <- err
+	}()
+	<-m.asked // by the scan
+	<-m.asked
+	d.Close()
+	if err := <-read; !errors.Is(err, context.Canceled) {
+		t.Errorf("a read of a set that is closed: %v", err)
+	}
+}
+
+// hangingStore answers until it hangs.
+type hangingStore struct {
+	*storetest.Memory
+	hangs atomic.Bool
+	asked chan struct{}
+}
+
+// ReadAt implements [store.Store].
+func (h *hangingStore) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
+	if !h.hangs.Load() {
+		return h.Memory.ReadAt(ctx, o, p, at)
+	}
+	select {
+	case h.asked <- struct{}{}:
+	default:
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}

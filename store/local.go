@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"strings"
 
@@ -26,7 +27,11 @@ func (l Local) Objects(ctx context.Context, prefix string) iter.Seq2[Object, err
 		}
 		for i := range t.Len() {
 			if name := t.Key(i); strings.HasPrefix(name, prefix) {
-				if o, err := l.Stat(ctx, name); !yield(o, err) {
+				o, err := l.Stat(ctx, name)
+				if errors.Is(err, ErrNotRegular) || errors.Is(err, fs.ErrNotExist) {
+					continue // a pipe, or a link to nothing
+				}
+				if !yield(o, err) {
 					return
 				}
 			}
@@ -63,6 +68,9 @@ func (l Local) ReadAt(_ context.Context, o Object, p []byte, at int64) error {
 		return io.ErrUnexpectedEOF
 	} else if err != nil {
 		return err
+	}
+	if now, err := l.Stat(context.Background(), o.Name); err != nil || now != o { // written meanwhile
+		return fmt.Errorf("%w: %q while it was read", ErrChanged, o.Name)
 	}
 	return nil
 }
