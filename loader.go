@@ -432,6 +432,8 @@ func (l *Loader) Close() error {
 	l.mu.Unlock()
 	if !l.probes {
 		l.work.Host.Close()
+	} else if l.compiled.Writers != nil {
+		l.compiled.Writers.DropSegments()
 	}
 	if l.lists != nil {
 		l.lists.close()

@@ -22,7 +22,8 @@ type lane struct {
 	seat     queue.Lane[request]
 	link     *link.Link
 	function atomic.Pointer[Pool] // that it calls
-	knows    map[*Pool]*knowledge // of those functions that it has called
+	knows    map[int]*knowledge   // of those functions that it has called, by their numbers
+	forgot   int                  // of those that were removed, how many the worker was told of
 	cell     cell
 
 	packNumber atomic.Uint32 // of the pack
@@ -37,7 +38,7 @@ type lane struct {
 }
 
 func newLane(proc *process, k *link.Link, index int, c cell) *lane {
-	l := &lane{process: proc, link: k, cell: c, knows: map[*Pool]*knowledge{}}
+	l := &lane{process: proc, link: k, cell: c, knows: map[int]*knowledge{}, forgot: proc.workers.removals()}
 	l.seat = queue.Lane[request]{Process: &proc.seat, Index: index, Most: l.most}
 	l.pack.Link, l.pack.PID, l.pack.Worked = k, proc.PID, &proc.worked
 	l.pack.Done = func(first int, errs ...error) {
@@ -60,7 +61,7 @@ func (l *lane) inWork() (item int, began time.Duration, ok bool) {
 // most is how many calls of a function a pack may have. In threads of the program a call
 // may wait for what the loop does with the results before it, so none waits with others.
 func (l *lane) most(of *request) int {
-	k := l.knows[of.pool]
+	k := l.knows[of.pool.function.Number]
 	if k == nil || l.loop != nil || l.process.workers.python.Own() != nil {
 		return 1
 	}
@@ -71,9 +72,16 @@ func (l *lane) most(of *request) int {
 func (l *lane) serve() {
 	q := &l.process.workers.queue
 	for {
-		l.jobs = q.Take(l.jobs[:0], &l.seat)
-		if len(l.jobs) == 0 {
+		var more bool
+		if l.jobs, more = q.Take(l.jobs[:0], &l.seat); !more {
 			return
+		}
+		if len(l.jobs) == 0 {
+			if err := l.forget(); err != nil {
+				l.bury(err)
+				return
+			}
+			continue
 		}
 		p := l.jobs[0].Of.pool
 		if err := l.forgotten(l.jobs[0].Of.Call); err != nil {
@@ -134,15 +142,16 @@ func (p *Pool) took(l *lane, each time.Duration) {
 // know has the worker load a function that it has not. A [StartError] says that it
 // cannot.
 func (l *lane) know(p *Pool) (*knowledge, error) {
-	if k := l.knows[p]; k != nil {
+	number := p.function.Number
+	if k := l.knows[number]; k != nil {
 		return k, k.err
 	}
 	has, err := l.process.install(l, p)
 	if err != nil {
 		return nil, err
 	}
-	l.knows[p] = &knowledge{installed: has, pace: 1}
-	return l.knows[p], nil
+	l.knows[number] = &knowledge{installed: has, pace: 1}
+	return l.knows[number], nil
 }
 
 // forgotten is an error for a call of an object that a process before this one had.
@@ -170,7 +179,7 @@ func (l *lane) forgotten(c *Call) error {
 func (l *lane) exchange() error {
 	p := l.jobs[0].Of.pool
 	p.packs.Add(1)
-	has := l.knows[p].installed
+	has := l.knows[p.function.Number].installed
 	if err := l.pack.Send(l.packNumber.Load(), has.random, has.all); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (lp *loop) add(p *Pool, has installed, number int) *lane {
 	l := newLane(lp.process, lp.streams.Link, number, cell)
 	l.loop, l.pool, l.pack.Stream, l.inbox = lp, p, stream, inbox
 	l.seat.Line = &p.line
-	l.knows[p] = &knowledge{installed: has, pace: 1}
+	l.knows[p.function.Number] = &knowledge{installed: has, pace: 1}
 	lp.lanes[stream] = l
 	if lp.begun {
 		lp.begin(l)
@@ -128,6 +128,16 @@ func (lp *loop) wait() {
 	lp.ended = true
 	lp.mu.Unlock()
 	lp.serving.Wait()
+}
+
+// forget tells the event loop of removals, if there is one.
+func (lp *loop) forget(news []removal) error {
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	if lp.cells == nil {
+		return nil
+	}
+	return tellRemovals(lp.streams.Link, news)
 }
 
 // of are the lanes of a pool.

@@ -15,8 +15,12 @@ func (p *Pool) Ahead() int64 { return p.function.Ahead() }
 // Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is
 // duplicated. An id that came before now stands for this memory.
 func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
-	return p.workers.spaces.Add(fd, id, memory)
+	return p.workers.spaces.Add(p, fd, id, memory)
 }
+
+// DropSegments forgets all memory that Segment told of, which is about to go: other
+// memory may be at its address then. Close does it, too.
+func (p *Pool) DropSegments() { p.workers.drop(p) }
 
 // SetWorkers changes the number of processes, or of threads, that the function may be
 // called in. Those that are too many finish what they have.

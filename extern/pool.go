@@ -25,6 +25,7 @@ type Options struct {
 	Heap        *Heap
 	Workers     int      // processes, or threads of the one process; less than 1: 1
 	On          *Workers // that other pools work on, too, with the same Interpreter, Heap, Log and Threads; nil: workers of its own
+	User        any      // On, where it was joined: who did, with an Interpreter and a Log of its own
 	Exact       bool     // of an async function, so many calls run beside each other in one worker; without it each worker runs as many as come to it
 	Beside      bool     // Exact: it is known to be async, as a pool before this one has found it: [Pool.Beside]
 	Idle        bool     // no process is started, so nothing is imported: the pool is only described
@@ -58,6 +59,8 @@ type Pool struct {
 	workers     *Workers
 	own         bool // the workers are its own
 	line        queue.Line[request]
+	loading     int  // processes that load the function; guarded by the workers' lock
+	closed      bool // likewise
 
 	time                   atomic.Int64 // ns that calls took
 	each                   atomic.Int64 // ns that one takes now; 0: nobody knows
@@ -130,6 +133,17 @@ func (p *Pool) pickled(function string) []byte {
 	own := p.function.Heap.Take(len(pickle))
 	copy(own, pickle)
 	return own
+}
+
+// pickles are all that the pool has in the heap.
+func (p *Pool) pickles() [][]byte {
+	return append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer)
+}
+
+func (p *Pool) unload() {
+	for _, pickle := range p.pickles() {
+		p.function.Heap.Give(pickle)
+	}
 }
 
 // imports are the modules that a process imports before it calls anything of the user's.

@@ -125,8 +125,9 @@ type process struct {
 	item    int   // and which of its pack
 	alone   bool  // no other coroutine was in work
 
-	installing sync.Mutex // guards what is below, and is held while the worker loads a function
-	has        map[*Pool]installed
+	installing sync.Mutex        // guards what is below, and is held while the worker loads a function
+	has        map[int]installed // by the numbers of functions
+	forgot     int               // of those that were removed, how many its event loop was told of
 	watchers   sync.WaitGroup
 }
 
@@ -141,7 +142,7 @@ func (proc *process) lastPool() *Pool {
 
 // start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
-	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
+	proc := &process{workers: w, keeper: k, has: map[int]installed{}, forgot: w.removals(), ready: make(chan struct{}), exited: make(chan struct{})}
 	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Lanes: k.seat.Lanes + 1, Tell: w.tell})
 	if err != nil {
 		return nil, err
@@ -159,12 +160,24 @@ func (w *Workers) start(k *keeper) (*process, error) {
 
 // tell tells of a line that a process has said.
 func (w *Workers) tell(line Line) {
-	if w.log != nil {
-		if line.Stage == "" {
-			line.Stage = w.stage()
-		}
-		w.log(line)
+	stage := w.stage()
+	if line.Stage == "" {
+		line.Stage = stage
 	}
+	if log := w.logOf(line.Stage); log != nil {
+		log(line)
+	}
+}
+
+// logOf is the log of who has a step of that name, where several share the workers.
+func (w *Workers) logOf(stage string) func(Line) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.joined == "" || len(w.pools) == 0 {
+		return w.log
+	}
+	i := slices.IndexFunc(w.pools, func(p *Pool) bool { return p.o.Stage == stage || p.function.Chain.Has(stage) })
+	return w.pools[max(0, i)].o.Log
 }
 
 // setup is the message that tells the worker of a function.
@@ -174,6 +187,9 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: pack.RoomLeast, Exact: o.Exact, Limit: o.Limit.Seconds()}
 
 	s.Initializer = o.Interpreter.Initializer
+	if proc.workers.joined != "" { // it was begun with another's
+		s.Path = o.Interpreter.Path
+	}
 
 	var errs [4]error
 	s.Pickle, errs[0] = links.Place(p.function.Heap, p.pickle)
@@ -294,7 +310,7 @@ func (proc *process) begin() bool {
 		_, err := proc.install(proc.lanes[0], p)
 		refused := (*StartError)(nil)
 		switch {
-		case errors.As(err, &refused) && len(pools) == 1:
+		case errors.As(err, &refused) && len(pools) == 1 && w.joined == "":
 			proc.Kill()
 			<-proc.exited
 			refused.Last = proc.Words() // all of it
@@ -307,8 +323,8 @@ func (proc *process) begin() bool {
 		}
 	}
 	for _, l := range proc.lanes {
-		for p, has := range proc.has {
-			l.knows[p] = &knowledge{installed: has, pace: 1}
+		for number, has := range proc.has {
+			l.knows[number] = &knowledge{installed: has, pace: 1}
 		}
 	}
 	return true
@@ -319,9 +335,13 @@ func (proc *process) begin() bool {
 func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	proc.installing.Lock()
 	defer proc.installing.Unlock()
-	if has, ok := proc.has[p]; ok {
+	if has, ok := proc.has[p.function.Number]; ok {
 		return has, has.err
 	}
+	if !proc.workers.loads(p) {
+		return installed{}, &StartError{Stage: p.o.Stage, Cause: ErrClosed}
+	}
+	defer proc.workers.loaded(p)
 	proc.last.Store(p)
 
 	message, err := proc.setup(p)
@@ -371,14 +391,14 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	default:
 		return has, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
 	}
-	proc.has[p] = has
+	proc.has[p.function.Number] = has
 	return has, has.err
 }
 
 // widen has as many calls of an async function run beside each other as are wanted now.
 func (proc *process) widen(p *Pool) {
 	proc.installing.Lock()
-	has := proc.has[p]
+	has := proc.has[p.function.Number]
 	proc.installing.Unlock()
 	if has.all && has.err == nil {
 		proc.loop.spread(p, has) // where that fails, the process ends

@@ -18,6 +18,10 @@ type Heap = shared.Heap
 // NewHeap makes a heap without a piece in use.
 func NewHeap() (*Heap, error) { return shared.NewHeap() }
 
+// CommonHeap returns the heap that is used by all who [Join] workers. It is to be closed
+// as often as it was returned.
+func CommonHeap() (*Heap, error) { return shared.Common() }
+
 // Interpreter says which Python workers are, and what they find there.
 type Interpreter = child.Interpreter
 

@@ -24,18 +24,23 @@ type Workers struct {
 	starter child.Starter
 	server  *child.Server // that its processes are forked from; nil: they are the program's threads
 
-	mu      sync.Mutex // guards what is below
-	pools   []*Pool
-	count   int      // of all pools that there were
-	pickles [][]byte // of those that are closed
-	keepers []*keeper
-	begun   bool  // processes are started
-	lost    error // Aggregate: how the last process has ended
-	least   int   // threads that the process has at least, for pools that are still to come
-	patient bool  // a change of numbers waits until all have started
-	barren  int   // processes in a row that have died before they worked on anything
-	closed  bool
-	done    sync.WaitGroup
+	joined string // by what name others share them; empty: nobody does
+	users  int    // who do; guarded by the lock of joined
+
+	mu        sync.Mutex // guards what is below
+	pools     []*Pool
+	removed   map[any][]removal // joined: of pools that are closed, by their users, until these leave
+	forgotten []removal         // of users that have left
+	count     int               // of all pools that there were
+	pickles   [][]byte          // of those that are closed
+	keepers   []*keeper
+	begun     bool  // processes are started
+	lost      error // Aggregate: how the last process has ended
+	least     int   // threads that the process has at least, for pools that are still to come
+	patient   bool  // a change of numbers waits until all have started
+	barren    int   // processes in a row that have died before they worked on anything
+	closed    bool
+	done      sync.WaitGroup
 }
 
 // NewWorkers makes some on which no function is called yet. No process is started before
@@ -44,7 +49,7 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	if python == nil {
 		python = Default()
 	}
-	w := &Workers{python: python, heap: heap, threads: threads, log: log}
+	w := &Workers{python: python, heap: heap, threads: threads, log: log, removed: map[any][]removal{}}
 	w.queue.Init(message.MostCalls, packBytes)
 	w.spaces.Init(heap)
 	w.starter.Open()
@@ -73,10 +78,54 @@ func (w *Workers) add(p *Pool) {
 func (w *Workers) remove(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if i := slices.Index(w.pools, p); i >= 0 {
-		w.pools = slices.Delete(w.pools, i, i+1)
-		w.pickles = append(w.pickles, append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer)...) // a process may be loading it
-		w.queue.Close(&p.line)
+	i := slices.Index(w.pools, p)
+	if i < 0 {
+		return
+	}
+	w.pools = slices.Delete(w.pools, i, i+1)
+	w.queue.Close(&p.line)
+	w.dropped(p)
+	if w.joined == "" {
+		w.pickles = append(w.pickles, p.pickles()...) // a process may be loading it
+		return
+	}
+	w.log = p.o.Log // of what is said when nobody else is left
+	if p.closed = true; p.loading == 0 {
+		p.unload()
+	}
+}
+
+// drop forgets the segments of a pool.
+func (w *Workers) drop(p *Pool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropped(p)
+}
+
+// dropped is drop, and the processes forget them when the user leaves, and the function.
+// The caller holds mu.
+func (w *Workers) dropped(p *Pool) {
+	segments := w.spaces.Drop(p)
+	if w.joined != "" {
+		w.removed[p.o.User] = append(w.removed[p.o.User], removal{Function: p.function.Number, Segments: segments})
+	}
+}
+
+// loads has a function's pickles stay where they are until loaded; false: they are gone.
+func (w *Workers) loads(p *Pool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !p.closed {
+		p.loading++
+	}
+	return !p.closed
+}
+
+func (w *Workers) loaded(p *Pool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.loading--; p.loading == 0 && p.closed {
+		p.unload()
 	}
 }
 
@@ -203,7 +252,7 @@ func (w *Workers) Close() error {
 	w.closed = true
 	w.retire(0)
 	for _, p := range w.pools {
-		w.pickles = append(w.pickles, append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer)...)
+		w.pickles = append(w.pickles, p.pickles()...)
 	}
 	pickles := w.pickles
 	w.mu.Unlock()

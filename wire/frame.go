@@ -63,6 +63,7 @@ const (
 	KindPull    Kind = 38
 	KindFork    Kind = 39
 	KindExited  Kind = 40
+	KindForget  Kind = 41
 )
 
 var kindNames = map[Kind]string{
@@ -71,7 +72,7 @@ var kindNames = map[Kind]string{
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
-	KindFork: "FORK", KindExited: "EXITED",
+	KindFork: "FORK", KindExited: "EXITED", KindForget: "FORGET",
 	KindPreview: "PREVIEW", KindHere: "HERE", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }

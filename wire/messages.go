@@ -44,6 +44,7 @@ type Python struct {
 
 // PythonSet says what processes of a set of workers are.
 type PythonSet struct {
+	Name        string          `json:"name"`      // by which all loaders share it
 	Processes   int             `json:"processes"` // 0: as many as there are cores to use
 	Threads     int             `json:"threads"`
 	Initializer string          `json:"initializer"` // among Functions; empty: none

@@ -33,6 +33,7 @@ type Host struct {
 	mu     sync.Mutex
 	pools  []*extern.Pool             // guarded by mu
 	shared map[string]*extern.Workers // guarded by mu: of steps that share them, by where they are
+	joined map[string]*extern.Workers // guarded by mu: of steps that share them with other loaders, likewise
 	alone  map[string]*extern.Workers // guarded by mu: of steps that share none, by their names
 	beside []string                   // guarded by mu: steps whose functions were found to be async
 	closed bool                       // guarded by mu
@@ -40,7 +41,11 @@ type Host struct {
 
 // NewHost makes one without workers.
 func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, workers int, probes bool) (*Host, error) {
-	memory, err := extern.NewHeap()
+	heap := extern.NewHeap
+	if python != nil && len(python.Sets) > 0 && !idle {
+		heap = extern.CommonHeap // whose workers may be others', too
+	}
+	memory, err := heap()
 	if err != nil {
 		return nil, fmt.Errorf("headrace: %w: %w", arena.ErrMemory, machine.Short(err))
 	}
@@ -96,8 +101,13 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	}
 	o.Exact = p.Workers != nil
 	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
-	if o.On = h.share(p, o); o.On == nil {
-		o.On = h.keepsAlone(name, o)
+	switch {
+	case ofSet && !h.idle:
+		o.On, o.User = h.join(p, set, o), h
+	default:
+		if o.On = h.share(p, o); o.On == nil {
+			o.On = h.keepsAlone(name, o)
+		}
 	}
 	h.mu.Lock()
 	o.Beside = slices.Contains(h.beside, name)
@@ -122,8 +132,7 @@ func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 	}
 	// Threads share generators that are seeded for each sample. A number of processes is
 	// that of objects of the function's own, too.
-	set, ofSet := h.setOf(p)
-	if !ofSet && (o.Threads && len(o.Seed) > 0 || !o.Threads && p.Workers != nil) {
+	if o.Threads && len(o.Seed) > 0 || !o.Threads && p.Workers != nil {
 		return nil
 	}
 	h.mu.Lock()
@@ -133,15 +142,27 @@ func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 			h.shared = map[string]*extern.Workers{}
 		}
 		w := extern.NewWorkers(o.Interpreter, h.Heap, o.Threads, h.log)
-		switch {
-		case ofSet:
-			w.Fix(set.Processes, set.Threads)
-		case o.Threads:
+		if o.Threads {
 			w.Expect(h.Threads[place(p)])
 		}
 		h.shared[place(p)] = w
 	}
 	return h.shared[place(p)]
+}
+
+// join are the workers of the set that a step names, which other loaders may use, too.
+func (h *Host) join(p *recipe.Python, set extern.Set, o extern.Options) *extern.Workers {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.joined[p.Where]
+	if w == nil {
+		if h.joined == nil {
+			h.joined = map[string]*extern.Workers{}
+		}
+		w = extern.Join(set, o.Interpreter, h.Heap)
+		h.joined[p.Where] = w
+	}
+	return w
 }
 
 // setOf is the set of workers that a step names, if it names one.
@@ -151,6 +172,7 @@ func (h *Host) setOf(p *recipe.Python) (extern.Set, bool) {
 		return extern.Set{}, false
 	}
 	set := h.python.Sets[name] // there is one: the recipe was checked
+	set.Name = cmp.Or(set.Name, fmt.Sprintf("%p %s", h, name)) // the loader's own
 	set.Processes = cmp.Or(set.Processes, h.Processes)
 	set.Threads = max(1, set.Threads)
 	return set, true
@@ -182,12 +204,12 @@ func (h *Host) Start() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, w := range h.sets() {
+	for _, w := range slices.Concat(h.sets(), slices.Collect(maps.Values(h.joined))) {
 		w.Start()
 	}
 }
 
-// sets are the workers of all steps. The caller holds mu.
+// sets are the loader's own workers. The caller holds mu.
 func (h *Host) sets() []*extern.Workers {
 	return slices.Concat(slices.Collect(maps.Values(h.shared)), slices.Collect(maps.Values(h.alone)))
 }
@@ -268,10 +290,13 @@ func (h *Host) Close() error {
 		errs = append(errs, p.Close())
 	}
 	h.mu.Lock()
-	sets := h.sets()
+	sets, joined := h.sets(), h.joined
 	h.mu.Unlock()
 	for _, w := range sets {
 		errs = append(errs, w.Close())
+	}
+	for _, w := range joined {
+		errs = append(errs, w.Leave(h))
 	}
 	return errors.Join(append(errs, h.Heap.Close())...)
 }

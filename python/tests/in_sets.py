@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
@@ -63,3 +64,68 @@ def dies_once(sample):
         open(died, "w").close()
         os._exit(3)
     return sample
+
+
+def double(sample):
+    return {**sample, "n": 2 * sample["n"]}
+
+
+async def double_async(sample):
+    await asyncio.sleep(0)
+    return double(sample)
+
+
+def mappings(sample):
+    """How much of Headrace's memory the process maps."""
+    with open("/proc/self/maps") as maps:
+        return {"n": sample["n"], "pid": os.getpid(), "mappings": sum("/memfd:headrace" in line for line in maps)}
+
+
+class Closing:
+    """Notes in a file when it is closed."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def __call__(self, sample):
+        return sample
+
+    def close(self):
+        with open(self.log, "a") as log:
+            log.write("closed\n")
+
+
+class ClosingAsync(Closing):
+    async def __call__(self, sample):
+        await asyncio.sleep(0)
+        return sample
+
+    async def close(self):
+        await asyncio.sleep(0)
+        Closing.close(self)
+
+
+class Counts:
+    """A hook."""
+
+    calls = 0
+
+    def call(self, call):
+        Counts.calls += 1
+
+
+def hooked(sample):
+    return {"n": sample["n"], "calls": Counts.calls}
+
+
+class CannotBegin:
+    def __init__(self):
+        raise ValueError("cannot begin")
+
+    def __call__(self, sample):
+        return sample
+
+
+def says(sample):
+    print("sample", sample["n"])  # noqa: T201
+    return True

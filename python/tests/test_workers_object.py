@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,11 +70,129 @@ def test_steps_behind_batch_and_batches_of_functions():
         assert [batch["same"].all() for batch in loader] == [True] * 16
 
 
-def test_two_loaders_have_processes_of_their_own():
-    pool = hr.Workers(processes=1, initializer=partial(in_sets.begin, 1))
-    pipeline = numbers().map(marked("a"), where=pool).batch(8)
-    one, other = run(pipeline, "a"), run(pipeline, "a")
-    assert not one[0][0] & other[0][0]
+# Several loaders.
+
+
+def pids(loader):
+    return {pid for function in loader.stats()["functions"] if function["stage"] != "source" for pid in function["pids"]}
+
+
+def soon(true, seconds=20):
+    """Wait until something is so."""
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_loaders_share_a_set():
+    pool = hr.Workers(processes=2, initializer=partial(in_sets.begin, 7))
+    first = numbers().map(marked("a"), where=pool).batch(8)
+    second = numbers().map(marked("b"), where=pool).map(in_sets.double, where=pool, workers=1).batch(4)
+    with first.loader() as train, second.loader() as val:
+        for _ in range(3):
+            batches = list(zip(train, val))  # turn by turn
+            assert [n for a, _ in batches for n in a["n"].tolist()] == list(range(64))
+            assert [n for _, b in batches for n in b["n"].tolist()] == list(range(0, 64, 2))
+            assert {tuple(row[1:]) for a, b in batches for row in (*a["a"].tolist(), *b["b"].tolist())} == {(7, 0)}
+            for _ in val:
+                pass
+        shared = pids(train)
+        assert len(shared) == 2
+        assert pids(val) <= shared
+    soon(lambda: all(map(gone, shared)))
+    with first.loader() as train:
+        assert not pids(train) & shared
+
+
+def test_a_loader_that_leaves_is_forgotten(tmp_path):
+    pool = hr.Workers(processes=1, threads=2)
+    stays = numbers(100_000).map(in_sets.mappings, where=pool).batch(8)
+    with stays.loader() as loader:
+        batches = iter(loader)
+        before = next(batches)
+        for i in range(5):
+            log = str(tmp_path / f"{i}")
+            with (
+                numbers()
+                .map(in_sets.Closing(log), where=pool)
+                .map(partial(in_sets.double_async), where=pool)
+                .map(in_sets.ClosingAsync(log + "a"), where=pool, workers=2)
+                .batch(8)
+                .loader(epochs=1) as other
+            ):
+                assert [n for batch in other for n in batch["n"].tolist()] == list(range(0, 128, 2))
+                assert pids(other) == {before["pid"][0]}
+            for name in (log, log + "a"):
+                soon(lambda name=name: os.path.exists(name) and next(batches))  # which has calls made
+                assert Path(name).read_text() == "closed\n"
+        for _ in range(20):
+            after = next(batches)
+        assert set(after["pid"].tolist()) == set(before["pid"].tolist())
+        # The batches of the loader that goes on may have come meanwhile.
+        assert after["mappings"].max() <= before["mappings"].max() + 2
+
+
+def test_hooks_are_of_one_loader():
+    pool = hr.Workers(processes=1)
+    hook = in_sets.Counts()
+    with numbers().map(marked("a"), where=pool).batch(8).loader(epochs=1) as one:
+        batches = iter(one)
+        first = next(batches)
+        with numbers().map(in_sets.hooked, where=pool).batch(8).loader(epochs=1, hooks=[hook]) as other:
+            assert sorted(n for batch in other for n in batch["calls"].tolist()) == list(range(1, 65))
+        rest = [n for batch in batches for n in batch["n"].tolist()]
+    assert [*first["n"].tolist(), *rest] == list(range(64))
+
+
+def test_a_death_costs_another_loader_nothing(tmp_path):
+    pool = hr.Workers(processes=1, env={"DIED": str(tmp_path / "died")})
+    with numbers().map(marked("a"), where=pool).batch(8).loader(epochs=1) as one:
+        batches = iter(one)
+        first = next(batches)["a"][0, 0]
+        with numbers().map(in_sets.dies_once, where=pool).batch(8).loader(epochs=1) as other:
+            assert [n for batch in other for n in batch["n"].tolist()] == list(range(64))
+            assert pids(other) == pids(one) != {first}
+        assert [n for batch in batches for n in batch["n"].tolist()] == list(range(8, 64))
+
+
+def test_a_function_that_cannot_be_loaded_is_one_loaders(tmp_path):
+    pool = hr.Workers(processes=1)
+    with numbers().map(marked("a"), where=pool).batch(8).loader(epochs=1) as one:
+        batches = iter(one)
+        next(batches)
+        with pytest.raises(hr.HeadraceError, match="cannot begin"):
+            run(numbers().map(in_sets.CannotBegin, where=pool).batch(8))
+        assert [n for batch in batches for n in batch["n"].tolist()] == list(range(8, 64))
+
+
+def test_modules_of_a_path_that_came_later(tmp_path, monkeypatch):
+    pool = hr.Workers(processes=1)
+    with numbers().map(marked("a"), where=pool).batch(8).loader(epochs=1) as one:
+        next(iter(one))
+        (tmp_path / "came_later.py").write_text("def negative(n):\n    return -n\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        from came_later import negative
+
+        with numbers().map(negative, fields="n", where=pool).batch(8).loader(epochs=1) as other:
+            assert [n for batch in other for n in batch["n"].tolist()] == list(range(0, -64, -1))
+
+
+def test_what_workers_say_is_heard_while_loaders_come_and_go(capfd):
+    pool = hr.Workers(processes=1)
+    with numbers().filter(in_sets.says, where=pool).batch(8).loader(epochs=1) as other:
+        with numbers().map(marked("a"), where=pool).batch(8).loader(epochs=1) as one:
+            assert len(list(one)) == 8
+        assert len(list(other)) == 8
+    assert {f"sample {n}" for n in range(64)} <= set(capfd.readouterr().out.splitlines())
 
 
 def test_adjacent_steps_hand_on_any_objects():

@@ -31,8 +31,9 @@ func (i *Interpreter) Here() *Interpreter { return &Interpreter{program: i.Progr
 
 // Set says what processes of a set of workers are, which steps may share.
 type Set struct {
-	Processes   int // 0: as many as a step has that does not say how many
-	Threads     int // of each
+	Name        string // by which loaders share it, too; empty: each has its own
+	Processes   int    // 0: as many as a step has that does not say how many
+	Threads     int    // of each
 	Initializer string
 	Environment map[string]string // besides the interpreter's
 }

@@ -54,6 +54,15 @@ func (k *Link) Announce(numbers []uint64, spaces *shared.Spaces) error {
 	return nil
 }
 
+// Forget notes that the worker does not know some segments any more.
+func (k *Link) Forget(numbers []uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, number := range numbers {
+		delete(k.known, number)
+	}
+}
+
 // Streams gives frames of a connection to those that they are for, each of whom has a
 // stream.
 type Streams struct {

@@ -4,6 +4,7 @@ package links
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +64,11 @@ func (c Chain) Step(i uint64, other string) string {
 		return c[i].Link.Step
 	}
 	return other
+}
+
+// Has tells whether one of them is a step's.
+func (c Chain) Has(step string) bool {
+	return slices.ContainsFunc(c, func(l *link) bool { return l.Step == step })
 }
 
 // Count adds what a worker says of the functions' calls.

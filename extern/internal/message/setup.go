@@ -27,6 +27,7 @@ type Setup struct {
 	InitializerPickle *[2]int     `json:"initializer_pickle"`
 	Exact             bool        `json:"exact"` // so many workers, or coroutines, are wanted
 	Limit             float64     `json:"limit"` // seconds that a call may take; 0: any number
+	Path              []string    `json:"path"`  // what sys.path must have, of workers that were begun for others
 }
 
 // SetupLink tells a worker of a link.

@@ -16,6 +16,7 @@ type Queue[T any] struct {
 	last   uint64     // number of the job that came last
 	uneven bool       // some lanes do not call all functions
 	err    error
+	calls  uint64 // counts how often all lanes were called
 
 	suspects []*Job[T] // that wait for a process which has done nothing else
 	trials   int       // of them, how many are in work
@@ -126,21 +127,22 @@ func (q *Queue[T]) Withdraw(j *Job[T]) bool {
 
 // Take waits for jobs of a line whose calls the lane makes, the one that has waited
 // longest, and appends a fair share of them to into, at most so many as the lane takes at
-// once. It returns none when the lane has to go.
+// once. It returns none, and true, when all lanes were called; and false when the lane
+// has to go.
 //
 // Suspects go to a process that has done nothing else, one at a time and with nothing
 // beside them. Where there is none and none is to come, the process that asks makes room
 // for one.
-func (q *Queue[T]) Take(into []*Job[T], lane *Lane[T]) []*Job[T] {
+func (q *Queue[T]) Take(into []*Job[T], lane *Lane[T]) (jobs []*Job[T], more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	l, suspect := q.await(lane)
+	l, suspect, more := q.await(lane)
 	switch {
 	case suspect != nil:
-		return append(into, suspect)
+		return append(into, suspect), true
 	case l == nil:
-		return into
+		return into, more
 	}
 
 	p := lane.Process
@@ -173,35 +175,39 @@ func (q *Queue[T]) Take(into []*Job[T], lane *Lane[T]) []*Job[T] {
 	if i := slices.IndexFunc(q.lines, func(l *Line[T]) bool { return l.loops == 0 && l.head < len(l.waiting) }); i >= 0 {
 		q.wake(q.lines[i]) // there is something for another one
 	}
-	return into
+	return into, true
 }
 
 // await waits until there is a line that a lane is to take from, or a suspect that it
-// tries; neither: it has to go. The caller holds mu.
-func (q *Queue[T]) await(lane *Lane[T]) (*Line[T], *Job[T]) {
+// tries. Neither, and more: it was called; else it has to go. The caller holds mu.
+func (q *Queue[T]) await(lane *Lane[T]) (l *Line[T], suspect *Job[T], more bool) {
 	p := lane.Process
 	k := p.Keeper
 	for {
 		if p.gone || k.retired || p.renewed || q.err != nil {
-			return nil, nil
+			return nil, nil, false
 		}
 		if lane.Line != nil && q.why(lane.Line) != nil {
-			return nil, nil
+			return nil, nil, false
+		}
+		if p.trial == nil && lane.Line == nil && lane.calls != q.calls {
+			lane.calls = q.calls
+			return nil, nil, true
 		}
 
 		news := &q.some
 		if p.trial == nil {
 			if len(q.suspects) > 0 && k.fresh && lane.mayTry(q.suspects[0].Line) {
-				return nil, q.try(p)
+				return nil, q.try(p), true
 			}
 			if len(q.suspects) > 0 && q.fresh == 0 {
 				p.renewed = true
 				q.freshen(k)
 				q.wakeAll()
-				return nil, nil
+				return nil, nil, false
 			}
 			if l := q.oldest(lane); l != nil {
-				return l, nil
+				return l, nil, true
 			}
 			if lane.Line != nil && q.mayCall(lane, lane.Line) {
 				news = &lane.Line.calls
@@ -209,6 +215,21 @@ func (q *Queue[T]) await(lane *Lane[T]) (*Line[T], *Job[T]) {
 		}
 		news.Wait()
 	}
+}
+
+// Call has each thread's lane look at what there is besides jobs, once it has none.
+func (q *Queue[T]) Call() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.calls++
+	q.wakeAll()
+}
+
+// Err is why nothing is called any more; nil: something is.
+func (q *Queue[T]) Err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.err
 }
 
 // oldest is the line whose first job has waited longest, of those that a lane calls the

@@ -31,6 +31,8 @@ type Lane[T any] struct {
 	Index   int             // among the threads of its process, or among the lanes that the event loop has for the line
 	Line    *Line[T]        // of an event loop's lane: the only one whose calls it makes; nil: it is a thread's
 	Most    func(of *T) int // how many calls like this one it takes at once
+
+	calls uint64 // how often it was called, as far as it has noticed
 }
 
 // Renew says that a keeper's next process, or the one that it has, may try suspects.

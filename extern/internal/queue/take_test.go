@@ -41,8 +41,13 @@ func (h *hall) put(line int, names ...string) (all []*Job[string]) {
 	return all
 }
 
+func (h *hall) lane(process, lane int) *Lane[string] {
+	return &Lane[string]{Process: h.processes[process], Index: lane, Most: func(*string) int { return 64 }}
+}
+
 func (h *hall) take(process, lane int) []*Job[string] {
-	return h.Take(nil, &Lane[string]{Process: h.processes[process], Index: lane, Most: func(*string) int { return 64 }})
+	jobs, _ := h.Take(nil, h.lane(process, lane))
+	return jobs
 }
 
 func names(jobs []*Job[string]) (all []string) {
@@ -166,4 +171,35 @@ func TestWithdraw(t *testing.T) {
 	if h.Kill(b); killed != 1 {
 		t.Errorf("its process is killed %d times", killed)
 	}
+}
+
+// All lanes are called once, whether they wait or have jobs before them, and go on.
+func TestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 2, 2)
+		waits, busy := h.lane(0, 0), h.lane(0, 1)
+		called := make(chan bool)
+		go func() {
+			jobs, more := h.Take(nil, waits)
+			called <- more && len(jobs) == 0
+		}()
+		synctest.Wait()
+		h.Call()
+		if !<-called {
+			t.Error("a lane that waits was not called")
+		}
+		if jobs, more := h.Take(nil, busy); len(jobs) > 0 || !more {
+			t.Errorf("a lane that comes later has %d jobs, more: %v", len(jobs), more)
+		}
+		h.put(0, "a", "b")
+		for _, l := range []*Lane[string]{waits, busy} {
+			if jobs, more := h.Take(nil, l); len(jobs) != 1 || !more {
+				t.Errorf("a lane that was called has %d jobs, more: %v", len(jobs), more)
+			}
+		}
+		h.Retire(waits.Process.Keeper)
+		if _, more := h.Take(nil, waits); more {
+			t.Error("a lane of a process that is to end goes on")
+		}
+	})
 }

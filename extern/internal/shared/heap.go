@@ -35,6 +35,7 @@ type Heap struct {
 	idle   atomic.Int64 // bytes of large free pieces that are resident
 
 	mu     sync.Mutex // guards what is below
+	users  int        // who have yet to close it
 	next   int        // first chunk that was never used
 	class  []uint8    // by chunk: class of the pieces in it plus one; 0: within a larger piece, or unused
 	shelf  [classes]shelf
@@ -97,7 +98,7 @@ func newHeap(size int64) (*Heap, error) {
 	}
 
 	unix.Madvise(memory, unix.MADV_DONTDUMP) // a core dump would walk through all of it
-	return &Heap{File: file, Memory: memory, class: make([]uint8, size/chunkSize)}, nil
+	return &Heap{File: file, Memory: memory, users: 1, class: make([]uint8, size/chunkSize)}, nil
 }
 
 // createMemfd makes a file without a name that programs which are executed do not
@@ -249,12 +250,26 @@ func (h *Heap) Held() int64 { return h.held.Load() }
 
 // Close gives the memory back to the system: now, or when the last piece has come back
 // that is in use. No pool may run on it any more. What Take returns from now on is Go's
-// memory.
+// memory. A [Common] heap is closed by the last of its users.
 func (h *Heap) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.users--; h.users > 0 {
+		return nil
+	}
 	h.closed = true
 	return h.unmapUnused()
+}
+
+// join adds a user, unless the last one has closed the heap.
+func (h *Heap) join() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.users++
+	return true
 }
 
 // unmapUnused ends the heap, unless somebody has a piece of it. The caller holds mu.

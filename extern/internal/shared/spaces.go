@@ -14,7 +14,8 @@ import (
 type Space struct {
 	Number uint64 // that means it in messages: HeapSpace is the heap
 	FD     int
-	id     uint32 // of a segment
+	of     any // of a segment: who told of it, and what he calls it
+	id     uint32
 	Memory []byte
 }
 
@@ -37,14 +38,14 @@ func (s *Spaces) Init(h *Heap) {
 	s.all.Store(&[]Space{{Number: HeapSpace, FD: -1, Memory: h.Memory}})
 }
 
-// Add adds a segment. Its descriptor is duplicated. An id that came before means
-// this memory now.
-func (s *Spaces) Add(fd int, id uint32, memory []byte) error {
+// Add adds a segment of somebody's. Its descriptor is duplicated. An id of his that came
+// before means this memory now.
+func (s *Spaces) Add(of any, fd int, id uint32, memory []byte) error {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("extern: segment %d: %w", id, err)
 	}
-	s.Drop(id)
+	s.drop(func(one Space) bool { return one.of == of && one.id == id })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last+1 >= mostSpaces {
@@ -53,24 +54,31 @@ func (s *Spaces) Add(fd int, id uint32, memory []byte) error {
 	}
 	s.last++
 	old := *s.all.Load()
-	all := append(old[:len(old):len(old)], Space{Number: s.last, id: id, FD: own, Memory: memory})
+	all := append(old[:len(old):len(old)], Space{Number: s.last, of: of, id: id, FD: own, Memory: memory})
 	s.all.Store(&all)
 	return nil
 }
 
-// Drop forgets a segment.
-func (s *Spaces) Drop(id uint32) {
+// Drop forgets the segments of somebody's, and returns their numbers.
+func (s *Spaces) Drop(of any) []uint64 {
+	return s.drop(func(one Space) bool { return one.of == of })
+}
+
+// drop forgets segments.
+func (s *Spaces) drop(which func(Space) bool) (numbers []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var kept []Space
 	for _, one := range *s.all.Load() {
-		if one.Number != HeapSpace && one.id == id {
+		if one.Number != HeapSpace && which(one) {
 			unix.Close(one.FD)
+			numbers = append(numbers, one.Number)
 			continue
 		}
 		kept = append(kept, one)
 	}
 	s.all.Store(&kept)
+	return numbers
 }
 
 // Close lets go of all descriptors.

@@ -107,6 +107,7 @@ class Names:
             known = len(self._workers)
             initializer = "" if workers.initializer is None else self(Function(workers.initializer))
             self.sets[str(known)] = {
+                "name": workers._name,
                 "processes": workers.processes or 0,
                 "threads": workers.threads,
                 "initializer": initializer,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ..errors import RecipeError
 from .arguments import integer
 
@@ -19,12 +21,12 @@ class Workers:
         models = hr.Workers(processes=2, threads=4, initializer=load_tables, env={"OMP_NUM_THREADS": "4"})
         pipeline.map(tokenize, where=models).batch(32).map(embed, where=models)
 
-    Steps with the same object as `where=` share its processes; steps with another one have others, even if it says the same. A step's
-    `workers=` is how many of its calls may run at once, at most as many as there are threads in all. Each loader starts processes of its
-    own, and ends them.
+    Steps with the same object as `where=` share its processes, also those of several loaders; steps with another object have others, even
+    if it says the same. A step's `workers=` is how many of its calls may run at once, at most as many as there are threads in all. The
+    processes start with the first loader that needs them, and end with the last one that is closed.
 
     Args:
-        processes: how many; None, the default: as many as there are cores for the loader.
+        processes: how many; None, the default: as many as there are cores for the loader that starts them.
         threads: of each process, for functions that let go of the GIL. Arrays are copies with more than one.
         initializer: called without arguments once in each process, before anything else of yours; `functools.partial` gives it some.
             What it raises ends the run.
@@ -34,7 +36,7 @@ class Workers:
         RecipeError: if a number makes no sense, or the initializer cannot be called so.
     """
 
-    __slots__ = ("env", "initializer", "processes", "threads")
+    __slots__ = ("_name", "env", "initializer", "processes", "threads")
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class Workers:
     ) -> None:
         self.processes = None if processes is None else _number("processes", processes)
         self.threads = _number("threads", threads)
+        self._name = os.urandom(8).hex()  # by which the engine knows it
         self.initializer = initializer
         if initializer is not None:
             _check_initializer(initializer)

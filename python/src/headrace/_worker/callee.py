@@ -102,12 +102,17 @@ class Callee:
 
     def close(self, closed: set[int]) -> None:
         """Have the user's object end, unless that is among those that have. An async `close` is waited for."""
+        result = self.ending(closed)
+        if hasattr(result, "__await__"):
+            event_loop().run_until_complete(result)
+
+    def ending(self, closed: set[int]) -> Any:
+        """The same, but an async `close` is returned."""
         close = getattr(self.object, "close", None)
-        if callable(close) and not isinstance(self.object, type) and id(self.object) not in closed:
-            closed.add(id(self.object))
-            result = close()
-            if hasattr(result, "__await__"):
-                event_loop().run_until_complete(result)
+        if not callable(close) or isinstance(self.object, type) or id(self.object) in closed:
+            return None
+        closed.add(id(self.object))
+        return close()
 
     def _maker(self, load: Callable[[], Any]) -> Callable[[], Any]:
         """What makes another object, as if nobody had used this one."""

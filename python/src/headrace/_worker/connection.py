@@ -96,6 +96,11 @@ class Connection:
         finally:
             os.close(fd)
 
+    @staticmethod
+    def unmap(spaces: dict[int, Any], removals: list[dict[str, Any]]) -> None:
+        """Unmap memory of which FORGET tells."""
+        unmap({number: spaces.pop(number) for one in removals for number in one["segments"] or () if number in spaces})
+
     # What a lane asks of it.
 
     def begin(self, credit: int) -> None:

@@ -211,7 +211,8 @@ class Group(Process):
         self.loaded = {}
         self.callees = {}
         self.initialized = True
-        self.hooks = objects.hooks
+        self.lock = threading.Lock()
+        self.own_hooks = objects.hooks
         self._objects = objects
         objects.raised.begin()
         self.threads: list[threading.Thread] = []

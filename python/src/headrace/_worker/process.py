@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
 import sys
+import threading
 from itertools import chain
 
 from .._recipe.hooks import Sent
@@ -13,11 +15,11 @@ from . import errors, log, start
 from .beside import Beside, Streams
 from .connection import Connection, unmap
 from .errors import Ended
-from .frames import ERROR, FUNCTION, PACK, PULL, READY, SEGMENT, SETUP
+from .frames import ERROR, FORGET, FUNCTION, PACK, PULL, READY, SEGMENT, SETUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
     from .callee import Callee
@@ -38,10 +40,12 @@ class Process:
         self.beside = Beside(self, Streams(FIRST_LANE + lanes - 1))
         self.threads: list[Any] = []  # besides the first one
         self.closed: set[int] = set()
-        self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
+        self.lock = threading.Lock()  # of what is below, while functions come and go
+        self.loaded: dict[Any, Any] = {}  # functions and objects with their hooks, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
         self.initialized: BaseException | bool | None = None  # an exception of that; None: not yet
-        self.hooks: Hooks | None = None  # around calls
+        self.hooks: dict[bytes, Hooks] = {}  # around calls, by their pickles
+        self.own_hooks: Hooks | None = None  # around all calls
 
     def begin(self, own: list[str]) -> None:
         """Be set up, with a first function. `own` is imported from last, and by functions alone."""
@@ -65,19 +69,21 @@ class Process:
         """Load a function, and say what it needs, or why it cannot be loaded."""
         if self.callees or setup["chain"]:
             log.several()
+        sys.path += [entry for entry in setup["path"] or () if entry not in sys.path]
         try:
-            with log.speaking_for(setup["stage"]):
+            with self.lock, log.speaking_for(setup["stage"]):
+                self.with_hooks = self.own_hooks
                 self._initialize(setup)
                 callee = self._callee(setup)
                 self._settle()
-                if self.hooks is not None:
-                    callee.hook(self.hooks, callee.concurrent)
+                if self.with_hooks is not None:
+                    callee.hook(self.with_hooks, callee.concurrent)
                     for step in callee.callees:
-                        self.hooks.begin(step.step)
+                        self.with_hooks.begin(step.step)
+                self.callees[setup["number"]] = callee
         except BaseException as e:
             connection.send(ERROR, json.dumps(errors.describe(e)).encode())
             return
-        self.callees[setup["number"]] = callee
         if callee.concurrent:
             self.beside.begin()
         connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
@@ -111,20 +117,22 @@ class Process:
         key = (setup.get("step") or setup["stage"], setup["function"], bytes(self._part(setup["pickle"]) or b""))
         if key not in self.loaded:
             found = self._found(setup["function"], setup["pickle"])
-            self.loaded[key] = found() if isinstance(found, type) else found
-        return self.loaded[key]
+            self.loaded[key] = found() if isinstance(found, type) else found, self.with_hooks
+        value, self.with_hooks = self.loaded[key]
+        return value
 
     def _found(self, name: str, place: list[int] | None) -> Any:
-        """A function of the user's. The first that comes with hooks has them for all."""
+        """A function of the user's, and `with_hooks` those that it came with."""
         from .lookup import load
 
         found = load(name, self._part(place))
         if type(found) is not Sent:
             return found
-        if self.hooks is None:
+        if found.hooks not in self.hooks:
             from .hooked import Hooks
 
-            self.hooks = Hooks(load(name, found.hooks))
+            self.hooks[found.hooks] = Hooks(load(name, found.hooks))
+        self.with_hooks = self.hooks[found.hooks]
         return load(name, found.function)
 
     def _part(self, place: list[int] | None) -> memoryview | None:
@@ -150,8 +158,6 @@ class Process:
 
     def start_thread(self, target: Callable[[], None], name: str) -> None:
         """Start one more thread."""
-        import threading
-
         thread = threading.Thread(target=target, name=name, daemon=True)
         thread.start()
         self.threads.append(thread)
@@ -182,11 +188,41 @@ class Process:
             sys.stderr.write(errors.describe(e)["traceback"])
             os._exit(1)
 
+    def forget(self, removals: list[dict[str, Any]], concurrent: bool = False) -> list[Coroutine[Any, Any, None]]:
+        """Let go of functions, `concurrent` of those of the event loop. Their objects end, but for those that others have, too.
+
+        What has to be awaited for that is returned.
+        """
+        with self.lock:
+            numbers = [one["function"] for one in removals]
+            gone = [number for number in numbers if number in self.callees and self.callees[number].concurrent == concurrent]
+            let_go = list(chain.from_iterable(self.callees.pop(number).callees for number in gone))
+            kept = list(chain.from_iterable(callee.callees for callee in self.callees.values()))
+            objects = {id(callee.object) for callee in kept}
+            self.loaded = {key: value for key, value in self.loaded.items() if id(value[0]) in objects}
+            hooks = {id(callee.hooks) for callee in kept}
+            ended = [one for one in self.hooks.values() if id(one) not in hooks]
+            self.hooks = {key: one for key, one in self.hooks.items() if id(one) in hooks}
+        closed, later = objects, []
+        for callee in let_go:
+            with self._saying(callee):
+                if not concurrent:
+                    callee.close(closed)
+                elif hasattr(result := callee.ending(closed), "__await__"):
+                    later.append(self._ends(callee, result))
+        for one in ended:
+            one.end()
+        return later
+
+    async def _ends(self, callee: Callee, result: Any) -> None:
+        with self._saying(callee):
+            await result
+
     def end(self) -> None:
         """Let the user's objects end."""
         self.close(lambda _: True)
-        if self.hooks is not None:
-            self.hooks.end()
+        for hooks in self.hooks.values():
+            hooks.end()
 
     def loop_ends(self) -> None:
         """Let objects of async functions end where they have worked."""
@@ -195,13 +231,19 @@ class Process:
     def close(self, which: Callable[[Any], bool]) -> None:
         """Let objects of functions end, but for those that have."""
         for callee in chain.from_iterable(callee.callees for callee in self.callees.values() if which(callee)):
-            with log.speaking_for(callee.stage):
-                try:
-                    callee.close(self.closed)
-                except Exception as e:
-                    import logging
+            with self._saying(callee):
+                callee.close(self.closed)
 
-                    logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
+    @contextlib.contextmanager
+    def _saying(self, callee: Callee) -> Iterator[None]:
+        """Have an object of the user's end, and log what it raises."""
+        with log.speaking_for(callee.stage):
+            try:
+                yield
+            except Exception as e:
+                import logging
+
+                logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
 
 
 class Thread:
@@ -231,6 +273,12 @@ class Thread:
                 connection.map(self.spaces, payload)
             elif kind == SETUP:
                 self.process.install(connection, json.loads(bytes(payload)))
+            elif kind == FORGET:
+                removals = json.loads(bytes(payload))
+                for number in {one["function"] for one in removals} & self.lanes.keys():
+                    self.lanes.pop(number).let_go()
+                connection.unmap(self.spaces, removals)
+                self.process.forget(removals)
             elif kind != PULL:  # a stream's last ones come after its end
                 raise SystemExit(1)
 

@@ -1,0 +1,24 @@
+package shared
+
+import "sync"
+
+// common is the heap of all who share workers.
+var common struct {
+	sync.Mutex
+	heap *Heap
+}
+
+// Common returns the heap of all who share workers: a process maps one heap, whoever's
+// functions it calls. It is to be closed as often as it was returned.
+func Common() (*Heap, error) {
+	common.Lock()
+	defer common.Unlock()
+	if common.heap != nil && common.heap.join() {
+		return common.heap, nil
+	}
+	h, err := NewHeap()
+	if err == nil {
+		common.heap = h
+	}
+	return h, err
+}
