@@ -86,22 +86,6 @@ func fromBucket(t *testing.T, from, batch string) recipe.Recipe {
 		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, from, batch)
 }
 
-// contents are those of the files of a folder, by their names.
-func contents(t *testing.T, folder string) map[string][]byte {
-	t.Helper()
-	all := map[string][]byte{}
-	files, err := os.ReadDir(folder)
-	for _, f := range files {
-		if all[f.Name()], err = os.ReadFile(filepath.Join(folder, f.Name())); err != nil {
-			break
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
 // short are rows of files as they are called in archives.
 func short(all []row) []row {
 	all = slices.Clone(all)
@@ -157,8 +141,8 @@ func TestStoresGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
 	bucket := new(storetest.Memory)
 	folder := archives(t, phototest.Folder(t, 23), 4)
-	for name, content := range contents(t, folder) {
-		bucket.Put(name, content)
+	if err := bucket.PutAll("", os.DirFS(folder)); err != nil {
+		t.Fatal(err)
 	}
 	store.Register("cut", bucket)
 	want := drain(t, openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1)}, Options{}))
@@ -272,8 +256,8 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 	compare(t, "moved", drain(t, l), rest)
 
 	bucket := new(storetest.Memory)
-	for name, content := range contents(t, moved) {
-		bucket.Put("bucket/"+name, content)
+	if err := bucket.PutAll("bucket/", os.DirFS(moved)); err != nil {
+		t.Fatal(err)
 	}
 	store.Register("moved", bucket)
 	l = openLoader(t, fromBucket(t, "moved://bucket/photos-*.tar", `{"size":4}`), Config{Epochs: new(1)}, Options{})

@@ -24,6 +24,7 @@ func TestTasksOnStreamsThatAreWrong(t *testing.T) {
 		`{"do":"save","av":{"save":[{"format":"rgb24","width":1000000,"height":1000000,"each":3,"fps":[1,1]}]}}`: "pixels",
 		`{"do":"save","av":{"save":[{"format":"rgb24","width":4,"height":4,"each":48,"fps":[0,1]}]}}`:            "frames a second",
 		`{"do":"save","av":{"save":[{"format":"flt","rate":8000,"channels":99,"each":4}]}}`:                      "1 to 64 channels",
+		`{"do":"save","av":{"save":[{"file":true,"codec":"flac"}]}}`:                                             "made of arrays",
 	} {
 		done, failures := c.task(task)
 		if len(failures) != 1 || !strings.Contains(failures[0].Message, says) || done.Flags&wire.HasResult != 0 {

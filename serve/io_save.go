@@ -45,6 +45,9 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 	if len(a.Label) > 60 || len(a.Format) > 30 {
 		return p, fmt.Errorf("serve: the label %.70q, the format %.40q: takes short names", a.Label, a.Format)
 	}
+	if a.File { // which says the rest itself
+		return ffmpeg.Port{Label: a.Label}, nil
+	}
 	if p.Audio {
 		if p.Rate < 1 || p.Rate > 1<<24 || p.Channels < 1 || p.Channels > 64 || a.Each < 1 {
 			return p, fmt.Errorf("serve: sound of %d channels at %d samples a second: takes 1 to 64 channels", p.Channels, p.Rate)
@@ -69,6 +72,9 @@ func (e *errand) prepareSave() error {
 		return fmt.Errorf("serve: %d streams to save: takes 1 to 64", n)
 	}
 	for i := range e.av().Save {
+		if e.av().Save[i].File {
+			return errors.New("serve: a stream to save is made of arrays, not of a file")
+		}
 		if _, err := e.av().Save[i].port(); err != nil {
 			return err
 		}
@@ -189,12 +195,7 @@ func (s *errands) finishSaver(ctx context.Context) (*result, error) {
 
 func (e *errand) prepareFilter() error {
 	for i := range e.av().Inputs {
-		if a := &e.av().Inputs[i]; a.File {
-			a.Each = 0
-			if len(a.Label) > 60 {
-				return fmt.Errorf("serve: the label %.70q: takes a short name", a.Label)
-			}
-		} else if _, err := a.port(); err != nil {
+		if _, err := e.av().Inputs[i].port(); err != nil {
 			return err
 		}
 	}
@@ -235,13 +236,16 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 	inputs := make([]recode.Input, len(a.Inputs))
 	for i := range inputs {
 		in := s.input(i)
+		if inputs[i].Port, err = a.Inputs[i].port(); err != nil {
+			return nil, err
+		}
 		if a.Inputs[i].File {
 			f, err := s.fileOf(ctx, &in)
 			if err != nil {
 				return nil, err
 			}
 			defer f.Close()
-			inputs[i] = recode.Input{Port: ffmpeg.Port{Label: a.Inputs[i].Label}, File: f}
+			inputs[i].File = f
 			continue
 		}
 		if in.path != "" {
@@ -253,10 +257,7 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 		if _, err := in.readInbox(in.size); err != nil {
 			return nil, err
 		}
-		inputs[i] = recode.Input{Data: *in.data, Each: a.Inputs[i].Each}
-		if inputs[i].Port, err = a.Inputs[i].port(); err != nil {
-			return nil, err
-		}
+		inputs[i].Data, inputs[i].Each = *in.data, a.Inputs[i].Each
 	}
 	var results []recode.Result
 	if err := s.calling(ctx, func() (err error) {

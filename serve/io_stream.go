@@ -31,19 +31,44 @@ func (f *frameStream) close() {
 	f.file.Close()
 }
 
-func (s *errands) openFrames(ctx context.Context) (*result, error) {
+// begin ends what went on, and calls open, through the gate, with the input as a file. It
+// is the caller's, who has to close it, unless there is an error.
+func (s *errands) begin(ctx context.Context, open func(*os.File) error) (*os.File, error) {
 	s.end()
 	f, err := s.file(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o := recode.FramesOptions{Window: s.what.av().window, Stride: s.what.av().Stride, Pixels: s.what.Video.Options(), Steps: s.what.steps}
-	var frames *recode.Frames
-	if err := s.calling(ctx, func() (err error) {
-		frames, err = recode.OpenFrames(f, o)
-		return err
-	}); err != nil {
+	if err := s.calling(ctx, func() error { return open(f) }); err != nil {
 		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// framesOptions say which frames were asked for.
+func (e *errand) framesOptions() recode.FramesOptions {
+	return recode.FramesOptions{Window: e.av().window, Stride: e.av().Stride, Pixels: e.Video.Options(), Steps: e.steps}
+}
+
+// samplesOptions say how samples come out, and not which.
+func (e *errand) samplesOptions() (o recode.SamplesOptions) {
+	if r := e.Audio.Rate; r != nil {
+		o.Rate = *r
+	}
+	if n := e.Audio.Channels; n != nil {
+		o.Channels = *n
+	}
+	return o
+}
+
+func (s *errands) openFrames(ctx context.Context) (*result, error) {
+	var frames *recode.Frames
+	f, err := s.begin(ctx, func(f *os.File) (err error) {
+		frames, err = recode.OpenFrames(f, s.what.framesOptions())
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	s.goOn(&frameStream{f, frames})
@@ -64,28 +89,17 @@ func (f *sampleStream) close() {
 }
 
 func (s *errands) openSamples(ctx context.Context) (*result, error) {
-	s.end()
-	f, err := s.file(ctx)
+	o := s.what.samplesOptions()
+	o.Window = s.what.av().window
+	var samples *recode.Samples
+	f, err := s.begin(ctx, func(f *os.File) (err error) {
+		samples, err = recode.OpenSamples(f, o)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	a := s.what.Audio
-	o := recode.SamplesOptions{Window: s.what.av().window}
-	if a.Rate != nil {
-		o.Rate = *a.Rate
-	}
-	if a.Channels != nil {
-		o.Channels = *a.Channels
-	}
-	var samples *recode.Samples
-	if err := s.calling(ctx, func() (err error) {
-		samples, err = recode.OpenSamples(f, o)
-		return err
-	}); err != nil {
-		f.Close()
-		return nil, err
-	}
-	s.goOn(&sampleStream{f, samples, a})
+	s.goOn(&sampleStream{f, samples, s.what.Audio})
 	return s.told(ctx, map[string]any{"sample_rate": samples.Rate(), "channels": samples.Channels()})
 }
 
@@ -103,32 +117,19 @@ func (m *mediaStream) close() {
 }
 
 func (s *errands) openMedia(ctx context.Context) (*result, error) {
-	s.end()
-	f, err := s.file(ctx)
+	sound := s.what.samplesOptions()
+	if n := s.what.Audio.Stream; n != nil {
+		sound.Streams = []string{fmt.Sprintf("a:%d", *n)}
+	}
+	var m *recode.Media
+	f, err := s.begin(ctx, func(f *os.File) (err error) {
+		m, err = recode.OpenMedia(ctx, f, s.what.framesOptions(), sound)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	a := s.what.Audio
-	frames := recode.FramesOptions{Window: s.what.av().window, Stride: s.what.av().Stride, Pixels: s.what.Video.Options(), Steps: s.what.steps}
-	var sound recode.SamplesOptions
-	if a.Rate != nil {
-		sound.Rate = *a.Rate
-	}
-	if a.Channels != nil {
-		sound.Channels = *a.Channels
-	}
-	if a.Stream != nil {
-		sound.Streams = []string{fmt.Sprintf("a:%d", *a.Stream)}
-	}
-	var m *recode.Media
-	if err := s.calling(ctx, func() (err error) {
-		m, err = recode.OpenMedia(ctx, f, frames, sound)
-		return err
-	}); err != nil {
-		f.Close()
-		return nil, err
-	}
-	s.goOn(&mediaStream{f, m, a, s.what.most()})
+	s.goOn(&mediaStream{f, m, s.what.Audio, s.what.most()})
 	form := m.Form()
 	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": m.Rate(), "channels": m.Channels()})
 }
@@ -301,8 +302,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	compute := func(ctx context.Context, do func() error) error { return s.computing(ctx, &in, do) }
-	if err := c.video.Fill(ctx, p.room(int(form.Bytes())), decoders, compute); err != nil {
+	if err := s.fill(ctx, &in, c.video, p.room(int(form.Bytes())), decoders); err != nil {
 		p.slot.Drop()
 		return nil, err
 	}

@@ -106,12 +106,16 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	compute := func(ctx context.Context, do func() error) error { return s.computing(ctx, &in, do) }
-	if err := c.Fill(ctx, slot.Bytes()[:form.Bytes()], decoders, compute); err != nil {
+	if err := s.fill(ctx, &in, c, slot.Bytes()[:form.Bytes()], decoders); err != nil {
 		slot.Drop()
 		return nil, err
 	}
 	return &result{slot, 8 * form.DType.Size(), c.Shape()}, nil
+}
+
+// fill decodes the clip of an input. Each decoder goes through the gate.
+func (s *errands) fill(ctx context.Context, in *input, c *ops.VideoClip, to []byte, decoders int) error {
+	return c.Fill(ctx, to, decoders, func(ctx context.Context, do func() error) error { return s.computing(ctx, in, do) })
 }
 
 // videoFile is what the packets are read from: a file on a disk, or the whole content in

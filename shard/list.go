@@ -100,10 +100,8 @@ func (l *lister) list(from []string) error {
 			return err
 		}
 		names := []string{name}
-		if object, folder, err := p.exists(l.ctx, name); err != nil {
-			return err
-		} else if !object && !folder { // else there is a file of this name, whatever braces it has
-			if names, err = expand(name); err != nil {
+		if strings.Contains(name, "{") {
+			if names, err = l.expand(p, name); err != nil {
 				return err
 			}
 		}
@@ -117,6 +115,16 @@ func (l *lister) list(from []string) error {
 		return ErrNoShards
 	}
 	return nil
+}
+
+// expand returns the names that one with braces stands for: itself, where there is
+// something of this name.
+func (l *lister) expand(p place, name string) ([]string, error) {
+	object, folder, err := p.exists(l.ctx, name)
+	if err != nil || object || folder {
+		return []string{name}, err
+	}
+	return expand(name)
 }
 
 // one adds what a name without braces stands for.

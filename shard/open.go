@@ -15,9 +15,9 @@ import (
 
 // opened is a shard that is open, or a file that is beside one.
 type opened struct {
-	readerAt
-	ctx        context.Context // while it is open
+	ctx        context.Context // ends all reads of a store
 	in         store.Store
+	file       *store.File // of this machine, which is kept open; nil: it is read of the store
 	is         store.Object
 	path, name string
 
@@ -25,59 +25,44 @@ type opened struct {
 	beside []*opened
 }
 
-// readerAt reads it from any place.
-type readerAt interface {
-	io.ReaderAt
-	Close()
-}
-
 // open opens an object of a store, which messages call by a name. It can be read as long
 // as the context lasts.
 func open(ctx context.Context, in store.Store, path, name string) (*opened, error) {
 	o := &opened{ctx: ctx, in: in, path: path, name: name}
-	if l, local := in.(store.Local); local { // which keeps it open
+	if l, local := in.(store.Local); local {
 		f, err := l.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		o.readerAt, o.is = f, f.Object()
+		o.file, o.is = &f, f.Object()
 		return o, nil
 	}
 	var err error
 	if o.is, err = in.Stat(ctx, path); err != nil {
 		return nil, err
 	}
-	o.readerAt = remoteReader{ctx, in, o.is, name}
 	return o, nil
 }
 
 // open opens the shard.
 func (s *listed) open(ctx context.Context) (*opened, error) { return open(ctx, s.in, s.path, s.key) }
 
-// remoteReader reads an object of a store.
-type remoteReader struct {
-	ctx  context.Context // ends all reads
-	in   store.Store
-	is   store.Object
-	name string // for messages
-}
-
-// ReadAt implements [io.ReaderAt].
-func (r remoteReader) ReadAt(p []byte, at int64) (int, error) {
-	have := min(int64(len(p)), max(r.is.Size-at, 0))
-	if err := r.in.ReadAt(r.ctx, r.is, p[:have], at); errors.Is(err, store.ErrChanged) {
-		return 0, &Error{r.name, -1, fmt.Errorf("%w: %w", ErrChanged, err)}
+// ReadAt implements [File].
+func (o *opened) ReadAt(p []byte, at int64) (int, error) {
+	if o.file != nil {
+		return o.file.ReadAt(p, at)
+	}
+	have := min(int64(len(p)), max(o.is.Size-at, 0))
+	if err := o.in.ReadAt(o.ctx, o.is, p[:have], at); errors.Is(err, store.ErrChanged) {
+		return 0, &Error{o.name, -1, fmt.Errorf("%w: %w", ErrChanged, err)}
 	} else if err != nil {
-		return 0, fmt.Errorf("%s: %w", r.name, err)
+		return 0, fmt.Errorf("%s: %w", o.name, err)
 	}
 	if have < int64(len(p)) {
 		return int(have), io.EOF
 	}
 	return int(have), nil
 }
-
-// Close implements readerAt.
-func (remoteReader) Close() {}
 
 // Name implements [File].
 func (o *opened) Name() string { return o.name }
@@ -105,5 +90,7 @@ func (o *opened) Close() {
 	for _, other := range o.beside {
 		other.Close()
 	}
-	o.readerAt.Close()
+	if o.file != nil {
+		o.file.Close()
+	}
 }

@@ -22,16 +22,8 @@ import (
 func inMemory(t *testing.T, root string) (m *storetest.Memory, scheme string) {
 	t.Helper()
 	m, scheme = new(storetest.Memory), strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-")
-	files, err := filepath.Glob(filepath.Join(root, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, path := range files {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Put("bucket/set/"+filepath.Base(path), content)
+	if err := m.PutAll("bucket/set/", os.DirFS(root)); err != nil {
+		t.Fatal(err)
 	}
 	store.Register(scheme, m)
 	return m, scheme + "://bucket/set"

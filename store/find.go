@@ -15,19 +15,9 @@ func Find(ctx context.Context, s Store, root, text string, suffixes []string) (*
 	if _, local := s.(Local); local {
 		return List(ctx, root, text, suffixes)
 	}
-	if text == "" {
-		text = "/" // all that there is
-	}
-	p, err := parsePattern(text)
+	p, err := patternOf(text, suffixes)
 	if err != nil {
 		return nil, err
-	}
-	if text == "/" {
-		p.text = ""
-		p.all(suffixes)
-		p.base = ""
-	} else if !p.wild() {
-		p.all(suffixes)
 	}
 	var found []string
 	for o, err := range s.Objects(ctx, p.base) {
@@ -42,6 +32,21 @@ func Find(ctx context.Context, s Store, root, text string, suffixes []string) (*
 		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, text)
 	}
 	return Files("", slices.Values(found))
+}
+
+// patternOf is the pattern of a text in a store, whose root has no name.
+func patternOf(text string, suffixes []string) (*pattern, error) {
+	if text == "" || text == "/" {
+		p := new(pattern)
+		p.all(suffixes)
+		p.base = ""
+		return p, nil
+	}
+	p, err := parsePattern(text)
+	if err == nil && !p.wild() {
+		p.all(suffixes)
+	}
+	return p, err
 }
 
 // fits reports whether the whole name of an object below the base fits.

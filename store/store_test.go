@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,15 +11,7 @@ import (
 
 func TestLocalIsAStore(t *testing.T) {
 	root := t.TempDir()
-	storetest.Contract(t, store.Local{Root: root}, func(name string, content []byte) {
-		at := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	})
+	storetest.Contract(t, store.Local{Root: root}, storetest.Files(t, root))
 }
 
 func TestMemoryIsAStore(t *testing.T) {
@@ -32,15 +22,9 @@ func TestMemoryIsAStore(t *testing.T) {
 // TestPatternsMeanTheSameInEveryStore compares a store in memory with files.
 func TestPatternsMeanTheSameInEveryStore(t *testing.T) {
 	root := t.TempDir()
-	m := new(storetest.Memory)
+	m, put := new(storetest.Memory), storetest.Files(t, root)
 	for _, name := range []string{"a/1.tar", "a/2.tar", "a/2.TAR", "a/b/3.tar", "a/.hidden/4.tar", "a/.5.tar", "b/1.tar", "b/x.json", "c.tar", "a/[1]/6.tar"} {
-		at := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		put(name, nil)
 		m.Put(name, nil)
 	}
 	for _, pattern := range []string{"*", "*.tar", "*/*.tar", "**/*.tar", "a/**", "a/**/*.tar", "a/?.tar", "a/[12].tar", "a/[!1].tar", "a/.*", "a", "b", "a/b", "a/[[]1]/*", "nothing/*", "**"} {

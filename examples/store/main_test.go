@@ -13,15 +13,7 @@ import (
 
 func TestFilesAreAStore(t *testing.T) {
 	root := t.TempDir()
-	storetest.Contract(t, files{os.DirFS(root)}, func(name string, content []byte) {
-		at := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	})
+	storetest.Contract(t, files{os.DirFS(root)}, storetest.Files(t, root))
 }
 
 func TestStore(t *testing.T) {

@@ -450,6 +450,7 @@ var arrows = []arrow{
 	{"media/recode", "media/ffmpeg", "containers, decoders, encoders, filters"},
 	{"media/recode", "media/sound", "mixing and resampling"},
 	{"media/recode", "media/sound/coded", "how many samples packets have"},
+	{"media/recode", "media/video", "what frames of a stream are like, for their plan"},
 	{"media/recode", "media/yuv", "decoded frames become RGB"},
 	{"media/recode", "store", "the error about what is too large"},
 	{"media/recode", "tensor", "the dtype of frames"},

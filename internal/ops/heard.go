@@ -21,10 +21,6 @@ type Heard struct {
 	sound sound.Aligned
 }
 
-// margin is how much more sound is decoded on both sides, in seconds, so that a resampler
-// hears what comes before and after.
-const margin = 0.25
-
 // mostSeconds is a time that no file reaches.
 const mostSeconds = 1e9
 
@@ -71,7 +67,7 @@ func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAud
 		end = begin + *args.Duration
 	}
 	o := sound.PlayOptions{
-		Track: orElse(args.Stream, -1), Begin: begin - margin, End: end + margin,
+		Track: orElse(args.Stream, -1), Begin: begin - sound.Margin, End: end + sound.Margin,
 		Rate: orElse(args.Rate, 0), Channels: orElse(args.Channels, 0),
 	}
 	s, err := sound.Play(file, o)
@@ -82,8 +78,7 @@ func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAud
 	if err != nil {
 		return err
 	}
-	h.rate = s.Rate()
-	h.sound = sound.Aligned{Sound: s, Channels: s.Channels(), Ahead: int64(math.Round((begin - s.Second()) * float64(h.rate)))}
+	h.rate, h.sound = s.Rate(), sound.AlignedAt(s, begin)
 	return nil
 }
 

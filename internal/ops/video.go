@@ -187,13 +187,7 @@ func (v *Video) seconds(it *record.Record) (float64, error) {
 }
 
 // info describes the frames, as the header of an image does.
-func (o *opened) info() media.Info {
-	s := &o.video.Stream
-	return media.Info{
-		Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: int(s.Orientation), Components: 3, Bits: max(s.Depth, 8),
-		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
-	}
-}
+func (o *opened) info() media.Info { return video.Info(&o.video.Stream.Stream) }
 
 // working is what decoding takes, besides what the plan of a frame does: packets, the
 // decoder, a frame of this form, and the table.
@@ -228,10 +222,14 @@ func (v *Video) ofFrames(o *opened) tensor.Shape {
 
 // mask tells a record which of its frames are damaged, and counts them.
 func (v *Video) mask(it *record.Record, o *opened, damaged map[int]bool) {
+	count := int64(0)
 	for _, n := range o.frames {
 		if damaged[n] {
-			v.env.Damaged.Add(1)
+			count++
 		}
+	}
+	if count > 0 {
+		v.env.Damaged.Add(count)
 	}
 	if v.Mask.Kind != record.Arrays {
 		return

@@ -1,14 +1,9 @@
 package ops
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"headrace/media"
 	"headrace/media/video"
@@ -148,128 +143,6 @@ func (c *VideoClip) Shape() tensor.Shape {
 		shape = shape[:len(shape)-1]
 	}
 	return shape
-}
-
-// mostWorking bounds what several decoders of one clip may take.
-const mostWorking = 1 << 30
-
-// Decoders is how many may decode the clip at once, on so many cores. Planes have one,
-// which sees to it that all frames are alike.
-func (c *VideoClip) Decoders(cores int) int {
-	if c.planes != nil {
-		return 1
-	}
-	return max(1, min(cores, c.clip.Parts(), int(mostWorking/c.decoding())))
-}
-
-// WorkingBytes is what decoding takes besides the result.
-func (c *VideoClip) WorkingBytes(decoders int) int64 {
-	return c.clip.Bytes() + int64(decoders)*c.decoding()
-}
-
-// decoding is what one decoder takes, and what is done to its frames.
-func (c *VideoClip) decoding() int64 {
-	return c.working(c.decode.Form()) - c.clip.Bytes() + c.plan.WorkingBytes(nil, nil)
-}
-
-// Load reads the packets.
-func (c *VideoClip) Load() error { return c.clip.Load() }
-
-// Fill writes the clip to memory that has room for its form. Its parts are decoded by so
-// many decoders at once, each of which works when compute calls it: that waits for a core
-// as long as ctx lasts. Whatever their number, the bytes are the same, and so is the
-// error.
-func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute func(ctx context.Context, do func() error) error) error {
-	if int64(len(to)) < c.form.Bytes() {
-		return errors.New("headrace: too little memory for a clip")
-	}
-	if err := c.clip.Load(); err != nil {
-		return err
-	}
-	players := make([]player, decoders)
-	for i := range players {
-		y := &players[i]
-		*y = player{decode: c.decode, steps: c.steps, plan: new(media.Plan), video: &c.opened, planes: c.planes, to: newFrameWriter(c.form, to)}
-		if err := media.MakePlan(c.info(), c.decode, c.steps, nil, y.plan); err != nil {
-			return err
-		}
-		y.begin()
-		defer y.giveBack()
-	}
-
-	parts := newParts(c.clip.Parts())
-	waiting, enough := context.WithCancel(ctx) // for a core
-	defer enough()
-	lost := make([]error, decoders) // what ended a decoder before its time
-	waited := make([]error, decoders)
-	var all sync.WaitGroup
-	for i := range players {
-		all.Go(func() {
-			begun, done := false, false
-			err := compute(waiting, func() error {
-				begun = true
-				parts.each(func(part int) error { return c.clip.DecodePart(ctx, part, players[i].show) })
-				done = true
-				enough()
-				return nil
-			})
-			if begun && !done {
-				lost[i] = err
-			} else if !begun {
-				waited[i] = err
-			}
-		})
-	}
-	all.Wait()
-
-	if err := errors.Join(lost...); err != nil {
-		return err
-	}
-	if !parts.taken() { // nobody had a core
-		return errors.Join(waited...)
-	}
-	if err := parts.err(); err != nil {
-		return err
-	}
-	for i := range players[1:] {
-		maps.Copy(players[0].came, players[i+1].came)
-		maps.Copy(players[0].damaged, players[i+1].damaged)
-	}
-	return players[0].finish()
-}
-
-// parts are handed out one after the other, until one of them fails.
-type parts struct {
-	next   atomic.Int64
-	failed []error // by their numbers
-}
-
-func newParts(n int) *parts { return &parts{failed: make([]error, n)} }
-
-// each calls do for parts that nobody else has.
-func (p *parts) each(do func(part int) error) {
-	for {
-		i := int(p.next.Add(1)) - 1
-		if i >= len(p.failed) {
-			return
-		}
-		if p.failed[i] = do(i); p.failed[i] != nil {
-			p.next.Store(int64(len(p.failed)))
-		}
-	}
-}
-
-// taken reports whether all were handed out.
-func (p *parts) taken() bool { return int(p.next.Load()) >= len(p.failed) }
-
-// err is that of the first part that failed: those before it were handed out earlier.
-func (p *parts) err() error {
-	for _, err := range p.failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // VideoInfo is what a video is.

@@ -202,9 +202,11 @@ func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64
 		return n, err
 	}
 	w.ShardsRead.Add(n)
+	used := int64(0)
 	for i := range values {
-		w.ShardsUsed.Add(int64(len(values[i].Bytes)))
+		used += int64(len(values[i].Bytes))
 	}
+	w.ShardsUsed.Add(used)
 	s.put(w, v, *buffer, values)
 	if s.name.Kind != 0 {
 		v.Texts[s.name.At] = it.Key

@@ -13,6 +13,7 @@ import (
 	"headrace/media/av/packets"
 	headers "headrace/media/av/slices"
 	"headrace/media/ffmpeg"
+	"headrace/media/video"
 	"headrace/media/yuv"
 	"headrace/tensor"
 )
@@ -28,11 +29,8 @@ type FramesOptions struct {
 // Frames decodes a video from its beginning to its end, with memory for one decoder. It
 // has to be closed.
 type Frames struct {
+	decoding
 	options FramesOptions
-	packets *puller
-	stream  *packets.Stream
-	decoder *ffmpeg.Decoder
-	ended   bool // no packet follows
 
 	recent    [512]fed // packets by their number
 	fed       int
@@ -66,7 +64,7 @@ func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Frames{options: o, packets: p}
+	f := &Frames{decoding: decoding{packets: p}, options: o}
 	if err := f.open(); err != nil {
 		f.Close()
 		return nil, err
@@ -75,10 +73,9 @@ func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
 }
 
 func (f *Frames) open() (err error) {
-	if len(f.packets.streams) != 1 || f.packets.streams[0].Kind != av.Video {
-		return fmt.Errorf("%w: takes one stream of video, not %s", media.ErrUnsupported, list(f.packets.streams))
+	if err := f.choose(av.Video, "video"); err != nil {
+		return err
 	}
-	f.stream = &f.packets.streams[0]
 	s := f.stream
 	// See package video: the container has no times of display.
 	if f.packets.format == "avi" && s.Reorder > 0 && (s.Codec == "h264" || s.Codec == "hevc") {
@@ -93,11 +90,8 @@ func (f *Frames) open() (err error) {
 }
 
 func (f *Frames) planFor(width, height int, plan *media.Plan) error {
-	s := f.stream
-	info := media.Info{
-		Format: s.Codec, Width: width, Height: height, Orientation: max(int(s.Orientation), 1), Components: 3, Bits: max(s.Depth, 8),
-		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
-	}
+	info := video.Info(&f.stream.Stream)
+	info.Width, info.Height = width, height
 	return media.MakePlan(info, f.options.Pixels, f.options.Steps, nil, plan)
 }
 
@@ -199,15 +193,8 @@ var errLost = errors.New("a picture that it refers to is missing")
 
 // feed gives the decoder the next packet.
 func (f *Frames) feed() error {
-	p, err := f.packets.take()
-	if err == io.EOF {
-		if f.ended {
-			return io.ErrUnexpectedEOF
-		}
-		f.ended = true
-		return f.decoder.Feed(nil, nil, true)
-	}
-	if err != nil {
+	p, ok, err := f.packet()
+	if !ok {
 		return err
 	}
 	if f.fed == 0 {
@@ -280,9 +267,4 @@ func (f *Frames) draw(to []byte, pts int64) error {
 }
 
 // Close gives back the decoder's memory.
-func (f *Frames) Close() {
-	f.packets.close()
-	if f.decoder != nil {
-		f.decoder.Close()
-	}
-}
+func (f *Frames) Close() { f.close() }

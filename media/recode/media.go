@@ -2,7 +2,6 @@ package recode
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/big"
 	"os"
@@ -21,10 +20,6 @@ type Media struct {
 	begin, until float64 // seconds: the first frame, and the end of the piece that came last
 	handed       int64   // samples
 }
-
-// margin is how much more sound is decoded before the first frame, in seconds, so that a
-// resampler hears what comes before.
-const margin = 0.25
 
 // OpenMedia begins with a file, which has to stay open. The window is that of the frames.
 func OpenMedia(ctx context.Context, file *os.File, f FramesOptions, s SamplesOptions) (*Media, error) {
@@ -46,22 +41,20 @@ func (m *Media) open(ctx context.Context, file *os.File, o SamplesOptions) error
 	}
 	m.begin = m.next(ctx)
 	m.until = m.begin
-	named := len(o.Streams) > 0
 	o.Start, o.End = nil, nil
-	if m.begin > margin { // else sound may begin before the first frame
-		o.Start = new(big.Rat).SetFloat64(m.begin - margin)
+	if m.begin > sound.Margin { // else sound may begin before the first frame
+		o.Start = new(big.Rat).SetFloat64(m.begin - sound.Margin)
 	}
 
 	s, err := OpenSamples(file, o)
-	if (errors.Is(err, errNoSamples) || errors.Is(err, errNoStream) && !named) && o.Rate > 0 {
+	if o.silent(err) && o.Rate > 0 {
 		m.rate, m.sound.Channels = o.Rate, max(o.Channels, 1)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	m.rate = s.Rate()
-	m.sound = sound.Aligned{Sound: s, Channels: s.Channels(), Ahead: int64(math.Round((m.begin - s.Second()) * float64(m.rate)))}
+	m.rate, m.sound = s.Rate(), sound.AlignedAt(s, m.begin)
 	return nil
 }
 

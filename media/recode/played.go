@@ -42,12 +42,18 @@ func play(from sound.File, o sound.PlayOptions) (sound.Played, error) {
 	s, err := OpenSamples(file, what)
 	if err != nil {
 		file.Close()
-		if errors.Is(err, errNoSamples) || errors.Is(err, errNoStream) && o.Track < 0 {
+		if what.silent(err) {
 			err = &sound.SilentError{Err: err}
 		}
 		return nil, err
 	}
 	return played{s, file}, nil
+}
+
+// silent reports whether an error of OpenSamples says that nothing is heard in the
+// window. A stream that was asked for has to be there.
+func (o *SamplesOptions) silent(err error) bool {
+	return errors.Is(err, errNoSamples) || errors.Is(err, errNoStream) && len(o.Streams) == 0
 }
 
 // fileOf is a file with a descriptor of its own, or one in memory with the content.

@@ -21,9 +21,9 @@ type Container struct {
 func FormatOf(name string) (string, error) { return ffmpeg.FormatOf(name) }
 
 // Remux copies packets of a window into another container, without decoding them, with
-// the file's tags, chapters and dispositions. What is
-// cut begins at a key frame; MP4 and MOV hide what comes before the window. The times of
-// a whole file stay; those of a window begin with it.
+// the file's tags, chapters and dispositions. What is cut begins at a key frame; MP4 and
+// MOV hide what comes before the window. The times of a whole file stay; those of a
+// window begin with it.
 func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]string, out *os.File, to Container) error {
 	writer, err := ffmpeg.NewWriter(out, to.Format)
 	if err != nil {

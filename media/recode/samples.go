@@ -12,7 +12,6 @@ import (
 
 	"headrace/media"
 	"headrace/media/av"
-	"headrace/media/av/packets"
 	"headrace/media/ffmpeg"
 	"headrace/media/sound"
 	"headrace/media/sound/coded"
@@ -40,7 +39,7 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Samples{flow: &flow{packets: p, total: endless}}
+	s := &Samples{flow: &flow{decoding: decoding{packets: p}, total: endless}}
 	if err = s.flow.open(); err == nil {
 		s.window, err = sound.NewWindow(s.flow, o.Rate, o.Channels)
 	}
@@ -92,12 +91,7 @@ func (s *Samples) left() int64 {
 }
 
 // Close gives back the decoder's memory.
-func (s *Samples) Close() {
-	s.flow.packets.close()
-	if s.flow.decoder != nil {
-		s.flow.decoder.Close()
-	}
-}
+func (s *Samples) Close() { s.flow.close() }
 
 var errNoSamples = fmt.Errorf("%w: no packet of the window gives any samples", media.ErrCorrupt)
 
@@ -110,13 +104,11 @@ const kept = 1 << 14
 
 // flow is a recording that is read once, forwards. It implements [sound.Stream].
 type flow struct {
-	ctx     context.Context
-	packets *puller
-	stream  *packets.Stream
-	decoder *ffmpeg.Decoder
-	frame   ffmpeg.Frame
-	info    sound.Info
-	begins  Second // the first sample
+	decoding
+	ctx    context.Context
+	frame  ffmpeg.Frame
+	info   sound.Info
+	begins Second // the first sample
 
 	decoded []float32
 	begin   int64 // of decoded
@@ -127,19 +119,17 @@ type flow struct {
 	heldFor int64 // samples that the container says held has; 0: it does not say
 	fed     []trim
 	before  int // packets that were fed, and are not in fed
-	ended   bool
 }
 
 type trim struct{ skip, cut, lasts int64 }
 
 func (f *flow) open() error {
-	if len(f.packets.streams) != 1 || f.packets.streams[0].Kind != av.Audio {
-		return fmt.Errorf("%w: takes one stream of sound, not %s", media.ErrUnsupported, list(f.packets.streams))
+	err := f.choose(av.Audio, "sound")
+	if err != nil {
+		return err
 	}
-	f.stream = &f.packets.streams[0]
 	s := f.stream
 	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits}
-	var err error
 	if f.decoder, err = ffmpeg.NewDecoder(t.Decoding()); err != nil {
 		return err
 	}
@@ -215,15 +205,8 @@ func (f *flow) more() error {
 }
 
 func (f *flow) feed() error {
-	p, err := f.packets.take()
-	if err == io.EOF {
-		if f.ended {
-			return io.ErrUnexpectedEOF
-		}
-		f.ended = true
-		return f.decoder.Feed(nil, nil, true)
-	}
-	if err != nil {
+	p, ok, err := f.packet()
+	if !ok {
 		return err
 	}
 	if len(p.Data) == 0 {

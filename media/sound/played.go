@@ -3,6 +3,7 @@ package sound
 import (
 	"context"
 	"errors"
+	"math"
 )
 
 // Played is the sound of a file from some time on, read forwards. It must be closed,
@@ -56,6 +57,16 @@ type Aligned struct {
 	Sound    Played // nil: there is none
 	Channels int
 	Ahead    int64 // samples of Sound before that moment; negative: so many are missing
+}
+
+// Margin is how much more than a window is decoded on both sides, in seconds, so that a
+// resampler hears what comes before and after.
+const Margin = 0.25
+
+// AlignedAt is what is heard from a second on, of sound that need not begin there. Sample
+// n is heard n samples after it, to half a sample.
+func AlignedAt(s Played, begin float64) Aligned {
+	return Aligned{Sound: s, Channels: s.Channels(), Ahead: int64(math.Round((begin - s.Second()) * float64(s.Rate())))}
 }
 
 // Fill decodes the next samples of all channels, side by side.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -107,6 +109,20 @@ func Contract(t *testing.T, s store.Store, put func(name string, content []byte)
 			t.Errorf("a read of what is missing: %v", err)
 		}
 	})
+}
+
+// Files returns a function that writes files below a folder.
+func Files(t *testing.T, root string) (put func(name string, content []byte)) {
+	return func(name string, content []byte) {
+		t.Helper()
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // readEverywhere reads an object from many places, in many lengths, and beyond its end.

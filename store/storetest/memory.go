@@ -33,6 +33,20 @@ func (m *Memory) Put(name string, content []byte) {
 	m.objects[name] = slices.Clone(content)
 }
 
+// PutAll makes objects of the files of a folder, with a prefix before their names.
+func (m *Memory) PutAll(prefix string, from fs.FS) error {
+	return fs.WalkDir(from, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(from, name)
+		if err == nil {
+			m.Put(prefix+name, content)
+		}
+		return err
+	})
+}
+
 // Read is how many bytes were read so far.
 func (m *Memory) Read() int64 {
 	m.mu.Lock()

@@ -278,9 +278,8 @@ def load_media(
     video = video_asked(
         "media", start=start, duration=duration, frames=frames, stride=stride, fps=fps, width=width, height=height, mode=mode, stream=stream
     )
-    audio = audio_asked("media", rate, channels, None, None, "silence", audio_dtype, layout, audio_stream, max_bytes)
-    what = json.loads(video) | json.loads(audio) | {"av": {}}
-    arrays, about = unpack(done(name, json.dumps(what).encode(), [source_of(name, src, max_bytes)]))
+    what = _with_audio(video, "media", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
+    arrays, about = unpack(done(name, _joined(what, {}), [source_of(name, src, max_bytes)]))
     return MediaClip(arrays["video"], arrays["audio"], arrays["seconds"], about["sample_rate"], about["start"])
 
 
@@ -334,11 +333,10 @@ def stream_media(
     """
     name = "stream_media"
     video = video_asked("both", width=width, height=height, mode=mode)
-    audio = audio_asked("both", rate, channels, None, None, "silence", audio_dtype, layout, audio_stream, max_bytes)
+    what = _with_audio(video, "both", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)
-    what = json.loads(video) | json.loads(audio)
-    return MediaStream(name, _joined(json.dumps(what).encode(), asked), source_of(name, src, max_bytes), _count("frames", frames))
+    return MediaStream(name, _joined(what, asked), source_of(name, src, max_bytes), _count("frames", frames))
 
 
 def save_video(
@@ -519,6 +517,12 @@ def _count(name: str, value: Any) -> int:
     if n is None or n < 1:
         raise MediaError(f"headrace: io: {name} must be at least 1, got {value!r}")
     return n
+
+
+def _with_audio(video: bytes, do: str, rate: Any, channels: Any, dtype: str, layout: str | None, stream: Any, max_bytes: Any) -> bytes:
+    """What is asked for a video, and for the audio that is heard meanwhile."""
+    audio = audio_asked(do, rate, channels, None, None, "silence", dtype, layout, stream, max_bytes)
+    return json.dumps(json.loads(video) | json.loads(audio)).encode()
 
 
 def _joined(what: bytes, asked: dict[str, Any]) -> bytes:

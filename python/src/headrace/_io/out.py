@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Array = numpy.ndarray[Any, Any]
+    from .kinds import Array
 
 
 def check_out(name: str, out: Any, axes: int, dtype: str, shape: tuple[int, ...] | None) -> None:
