@@ -36,8 +36,8 @@ COMMANDS = {
     "Too little address space": "ulimit -v 1000000; headrace version",
     "A key or an operation that does not exist": "sed -i 's/resize/resise/; s/{size: 4}/{sise: 4}/' recipe.yaml; headrace run recipe.yaml",
     "A value of another kind": "sed -i 's/48/small/' recipe.yaml; headrace run recipe.yaml",
-    "A document that is no YAML": "echo '  - {batch' >> recipe.yaml; headrace run recipe.yaml",
-    "A variable that nobody declared": "headrace run recipe.yaml --set rot=data/val",
+    "Invalid YAML": "echo '  - {batch' >> recipe.yaml; headrace run recipe.yaml",
+    "An undeclared variable": "headrace run recipe.yaml --set rot=data/val",
     "A variable without a value": "sed -i 's/root: data.train/root: null/' recipe.yaml; headrace run recipe.yaml",
     "Another run has written there": """
         headrace run recipe.yaml --epochs 1 --out npy:out 2>/dev/null

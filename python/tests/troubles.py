@@ -205,7 +205,7 @@ def _() -> None:
         hr.io.close()
 
 
-@trouble("A file that is no image")
+@trouble("Not an image")
 def _() -> None:
     spoil("ant/003.jpg", lambda _: b"<html>404 Not Found</html>")
     list(train().loader())
@@ -423,7 +423,7 @@ def _() -> None:
     list(train().map(ends, where="main").loader())
 
 
-@trouble("Statistics that are none")
+@trouble("Not statistics")
 def _() -> None:
     loader = train().loader()
     list(loader)
@@ -528,7 +528,7 @@ def _() -> None:
     train().loader(rank=0, world_size=1).load_state_dict(loader.state_dict())
 
 
-@trouble("This is no state")
+@trouble("Not a state")
 def _() -> None:
     train().loader().load_state_dict({"model": 1})
 
