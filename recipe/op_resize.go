@@ -92,7 +92,7 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, r, append(errs, r.Fill.check(in, r.Images(in)))...)
 }
 
-var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to cover the size with the nearest proportions, and crops the middle.")
+var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to cover the size whose proportions are nearest, and crops the middle.")
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {

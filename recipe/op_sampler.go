@@ -8,7 +8,7 @@ import (
 	"headrace/sample"
 )
 
-var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in each epoch's order, given by a Python object.")
+var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the order that a Python object gives for each epoch.")
 
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
