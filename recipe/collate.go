@@ -12,7 +12,7 @@ import (
 // function is given a list of them, and gives the fields of the whole batch.
 type Collate struct {
 	Python
-	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the types of the batch's fields: \"text\", \"object\", or an object with dtype and shape, that of the whole array, in which null is an extent that differs; by default the first batch tells dtypes and axes, and each batch its extents. A batch that does not fit is a failure of all its samples"`
+	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the batch's fields: \"text\", \"object\", or an object with the dtype and shape of the whole array, null for an extent that differs; by default the first batch decides dtypes and axes. A batch that does not fit fails all its samples"`
 }
 
 func (c *Collate) complete() *Collate {

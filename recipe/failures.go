@@ -12,11 +12,11 @@ import (
 // run as one fail as one, too: a step without failures has those of the step on the image
 // before it.
 type Failures struct {
-	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace" doc:"raise: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: others are drawn in their places; by default what the loader says"`
-	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace, how many samples of an epoch may be bad in this step: a whole number of them, or a share with a decimal point such as 0.01; by default what the loader says"`
+	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace" doc:"raise: the first bad sample stops the run; skip: leave it out; replace: draw another one; both count and name it; by default as in the loader"`
+	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace: bad samples allowed in this step in an epoch, a whole number or a share such as 0.01; by default as in the loader"`
 	Retries   int        `json:"retries,omitempty" min:"0" max:"100" doc:"tries after the first; by default none"`
-	Wait      *float64   `json:"wait,omitempty" min:"0" max:"30" doc:"seconds before the first retry, twice as many before each of the next, and 30 at most; by default 0.1"`
-	TimeLimit *float64   `json:"time_limit,omitempty" min:"0.001" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default any number"`
+	Wait      *float64   `json:"wait,omitempty" min:"0" max:"30" doc:"seconds before the first retry, doubled before each further one, up to 30; by default 0.1"`
+	TimeLimit *float64   `json:"time_limit,omitempty" min:"0.001" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default no limit"`
 }
 
 // defaultWait is short enough to go unnoticed, and long enough for what hinders a read to

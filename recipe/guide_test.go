@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"headrace/recipe"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the table of operations into the guide")
@@ -37,27 +39,62 @@ func TestTableOfOperations(t *testing.T) {
 	}
 }
 
+// operationsTable has a row for each argument, but one row for all arguments that are the
+// same as in an earlier operation. The page says that operations on images have field and
+// fields; resize, the first of them, has the rows.
 func operationsTable() string {
 	var b strings.Builder
-	b.WriteString("\n| operation | argument | takes | by default |\n|---|---|---|---|\n")
+	b.WriteString("\n| | takes | |\n|---|---|---|\n")
+	seen := map[string]string{} // rows, and the operations that they were first written for
 	for _, op := range builtin() {
-		fmt.Fprintf(&b, "| **`%s`** | %s | | |\n", op.Name, cell(op.Doc))
+		fmt.Fprintf(&b, "| **`%s`** | | %s |\n", op.Name, cell(op.Doc))
+
+		var earlier []string
+		repeated := map[string][]string{}
 		for _, a := range op.Arguments() {
-			usual := ""
-			switch {
-			case a.Required:
-				usual = "must be given"
-			case a.Default != nil:
-				usual = "`" + string(a.Default) + "`"
+			row := argumentRow(a)
+			of, ok := seen[row]
+			if !ok {
+				of, ok = strings.CutPrefix(a.Doc, "as for ")
+				ok = ok && !strings.ContainsAny(of, " ,")
 			}
-			takes := a.Takes
-			if a.Choices != nil {
-				takes = "`" + strings.Join(a.Choices, "`, `") + "`"
+			if of == "resize" && strings.HasPrefix(a.Name, "field") {
+				continue
 			}
-			fmt.Fprintf(&b, "| | `%s`: %s | %s | %s |\n", a.Name, cell(a.Doc), cell(takes), usual)
+			if !ok || !isOperation(of) {
+				seen[row] = op.Name
+				b.WriteString(row)
+				continue
+			}
+			if repeated[of] == nil {
+				earlier = append(earlier, of)
+			}
+			repeated[of] = append(repeated[of], "`"+a.Name+"`")
+		}
+		for _, of := range earlier {
+			fmt.Fprintf(&b, "| %s | | as for `%s` |\n", strings.Join(repeated[of], ", "), of)
 		}
 	}
 	return b.String() + "\n"
+}
+
+func isOperation(name string) bool {
+	_, ok := recipe.Find(name)
+	return ok
+}
+
+func argumentRow(a recipe.Argument) string {
+	takes := cell(a.Takes)
+	if a.Choices != nil {
+		takes = "`" + strings.Join(a.Choices, "`, `") + "`"
+	}
+	switch {
+	case a.Required:
+		takes += "; required"
+	case a.Default != nil:
+		takes += "; default `" + strings.Trim(string(a.Default), `"`) + "`"
+	}
+	return fmt.Sprintf("| `%s` | %s | %s |\n", a.Name, takes, cell(a.Doc))
 }
 
 func cell(text string) string {

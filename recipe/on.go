@@ -11,8 +11,8 @@ import (
 // On are the arguments that say which images an operation works on: the only one that
 // there is, where nothing is said.
 type On struct {
-	Field  string   `json:"field,omitempty" example:"image" doc:"the image or mask that it works on, where samples have several"`
-	Fields []string `json:"fields,omitzero" doc:"images and masks of one size, to which the same is done: what is random is drawn once for all of them"`
+	Field  string   `json:"field,omitempty" example:"image" doc:"the image or mask to work on, if samples have several"`
+	Fields []string `json:"fields,omitzero" doc:"several images and masks of one size, changed alike: random draws are shared"`
 }
 
 // Images implements [Transform]: the fields that it works on, of those that the samples

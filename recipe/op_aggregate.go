@@ -8,7 +8,7 @@ import (
 
 var aggregateOp = Op{
 	Name: "aggregate",
-	Doc:  "Gives the samples of an epoch to an object of Python, one after the other, which makes other samples of them.",
+	Doc:  "Passes the samples of an epoch, one by one, to a Python object that makes other samples of them.",
 	New:  func() Args { return new(Aggregate) },
 
 	gathers: true,
@@ -16,10 +16,10 @@ var aggregateOp = Op{
 
 // Aggregate are the arguments of the operation aggregate.
 type Aggregate struct {
-	Function string   `json:"function,omitempty" required:"true" example:"windows:Windows" doc:"the object, as \"module:name\", or a class, of which one is made for each epoch: it has accumulate(sample) and flush(), which return samples, a sample, or None; and state_dict() and load_state_dict(), where a run is to go on in the middle of an epoch. The worker imports it, unless the program that opens the recipe brings it along"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values accumulate is given, one after the other; by default the whole sample, as a dict"`
-	Gives    Gives    `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}" doc:"the types of the samples that it makes: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A result that does not fit is the failure of the sample that was given last"`
-	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each call: random, numpy, torch; by default none. An argument that is called rng needs none of them"`
+	Function string   `json:"function,omitempty" required:"true" example:"windows:Windows" doc:"\"module:name\" of an object, or of a class made once for each epoch. accumulate(sample) and flush() return samples, a sample, or None; with state_dict() and load_state_dict() a run can resume within an epoch. The worker imports it, unless your program passes it"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"fields passed to accumulate as arguments; by default the whole sample, as a dict"`
+	Gives    Gives    `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}" doc:"the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A result that does not fit fails the last sample passed"`
+	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each call: random, numpy, torch; by default none. An argument named rng needs none"`
 }
 
 // Python are the arguments as other functions have them: one process calls the object,

@@ -9,16 +9,16 @@ import (
 	"headrace/tensor"
 )
 
-var batchOp = operation[Batch]("batch", Batching, "Stacks samples to batches, each of images of one size.")
+var batchOp = operation[Batch]("batch", Batching, "Stacks samples into batches; images must have one size.")
 
 // Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is
 // given.
 type Batch struct {
-	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples of a batch on each rank"`
-	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples of a batch on all ranks together, of which each takes a contiguous part: only these are the same for another number of ranks"`
-	DropLast   bool `json:"drop_last" doc:"whether to leave out an epoch's last batch where it is not full; by default false"`
+	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples per batch, on each rank"`
+	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples per batch over all ranks, each taking a contiguous part: these batches stay the same with another number of ranks"`
+	DropLast   bool `json:"drop_last" doc:"drop the epoch's last batch if it is not full"`
 
-	Collate *Collate `json:"collate,omitempty" doc:"a function of Python, with arguments like those of map, that is given a list of samples and gives the fields of the batch; by default arrays of one shape are stacked, and text and objects become lists"`
+	Collate *Collate `json:"collate,omitempty" doc:"a Python function, with arguments as for map: it is passed a list of samples and returns the batch's fields; by default arrays of one shape are stacked, text and objects become lists"`
 }
 
 func (b Batch) complete() Args {

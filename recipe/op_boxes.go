@@ -10,13 +10,13 @@ import (
 	"headrace/tensor"
 )
 
-var boxesOp = operation[Boxes]("boxes", Between, "Has boxes go along with an image: steps after it move them as they move its pixels, and drop those that leave it.")
+var boxesOp = operation[Boxes]("boxes", Between, "Ties boxes to an image: later steps move them with its pixels, and drop those that leave it.")
 
 // Boxes are the arguments of the operation boxes.
 type Boxes struct {
-	Field string   `json:"field,omitempty" default:"boxes" doc:"the boxes, float32 or float64 [n, 4]: left, top, right and bottom edge, in pixels; by default \"boxes\""`
-	Along []string `json:"along,omitzero" example:"[\"labels\"]" doc:"fields with a row for each box, such as labels: they lose the rows of boxes that are dropped"`
-	Image string   `json:"image,omitempty" default:"image" doc:"the image; by default \"image\""`
+	Field string   `json:"field,omitempty" default:"boxes" doc:"the boxes, float32 or float64 [n, 4]: left, top, right, bottom edge in pixels"`
+	Along []string `json:"along,omitzero" example:"[\"labels\"]" doc:"fields with a row for each box, such as labels: they lose the rows of dropped boxes"`
+	Image string   `json:"image,omitempty" default:"image" doc:"the image"`
 }
 
 func (b Boxes) complete() Args { return &b }

@@ -11,19 +11,19 @@ import (
 	"headrace/tensor"
 )
 
-var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Puts sequences of like lengths into batches, padded to one length each.")
+var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Batches sequences of similar length, padded to one length per batch.")
 
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
 // Tokens and Bytes is given; a batch keeps all that are.
 type BucketBatch struct {
-	Lengths  []int    `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, rising"`
-	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"the most samples of a batch"`
-	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"the most samples of a batch times the greatest length of their bucket"`
-	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"the most bytes of a batch's arrays, padded to the greatest length of their bucket"`
-	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"\"bucket\", the default: the greatest length of the bucket, so that there are only so many shapes; \"longest\": the longest sample of the batch"`
-	Pad      PadValue `json:"pad,omitzero" doc:"the value after the end of a sequence: a number, or an object with numbers for fields; by default 0"`
-	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"what becomes of sequences longer than the last bucket's: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
-	DropLast bool     `json:"drop_last" doc:"whether to leave out what each bucket has at the end of an epoch, where that fills no batch; by default false"`
+	Lengths  []int    `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, ascending"`
+	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"most samples in a batch"`
+	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
+	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
+	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"bucket: the bucket's length, so that there are few shapes; longest: the batch's longest sample"`
+	Pad      PadValue `json:"pad,omitzero" doc:"the padding value: a number, or numbers by field; by default 0"`
+	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than the last bucket: error: bad samples; truncate: cut at the end; drop: left out"`
+	DropLast bool     `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
 }
 
 func (b BucketBatch) complete() Args {

@@ -15,10 +15,10 @@ var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Changes bri
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
 type ColorJitter struct {
-	Brightness Jitter `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
-	Contrast   Jitter `json:"contrast,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
-	Saturation Jitter `json:"saturation,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
-	Hue        Jitter `json:"hue,omitempty" example:"0.1" doc:"x, up to 0.5: from -x to x of a turn round the circle of hues; or [least, greatest]"`
+	Brightness Jitter `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, at least 0"`
+	Contrast   Jitter `json:"contrast,omitempty" example:"0.4" doc:"as for brightness"`
+	Saturation Jitter `json:"saturation,omitempty" example:"0.4" doc:"as for brightness"`
+	Hue        Jitter `json:"hue,omitempty" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue"`
 
 	On
 }
@@ -126,11 +126,11 @@ func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
 	)
 }
 
-var grayscaleOp = operation[Grayscale]("grayscale", Between, "Takes the colours out of an image and leaves its lightness.")
+var grayscaleOp = operation[Grayscale]("grayscale", Between, "Converts an image to gray.")
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
-	Channels *int `json:"channels,omitempty" choices:"1,3" default:"1" doc:"1, the default; or 3 that are equal"`
+	Channels *int `json:"channels,omitempty" choices:"1,3" default:"1" doc:"1, or 3 equal ones"`
 
 	On
 }
@@ -147,11 +147,11 @@ func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, g, wrong)
 }
 
-var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, "Takes the colours out of an image at random; it keeps its channels.")
+var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, "Converts an image to gray at random; it keeps its channels.")
 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.1" doc:"the probability; by default 0.1"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.1" doc:"the probability"`
 
 	On
 }

@@ -15,18 +15,18 @@ var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decodes the
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
-	Field    string   `json:"field,omitempty" doc:"the field with the content of the file, or with its path, which it takes the place of; by default \"bytes\", or \"path\" where there is none"`
-	To       string   `json:"to,omitempty" default:"audio" doc:"the field with the samples; by default \"audio\""`
-	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first"`
-	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default as many as the file has"`
-	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1: the mean of all channels; 2: left and right; by default the file's"`
-	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"the seconds of a window; by default all"`
-	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window is: \"begin\", the default, \"center\", or \"random\""`
-	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second at which it begins, instead of start"`
-	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the second at which the window begins and that at which it ends, two numbers, as decode_video writes them. With duration it lasts so long wherever it ends. Seconds count from the first frame of a video, or from the beginning of a recording, and where there is no audio there is silence"`
-	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"what becomes of recordings that are shorter than the window: \"silence\", the default, after them; \"repeat\": they begin again; \"error\": they are bad samples; \"keep\": they stay short"`
-	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"\"float32\", the default, from -1 to 1, or \"int16\""`
-	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"\"T\": one channel, the default where channels is 1; \"TC\", the default otherwise: the channels of a moment side by side; \"CT\": one channel after the other"`
+	Field    string   `json:"field,omitempty" doc:"the field with the file's content or path, which is removed; by default \"bytes\", or else \"path\""`
+	To       string   `json:"to,omitempty" default:"audio" doc:"the field for the samples"`
+	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream, from 0; by default the one marked as default, or the first"`
+	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples per second; by default the file's"`
+	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1: the mean of all; 2: left and right; by default the file's"`
+	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"length of the window in seconds; by default everything"`
+	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window is"`
+	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second where it begins, instead of start"`
+	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the window's begin and end in seconds, as decode_video writes it. With duration it has that length, wherever it ends. Time counts from a video's first frame, or a recording's beginning; missing audio is silence"`
+	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"recordings shorter than the window: silence: appended; repeat: started again; error: bad samples; keep: stay short"`
+	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"float32 is from -1 to 1"`
+	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: one channel, the default with 1; TC: [time, channels], the default otherwise; CT: [channels, time]"`
 }
 
 func (d DecodeAudio) complete() Args {

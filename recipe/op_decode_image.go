@@ -14,15 +14,15 @@ var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decodes a c
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
-	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
-	To         string  `json:"to,omitempty" default:"image" doc:"the field with the pixels; by default \"image\""`
-	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": a JPEG that is shrunk to half its size or less is decoded at a smaller scale"`
-	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
-	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does; or \"mask\", [height, width]: the numbers of a palette or of a gray image, such as classes of pixels, which are never mixed"`
-	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`
-	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
-	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"the largest image that is decoded, in pixels; by default 178956970, which is also the most"`
-	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"which frame of an animation or page of a document: 0, as the first alone is decoded"`
+	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which is removed"`
+	To         string  `json:"to,omitempty" default:"image" doc:"the field for the pixels"`
+	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: the pixels of Pillow and torchvision, to one level; fast: JPEGs shrunk to half or less are decoded at a smaller scale"`
+	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"turn and mirror as EXIF says"`
+	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb" doc:"without background, rgb and gray drop alpha as Pillow does; mask: [height, width], the palette's or gray values, such as classes, never mixed"`
+	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], 0 to 255, shown through transparency; by default transparency is dropped or kept as color says"`
+	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8 keeps the upper 8 of 16 bits; uint16 turns an 8-bit v into 257 v"`
+	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"largest image decoded, in pixels; by default 178956970, which is also the most"`
+	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"which frame of an animation or page of a document: only the first can be decoded"`
 }
 
 func (d DecodeImage) complete() Args {

@@ -14,10 +14,10 @@ var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Reads an array in
 // hold; it is said here, too, so that everything can be checked before one is read, and a
 // file that holds something else is a bad sample.
 type DecodeNPY struct {
-	Field string  `json:"field,omitempty" default:"bytes" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
-	To    string  `json:"to,omitempty" default:"array" doc:"the field with the array; by default \"array\""`
-	DType string  `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the type of the elements; bfloat16 takes their bits as uint16, or as ml_dtypes has NumPy write them"`
-	Shape Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"the shape, null for an extent that differs between files; by default [null], a sequence of numbers"`
+	Field string  `json:"field,omitempty" default:"bytes" doc:"the field with the file, which is removed"`
+	To    string  `json:"to,omitempty" default:"array" doc:"the field for the array"`
+	DType string  `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the dtype; bfloat16 accepts its bits as uint16, or as ml_dtypes writes them"`
+	Shape Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"null for an extent that differs; [null] is a sequence of numbers"`
 }
 
 // Type is that of the arrays. The arguments must be complete and checked.

@@ -15,39 +15,39 @@ import (
 	"headrace/tensor"
 )
 
-var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decodes frames of a video to a clip, [frames, height, width, channels]. Operations on images work on all its frames alike.")
+var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decodes frames of a video to a clip, [frames, height, width, channels]. Image operations treat all its frames alike.")
 
 // DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the
 // formulas by which frames are taken.
 type DecodeVideo struct {
-	Field     string   `json:"field,omitempty" doc:"the field with the path of the file, or with its content, which it takes the place of; by default \"path\", or \"bytes\" where there is none"`
-	To        string   `json:"to,omitempty" default:"video" doc:"the field with the clip; by default \"video\""`
-	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"which of several streams of video; by default the one that players show"`
-	Frames    *int     `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"how many frames a clip has; by default as many as there are"`
-	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame of a clip to the next, in frames"`
-	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames a second: those on screen at these times"`
-	Segments  *int     `json:"segments,omitempty" min:"1" max:"1000000" doc:"as many equal parts of the video, and a frame of each"`
-	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"that many clips of each video, in an axis of their own"`
-	Start     string   `json:"start,omitempty" choices:"begin,center,random" default:"random" doc:"where a clip begins: \"random\", the default where frames are left over, \"center\" or \"begin\"; of segments which frame of each is taken"`
-	Offset    *float64 `json:"offset,omitempty" min:"0" max:"1000000000" doc:"the second at which it begins, instead of start"`
-	At        string   `json:"at,omitempty" doc:"a field with the second at which it begins, instead of start"`
-	Duration  *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000000" doc:"the seconds that a clip lasts; frames are taken from them"`
-	MinFrames *int     `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, and without frames: no fewer"`
-	MaxFrames *int     `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: no more"`
-	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this number"`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"what a video gives that is shorter than a clip: \"repeat\", the default: its last frame again; \"loop\": it begins again; \"black\" frames; \"error\": it is a bad sample"`
-	Times     string   `json:"times,omitempty" doc:"a field for the second at which each frame is displayed, counted from the first; by default there is none"`
-	Window    string   `json:"window,omitempty" doc:"a field for when the clip begins and ends, float64 [2], in seconds from the video's first frame. The field with the file stays, too: decode_audio takes both"`
-	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"whether to turn frames as the file says; by default true"`
-	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"\"stored\", the default: a frame has the pixels of the file; \"square\": where these are not square, as on DVDs, frames are made wider or narrower first"`
-	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"\"exact\", the default: frames become RGB, and then what follows works on them; \"fast\": their planes may be resized before colours are converted, which is several times faster"`
-	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"\"uint8\", the default, or \"uint16\", of full scale: videos of 10 bits keep them"`
-	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"\"rgb\", the default; or the planes of 4:2:0 as they are, for programs that convert on a device: luma, and after it Cb and Cr one after the other, \"yuv420\", or side by side, \"nv12\". A frame is [height + height / 2, width] then, and no operation on images follows"`
-	Size      Size     `json:"size,omitzero" doc:"with planes, what frames are resized to: [height, width]; by default they stay as they are"`
-	Matrix    string   `json:"matrix,omitempty" doc:"with planes, a field for how colours come from them, int64 [4]: the matrix by its number in ITU-T H.273, 1 if the range is full, where chroma is (0: left, 1: centre, 2: top left), bits of a sample; by default there is none"`
-	Damaged   string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"\"error\", the default: a damaged frame makes a bad sample; \"keep\": it stays as the decoder has patched it up, or black where there is none"`
-	Mask      string   `json:"mask,omitempty" doc:"with damaged \"keep\", a field for which frames of the clip are damaged: bool; by default there is none"`
-	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"the largest frame that is decoded, in pixels; by default 178956970, which is also the most"`
+	Field     string   `json:"field,omitempty" doc:"the field with the file's path or content, which is removed; by default \"path\", or else \"bytes\""`
+	To        string   `json:"to,omitempty" default:"video" doc:"the field for the clip"`
+	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"which video stream; by default the one players show"`
+	Frames    *int     `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"frames in a clip; by default all"`
+	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames"`
+	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times"`
+	Segments  *int     `json:"segments,omitempty" min:"1" max:"1000000" doc:"this many equal parts, one frame of each"`
+	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"this many clips per video, along an axis of their own"`
+	Start     string   `json:"start,omitempty" choices:"begin,center,random" default:"random" doc:"where a clip begins, if frames are left over; which frame of each segment"`
+	Offset    *float64 `json:"offset,omitempty" min:"0" max:"1000000000" doc:"the second where it begins, instead of start"`
+	At        string   `json:"at,omitempty" doc:"a field with the second where it begins, instead of start"`
+	Duration  *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000000" doc:"length of a clip in seconds"`
+	MinFrames *int     `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, without frames: at least so many"`
+	MaxFrames *int     `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: at most so many"`
+	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"videos shorter than a clip: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample"`
+	Times     string   `json:"times,omitempty" doc:"a field for each frame's display time in seconds, from the first frame; by default none"`
+	Window    string   `json:"window,omitempty" doc:"a field for the clip's begin and end, float64 [2], in seconds from the video's first frame; the field with the file stays, for decode_audio"`
+	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"turn frames as the file says"`
+	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"stored: the file's pixels; square: non-square pixels, as on DVDs, are widened or narrowed first"`
+	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: converts to RGB first; fast: may resize planes before converting, several times faster"`
+	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint16 is full scale: 10-bit videos keep their bits"`
+	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"yuv420 or nv12 leave 4:2:0 planes, to be converted on a device: luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is [height + height / 2, width], and no image operation may follow"`
+	Size      Size     `json:"size,omitzero" doc:"with planes: resize frames to [height, width]; by default they keep their size"`
+	Matrix    string   `json:"matrix,omitempty" doc:"with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location (0 left, 1 centre, 2 top left), bits of a sample; by default none"`
+	Damaged   string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or black"`
+	Mask      string   `json:"mask,omitempty" doc:"with damaged keep: a field for which frames are damaged, bool; by default none"`
+	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"largest frame decoded, in pixels; by default 178956970, which is also the most"`
 }
 
 func (d DecodeVideo) complete() Args {

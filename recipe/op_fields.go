@@ -23,33 +23,33 @@ type FieldStep interface {
 	Kept(in sample.Schema) (before, after []string)
 }
 
-var selectOp = operation[Select]("select", Between, "Keeps some fields of each sample, in this order, and leaves out the others.")
+var selectOp = operation[Select]("select", Between, "Keeps some fields of each sample, in this order, and drops the others.")
 
 // Select are the arguments of the operation select.
 type Select struct {
-	Fields []string `json:"fields,omitempty" required:"true" example:"[\"image\", \"key\"]" doc:"the fields that stay"`
+	Fields []string `json:"fields,omitempty" required:"true" example:"[\"image\", \"key\"]" doc:"the fields to keep"`
 }
 
-var dropOp = operation[Drop]("drop", Between, "Leaves out some fields of each sample.")
+var dropOp = operation[Drop]("drop", Between, "Drops some fields of each sample.")
 
 // Drop are the arguments of the operation drop.
 type Drop struct {
-	Fields []string `json:"fields,omitempty" required:"true" example:"[\"key\"]" doc:"the fields that go"`
+	Fields []string `json:"fields,omitempty" required:"true" example:"[\"key\"]" doc:"the fields to drop"`
 }
 
-var renameOp = operation[Rename]("rename", Between, "Gives fields other names.")
+var renameOp = operation[Rename]("rename", Between, "Renames fields.")
 
 // Rename are the arguments of the operation rename.
 type Rename struct {
-	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"the new name of each field; two may exchange theirs"`
+	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"each field's new name; two may swap names"`
 }
 
-var copyOp = operation[Copy]("copy", Between, "Gives other fields the value of one, for several views of an image.")
+var copyOp = operation[Copy]("copy", Between, "Copies a field under other names, for several views of an image.")
 
 // Copy are the arguments of the operation copy.
 type Copy struct {
 	Field string   `json:"field,omitempty" required:"true" example:"image" doc:"the field, which stays"`
-	To    []string `json:"to,omitempty" required:"true" example:"[\"view_0\", \"view_1\"]" doc:"the names of those that get its value"`
+	To    []string `json:"to,omitempty" required:"true" example:"[\"view_0\", \"view_1\"]" doc:"names for its copies"`
 }
 
 // NewNames are names of fields by those that they had; in JSON an object.

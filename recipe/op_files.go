@@ -16,22 +16,22 @@ import (
 	"headrace/tensor"
 )
 
-var filesOp = operation[Files]("files", Source, "Reads files: by pattern, all images below a folder, or those of a list.")
+var filesOp = operation[Files]("files", Source, "Reads files: those that match a pattern, all images below a folder, or a list.")
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.
 type Files struct {
-	Pattern  Path       `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
-	Paths    []Path     `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
-	Pairs    []Pair     `json:"pairs,omitzero" doc:"[path, label] pairs"`
-	Columns  Columns    `json:"columns,omitzero" doc:"with paths: more fields of each file, as {\"score\": {\"float32\": [0.5, 1]}, \"caption\": {\"text\": [\"one\", \"two\"]}}; the types are int64, float32, float64, bool and text"`
-	Metadata Path       `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or a folder: a table of csv, jsonl or parquet, in that folder, whose columns are more fields of each file; its column file_name has the files' names, and it has one row for each file"`
-	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which of its columns are fields, as for read; by default all"`
-	Gives    Gives      `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: the types of its fields, where these are known before anybody looks into it; by default the table tells"`
-	Root     Path       `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
-	Label    string     `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
-	Content  *bool      `json:"content,omitempty" doc:"whether files are read; false: samples have their paths in the field \"path\", and decode_video reads what it needs of them; by default true"`
-	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
+	Pattern  Path       `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder: all images below it"`
+	Paths    []Path     `json:"paths,omitzero" doc:"paths, in this order"`
+	Pairs    []Pair     `json:"pairs,omitzero" doc:"files and their labels"`
+	Columns  Columns    `json:"columns,omitzero" doc:"with paths: more fields; types are int64, float32, float64, bool and text"`
+	Metadata Path       `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or folder: a csv, jsonl or parquet table in that folder, one row per file, named by its column file_name; other columns become fields"`
+	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which columns become fields, as for read; by default all"`
+	Gives    Gives      `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: its fields' types, if known without reading it; by default read from it"`
+	Root     Path       `json:"root,omitempty" doc:"where relative paths start; by default the engine's current directory"`
+	Label    string     `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with its folder's number, in bytewise order of their names"`
+	Content  *bool      `json:"content,omitempty" doc:"read the files; false: samples have the field \"path\" instead, and decode_video reads what it needs"`
+	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"largest file read, in bytes; others are bad samples"`
 }
 
 // Pair is a path with its label; in JSON [path, label].

@@ -5,11 +5,11 @@ import (
 	"headrace/sample"
 )
 
-var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Mirrors an image, left and right.")
+var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Flips an image left to right at random.")
 
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability; by default 0.5"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability"`
 
 	On
 }
@@ -20,11 +20,11 @@ func (f *RandomFlip) Transform() media.Op { return media.RandomFlip{P: *f.P} }
 // Check implements [Args].
 func (f *RandomFlip) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, f) }
 
-var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip", Between, "Mirrors an image, top and bottom.")
+var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip", Between, "Flips an image top to bottom at random.")
 
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability; by default 0.5"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability"`
 
 	On
 }

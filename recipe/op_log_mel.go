@@ -8,21 +8,21 @@ import (
 	"headrace/tensor"
 )
 
-var logMelOp = operation[LogMel]("log_mel", Between, "Makes a log-mel spectrogram of a recording of one channel.")
+var logMelOp = operation[LogMel]("log_mel", Between, "Makes a log-mel spectrogram of one channel of audio.")
 
 // LogMel are the arguments of the operation log_mel. Presets say what is not given.
 type LogMel struct {
-	Field  string   `json:"field,omitempty" default:"audio" doc:"the field with the samples, which it takes the place of; by default \"audio\""`
-	To     string   `json:"to,omitempty" default:"mel" doc:"the field with the spectrogram; by default \"mel\""`
-	Preset string   `json:"preset,omitempty" choices:"whisper,kaldi,librosa,torchaudio" default:"whisper" doc:"whose spectrogram it is: \"whisper\", the default; \"kaldi\": torchaudio.compliance.kaldi.fbank without dither, of samples as 16 bits have them; \"librosa\": melspectrogram and power_to_db; \"torchaudio\": MelSpectrogram and AmplitudeToDB"`
-	Rate   *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples a second; by default the preset's: 16000, of librosa 22050"`
-	FFT    *int     `json:"n_fft,omitempty" min:"2" max:"32768" example:"512" doc:"the length of a transform, in samples"`
-	Window *int     `json:"win_length,omitempty" min:"2" max:"32768" example:"400" doc:"the length of a frame, in samples; by default the preset's, or n_fft"`
-	Hop    *int     `json:"hop_length,omitempty" min:"1" max:"32768" example:"160" doc:"samples from one frame to the next"`
-	Mels   *int     `json:"n_mels,omitempty" min:"1" max:"1024" example:"80" doc:"how many bands"`
-	Low    *float64 `json:"f_min,omitempty" min:"0" max:"500000" example:"20" doc:"Hz at which the first band begins"`
-	High   *float64 `json:"f_max,omitempty" min:"1" max:"500000" example:"7600" doc:"Hz at which the last band ends; by default half of the rate"`
-	Layout string   `json:"layout,omitempty" choices:"TM,MT" default:"TM" doc:"\"TM\", the default: [frames, bands], which bucket_batch and pack can take; \"MT\": [bands, frames], as models of Whisper's kind are given"`
+	Field  string   `json:"field,omitempty" default:"audio" doc:"the field with the samples, which is removed"`
+	To     string   `json:"to,omitempty" default:"mel" doc:"the field for the spectrogram"`
+	Preset string   `json:"preset,omitempty" choices:"whisper,kaldi,librosa,torchaudio" default:"whisper" doc:"whose spectrogram: kaldi: torchaudio.compliance.kaldi.fbank without dither, on 16-bit values; librosa: melspectrogram and power_to_db; torchaudio: MelSpectrogram and AmplitudeToDB"`
+	Rate   *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples per second; by default the preset's: 16000, for librosa 22050"`
+	FFT    *int     `json:"n_fft,omitempty" min:"2" max:"32768" example:"512" doc:"length of a transform, in samples"`
+	Window *int     `json:"win_length,omitempty" min:"2" max:"32768" example:"400" doc:"length of a frame, in samples; by default the preset's, or n_fft"`
+	Hop    *int     `json:"hop_length,omitempty" min:"1" max:"32768" example:"160" doc:"samples between frames"`
+	Mels   *int     `json:"n_mels,omitempty" min:"1" max:"1024" example:"80" doc:"number of bands"`
+	Low    *float64 `json:"f_min,omitempty" min:"0" max:"500000" example:"20" doc:"Hz where the first band begins"`
+	High   *float64 `json:"f_max,omitempty" min:"1" max:"500000" example:"7600" doc:"Hz where the last band ends; by default half the rate"`
+	Layout string   `json:"layout,omitempty" choices:"TM,MT" default:"TM" doc:"TM: [frames, bands], as bucket_batch and pack need it; MT: [bands, frames], as Whisper's models do"`
 }
 
 // Spec is what is to be made. The arguments must be complete.

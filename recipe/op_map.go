@@ -7,13 +7,13 @@ import (
 	"headrace/sample"
 )
 
-var mapOp = operation[Map]("map", Between, "Calls a function of Python on each sample, in a worker process.")
+var mapOp = operation[Map]("map", Between, "Calls a Python function on each sample, in worker processes.")
 
 // Map are the arguments of the operation map.
 type Map struct {
 	Python
-	To    []string `json:"to,omitzero" example:"[\"image\"]" doc:"where what it returns goes, where fields are given: one field for each value; by default those of fields"`
-	Gives Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}" doc:"the types of what it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A result that does not fit is that sample's failure"`
+	To    []string `json:"to,omitzero" example:"[\"image\"]" doc:"fields for what it returns, one per value, if fields is given; by default the same fields"`
+	Gives Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}" doc:"the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A result that does not fit fails the sample"`
 }
 
 func (m Map) complete() Args {
@@ -43,7 +43,7 @@ func (m *Map) Check(in sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-var flatMapOp = operation[FlatMap]("flat_map", Between, "Calls a function of Python on each sample, in a worker process, which gives any number of samples for it: a generator, as a rule.")
+var flatMapOp = operation[FlatMap]("flat_map", Between, "Calls a Python function that returns any number of samples for each sample, usually a generator.")
 
 // FlatMap are the arguments of the operation flat_map: those of map.
 type FlatMap Map
@@ -69,7 +69,7 @@ func (m *FlatMap) checkFailures(f *Failures) error {
 // Check implements [Args]. The schema is nil where Gives does not say what comes out.
 func (m *FlatMap) Check(in sample.Schema) (sample.Schema, error) { return (*Map)(m).Check(in) }
 
-var filterOp = operation[Filter]("filter", Between, "Keeps the samples for which a function of Python returns true.")
+var filterOp = operation[Filter]("filter", Between, "Keeps the samples for which a Python function returns true.")
 
 // Filter are the arguments of the operation filter.
 type Filter struct {

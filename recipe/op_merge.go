@@ -13,16 +13,16 @@ import (
 	"headrace/sample"
 )
 
-var mergeOp = operation[Merge]("merge", Source, "Puts the samples of several sources together.")
+var mergeOp = operation[Merge]("merge", Source, "Combines several sources.")
 
 // Merge are the arguments of the operation merge.
 type Merge struct {
-	Of      []Chain   `json:"of" required:"true" min:"1" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"what is put together: lists of steps, each beginning with a source; they give samples of the same fields and dtypes, and make no batches"`
-	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin, the default: one after the other; weights, the default where these are given: drawn by them; arrival: who has a sample first, which differs between runs"`
-	Weights []float64 `json:"weights,omitempty" doc:"how often each is next: numbers above 0, of which a share of the sum counts"`
-	Seed    *uint64   `json:"seed,omitempty" doc:"of what is drawn by weights; by default that of the recipe"`
-	Until   Until     `json:"until,omitempty" default:"longest" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends; a whole number: when so many samples have come of all together, or all have ended"`
-	Fill    *PadValue `json:"fill,omitempty" doc:"what samples get in fields that those of others have and they lack: a number, or an object with numbers for fields, and 0 in others; text is empty there; by default all have the same fields"`
+	Of      []Chain   `json:"of" required:"true" min:"1" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"each has its own source and no batches; all must have the same fields and dtypes"`
+	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin; weights, the default if given; arrival: whichever has a sample first, which differs between runs"`
+	Weights []float64 `json:"weights,omitempty" doc:"how often each is next: numbers above 0, relative to their sum"`
+	Seed    *uint64   `json:"seed,omitempty" doc:"for drawing by weights; by default the recipe's"`
+	Until   Until     `json:"until,omitempty" default:"longest" doc:"an epoch ends with the longest source, the shortest, or after this many samples in all"`
+	Fill    *PadValue `json:"fill,omitempty" doc:"values for fields that some sources lack: a number, or numbers by field, 0 for others; text is empty; by default all must have the same fields"`
 }
 
 func (m Merge) complete() Args {

@@ -12,13 +12,13 @@ import (
 	"headrace/tensor"
 )
 
-var normalizeOp = operation[Normalize]("normalize", Between, "Makes floating point of pixels: (v/255 - mean) / std, of 16 bits (v/65535 - mean) / std. Only layout may follow.")
+var normalizeOp = operation[Normalize]("normalize", Between, "Converts pixels to floating point: (v/255 - mean) / std, or for 16 bits (v/65535 - mean) / std. Only layout may follow.")
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
-	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"what is subtracted from values between 0 and 1: one number, or [red, green, blue]"`
-	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"what the difference is divided by: one number, or [red, green, blue]"`
-	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
+	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"subtracted from values between 0 and 1"`
+	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"divides the difference"`
+	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"of the result"`
 
 	On
 }
@@ -96,11 +96,11 @@ func checkCount(name string, c Channels) error {
 	return nil
 }
 
-var layoutOp = operation[Layout]("layout", Between, "Orders the axes of an image.")
+var layoutOp = operation[Layout]("layout", Between, "Reorders the axes of an image or clip.")
 
 // Layout are the arguments of the operation layout.
 type Layout struct {
-	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"of images \"NHWC\", as decoded, or \"NCHW\"; of clips \"THWC\", as decoded, \"TCHW\" or \"CTHW\". N is the axis of the batch, T that of frames, C that of channels"`
+	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"images: NHWC, as decoded, or NCHW; clips: THWC, as decoded, TCHW or CTHW. N: batch, T: frames, C: channels"`
 
 	On
 }

@@ -14,13 +14,13 @@ var packOp = operation[Pack]("pack", Batching, "Packs several sequences into eac
 
 // Pack are the arguments of the operation pack.
 type Pack struct {
-	Length   int      `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"the length of a row"`
-	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows of a batch"`
-	Fit      string   `json:"fit,omitempty" choices:"best,first" default:"best" doc:"into which open row a sequence goes: \"best\", the default: the one that it leaves the least room in; \"first\": the oldest in which it fits"`
-	Open     int      `json:"open,omitempty" min:"1" default:"64" doc:"how many rows are filled at once: more leave less room, and hold more samples; by default 64"`
-	Pad      PadValue `json:"pad,omitzero" doc:"the value where a row has no sequence: a number, or an object with numbers for fields; by default 0"`
-	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"what becomes of sequences longer than a row: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
-	DropLast bool     `json:"drop_last" doc:"whether to leave out an epoch's last batch where it has fewer rows; by default false"`
+	Length   int      `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"length of a row"`
+	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows in a batch"`
+	Fit      string   `json:"fit,omitempty" choices:"best,first" default:"best" doc:"best: the open row where least room is left; first: the oldest row with room"`
+	Open     int      `json:"open,omitempty" min:"1" default:"64" doc:"rows filled at once: more waste less room and hold more samples"`
+	Pad      PadValue `json:"pad,omitzero" doc:"the value of unused room: a number, or numbers by field; by default 0"`
+	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than a row: error: bad samples; truncate: cut at the end; drop: left out"`
+	DropLast bool     `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
 }
 
 func (p Pack) complete() Args {

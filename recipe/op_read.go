@@ -16,16 +16,16 @@ import (
 	"headrace/sample"
 )
 
-var readOp = operation[ReadShards]("read", Source, "Reads samples from files that hold many of them, by their numbers: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
+var readOp = operation[ReadShards]("read", Source, "Reads samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
 
 // ReadShards are the arguments of the operation read.
 type ReadShards struct {
-	From     Shards     `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"the files: a name, a pattern (*, ?, […], **, and braces as in \"train-{000..129}.tar\"), a folder, or a list of these"`
-	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"the fields of samples, and what each is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that there is, or [name, type], with a type as for gives of map; or a list of names that stay. By default all there is; of tar files images are \"bytes\" and cls is \"label\" then"`
-	Format   string     `json:"format,omitempty" example:"tar" doc:"the format of the files; by default what is in them tells, or their names"`
-	Root     Path       `json:"root,omitempty" doc:"the folder in which relative names start; by default the engine's own"`
-	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"the largest sample that is read, others are bad samples; by default 1 GiB"`
-	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields, where these are known before anybody looks into the files; by default what is in the files tells"`
+	From     Shards     `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"patterns have *, ?, […], ** and braces; a folder is all its shards"`
+	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"what each field is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\""`
+	Format   string     `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
+	Root     Path       `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
+	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"largest sample read, in bytes; others are bad samples"`
+	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types, if known without reading the files; by default read from them"`
 }
 
 func (r ReadShards) complete() Args {

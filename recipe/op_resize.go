@@ -8,16 +8,16 @@ import (
 	"headrace/sample"
 )
 
-var resizeOp = operation[Resize]("resize", Between, "Resizes, antialiased.")
+var resizeOp = operation[Resize]("resize", Between, "Resizes an image, antialiased.")
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
-	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]; with a fit other than \"short\" one number means both"`
-	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"the length that the longer edge must not exceed; by default it may"`
-	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\", \"lanczos\" or \"nearest\"; masks take the nearest pixel in any case"`
-	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"\"short\", the default where size is one number: the shorter edge gets it; \"stretch\", the default for [height, width]: the size, whatever becomes of the proportions; \"pad\": in proportion into the size, what is left of it is fill; \"crop\": in proportion over the size, what is over is cut off"`
-	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with \"pad\", where the image is; with \"crop\", which part of it stays; by default \"center\""`
-	Fill    Fill   `json:"fill,omitempty" doc:"with \"pad\", the colour of what is left: one number for all channels, or one for each; by default 0"`
+	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"length of the shorter edge, or [height, width]; with a fit other than short, one number means both"`
+	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"limit for the longer edge; by default none"`
+	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"masks always use nearest"`
+	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"short: the shorter edge gets the size, the default with one number; stretch: to the size, the default with [height, width]; pad: into the size, the rest is fill; crop: over the size, the rest is cut off"`
+	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"where the image is (pad), or the part to keep (crop); by default center"`
+	Fill    Fill   `json:"fill,omitempty" doc:"with pad, the colour of the rest; by default 0"`
 
 	On
 }
@@ -92,12 +92,12 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, r, append(errs, r.Fill.check(in, r.Images(in)))...)
 }
 
-var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to that of several sizes whose proportions are nearest, so that it is covered, and cuts out the middle.")
+var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to cover the size whose proportions are nearest, and crops the middle.")
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {
-	Sizes  []Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"the sizes, each [height, width]; of two that are as near, the first is taken"`
-	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\", \"lanczos\" or \"nearest\"; masks take the nearest pixel in any case"`
+	Sizes  []Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"[height, width] of each; if two are equally near, the first is used"`
+	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"masks always use nearest"`
 
 	On
 }

@@ -5,11 +5,11 @@ import (
 	"headrace/sample"
 )
 
-var rotate90Op = operation[Rotate90]("rotate90", Between, "Turns an image by quarter turns, counter-clockwise.")
+var rotate90Op = operation[Rotate90]("rotate90", Between, "Rotates an image by quarter turns.")
 
 // Rotate90 are the arguments of the operation rotate90.
 type Rotate90 struct {
-	Turns *int `json:"turns,omitempty" default:"1" doc:"how many quarter turns, counter-clockwise as numpy.rot90 counts; negative ones are clockwise; by default 1"`
+	Turns *int `json:"turns,omitempty" default:"1" doc:"quarter turns counter-clockwise, as numpy.rot90; negative ones are clockwise"`
 
 	On
 }
@@ -25,11 +25,11 @@ func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: *r.Turns}
 // Check implements [Args].
 func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
 
-var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Turns an image by none, one, two or three quarter turns, each as likely.")
+var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Rotates an image by 0, 1, 2 or 3 quarter turns, with equal probability.")
 
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability that there is a choice at all; by default 1"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability of a rotation, which may be by 0 turns"`
 
 	On
 }

@@ -16,18 +16,18 @@ import (
 	"headrace/tensor"
 )
 
-var routeOp = operation[Route]("route", Between, "Gives each sample to one of several branches.")
+var routeOp = operation[Route]("route", Between, "Sends each sample to one of several branches.")
 
 // Route are the arguments of the operation route.
 type Route struct {
-	By       string   `json:"by" required:"true" example:"key" doc:"the field that says which branch a sample takes: text such as key, or a whole number such as label"`
-	Branches []Branch `json:"branches" required:"true" min:"1" example:"[{\"when\": [\"*.png\"], \"steps\": [\"random_flip\"]}, {\"steps\": []}]" doc:"the first branch that takes a sample gets it; they give samples of the same fields and dtypes. A sample that none takes is a bad one"`
+	By       string   `json:"by" required:"true" example:"key" doc:"the field to choose by: text such as key, or a whole number such as label"`
+	Branches []Branch `json:"branches" required:"true" min:"1" example:"[{\"when\": [\"*.png\"], \"steps\": [\"random_flip\"]}, {\"steps\": []}]" doc:"the first branch that matches gets the sample; all must give the same fields and dtypes. A sample without a branch is bad"`
 }
 
 // Branch is a list of steps for some of the samples.
 type Branch struct {
-	When  []When `json:"when,omitzero" min:"1" doc:"which samples it takes: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default all others, in the last branch only"`
-	Steps Chain  `json:"steps" required:"true" doc:"what happens to them; [] is nothing"`
+	When  []When `json:"when,omitzero" min:"1" doc:"what it matches: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default everything else, in the last branch only"`
+	Steps Chain  `json:"steps" required:"true" doc:"its steps; [] is none"`
 }
 
 // When is a value of the field that a route goes by; in JSON text or a whole number.

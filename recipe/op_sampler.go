@@ -8,12 +8,12 @@ import (
 	"headrace/sample"
 )
 
-var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the order that an object of Python gives for each epoch.")
+var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the order that a Python object gives for each epoch.")
 
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
-	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength" doc:"the object, as \"module:name\": orders[epoch] are the numbers of the samples of an epoch, as int64"`
-	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"how many there are in each epoch"`
+	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength" doc:"\"module:name\" of an object: orders[epoch] are the epoch's sample numbers, as int64"`
+	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"samples in each epoch"`
 }
 
 // Check implements [Args].
@@ -31,14 +31,14 @@ func (s *Sampler) imports() []string { return []string{s.Function} }
 // checkFailures implements [failing].
 func (*Sampler) checkFailures(*Failures) error { return noneFail(samplerOp.Name) }
 
-var weightedOp = operation[Weighted]("weighted", Ordering, "Draws the samples of each epoch by weights.")
+var weightedOp = operation[Weighted]("weighted", Ordering, "Draws each epoch's samples by weights.")
 
 // Weighted are the arguments of the operation weighted.
 type Weighted struct {
-	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers of at least 0, of which a share of the sum counts"`
-	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples of an epoch; by default as many as the source has"`
-	Replacement *bool     `json:"replacement,omitempty" default:"true" doc:"whether a sample may be drawn again in the same epoch; by default true"`
-	Seed        *uint64   `json:"seed,omitempty" doc:"of the draws; by default that of the recipe"`
+	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample is drawn: numbers of at least 0, relative to their sum"`
+	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples in an epoch; by default as many as the source has"`
+	Replacement *bool     `json:"replacement,omitempty" default:"true" doc:"a sample may be drawn again in the same epoch"`
+	Seed        *uint64   `json:"seed,omitempty" doc:"by default the recipe's"`
 }
 
 func (w Weighted) complete() Args {

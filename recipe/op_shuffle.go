@@ -2,12 +2,12 @@ package recipe
 
 import "headrace/sample"
 
-var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visits the samples of each epoch in a random order of its own.")
+var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visits samples in another random order in each epoch.")
 
 // Shuffle are the arguments of the operation shuffle.
 type Shuffle struct {
-	Seed   *uint64 `json:"seed,omitempty" doc:"of the order; by default that of the recipe"`
-	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"samples that are shuffled together, of neighbours from many places, so that what these have in common is read once; by default all samples of the source"`
+	Seed   *uint64 `json:"seed,omitempty" doc:"by default the recipe's"`
+	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"shuffle this many samples at a time, drawn as runs of neighbours from many places, so that what they share is read once; by default all at once"`
 }
 
 // identity writes out whose seed it is.

@@ -8,17 +8,17 @@ import (
 	"headrace/sample"
 )
 
-var sourceOp = operation[Object]("source", Source, "Takes samples from an object of Python, in worker processes: by their numbers, or one after the other.")
+var sourceOp = operation[Object]("source", Source, "Reads samples from a Python object, by number or by iterating.")
 
 // Object are the arguments of the operation source.
 type Object struct {
-	Function string   `json:"function,omitempty" required:"true" example:"datasets:photographs" doc:"the object, as \"module:name\"; of a class, each worker makes one without arguments. The workers import it, unless the program that opens the recipe brings it along"`
-	Length   *int64   `json:"length,omitempty" min:"0" example:"4000" doc:"how many samples it has, which are object[0], object[1] and so on; by default they are what comes when it is iterated over, or over what comes when it is called, and nobody knows how many"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"the fields that the values of a sample make, where it is a tuple of them, or one value; by default it is a dict, or any value, which is the sample itself then"`
-	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A sample that does not fit is bad"`
-	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each sample: random, numpy, torch; by default none"`
-	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"where it is read, as for map: in worker processes, the default; in threads of one process; or here, in threads of the Python program that opens the recipe"`
-	Keys     string   `json:"keys,omitempty" example:"datasets:names" doc:"what tells the names of samples in messages, as \"module:name\": a function of a sample's number, or a list; by default they are called by their numbers, or by their field key, which is text"`
+	Function string   `json:"function,omitempty" required:"true" example:"datasets:photographs" doc:"\"module:name\" of the object; each worker makes one of a class, without arguments. The workers import it, unless your program passes it"`
+	Length   *int64   `json:"length,omitempty" min:"0" example:"4000" doc:"number of samples: object[0], object[1] and so on; by default it is iterated, or called and the result iterated, and the number is unknown"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"field names, if a sample is a tuple or a single value; by default it is a dict, or a value that is the sample itself"`
+	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A sample that does not fit is bad"`
+	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each sample: random, numpy, torch; by default none"`
+	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"where it runs, as for map"`
+	Keys     string   `json:"keys,omitempty" example:"datasets:names" doc:"\"module:name\" of sample names for messages: a function of the number, or a list; by default the number, or the text field key"`
 }
 
 func (o Object) complete() Args {

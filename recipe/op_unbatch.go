@@ -8,7 +8,7 @@ import (
 	"headrace/tensor"
 )
 
-var unbatchOp = operation[Unbatch]("unbatch", Between, "Takes batches apart: each row is a sample.")
+var unbatchOp = operation[Unbatch]("unbatch", Between, "Splits batches: each row becomes a sample.")
 
 // Unbatch are the arguments of the operation unbatch, which has none.
 type Unbatch struct{}

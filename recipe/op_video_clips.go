@@ -12,25 +12,25 @@ import (
 	"headrace/tensor"
 )
 
-var videoClipsOp = operation[VideoClips]("video_clips", Between, "Decodes clips of a video, each a sample of its own: the whole video in pieces, or clips from several places of it.")
+var videoClipsOp = operation[VideoClips]("video_clips", Between, "Cuts a video into clips, each a sample: consecutive pieces, or clips from chosen places.")
 
 // VideoClips are the arguments of the operation video_clips. Without Clips, the whole
 // video comes in pieces, one after the other.
 type VideoClips struct {
 	Field     string   `json:"field,omitempty" doc:"as for decode_video"`
-	To        string   `json:"to,omitempty" default:"video" doc:"the field with the clip; by default \"video\""`
+	To        string   `json:"to,omitempty" default:"video" doc:"the field for the clip"`
 	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"as for decode_video"`
-	Frames    *int     `json:"frames,omitempty" required:"true" min:"1" max:"1000000" example:"16" doc:"how many frames a clip has"`
-	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame of a clip to the next, in frames; by default 1"`
-	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames a second: those on screen at these times"`
-	Step      *int     `json:"step,omitempty" min:"1" max:"1000000000" doc:"from the beginning of one piece to that of the next, in frames of the video, or with fps in frames at that rate; by default pieces follow each other without gaps"`
-	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, that many clips of each video"`
-	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"where clips begin, with clips: \"random\", the default, or evenly spread with \"center\" or \"begin\""`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"what happens to a clip that has too few frames, as the last piece may: \"repeat\", the default: its last frame again; \"loop\": it begins again; \"black\" frames; \"error\": it is a bad sample; \"drop\": it is left out"`
+	Frames    *int     `json:"frames,omitempty" required:"true" min:"1" max:"1000000" example:"16" doc:"frames in a clip"`
+	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames"`
+	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times"`
+	Step      *int     `json:"step,omitempty" min:"1" max:"1000000000" doc:"from one piece's beginning to the next, in frames of the video, or at the rate fps; by default without gaps"`
+	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, this many clips per video"`
+	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"with clips: where they begin; center and begin spread them evenly; by default random"`
+	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"clips with too few frames, such as the last piece: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample; drop: left out"`
 	Times     string   `json:"times,omitempty" doc:"as for decode_video"`
-	Window    string   `json:"window,omitempty" doc:"as for decode_video, of paths"`
-	Number    string   `json:"number,omitempty" doc:"a field for the number of the clip among those of its video, from 0 on; by default there is none"`
-	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video; by default true"`
+	Window    string   `json:"window,omitempty" doc:"as for decode_video, with paths"`
+	Number    string   `json:"number,omitempty" doc:"a field for the clip's number in its video, from 0; by default none"`
+	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video"`
 	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"as for decode_video"`
 	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"as for decode_video"`
 	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"as for decode_video"`

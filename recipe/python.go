@@ -15,12 +15,12 @@ import (
 // Python are the arguments that all operations have which call a function of Python. A
 // worker process of the engine calls it.
 type Python struct {
-	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment" doc:"what is called, as \"module:name\": a function, an object that can be called, or a class, of which each worker makes one object and calls that. The workers import it, unless the program that opens the recipe brings it along"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values it is given, one after the other; by default the whole sample, as a dict"`
-	Workers  *int     `json:"workers,omitempty" min:"1" max:"256" doc:"worker processes, or threads; by default as many as there are cores to use, and one with where here"`
-	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"process, the default: workers are processes, with one call at a time in each; thread: they are threads of one process, for what lets go of the interpreter's lock; here: they are threads of the Python program that opens the recipe, for functions that need its objects"`
-	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each call: random, numpy, torch; by default none. An argument of the function that is called rng needs none of them"`
-	Copy     bool     `json:"copy" doc:"true: arrays are given as copies, which may be kept; by default they are valid until the function returns"`
+	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment" doc:"\"module:name\" of a function, a callable object, or a class that each worker makes one object of. The workers import it, unless your program passes it"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"fields passed as arguments; by default the whole sample, as a dict"`
+	Workers  *int     `json:"workers,omitempty" min:"1" max:"256" doc:"number of processes or threads; by default one per core, and one with where here"`
+	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"process: one call at a time in each worker process; thread: threads of one process, for code that releases the GIL; here: threads of the Python program itself, for functions that need its objects"`
+	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each call: random, numpy, torch; by default none. An argument named rng needs none"`
+	Copy     bool     `json:"copy" doc:"pass arrays as copies that may be kept; otherwise they are valid until the function returns"`
 }
 
 func (p Python) complete() Python {

@@ -63,7 +63,7 @@ func stepSchema() map[string]any {
 	keys := map[string]any{
 		"name": jsonschema.Described(name, "of the step, by default its operation's: statistics, messages and random draws refer to it"),
 	}
-	keys["failures"] = jsonschema.Described(jsonschema.Object(new(Failures)), "what becomes of samples that fail in this step; by default what the loader says")
+	keys["failures"] = jsonschema.Described(jsonschema.Object(new(Failures)), "what happens to samples that fail in this step; by default as in the loader")
 
 	for _, op := range Ops() {
 		args := map[string]any{"$ref": "#/$defs/args." + op.Name}

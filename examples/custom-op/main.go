@@ -24,21 +24,20 @@ type grain struct {
 	Amount int `json:"amount" doc:"how far a value changes at most" min:"0" max:"255"`
 }
 
-// before is what it takes of a sample: the image, and random numbers that are the same
-// whenever the sample comes again.
+// before is the input: the image, and random numbers that are the same whenever the
+// sample comes again.
 type before struct {
 	Image media.Pixels `field:"image"`
 	Rand  headrace.Rand
 }
 
-// after is what it gives: the image in its place, and a field that batches have besides.
+// after is the output: the changed image, and a new field of the batch.
 type after struct {
 	Image     media.Pixels `field:"image"`
 	Lightness float32      `field:"lightness"`
 }
 
-// Do works on one sample, in place; samples are worked on at once, as many as there are
-// cores.
+// Do changes one sample in place. As many calls run at once as there are cores.
 func (g *grain) Do(_ context.Context, in before) (after, error) {
 	sum := 0
 	for y := range in.Image.Height {
@@ -64,7 +63,7 @@ steps:
 `
 
 func run(ctx context.Context, folder string, out io.Writer) error {
-	err := headrace.Register("grain", "Puts noise on an image.", func() headrace.Operation[before, after] { return &grain{Amount: 10} })
+	err := headrace.Register("grain", "Adds noise to an image.", func() headrace.Operation[before, after] { return &grain{Amount: 10} })
 	if err != nil {
 		return err
 	}
