@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +42,13 @@ class TrainBatch(TypedDict):
     label: npt.NDArray[np.int64]
 
 
-for typed in cast("Iterable[TrainBatch]", train.loader()):
-    labels: npt.NDArray[np.int64] = typed["label"]
-    typed["lable"]  # type: ignore[typeddict-item]
+with train.loader().typed(TrainBatch) as typed_loader:
+    for typed in typed_loader:
+        labels: npt.NDArray[np.int64] = typed["label"]
+        typed["lable"]  # type: ignore[typeddict-item]
+        typed["image"].shape  # noqa: B018
+    one: TrainBatch = typed_loader.get(timeout=1)
+    state = typed_loader.resume().state_dict()
 
 try:
     hr.load("train.yaml").loader().load_state_dict(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, cast
 from weakref import ref
 
 from .._batch import arrays
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from .preview import Preview
     from .profile import Profile
     from .trace import Trace
+    from .typed import TypedLoader
 
 _MOST_WORKERS = 256
+T = TypeVar("T")
 _EVERY = 10.0  # seconds between two calls of hooks with statistics
 
 
@@ -377,6 +379,31 @@ class Loader:
             sizes = tuple(None if n < 0 else n for n in field.get("shape") or ()) if field["kind"] == "tensor" else None
             schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
         return schema
+
+    def typed(self, batch: type[T]) -> TypedLoader[T]:
+        """Tell type checkers what batches are, and check that they are so.
+
+            class TrainBatch(TypedDict):
+                image: npt.NDArray[np.float32]
+                label: npt.NDArray[np.int64]
+
+            for batch in pipeline.loader().typed(TrainBatch):
+                batch["lable"]  # mypy, Pyright and your editor know that there is none
+
+        Args:
+            batch: a TypedDict with some of the fields, or all. The message of `typed(dict)` has one to copy.
+
+        Returns:
+            This loader, whose batches have that type.
+
+        Raises:
+            RecipeError: if a field is missing, or is an array of another dtype or framework. Steps with `where="main"` are not asked.
+        """
+        from .typed import check
+
+        if self._batches.main is None:
+            check(batch, self.schema, self._batches.format.name)
+        return cast("TypedLoader[T]", self)
 
     def stats(self, since: Stats | dict[str, Any] | None = None) -> Stats:
         """What every stage and queue did so far, and what its processes use; also after the end.
