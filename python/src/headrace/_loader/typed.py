@@ -37,9 +37,8 @@ _WRITTEN = {"numpy": "npt.NDArray[np.{}]", "torch": "torch.Tensor", "jax": "jax.
 def check(batch: Any, schema: Mapping[str, Field], format: str) -> None:
     """Raise RecipeError where batches are not what a TypedDict says."""
     if not is_typeddict(batch):
-        raise RecipeError(
-            f"headrace: typed({getattr(batch, '__name__', repr(batch))}): takes a TypedDict, such as\n\n{described('TrainBatch', schema, format)}"
-        )
+        name = getattr(batch, "__name__", repr(batch))
+        raise RecipeError(f"headrace: typed({name}): takes a TypedDict, such as\n\n{described('TrainBatch', schema, format)}")
     try:
         hints = get_type_hints(batch)
     except Exception:  # names that only type checkers import
