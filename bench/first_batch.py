@@ -4,8 +4,9 @@
 
 First come trivial functions, then three that are in a module which imports torch (if there is one), in threads, in two
 processes, and in a thread of the program (`here`). SPDL calls its functions in threads of the program; PYTHON is an
-interpreter that has it. Each case is a program of its own. Rounds are interleaved, and medians are printed. CPU is of
-the program and of all that it has started; memory is PSS, which counts what processes share once.
+interpreter that has it. Its batches are lists, and with `arrays` NumPy's arrays, as ours are. Each case is a program of
+its own. Rounds are interleaved, and medians are printed. CPU is of the program and of all that it has started; memory is
+PSS, which counts what processes share once.
 """
 
 from __future__ import annotations
@@ -45,7 +46,12 @@ def spdl(function, functions: int, where: str) -> None:
     builder = PipelineBuilder().add_source([{"n": i} for i in range(1000)])
     for _ in range(functions):
         builder = builder.pipe(function)
-    pipeline = builder.aggregate(10).add_sink(3).build(num_threads=2)
+    builder = builder.aggregate(10)
+    if where == "arrays":
+        import numpy as np
+
+        builder = builder.pipe(lambda batch: {"n": np.array([sample["n"] for sample in batch])})
+    pipeline = builder.add_sink(3).build(num_threads=2)
     with pipeline.auto_stop():
         next(iter(pipeline))
         report()
@@ -112,7 +118,7 @@ def main() -> None:
         if said.torch and find_spec("torch"):
             cases += [("headrace", 3, where, heavy) for where in PLACES]
         if said.spdl:
-            cases += [("spdl", n, "thread", "") for n in said.functions]
+            cases += [("spdl", n, where, "") for n in said.functions for where in ("thread", "arrays")]
             if said.torch and subprocess.run([said.spdl, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0:
                 cases.append(("spdl", 3, "thread", heavy))
         results: dict[tuple[object, ...], list[list[float]]] = {case: [] for case in cases}
