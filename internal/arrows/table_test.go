@@ -486,7 +486,6 @@ var arrows = []arrow{
 	{".", "order", "the top: which sample comes when"},
 	{".", "pipe", "the top: the engine that runs a recipe"},
 	{".", "recipe", "the top: what the user wrote down"},
-	{".", "shard", "the top: samples of files that hold many"},
 	{".", "recipe/fuse", "the top: as the engine should run it"},
 	{".", "sample", "the top: what travels through the engine"},
 	{".", "stats", "the top: a loader's numbers, with text"},
