@@ -642,41 +642,25 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	}
 
 	in, pixels := s.input(0), s.what.pixels
-	in.size = int64(in.place.Length)
 
 	// The pixels, the file that is made of them, and what the encoder has in between.
-	grant, err := s.images.larder.ask(ctx, 3*in.size)
+	grant, err := s.images.larder.ask(ctx, 3*int64(in.place.Length))
 	if err != nil {
 		return nil, err
 	}
 	defer grant.Release()
 
-	in.data = files.Take(0)
 	defer in.forget()
-	if _, err := in.readInbox(in.size); err != nil {
+	if err := in.readArray(); err != nil {
 		return nil, err
 	}
 	pixels.Data = *in.data
 
-	var file []byte
-	var failed error
-	err = s.images.gate.Do(ctx, func(permit int) {
-		defer s.images.inFlight(s.number, permit, 0, "input 0")()
-		failed = guarded(func() (err error) {
-			file, err = media.Encode(nil, pixels, s.what.encoding)
-			return err
-		})
-	})
-	if err = errors.Join(err, failed); err != nil {
-		return nil, err
-	}
-
-	slot, err := s.shelf.reserve(ctx, int64(len(file)))
+	file, err := computed(ctx, s, &in, func() ([]byte, error) { return media.Encode(nil, pixels, s.what.encoding) })
 	if err != nil {
 		return nil, err
 	}
-	copy(slot.Bytes(), file)
-	return &result{slot, 8, tensor.Shape{len(file)}}, nil
+	return s.bytes(ctx, file)
 }
 
 // breathe waits a moment; false: there is no time left.

@@ -12,7 +12,6 @@ import (
 	"headrace/internal/ops"
 	"headrace/media/sound"
 	"headrace/recipe"
-	"headrace/tensor"
 	"headrace/wire"
 )
 
@@ -86,15 +85,12 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		open = func(track int) (sound.Stream, error) { return sound.Open(*in.data, track) }
 	}
 
-	var w *ops.AudioWindow
 	args := s.what.Audio
 	if s.what.Do == "audio_info" {
 		args = &recipe.DecodeAudio{Stream: args.Stream, Layout: "TC", Short: "keep", DType: "float32"}
 	}
-	if err := s.computing(ctx, &in, func() (err error) {
-		w, err = ops.OpenAudio(open, args, nil)
-		return err
-	}); err != nil {
+	w, err := computed(ctx, s, &in, func() (*ops.AudioWindow, error) { return ops.OpenAudio(open, args, nil) })
+	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
@@ -126,16 +122,20 @@ func (s *errands) computing(ctx context.Context, in *input, do func() error) (er
 	return errors.Join(waited, err)
 }
 
+// computed is what a call of computing returns.
+func computed[T any](ctx context.Context, s *errands, in *input, do func() (T, error)) (got T, err error) {
+	err = s.computing(ctx, in, func() (err error) {
+		got, err = do()
+		return err
+	})
+	return got, err
+}
+
 // told is an object as a result: its JSON.
 func (s *errands) told(ctx context.Context, about any) (*result, error) {
 	text, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
-	slot, err := s.shelf.reserve(ctx, int64(len(text)))
-	if err != nil {
-		return nil, err
-	}
-	copy(slot.Bytes(), text)
-	return &result{slot, 8, tensor.Shape{len(text)}}, nil
+	return s.bytes(ctx, text)
 }

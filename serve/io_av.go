@@ -15,7 +15,6 @@ import (
 	"headrace/internal/machine"
 	"headrace/media"
 	"headrace/media/recode"
-	"headrace/recipe"
 )
 
 // avTask is what is asked for of packets, of streams, and of containers that are written.
@@ -109,9 +108,6 @@ func (e *errand) prepareWindow() error {
 }
 
 func (e *errand) prepareFrames() error {
-	if e.Video == nil {
-		e.Video = new(recipe.DecodeVideo)
-	}
 	if err := e.prepareVideo(); err != nil {
 		return err
 	}
@@ -209,6 +205,15 @@ func (s *errands) calling(ctx context.Context, do func() error) error {
 	return s.computing(ctx, &in, do)
 }
 
+// called is what a call through the gate returns.
+func called[T any](ctx context.Context, s *errands, do func() (T, error)) (got T, err error) {
+	err = s.calling(ctx, func() (err error) {
+		got, err = do()
+		return err
+	})
+	return got, err
+}
+
 func (s *errands) demux(ctx context.Context) (*result, error) {
 	f, err := s.file(ctx)
 	if err != nil {
@@ -225,14 +230,14 @@ func (s *errands) demux(ctx context.Context) (*result, error) {
 	}
 	defer grant.Release()
 
-	var all []byte
-	if err := s.calling(ctx, func() error {
+	all, err := called(ctx, s, func() ([]byte, error) {
 		p, err := recode.Demux(ctx, f, &s.what.av().window, s.what.av().Bitstream, s.what.most())
-		if err == nil {
-			all, err = p.Append(nil)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}); err != nil {
+		return p.Append(nil)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s.bytes(ctx, all)
@@ -249,13 +254,18 @@ func (e *errand) container() (c recode.Container, err error) {
 			return c, fmt.Errorf("%w: the name %q says no container: give format", media.ErrUnsupported, filepath.Base(e.av().To))
 		}
 	}
+	c.Options = options(e.av().Options)
+	return c, nil
+}
+
+// options writes names and values as FFmpeg has them.
+func options(all [][2]string) string {
 	pairs, order := map[string]string{}, []string{}
-	for _, o := range e.av().Options {
+	for _, o := range all {
 		pairs[o[0]] = o[1]
 		order = append(order, o[0])
 	}
-	c.Options = recode.Options(pairs, order)
-	return c, nil
+	return recode.Options(pairs, order)
 }
 
 func (s *errands) remux(ctx context.Context) (*result, error) {
@@ -305,6 +315,7 @@ func (s *errands) written(ctx context.Context, out *recode.Output) (*result, err
 	return r, nil
 }
 
+// bytes is a result of bytes.
 func (s *errands) bytes(ctx context.Context, all []byte) (*result, error) {
 	slot, err := s.shelf.reserve(ctx, int64(len(all)))
 	if err != nil {

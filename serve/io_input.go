@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 
 	"headrace/budget"
 	"headrace/internal/machine"
@@ -159,20 +156,19 @@ func (in *input) readInbox(n int64) (ended bool, err error) {
 	}
 	files.Grow(buffer, want)
 	*buffer = (*buffer)[:want]
-	for have < want {
-		got, err := unix.Pread(in.inbox, (*buffer)[have:], int64(in.place.At)+int64(have))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("serve: inbox: %w", err)
-		}
-		if got == 0 {
-			return false, fmt.Errorf("serve: inbox: %w", io.ErrUnexpectedEOF)
-		}
-		have += got
+	if _, err := inbox(in.inbox).ReadAt((*buffer)[have:], int64(in.place.At)+int64(have)); err != nil {
+		return false, fmt.Errorf("serve: inbox: %w", err)
 	}
 	return int64(want) == in.size, nil
+}
+
+// readArray reads all of an input that is in the inbox.
+func (in *input) readArray() error {
+	if err := in.start(0); err != nil {
+		return err
+	}
+	_, err := in.readInbox(in.size)
+	return err
 }
 
 // forget gives back what the input holds. It can be begun again.
