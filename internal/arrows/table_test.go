@@ -354,6 +354,7 @@ var arrows = []arrow{
 	{"internal/compile", "extern", "functions of Python run in worker processes"},
 	{"internal/compile", "group", "which samples come together"},
 	{"internal/compile", "internal/batch", "records become rows"},
+	{"internal/compile", "internal/numbers", "numbers choose branches"},
 	{"internal/compile", "internal/ops", "operations on records"},
 	{"internal/compile", "internal/record", "samples on their way"},
 	{"internal/compile", "internal/source", "where records come from"},
@@ -541,6 +542,7 @@ var arrows = []arrow{
 	{"internal/export", "sample", "a field is a tensor or text"},
 	{"internal/export", "tensor", "arrays have a type and a shape"},
 	{"internal/export", "internal/npy", "and files of NumPy's format"},
+	{"internal/export", "internal/numbers", "numbers of every type as text"},
 	{"internal/export", "internal/parquet", "and tables of Parquet"},
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 
