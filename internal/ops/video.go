@@ -174,14 +174,8 @@ func (v *Video) seconds(it *record.Record) (float64, error) {
 	return s, nil
 }
 
-// info describes the frames, as the header of an image does.
-func (o *opened) info() media.Info {
-	s := &o.video.Stream
-	return media.Info{
-		Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: int(s.Orientation), Components: 3, Bits: max(s.Depth, 8),
-		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
-	}
-}
+// info describes the frames.
+func (o *opened) info() media.Info { return video.Info(&o.video.Stream.Stream) }
 
 // working is what decoding takes, besides what the plan of a frame does: packets, the
 // decoder, a frame of this form, and the table.
