@@ -179,19 +179,6 @@ func (s *errands) weigh() error {
 	return nil
 }
 
-// result is an array in a slot.
-type result struct {
-	slot  *arena.Slot
-	bits  int // of an element
-	shape tensor.Shape
-}
-
-func (r *result) drop() {
-	if r != nil {
-		r.slot.Drop()
-	}
-}
-
 func (s *errands) carryOut(ctx context.Context) (*result, []wire.Failure, error) {
 	if s.what.encode {
 		r, err := s.encode(ctx)
@@ -633,6 +620,28 @@ func (e *images) inFlight(session uint32, permit, i int, key string) (end func()
 	w := inFlight(cellWriter{page: e.page, session: session})
 	w.Begin(permit, sample.ID{Index: int64(i)}, key)
 	return func() { w.End(permit) }
+}
+
+// computing calls do through the gate. It may crash in C code.
+func (s *errands) computing(ctx context.Context, in *input, do func() error) (err error) {
+	key := in.path
+	if key == "" {
+		key = "input 0"
+	}
+	waited := s.images.gate.Do(ctx, func(permit int) {
+		defer s.images.inFlight(s.number, permit, 0, key)()
+		err = guarded(do)
+	})
+	return errors.Join(waited, err)
+}
+
+// computed is what a call of computing returns.
+func computed[T any](ctx context.Context, s *errands, in *input, do func() (T, error)) (got T, err error) {
+	err = s.computing(ctx, in, func() (err error) {
+		got, err = do()
+		return err
+	})
+	return got, err
 }
 
 // encode makes a file of the pixels that are in the inbox.

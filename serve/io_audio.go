@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -107,35 +106,4 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	return &result{slot, 8 * w.Width(), w.Shape()}, nil
-}
-
-// computing calls do through the gate. It may crash in C code.
-func (s *errands) computing(ctx context.Context, in *input, do func() error) (err error) {
-	key := in.path
-	if key == "" {
-		key = "input 0"
-	}
-	waited := s.images.gate.Do(ctx, func(permit int) {
-		defer s.images.inFlight(s.number, permit, 0, key)()
-		err = guarded(do)
-	})
-	return errors.Join(waited, err)
-}
-
-// computed is what a call of computing returns.
-func computed[T any](ctx context.Context, s *errands, in *input, do func() (T, error)) (got T, err error) {
-	err = s.computing(ctx, in, func() (err error) {
-		got, err = do()
-		return err
-	})
-	return got, err
-}
-
-// told is an object as a result: its JSON.
-func (s *errands) told(ctx context.Context, about any) (*result, error) {
-	text, err := json.Marshal(about)
-	if err != nil {
-		return nil, err
-	}
-	return s.bytes(ctx, text)
 }

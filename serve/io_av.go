@@ -175,27 +175,6 @@ func (s *errands) copied(in *input) (*os.File, error) {
 	return f, nil
 }
 
-// inbox reads what a client has in memory.
-type inbox int
-
-// ReadAt implements [io.ReaderAt].
-func (fd inbox) ReadAt(p []byte, at int64) (n int, err error) {
-	for n < len(p) {
-		got, err := unix.Pread(int(fd), p[n:], at+int64(n))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return n, err
-		}
-		if got == 0 {
-			return n, io.ErrUnexpectedEOF
-		}
-		n += got
-	}
-	return n, nil
-}
-
 // calling calls do through the gate. It works on the input, or on a file that is written.
 func (s *errands) calling(ctx context.Context, do func() error) error {
 	in := input{path: s.what.av().To}
@@ -313,14 +292,4 @@ func (s *errands) written(ctx context.Context, out *recode.Output) (*result, err
 		return nil, err
 	}
 	return r, nil
-}
-
-// bytes is a result of bytes.
-func (s *errands) bytes(ctx context.Context, all []byte) (*result, error) {
-	slot, err := s.shelf.reserve(ctx, int64(len(all)))
-	if err != nil {
-		return nil, err
-	}
-	copy(slot.Bytes(), all)
-	return bytesResult(slot, len(all)), nil
 }

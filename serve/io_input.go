@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 
 	"headrace/budget"
 	"headrace/internal/machine"
@@ -141,6 +144,27 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 		files.Moved(in.data, all)
 	}
 	return ended, err
+}
+
+// inbox reads what a client has in memory.
+type inbox int
+
+// ReadAt implements [io.ReaderAt].
+func (fd inbox) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		got, err := unix.Pread(int(fd), p[n:], at+int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		if got == 0 {
+			return n, io.ErrUnexpectedEOF
+		}
+		n += got
+	}
+	return n, nil
 }
 
 // readInbox copies: what is there is the client's, and may change while a decoder
