@@ -31,11 +31,11 @@ import (
 type materials struct {
 	config  Config
 	options Options
-	lists   *lister   // lists sources, each once
-	room    int       // bytes of a slot, if a function makes batches of any size
-	most    int64     // samples of each source; 0: all
-	probes  bool      // nothing runs but for a first sample, and the host goes on
-	host    *ops.Host // that has workers already; nil: none does
+	lists   *source.Lister // makes sources, and lists each once
+	room    int            // bytes of a slot, if a function makes batches of any size
+	most    int64          // samples of each source; 0: all
+	probes  bool           // nothing runs but for a first sample, and the host goes on
+	host    *ops.Host      // that has workers already; nil: none does
 }
 
 // assemble makes the loader of a recipe whose rows have this schema.
@@ -53,7 +53,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 
 	// What the samples are, and which of them are this rank's.
 	var classes []recipe.Path
-	if l.sources, classes, err = listSources(ctx, p, c, m.lists); err != nil {
+	if l.sources, classes, err = m.lists.List(ctx, p, c.Rank, c.WorldSize); err != nil {
 		return nil, err
 	}
 	first := p.First()
@@ -205,61 +205,6 @@ func (o Options) withDefaults() Options {
 		o.Log = extern.Print(os.Stderr)
 	}
 	return o
-}
-
-// listSources makes the sources of the recipe, and the names of labels that folders give.
-func listSources(ctx context.Context, p fuse.Plan, c Config, lists *lister) (all []*source.Listing, classes []recipe.Path, err error) {
-	var parents []*source.Files
-	unnamed := false
-	first := int64(0)
-
-	for _, f := range p.Samples.Sources() {
-		s := &source.Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
-		switch {
-		case f.Read != nil:
-			if s.Contents, err = lists.shards(ctx, f.Name, f.Read); err != nil {
-				return nil, nil, err
-			}
-			unnamed = true
-		case f.Object != nil:
-			s.Contents = source.NewObject(f.Object, s, c.Rank, c.WorldSize)
-			unnamed = true
-			if s.Iterated() && c.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
-				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, c.Rank))
-			}
-		default:
-			files, err := lists.files(ctx, f)
-			if err != nil {
-				return nil, nil, err
-			}
-			s.Contents = files
-			unnamed = unnamed || f.Files.Pairs != nil || (f.Files.Columns != nil || f.Files.Metadata != "") && f.Files.Label == ""
-			if f.Files.Label == "parent" {
-				parents = append(parents, files)
-			}
-		}
-
-		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
-		if f.Shuffle != nil {
-			if s.Shuffle, err = source.NewShuffle(s.Contents, f.Shuffle.Window, f.ShuffleSeed); err != nil {
-				return nil, nil, fmt.Errorf("%w: %w", source.ErrSource, err)
-			}
-		}
-		own, err := source.NewOrder(f, s.Samples)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
-		}
-		if own != nil {
-			s.SetOrder(own)
-		}
-		first += s.Samples
-		all = append(all, s)
-	}
-
-	if classes = source.LabelByParent(parents); unnamed {
-		classes = nil
-	}
-	return all, classes, nil
 }
 
 // split is a rank's share of the epoch of a source. One source is cut into global

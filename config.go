@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -155,20 +156,9 @@ func (c Config) terms() compile.Terms {
 }
 
 func (c Config) withDefaults() Config {
-	c.WorldSize = orOne(c.WorldSize)
-	c.LocalWorldSize = orOne(c.LocalWorldSize)
-	if c.JPEG == "" {
-		c.JPEG = HeadraceJPEG
-	}
-	if c.Order == "" {
-		c.Order = InputOrder
-	}
-	if c.OnError == "" {
-		c.OnError = Raise
-	}
-	if c.Prefetch == 0 {
-		c.Prefetch = 2
-	}
+	c.WorldSize, c.LocalWorldSize = cmp.Or(c.WorldSize, 1), cmp.Or(c.LocalWorldSize, 1)
+	c.JPEG, c.Order, c.OnError = cmp.Or(c.JPEG, HeadraceJPEG), cmp.Or(c.Order, InputOrder), cmp.Or(c.OnError, Raise)
+	c.Prefetch = cmp.Or(c.Prefetch, 2)
 	return c
 }
 
@@ -179,13 +169,6 @@ func (c Config) epochsFrom(epoch int) int {
 		return -1
 	}
 	return max(0, *c.Epochs-epoch)
-}
-
-func orOne(n int) int {
-	if n == 0 {
-		return 1
-	}
-	return n
 }
 
 func deref[T any](p *T) (v T) {

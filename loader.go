@@ -131,8 +131,8 @@ type assembly struct {
 
 	compiled *compile.Program
 	extent   resume.Extent
-	lists    *lister // what has to be closed with the loader; nil: it is another's
-	probes   bool    // the workers are a survey's, which goes on with them
+	lists    *source.Lister // what has to be closed with the loader; nil: it is another's
+	probes   bool           // the workers are a survey's, which goes on with them
 }
 
 // watched are files and numbers that are kept beside a run.
@@ -436,7 +436,7 @@ func (l *Loader) Close() error {
 		l.compiled.Writers.DropSegments()
 	}
 	if l.lists != nil {
-		l.lists.close()
+		l.lists.Close()
 	}
 	return errors.Join(unfinished, l.arena.Close())
 }

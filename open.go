@@ -24,7 +24,7 @@ import (
 //
 // Where a function of Python does not say what it gives, the first sample is worked on up
 // to there. With [Options.Look], Open imports and calls nothing.
-func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, error) {
+func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader, wrong error) {
 	r = r.Complete()
 	schema, err := r.Check()
 	if err := errors.Join(err, c.Check()); err != nil {
@@ -34,24 +34,30 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 
-	lists := &lister{suffixes: source.Suffixes(r), listed: map[string]*source.Files{}}
-	if lists.reads(r) {
-		if err := lists.openShards(ctx, r, o); err != nil {
-			return nil, err
+	m := materials{config: c, options: o, lists: source.NewLister(r), room: roomFor(0, c.withDefaults())}
+	defer func() {
+		if wrong != nil {
+			m.lists.Close()
+			if m.host != nil {
+				m.host.Close()
+			}
 		}
+	}()
+	noted, err := m.lists.Read(ctx, r, o.Scanned)
+	if err != nil {
+		return nil, err
+	}
+	if noted {
 		if schema, err = r.Check(); err != nil {
-			lists.close()
 			return nil, err
 		}
 	}
-	m := materials{config: c, options: o, lists: lists, room: roomFor(0, c.withDefaults())}
+
 	if survey.Needed(r) {
 		if o.Look {
-			lists.close()
 			return nil, ErrUncalled
 		}
 		if m.host, err = ops.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
-			lists.close()
 			return nil, err
 		}
 		m.host.Processes = shareOf(c.withDefaults())
@@ -61,8 +67,6 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 			schema, err = r.Check()
 		}
 		if err != nil {
-			m.host.Close()
-			lists.close()
 			return nil, err
 		}
 		m.host.Renew(shareOf(c.withDefaults()), false)
@@ -71,13 +75,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 
 	l, err := assemble(ctx, r, schema, m)
 	if err != nil {
-		lists.close()
-		if m.host != nil {
-			m.host.Close()
-		}
 		return nil, err
 	}
-	l.lists = lists
+	l.lists = m.lists
 	return l, nil
 }
 

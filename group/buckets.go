@@ -101,7 +101,7 @@ type buckets[T any] struct {
 }
 
 func (b *buckets[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Placed[T, int]]) error {
-	n, err := b.opts.Overlong.fit(b.length(v.Value), b.opts.Limit())
+	n, err := b.opts.Overlong.Fit(b.length(v.Value), b.opts.Limit())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type budget[T any] struct {
 }
 
 func (b *budget[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Placed[T, int]]) error {
-	n, err := b.opts.Overlong.fit(b.cost(v.Value), b.opts.Budget)
+	n, err := b.opts.Overlong.Fit(b.cost(v.Value), b.opts.Budget)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func (e *LengthError) Error() string {
 	return fmt.Sprintf("group: its length is %d: takes at most %d", e.Length, e.Limit)
 }
 
-// fit returns the length that a sample counts with.
-func (o Overlong) fit(length, limit int) (int, error) {
+// Fit returns the length that a sample counts with.
+func (o Overlong) Fit(length, limit int) (int, error) {
 	switch {
 	case length < 0:
 		return 0, fmt.Errorf("group: its length is %d: takes none below 0", length)

@@ -94,7 +94,7 @@ type row[T any] struct {
 }
 
 func (p *pack[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Row[T]]) error {
-	n, err := p.opts.Overlong.fit(p.length(v.Value), p.opts.Length)
+	n, err := p.opts.Overlong.Fit(p.length(v.Value), p.opts.Length)
 	if err != nil {
 		return err
 	}

@@ -293,12 +293,17 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 
 // checkFailures returns what is wrong with the failures of a step.
 func checkFailures(f *Failures, op Op, args Args) error {
-	if a, ok := args.(failing); ok {
-		if err := a.checkFailures(f); err != nil {
+	switch args := args.(type) {
+	case failing:
+		if err := args.checkFailures(f); err != nil {
 			return err
 		}
-	} else if op.Place == Ordering || op.Place == Batching {
+	case FieldStep, *Boxes, *Merge:
 		return noneFail(op.Name)
+	default:
+		if op.Place == Ordering || op.Place == Batching {
+			return noneFail(op.Name)
+		}
 	}
 	return f.Check()
 }

@@ -19,8 +19,6 @@ type Boxes struct {
 	Image string   `json:"image,omitempty" default:"image" doc:"the image"`
 }
 
-func (b Boxes) complete() Args { return &b }
-
 // Check implements [Args].
 func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 	b = completed(b).(*Boxes)
@@ -46,6 +44,3 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return in, errors.Join(errs...)
 }
-
-// checkFailures implements [failing].
-func (*Boxes) checkFailures(*Failures) error { return noneFail(boxesOp.Name) }

@@ -209,15 +209,3 @@ func keep(in sample.Schema, s FieldStep, wrong error) (sample.Schema, error) {
 	}
 	return out, nil
 }
-
-// checkFailures implements [failing].
-func (*Select) checkFailures(*Failures) error { return noneFail(selectOp.Name) }
-
-// checkFailures implements [failing].
-func (*Drop) checkFailures(*Failures) error { return noneFail(dropOp.Name) }
-
-// checkFailures implements [failing].
-func (*Rename) checkFailures(*Failures) error { return noneFail(renameOp.Name) }
-
-// checkFailures implements [failing].
-func (*Copy) checkFailures(*Failures) error { return noneFail(copyOp.Name) }

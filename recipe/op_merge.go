@@ -170,9 +170,6 @@ func lacks(fields sample.Schema) string {
 	return "the fields that some lack are " + words.List(fields.Names())
 }
 
-// checkFailures implements [failing].
-func (m *Merge) checkFailures(*Failures) error { return noneFail(mergeOp.Name) }
-
 func (m *Merge) checkWeights() error {
 	switch {
 	case m.Weights == nil && m.Order == "weights":

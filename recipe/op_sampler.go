@@ -28,9 +28,6 @@ func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 // imports implements [importer].
 func (s *Sampler) imports() []string { return []string{s.Function} }
 
-// checkFailures implements [failing].
-func (*Sampler) checkFailures(*Failures) error { return noneFail(samplerOp.Name) }
-
 var weightedOp = operation[Weighted]("weighted", Ordering, "Draws each epoch's samples by weights.")
 
 // Weighted are the arguments of the operation weighted.
@@ -80,6 +77,3 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return in, nil
 }
-
-// checkFailures implements [failing].
-func (*Weighted) checkFailures(*Failures) error { return noneFail(weightedOp.Name) }

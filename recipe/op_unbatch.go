@@ -13,8 +13,6 @@ var unbatchOp = operation[Unbatch]("unbatch", Between, "Splits batches: each row
 // Unbatch are the arguments of the operation unbatch, which has none.
 type Unbatch struct{}
 
-func (u Unbatch) complete() Args { return &u }
-
 // checkFailures implements [failing].
 func (*Unbatch) checkFailures(f *Failures) error {
 	return f.checkOnce("what unbatch has made of a batch is on its way already")

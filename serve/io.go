@@ -179,19 +179,6 @@ func (s *errands) weigh() error {
 	return nil
 }
 
-// result is an array in a slot.
-type result struct {
-	slot  *arena.Slot
-	bits  int // of an element
-	shape tensor.Shape
-}
-
-func (r *result) drop() {
-	if r != nil {
-		r.slot.Drop()
-	}
-}
-
 func (s *errands) carryOut(ctx context.Context) (*result, []wire.Failure, error) {
 	if s.what.encode {
 		r, err := s.encode(ctx)
@@ -635,6 +622,28 @@ func (e *images) inFlight(session uint32, permit, i int, key string) (end func()
 	return func() { w.End(permit) }
 }
 
+// computing calls do through the gate. It may crash in C code.
+func (s *errands) computing(ctx context.Context, in *input, do func() error) (err error) {
+	key := in.path
+	if key == "" {
+		key = "input 0"
+	}
+	waited := s.images.gate.Do(ctx, func(permit int) {
+		defer s.images.inFlight(s.number, permit, 0, key)()
+		err = guarded(do)
+	})
+	return errors.Join(waited, err)
+}
+
+// computed is what a call of computing returns.
+func computed[T any](ctx context.Context, s *errands, in *input, do func() (T, error)) (got T, err error) {
+	err = s.computing(ctx, in, func() (err error) {
+		got, err = do()
+		return err
+	})
+	return got, err
+}
+
 // encode makes a file of the pixels that are in the inbox.
 func (s *errands) encode(ctx context.Context) (*result, error) {
 	if n := len(s.task.Inputs); n != 1 || s.task.Inputs[0].Path {
@@ -642,41 +651,25 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	}
 
 	in, pixels := s.input(0), s.what.pixels
-	in.size = int64(in.place.Length)
 
 	// The pixels, the file that is made of them, and what the encoder has in between.
-	grant, err := s.images.larder.ask(ctx, 3*in.size)
+	grant, err := s.images.larder.ask(ctx, 3*int64(in.place.Length))
 	if err != nil {
 		return nil, err
 	}
 	defer grant.Release()
 
-	in.data = files.Take(0)
 	defer in.forget()
-	if _, err := in.readInbox(in.size); err != nil {
+	if err := in.readArray(); err != nil {
 		return nil, err
 	}
 	pixels.Data = *in.data
 
-	var file []byte
-	var failed error
-	err = s.images.gate.Do(ctx, func(permit int) {
-		defer s.images.inFlight(s.number, permit, 0, "input 0")()
-		failed = guarded(func() (err error) {
-			file, err = media.Encode(nil, pixels, s.what.encoding)
-			return err
-		})
-	})
-	if err = errors.Join(err, failed); err != nil {
-		return nil, err
-	}
-
-	slot, err := s.shelf.reserve(ctx, int64(len(file)))
+	file, err := computed(ctx, s, &in, func() ([]byte, error) { return media.Encode(nil, pixels, s.what.encoding) })
 	if err != nil {
 		return nil, err
 	}
-	copy(slot.Bytes(), file)
-	return &result{slot, 8, tensor.Shape{len(file)}}, nil
+	return s.bytes(ctx, file)
 }
 
 // breathe waits a moment; false: there is no time left.

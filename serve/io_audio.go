@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"headrace/internal/ops"
 	"headrace/media/sound"
 	"headrace/recipe"
-	"headrace/tensor"
 	"headrace/wire"
 )
 
@@ -86,15 +84,12 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		open = func(track int) (sound.Stream, error) { return sound.Open(*in.data, track) }
 	}
 
-	var w *ops.AudioWindow
 	args := s.what.Audio
 	if s.what.Do == "audio_info" {
 		args = &recipe.DecodeAudio{Stream: args.Stream, Layout: "TC", Short: "keep", DType: "float32"}
 	}
-	if err := s.computing(ctx, &in, func() (err error) {
-		w, err = ops.OpenAudio(open, args, nil)
-		return err
-	}); err != nil {
+	w, err := computed(ctx, s, &in, func() (*ops.AudioWindow, error) { return ops.OpenAudio(open, args, nil) })
+	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
@@ -111,31 +106,4 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	return &result{slot, 8 * w.Width(), w.Shape()}, nil
-}
-
-// computing calls do through the gate. It may crash in C code.
-func (s *errands) computing(ctx context.Context, in *input, do func() error) (err error) {
-	key := in.path
-	if key == "" {
-		key = "input 0"
-	}
-	waited := s.images.gate.Do(ctx, func(permit int) {
-		defer s.images.inFlight(s.number, permit, 0, key)()
-		err = guarded(do)
-	})
-	return errors.Join(waited, err)
-}
-
-// told is an object as a result: its JSON.
-func (s *errands) told(ctx context.Context, about any) (*result, error) {
-	text, err := json.Marshal(about)
-	if err != nil {
-		return nil, err
-	}
-	slot, err := s.shelf.reserve(ctx, int64(len(text)))
-	if err != nil {
-		return nil, err
-	}
-	copy(slot.Bytes(), text)
-	return &result{slot, 8, tensor.Shape{len(text)}}, nil
 }

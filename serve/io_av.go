@@ -15,7 +15,6 @@ import (
 	"headrace/internal/machine"
 	"headrace/media"
 	"headrace/media/recode"
-	"headrace/recipe"
 )
 
 // avTask is what is asked for of packets, of streams, and of containers that are written.
@@ -109,9 +108,6 @@ func (e *errand) prepareWindow() error {
 }
 
 func (e *errand) prepareFrames() error {
-	if e.Video == nil {
-		e.Video = new(recipe.DecodeVideo)
-	}
 	if err := e.prepareVideo(); err != nil {
 		return err
 	}
@@ -179,27 +175,6 @@ func (s *errands) copied(in *input) (*os.File, error) {
 	return f, nil
 }
 
-// inbox reads what a client has in memory.
-type inbox int
-
-// ReadAt implements [io.ReaderAt].
-func (fd inbox) ReadAt(p []byte, at int64) (n int, err error) {
-	for n < len(p) {
-		got, err := unix.Pread(int(fd), p[n:], at+int64(n))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return n, err
-		}
-		if got == 0 {
-			return n, io.ErrUnexpectedEOF
-		}
-		n += got
-	}
-	return n, nil
-}
-
 // calling calls do through the gate. It works on the input, or on a file that is written.
 func (s *errands) calling(ctx context.Context, do func() error) error {
 	in := input{path: s.what.av().To}
@@ -207,6 +182,15 @@ func (s *errands) calling(ctx context.Context, do func() error) error {
 		in = s.input(0)
 	}
 	return s.computing(ctx, &in, do)
+}
+
+// called is what a call through the gate returns.
+func called[T any](ctx context.Context, s *errands, do func() (T, error)) (got T, err error) {
+	err = s.calling(ctx, func() (err error) {
+		got, err = do()
+		return err
+	})
+	return got, err
 }
 
 func (s *errands) demux(ctx context.Context) (*result, error) {
@@ -225,14 +209,14 @@ func (s *errands) demux(ctx context.Context) (*result, error) {
 	}
 	defer grant.Release()
 
-	var all []byte
-	if err := s.calling(ctx, func() error {
+	all, err := called(ctx, s, func() ([]byte, error) {
 		p, err := recode.Demux(ctx, f, &s.what.av().window, s.what.av().Bitstream, s.what.most())
-		if err == nil {
-			all, err = p.Append(nil)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}); err != nil {
+		return p.Append(nil)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s.bytes(ctx, all)
@@ -249,13 +233,18 @@ func (e *errand) container() (c recode.Container, err error) {
 			return c, fmt.Errorf("%w: the name %q says no container: give format", media.ErrUnsupported, filepath.Base(e.av().To))
 		}
 	}
+	c.Options = options(e.av().Options)
+	return c, nil
+}
+
+// options writes names and values as FFmpeg has them.
+func options(all [][2]string) string {
 	pairs, order := map[string]string{}, []string{}
-	for _, o := range e.av().Options {
+	for _, o := range all {
 		pairs[o[0]] = o[1]
 		order = append(order, o[0])
 	}
-	c.Options = recode.Options(pairs, order)
-	return c, nil
+	return recode.Options(pairs, order)
 }
 
 func (s *errands) remux(ctx context.Context) (*result, error) {
@@ -303,13 +292,4 @@ func (s *errands) written(ctx context.Context, out *recode.Output) (*result, err
 		return nil, err
 	}
 	return r, nil
-}
-
-func (s *errands) bytes(ctx context.Context, all []byte) (*result, error) {
-	slot, err := s.shelf.reserve(ctx, int64(len(all)))
-	if err != nil {
-		return nil, err
-	}
-	copy(slot.Bytes(), all)
-	return bytesResult(slot, len(all)), nil
 }

@@ -146,6 +146,27 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 	return ended, err
 }
 
+// inbox reads what a client has in memory.
+type inbox int
+
+// ReadAt implements [io.ReaderAt].
+func (fd inbox) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		got, err := unix.Pread(int(fd), p[n:], at+int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		if got == 0 {
+			return n, io.ErrUnexpectedEOF
+		}
+		n += got
+	}
+	return n, nil
+}
+
 // readInbox copies: what is there is the client's, and may change while a decoder
 // looks at it.
 func (in *input) readInbox(n int64) (ended bool, err error) {
@@ -159,20 +180,19 @@ func (in *input) readInbox(n int64) (ended bool, err error) {
 	}
 	files.Grow(buffer, want)
 	*buffer = (*buffer)[:want]
-	for have < want {
-		got, err := unix.Pread(in.inbox, (*buffer)[have:], int64(in.place.At)+int64(have))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("serve: inbox: %w", err)
-		}
-		if got == 0 {
-			return false, fmt.Errorf("serve: inbox: %w", io.ErrUnexpectedEOF)
-		}
-		have += got
+	if _, err := inbox(in.inbox).ReadAt((*buffer)[have:], int64(in.place.At)+int64(have)); err != nil {
+		return false, fmt.Errorf("serve: inbox: %w", err)
 	}
 	return int64(want) == in.size, nil
+}
+
+// readArray reads all of an input that is in the inbox.
+func (in *input) readArray() error {
+	if err := in.start(0); err != nil {
+		return err
+	}
+	_, err := in.readInbox(in.size)
+	return err
 }
 
 // forget gives back what the input holds. It can be begun again.

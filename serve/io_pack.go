@@ -65,5 +65,3 @@ func (p *packed) done() (*result, error) {
 	copy(p.slot.Bytes()[8:], text)
 	return bytesResult(p.slot, p.at), nil
 }
-
-func bytesResult(slot *arena.Slot, n int) *result { return &result{slot, 8, tensor.Shape{n}} }

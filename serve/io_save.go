@@ -108,15 +108,10 @@ func (s *errands) openSaver(ctx context.Context) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		pairs, order := map[string]string{}, []string{}
-		for _, o := range a.Options {
-			pairs[o[0]] = o[1]
-			order = append(order, o[0])
-		}
 		f.each = append(f.each, a.Each)
 		streams = append(streams, recode.Saved{
 			Encoding: ffmpeg.Encoding{
-				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames, Quality: a.Quality, Options: recode.Options(pairs, order),
+				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames, Quality: a.Quality, Options: options(a.Options),
 			},
 			Filter: a.Filter, Format: a.PixelFormat,
 		})
@@ -124,10 +119,7 @@ func (s *errands) openSaver(ctx context.Context) (*result, error) {
 	if f.out, err = recode.Create(s.what.av().To); err != nil {
 		return nil, err
 	}
-	if err := s.calling(ctx, func() (err error) {
-		f.saver, err = recode.NewSaver(f.out.File, to, streams)
-		return err
-	}); err != nil {
+	if f.saver, err = called(ctx, s, func() (*recode.Saver, error) { return recode.NewSaver(f.out.File, to, streams) }); err != nil {
 		f.out.Discard()
 		return nil, err
 	}
@@ -167,15 +159,13 @@ func (s *errands) write(ctx context.Context, f *saving) error {
 	if in.path != "" {
 		return fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
 	}
-	in.size = int64(in.place.Length)
-	grant, err := s.images.larder.ask(ctx, in.size)
+	grant, err := s.images.larder.ask(ctx, int64(in.place.Length))
 	if err != nil {
 		return err
 	}
 	defer grant.Release()
-	in.data = files.Take(0)
 	defer in.forget()
-	if _, err := in.readInbox(in.size); err != nil {
+	if err := in.readArray(); err != nil {
 		return err
 	}
 	return s.calling(ctx, func() error { return f.saver.Write(ctx, stream, *in.data, f.each[stream]) })
@@ -251,19 +241,16 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 		if in.path != "" {
 			return nil, fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
 		}
-		in.size = int64(in.place.Length)
-		in.data = files.Take(0)
 		defer in.forget()
-		if _, err := in.readInbox(in.size); err != nil {
+		if err := in.readArray(); err != nil {
 			return nil, err
 		}
 		inputs[i].Data, inputs[i].Each = *in.data, a.Inputs[i].Each
 	}
-	var results []recode.Result
-	if err := s.calling(ctx, func() (err error) {
-		results, err = recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.what.most())
-		return err
-	}); err != nil {
+	results, err := called(ctx, s, func() ([]recode.Result, error) {
+		return recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.what.most())
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s.filtered(ctx, results)

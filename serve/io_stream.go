@@ -20,123 +20,86 @@ import (
 // errNone is for a task that goes on with what was not begun.
 var errNone = errors.New("serve: nothing was begun that could go on")
 
-// A frameStream is a video that is decoded piece by piece.
-type frameStream struct {
+// piecewise is media that is decoded piece by piece, from a file that is open meanwhile.
+type piecewise[T interface{ Close() }] struct {
+	of   T
 	file *os.File
-	*recode.Frames
+	args *recipe.DecodeAudio // of sound
+	most int64               // bytes of the samples of a piece of a video
 }
 
-func (f *frameStream) close() {
-	f.Frames.Close()
-	f.file.Close()
+func (p *piecewise[T]) close() {
+	p.of.Close()
+	p.file.Close()
 }
 
-// begin ends what went on, and calls open, through the gate, with the input as a file. It
-// is the caller's, who has to close it, unless there is an error.
-func (s *errands) begin(ctx context.Context, open func(*os.File) error) (*os.File, error) {
+// begin opens media with which later tasks go on.
+func begin[T interface{ Close() }](ctx context.Context, s *errands, open func(*os.File) (T, error)) (on T, err error) {
 	s.end()
 	f, err := s.file(ctx)
 	if err != nil {
-		return nil, err
+		return on, err
 	}
-	if err := s.calling(ctx, func() error { return open(f) }); err != nil {
+	if on, err = called(ctx, s, func() (T, error) { return open(f) }); err != nil {
 		f.Close()
-		return nil, err
+		return on, err
 	}
-	return f, nil
+	s.goOn(&piecewise[T]{on, f, s.what.Audio, s.what.most()})
+	return on, nil
 }
 
-// framesOptions say which frames were asked for.
 func (e *errand) framesOptions() recode.FramesOptions {
 	return recode.FramesOptions{Window: e.av().window, Stride: e.av().Stride, Pixels: e.Video.Options(), Steps: e.steps}
 }
 
-// samplesOptions say how samples come out, and not which.
 func (e *errand) samplesOptions() (o recode.SamplesOptions) {
-	if r := e.Audio.Rate; r != nil {
-		o.Rate = *r
+	if e.Audio.Rate != nil {
+		o.Rate = *e.Audio.Rate
 	}
-	if n := e.Audio.Channels; n != nil {
-		o.Channels = *n
+	if e.Audio.Channels != nil {
+		o.Channels = *e.Audio.Channels
 	}
 	return o
 }
 
 func (s *errands) openFrames(ctx context.Context) (*result, error) {
-	var frames *recode.Frames
-	f, err := s.begin(ctx, func(f *os.File) (err error) {
-		frames, err = recode.OpenFrames(f, s.what.framesOptions())
-		return err
-	})
+	on, err := begin(ctx, s, func(f *os.File) (*recode.Frames, error) { return recode.OpenFrames(f, s.what.framesOptions()) })
 	if err != nil {
 		return nil, err
 	}
-	s.goOn(&frameStream{f, frames})
-	form := frames.Form()
+	form := on.Form()
 	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width})
-}
-
-// A sampleStream is a recording that is decoded piece by piece.
-type sampleStream struct {
-	file *os.File
-	*recode.Samples
-	args *recipe.DecodeAudio
-}
-
-func (f *sampleStream) close() {
-	f.Samples.Close()
-	f.file.Close()
 }
 
 func (s *errands) openSamples(ctx context.Context) (*result, error) {
 	o := s.what.samplesOptions()
 	o.Window = s.what.av().window
-	var samples *recode.Samples
-	f, err := s.begin(ctx, func(f *os.File) (err error) {
-		samples, err = recode.OpenSamples(f, o)
-		return err
-	})
+	on, err := begin(ctx, s, func(f *os.File) (*recode.Samples, error) { return recode.OpenSamples(f, o) })
 	if err != nil {
 		return nil, err
 	}
-	s.goOn(&sampleStream{f, samples, s.what.Audio})
-	return s.told(ctx, map[string]any{"sample_rate": samples.Rate(), "channels": samples.Channels()})
+	return s.told(ctx, map[string]any{"sample_rate": on.Rate(), "channels": on.Channels()})
 }
 
-// A mediaStream is a video, and what is heard meanwhile.
-type mediaStream struct {
-	file *os.File
-	*recode.Media
-	args *recipe.DecodeAudio
-	most int64 // bytes of the samples of a piece
-}
-
-func (m *mediaStream) close() {
-	m.Media.Close()
-	m.file.Close()
-}
-
+// openMedia opens a video, and what is heard meanwhile.
 func (s *errands) openMedia(ctx context.Context) (*result, error) {
 	sound := s.what.samplesOptions()
-	if n := s.what.Audio.Stream; n != nil {
-		sound.Streams = []string{fmt.Sprintf("a:%d", *n)}
+	if stream := s.what.Audio.Stream; stream != nil {
+		sound.Streams = []string{fmt.Sprintf("a:%d", *stream)}
 	}
-	var m *recode.Media
-	f, err := s.begin(ctx, func(f *os.File) (err error) {
-		m, err = recode.OpenMedia(ctx, f, s.what.framesOptions(), sound)
-		return err
+	on, err := begin(ctx, s, func(f *os.File) (*recode.Media, error) {
+		return recode.OpenMedia(ctx, f, s.what.framesOptions(), sound)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.goOn(&mediaStream{f, m, s.what.Audio, s.what.most()})
-	form := m.Form()
-	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": m.Rate(), "channels": m.Channels()})
+	form := on.Form()
+	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": on.Rate(), "channels": on.Channels()})
 }
 
 // heard decodes what is heard during the piece that came last.
 func (s *errands) heard(ctx context.Context) (*result, error) {
-	on, ok := s.standing.(*mediaStream)
+	on, ok := s.standing.(*piecewise[*recode.Media])
 	if !ok {
 		return nil, errNone
 	}
@@ -147,8 +110,8 @@ func (s *errands) heard(ctx context.Context) (*result, error) {
 	return r, err
 }
 
-func (s *errands) nextSound(ctx context.Context, on *mediaStream) (*result, error) {
-	n, channels := on.Samples(), int64(on.Channels())
+func (s *errands) nextSound(ctx context.Context, on *piecewise[*recode.Media]) (*result, error) {
+	n, channels := on.of.Samples(), int64(on.of.Channels())
 	if n > math.MaxInt32/channels || 4*n*channels > on.most {
 		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; take fewer of them, or raise max_bytes", store.ErrTooLarge, n, channels)
 	}
@@ -157,7 +120,7 @@ func (s *errands) nextSound(ctx context.Context, on *mediaStream) (*result, erro
 		return nil, err
 	}
 	floats := make([]float32, n*channels)
-	if err := s.calling(ctx, func() error { return on.Sound(ctx, floats) }); err != nil {
+	if err := s.calling(ctx, func() error { return on.of.Sound(ctx, floats) }); err != nil {
 		p.slot.Drop()
 		return nil, err
 	}
@@ -168,11 +131,11 @@ func (s *errands) nextSound(ctx context.Context, on *mediaStream) (*result, erro
 // nextPiece decodes on. At the end the arrays are empty.
 func (s *errands) nextPiece(ctx context.Context) (r *result, err error) {
 	switch on := s.standing.(type) {
-	case *frameStream:
-		r, err = s.nextFrames(ctx, on.Frames)
-	case *mediaStream:
-		r, err = s.nextFrames(ctx, on)
-	case *sampleStream:
+	case *piecewise[*recode.Frames]:
+		r, err = s.nextFrames(ctx, on.of)
+	case *piecewise[*recode.Media]:
+		r, err = s.nextFrames(ctx, on.of)
+	case *piecewise[*recode.Samples]:
 		r, err = s.nextSamples(ctx, on)
 	default:
 		return nil, errNone
@@ -200,11 +163,8 @@ func (s *errands) nextFrames(ctx context.Context, on decoding) (*result, error) 
 	}
 	size := int(form.Bytes())
 	times := make([]float64, count)
-	n := 0
-	if err := s.calling(ctx, func() (err error) {
-		n, err = on.Next(ctx, p.room(count*size), times)
-		return err
-	}); err != nil {
+	n, err := called(ctx, s, func() (int, error) { return on.Next(ctx, p.room(count*size), times) })
+	if err != nil {
 		p.slot.Drop()
 		return nil, err
 	}
@@ -220,8 +180,8 @@ func (s *errands) putTimes(p *packed, times []float64) {
 	p.add("seconds", tensor.Float64, tensor.Shape{len(times)})
 }
 
-func (s *errands) nextSamples(ctx context.Context, on *sampleStream) (*result, error) {
-	count, channels := s.what.av().Count, on.Channels()
+func (s *errands) nextSamples(ctx context.Context, on *piecewise[*recode.Samples]) (*result, error) {
+	count, channels := s.what.av().Count, on.of.Channels()
 	if count > math.MaxInt32/channels {
 		return nil, fmt.Errorf("serve: %d samples of %d channels are too much at once: take fewer", count, channels)
 	}
@@ -232,11 +192,9 @@ func (s *errands) nextSamples(ctx context.Context, on *sampleStream) (*result, e
 	buffer := files.Take(4 * count * channels)
 	defer files.Give(buffer)
 	floats := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(*buffer))), count*channels)
-	n, at := 0, on.Second()
-	if err := s.calling(ctx, func() (err error) {
-		n, err = on.Next(ctx, floats)
-		return err
-	}); err != nil {
+	at := on.of.Second()
+	n, err := called(ctx, s, func() (int, error) { return on.of.Next(ctx, floats) })
+	if err != nil {
 		p.slot.Drop()
 		return nil, err
 	}
@@ -271,11 +229,8 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 	}
 	defer f.Close()
 
-	var c *clipOf
-	if err := s.computing(ctx, &in, func() (err error) {
-		c, err = openClipOf(f, &s.what)
-		return err
-	}); err != nil {
+	c, err := computed(ctx, s, &in, func() (*clipOf, error) { return openClipOf(f, &s.what) })
+	if err != nil {
 		return nil, err
 	}
 	defer c.video.Close()

@@ -73,21 +73,17 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 	}
 
 	if s.what.Do == "video_info" {
-		var v *video.Video
-		if err := s.computing(ctx, &in, func() (err error) {
-			v, err = ops.OpenVideo(file, s.what.Video.Stream)
-			return err
-		}); err != nil {
+		v, err := computed(ctx, s, &in, func() (*video.Video, error) { return ops.OpenVideo(file, s.what.Video.Stream) })
+		if err != nil {
 			return nil, err
 		}
 		return s.told(ctx, ops.DescribeVideo(v))
 	}
 
-	var c *ops.VideoClip
-	if err := s.computing(ctx, &in, func() (err error) {
-		c, err = ops.OpenClip(file, s.what.Video, ops.FrameList{Indices: s.what.Indices, Times: s.what.Times}, s.what.steps)
-		return err
-	}); err != nil {
+	c, err := computed(ctx, s, &in, func() (*ops.VideoClip, error) {
+		return ops.OpenClip(file, s.what.Video, ops.FrameList{Indices: s.what.Indices, Times: s.what.Times}, s.what.steps)
+	})
+	if err != nil {
 		return nil, err
 	}
 	defer c.Close()

@@ -174,9 +174,12 @@ var arrows = []arrow{
 	{"media/jpeg", "media/turbo", "the kernels that resize what it decodes, and libjpeg-turbo for what it does not"},
 	{"media/jpeg", "C", "a decoder in C"},
 
+	{"media/internal/samples", "media", "pixels, and what is wrong with them"},
+	{"media/internal/samples", "internal/scratch", "what has no place of its own goes through memory that is used again"},
+	{"media/internal/samples", "tensor", "pixels have a dtype"},
+
 	{"media/spng", "media", "it implements the decoder contract"},
 	{"media/spng", "media/internal/samples", "the same channels and depths from every decoder"},
-	{"media/spng", "internal/scratch", "what has no place of its own goes through memory that is used again"},
 	{"media/spng", "tensor", "pixels have a dtype"},
 	{"media/spng", "C", "libspng"},
 
@@ -188,21 +191,17 @@ var arrows = []arrow{
 
 	{"media/avif", "media", "it implements the decoder contract"},
 	{"media/avif", "media/internal/samples", "the same channels and depths from every decoder"},
-	{"media/avif", "internal/scratch", "what has no place of its own goes through memory that is used again"},
-	{"media/avif", "tensor", "pixels have a dtype"},
 	{"media/avif", "C", "libavif, opened when the first picture comes"},
 
 	{"media/webp", "media", "it implements the contracts of decoder and encoder"},
 	{"media/webp", "tensor", "pixels have a dtype"},
 	{"media/webp", "media/internal/samples", "the same channels and depths from every decoder"},
-	{"media/webp", "internal/scratch", "what has no place of its own goes through memory that is used again"},
 	{"media/webp", "media/internal/webpfile", "the first frame of an animation, found the same way"},
 	{"media/webp", "C", "libwebp"},
 
 	{"media/stills", "media", "it implements the decoder contract, for formats that need no C"},
 	{"media/stills", "media/internal/samples", "the same channels and depths from every decoder"},
 	{"media/stills", "media/internal/webpfile", "the first frame of an animation, found the same way"},
-	{"media/stills", "tensor", "pixels have a dtype"},
 	{"media/stills", "golang.org/x/image", "TIFF and WebP"},
 
 	{"media/internal/webpfile", "media", "errors and sizes are its own"},
@@ -354,6 +353,7 @@ var arrows = []arrow{
 	{"internal/compile", "extern", "functions of Python run in worker processes"},
 	{"internal/compile", "group", "which samples come together"},
 	{"internal/compile", "internal/batch", "records become rows"},
+	{"internal/compile", "internal/numbers", "numbers choose branches"},
 	{"internal/compile", "internal/ops", "operations on records"},
 	{"internal/compile", "internal/record", "samples on their way"},
 	{"internal/compile", "internal/source", "where records come from"},
@@ -423,6 +423,7 @@ var arrows = []arrow{
 	{"media/video", "media/av/slices", "packets that no other needs, pictures that are missing"},
 	{"media/video", "media/yuv", "frames are pictures that can be converted"},
 	{"media/video", "media", "kinds of errors"},
+	{"media/video", "tensor", "the dtype of images that frames become"},
 	{"media/video", "internal/scratch", "packets are in memory that is used again"},
 
 	{"media/sound/fast", "C", "resampling with SIMD"},
@@ -450,10 +451,8 @@ var arrows = []arrow{
 	{"media/recode", "media/ffmpeg", "containers, decoders, encoders, filters"},
 	{"media/recode", "media/sound", "mixing and resampling"},
 	{"media/recode", "media/sound/coded", "how many samples packets have"},
-	{"media/recode", "media/video", "what frames of a stream are like, for their plan"},
-	{"media/recode", "media/yuv", "decoded frames become RGB"},
+	{"media/recode", "media/video", "decoded frames become images"},
 	{"media/recode", "store", "the error about what is too large"},
-	{"media/recode", "tensor", "the dtype of frames"},
 	{"media/ffmpeg", "media/av", "packets and streams of files"},
 	{"media/ffmpeg", "media/av/packets", "packets on their own, which it reads, makes and writes"},
 	{"media/ffmpeg", "C", "FFmpeg, opened when the first packet comes"},
@@ -487,7 +486,6 @@ var arrows = []arrow{
 	{".", "order", "the top: which sample comes when"},
 	{".", "pipe", "the top: the engine that runs a recipe"},
 	{".", "recipe", "the top: what the user wrote down"},
-	{".", "shard", "the top: samples of files that hold many"},
 	{".", "recipe/fuse", "the top: as the engine should run it"},
 	{".", "sample", "the top: what travels through the engine"},
 	{".", "stats", "the top: a loader's numbers, with text"},
@@ -543,6 +541,7 @@ var arrows = []arrow{
 	{"internal/export", "sample", "a field is a tensor or text"},
 	{"internal/export", "tensor", "arrays have a type and a shape"},
 	{"internal/export", "internal/npy", "and files of NumPy's format"},
+	{"internal/export", "internal/numbers", "numbers of every type as text"},
 	{"internal/export", "internal/parquet", "and tables of Parquet"},
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 

@@ -10,7 +10,6 @@ import (
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/media"
-	"headrace/pipe"
 )
 
 // Grouping is how samples come into batches by what they are: by the shape of their
@@ -90,17 +89,10 @@ func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 		}
 		longest = max(longest, n)
 	}
-	switch {
-	case g.Equal && longest == 0:
+	if g.Equal && longest == 0 {
 		return 0, fmt.Errorf("headrace: its sequences are empty: there is nothing to pack")
-	case longest <= g.Limit:
-		return longest, nil
-	case g.Overlong == group.Truncate:
-		return g.Limit, nil
-	case g.Overlong == group.Drop:
-		return 0, pipe.Skip
 	}
-	return 0, &group.LengthError{Length: longest, Limit: g.Limit}
+	return g.Overlong.Fit(longest, g.Limit)
 }
 
 // takes tells whether a sample fits into a batch that was made for another.
@@ -114,14 +106,9 @@ func (g *Grouping) takes(it *record.Record, b *Batch) bool {
 
 // Reserve waits for the bytes that decoding takes. One sample at a time does.
 func (g *Grouping) Reserve(ctx context.Context, it *record.Record) (err error) {
-	if g.Scope.Probe.Kind == record.Bytes {
-		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.Scope.Probe.At])
-	}
-	before := it.Working
-	if it.Working, err = g.Lane.Acquire(ctx, g.served.Add(1), ops.ForDecoder, g.Scope.Most(it)); err != nil {
+	if err = g.Scope.ReserveIn(ctx, it, g.Lane, g.served.Add(1)); err != nil {
 		g.Env.Drop(it)
 	}
-	before.Release()
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -59,7 +60,7 @@ func textMatches(at record.Column) func([]recipe.When) func(*record.Record) bool
 func numberMatches(at record.Column, d tensor.DType) func([]recipe.When) func(*record.Record) bool {
 	return func(when []recipe.When) func(*record.Record) bool {
 		return func(it *record.Record) bool {
-			n, ok := it.Values.Integer(at, d)
+			n, ok := numbers.Whole(d, it.Values.Numbers[at.At:])
 			return ok && slices.ContainsFunc(when, func(w recipe.When) bool { return *w.Number == n })
 		}
 	}
@@ -70,7 +71,7 @@ func shown(v *record.Values, at record.Column, d tensor.DType) string {
 	if at.Kind == record.Texts {
 		return strconv.Quote(v.Texts[at.At])
 	}
-	if n, ok := v.Integer(at, d); ok {
+	if n, ok := numbers.Whole(d, v.Numbers[at.At:]); ok {
 		return strconv.FormatInt(n, 10)
 	}
 	return strconv.FormatUint(binary.NativeEndian.Uint64(v.Numbers[at.At:]), 10)

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
+	"strconv"
 
 	"headrace"
+	"headrace/internal/numbers"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -51,26 +53,11 @@ func checkFields(fields []headrace.Field) error {
 
 // integer reads a scalar of a type of whole numbers as text.
 func integer(d tensor.DType, b []byte) (text string, ok bool) {
-	order := binary.LittleEndian
-	switch d {
-	case tensor.Uint8:
-		return fmt.Sprint(b[0]), true
-	case tensor.Int8:
-		return fmt.Sprint(int8(b[0])), true
-	case tensor.Uint16:
-		return fmt.Sprint(order.Uint16(b)), true
-	case tensor.Int16:
-		return fmt.Sprint(int16(order.Uint16(b))), true
-	case tensor.Uint32:
-		return fmt.Sprint(order.Uint32(b)), true
-	case tensor.Int32:
-		return fmt.Sprint(int32(order.Uint32(b))), true
-	case tensor.Uint64:
-		return fmt.Sprint(order.Uint64(b)), true
-	case tensor.Int64:
-		return fmt.Sprint(int64(order.Uint64(b))), true
+	if d == tensor.Uint64 {
+		return strconv.FormatUint(binary.LittleEndian.Uint64(b), 10), true
 	}
-	return "", false
+	n, ok := numbers.Whole(d, b)
+	return strconv.FormatInt(n, 10), ok
 }
 
 // isInteger reports whether a field is one whole number a sample.

@@ -2,13 +2,13 @@ package export
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 
 	"headrace"
+	"headrace/internal/numbers"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
@@ -95,16 +95,10 @@ func appendNumber(dst []byte, d tensor.DType, b []byte) ([]byte, error) {
 
 // realNumber is a number with a fraction, and as how many bits it is enough to write it.
 func realNumber(d tensor.DType, b []byte) (v float64, bits int) {
-	order := binary.LittleEndian
-	switch d {
-	case tensor.Float64:
-		return math.Float64frombits(order.Uint64(b)), 64
-	case tensor.Float16:
-		return float64(tensor.FromFloat16(order.Uint16(b))), 32
-	case tensor.BFloat16:
-		return float64(math.Float32frombits(uint32(order.Uint16(b)) << 16)), 32
+	if bits = 32; d == tensor.Float64 {
+		bits = 64
 	}
-	return float64(math.Float32frombits(order.Uint32(b))), 32
+	return numbers.Reader(d)(b, 0), bits
 }
 
 func (w *objects) describe(_ int, f headrace.Field) FieldFile {

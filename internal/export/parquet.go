@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"headrace"
+	"headrace/internal/numbers"
 	"headrace/internal/parquet"
 	"headrace/sample"
 	"headrace/tensor"
@@ -115,18 +116,12 @@ func (w *tables) encode(block *bytes.Buffer, scratch []byte, columns []column, r
 // appendPlain writes a number as Parquet's PLAIN has it.
 func appendPlain(dst []byte, d tensor.DType, b []byte) []byte {
 	order := binary.LittleEndian
-	switch d {
-	case tensor.Int8:
-		return order.AppendUint32(dst, uint32(int32(int8(b[0]))))
-	case tensor.Int16:
-		return order.AppendUint32(dst, uint32(int32(int16(order.Uint16(b)))))
-	case tensor.Uint8:
-		return order.AppendUint32(dst, uint32(b[0]))
-	case tensor.Uint16:
-		return order.AppendUint32(dst, uint32(order.Uint16(b)))
-	case tensor.Float16:
+	switch n, whole := numbers.Whole(d, b); {
+	case whole && d.Size() < 4:
+		return order.AppendUint32(dst, uint32(n))
+	case d == tensor.Float16:
 		return order.AppendUint32(dst, math.Float32bits(tensor.FromFloat16(order.Uint16(b))))
-	case tensor.BFloat16:
+	case d == tensor.BFloat16:
 		return order.AppendUint32(dst, uint32(order.Uint16(b))<<16)
 	}
 	return append(dst, b[:d.Size()]...)

@@ -1,7 +1,8 @@
 // Package numbers reads the elements of tensors of any type as numbers.
 //
-// It is for people who want to look at values: a contact sheet, the least and the
-// greatest of an array. It is not fast.
+// It is for values that are looked at one by one: a contact sheet, the least and the
+// greatest of an array, labels that choose a branch, numbers in files for other programs.
+// It is not fast.
 //
 // # Concurrency
 //

@@ -21,7 +21,7 @@ var readers = map[tensor.DType]func(data []byte, i int) float64{
 	tensor.Int32:    func(b []byte, i int) float64 { return float64(int32(binary.LittleEndian.Uint32(b[4*i:]))) },
 	tensor.Uint64:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint64(b[8*i:])) },
 	tensor.Int64:    func(b []byte, i int) float64 { return float64(int64(binary.LittleEndian.Uint64(b[8*i:]))) },
-	tensor.Float16:  func(b []byte, i int) float64 { return float16(binary.LittleEndian.Uint16(b[2*i:])) },
+	tensor.Float16:  func(b []byte, i int) float64 { return float64(tensor.FromFloat16(binary.LittleEndian.Uint16(b[2*i:]))) },
 	tensor.BFloat16: func(b []byte, i int) float64 { return float32bits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16) },
 	tensor.Float32:  func(b []byte, i int) float64 { return float32bits(binary.LittleEndian.Uint32(b[4*i:])) },
 	tensor.Float64:  func(b []byte, i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) },
@@ -29,23 +29,30 @@ var readers = map[tensor.DType]func(data []byte, i int) float64{
 
 func float32bits(bits uint32) float64 { return float64(math.Float32frombits(bits)) }
 
-// float16 is the number that the bits of an IEEE 754 binary16 mean.
-func float16(h uint16) float64 {
-	exponent, fraction := int(h>>10)&31, float64(h&1023)
-	sign := 1.0
-	if h>>15 == 1 {
-		sign = -1
+// Whole is the first element of data; false where its type has numbers of other kinds, or
+// where it is greater than any int64.
+func Whole(d tensor.DType, data []byte) (n int64, ok bool) {
+	le := binary.LittleEndian
+	switch d {
+	case tensor.Uint8:
+		return int64(data[0]), true
+	case tensor.Int8:
+		return int64(int8(data[0])), true
+	case tensor.Uint16:
+		return int64(le.Uint16(data)), true
+	case tensor.Int16:
+		return int64(int16(le.Uint16(data))), true
+	case tensor.Uint32:
+		return int64(le.Uint32(data)), true
+	case tensor.Int32:
+		return int64(int32(le.Uint32(data))), true
+	case tensor.Int64:
+		return int64(le.Uint64(data)), true
+	case tensor.Uint64:
+		n = int64(le.Uint64(data))
+		return n, n >= 0
 	}
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(fraction, -24)
-	case 31:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		return math.Inf(int(sign))
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
+	return 0, false
 }
 
 // Spread is what a glance at an array tells: an image that is all black, or values

@@ -83,12 +83,32 @@ func converted[T uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64
 	return all
 }
 
+func TestWholeNumbersOfEveryType(t *testing.T) {
+	data := bytes.Repeat([]byte{0xff}, 8)
+	for d, want := range map[tensor.DType]int64{
+		tensor.Uint8: 255, tensor.Int8: -1, tensor.Uint16: 65535, tensor.Int16: -1, tensor.Uint32: 1<<32 - 1, tensor.Int32: -1, tensor.Int64: -1,
+	} {
+		if n, ok := Whole(d, data); !ok || n != want {
+			t.Errorf("%v: %d, expected %d", d, n, want)
+		}
+	}
+	for _, d := range []tensor.DType{tensor.Uint64, tensor.Bool, tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64} {
+		if n, ok := Whole(d, data); ok {
+			t.Errorf("%v: %d", d, n)
+		}
+	}
+}
+
+func float16(bits uint16) float64 {
+	return Reader(tensor.Float16)(binary.LittleEndian.AppendUint16(nil, bits), 0)
+}
+
 func TestFloat16(t *testing.T) {
 	for bits, want := range map[uint16]float64{
 		0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x0400: math.Ldexp(1, -14), 0x0001: math.Ldexp(1, -24), 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
 		0x3555: 0.333251953125, 0: 0,
 	} {
-		if got := Reader(tensor.Float16)(binary.LittleEndian.AppendUint16(nil, bits), 0); got != want {
+		if got := float16(bits); got != want {
 			t.Errorf("%04x is %v, want %v", bits, got, want)
 		}
 	}

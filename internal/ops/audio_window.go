@@ -38,21 +38,11 @@ func OpenAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAu
 }
 
 func openAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAudio) (*sound.Window, error) {
-	rate, channels, track := 0, 0, -1
-	if args.Stream != nil {
-		track = *args.Stream
-	}
-	s, err := open(track)
+	s, err := open(orElse(args.Stream, -1))
 	if err != nil {
 		return nil, err
 	}
-	if args.Rate != nil {
-		rate = *args.Rate
-	}
-	if args.Channels != nil {
-		channels = *args.Channels
-	}
-	w, err := sound.NewWindow(s, rate, channels)
+	w, err := sound.NewWindow(s, orElse(args.Rate, 0), orElse(args.Channels, 0))
 	if err != nil {
 		s.Close()
 	}

@@ -11,8 +11,6 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/video"
-	"headrace/media/yuv"
-	"headrace/tensor"
 )
 
 // frameWriter puts the frames of clips where they belong in memory.
@@ -83,12 +81,6 @@ type player struct {
 // rgbFrames lends memory for one.
 var rgbFrames = scratch.Pool{Brief: true}
 
-// planesRunner is a runner that can resize a frame before its colours are converted,
-// where the plan allows that. It reports false where it cannot.
-type planesRunner interface {
-	RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error)
-}
-
 // play writes clips of this form. t.Plan is for frames of the stream's size.
 func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *Tool, form media.Form, dst []byte) error {
 	y := player{
@@ -148,9 +140,11 @@ func (y *player) black(n int) error {
 		if y.planes != nil {
 			return y.planes.black(to)
 		}
-		p := y.pixels(info.Width, info.Height)
+		form := y.decode.Form()
+		form.Width, form.Height = info.Width, info.Height
+		p := y.pixels(form)
 		clear(p.Data)
-		return y.run(to, p, y.plan)
+		return media.CurrentRunner().Run(to, y.to.one.RowBytes(), p, y.plan)
 	})
 }
 
@@ -165,20 +159,7 @@ func (y *player) show(n int, f *video.Frame) error {
 		return err
 	}
 	return y.put(n, func(to []byte) error {
-		if planes, ok := media.CurrentRunner().(planesRunner); ok {
-			if done, err := planes.RunPlanes(to, y.to.one.RowBytes(), &f.Picture, plan); done || err != nil {
-				return err
-			}
-		}
-		wide := y.decode.DType == tensor.Uint16
-		if plan.Plain() {
-			return yuv.Convert(yuv.Target{Data: to, Stride: y.to.one.RowBytes(), Wide: wide}, &f.Picture)
-		}
-		p := y.pixels(f.Width, f.Height)
-		if err := yuv.Convert(yuv.Target{Data: p.Data, Stride: p.Stride, Wide: wide}, &f.Picture); err != nil {
-			return err
-		}
-		return y.run(to, p, plan)
+		return video.Draw(to, y.to.one.RowBytes(), &f.Picture, plan, y.decode, y.pixels)
 	})
 }
 
@@ -224,14 +205,12 @@ func (y *player) planFor(n int, f *video.Frame) (*media.Plan, error) {
 }
 
 // pixels is memory for a frame, of which there is one at a time.
-func (y *player) pixels(width, height int) media.Pixels {
-	f := y.decode.Form()
-	f.Width, f.Height = width, height
+func (y *player) pixels(f media.Form) media.Pixels {
 	if n := int(record.StoredBytes(f)); y.rgb == nil || len(*y.rgb) < n {
 		y.giveBack()
 		y.rgb = rgbFrames.Take(n)
 	}
-	return media.Pixels{Data: *y.rgb, Stride: f.RowBytes(), Width: width, Height: height, Color: f.Color, DType: f.DType}
+	return media.Pixels{Data: *y.rgb, Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
 }
 
 func (y *player) giveBack() {
@@ -239,8 +218,4 @@ func (y *player) giveBack() {
 		rgbFrames.Give(y.rgb)
 		y.rgb = nil
 	}
-}
-
-func (y *player) run(to []byte, p media.Pixels, plan *media.Plan) error {
-	return media.CurrentRunner().Run(to, y.to.one.RowBytes(), p, plan)
 }

@@ -171,7 +171,7 @@ func (h *Host) setOf(p *recipe.Python) (extern.Set, bool) {
 	if !named {
 		return extern.Set{}, false
 	}
-	set := h.python.Sets[name] // there is one: the recipe was checked
+	set := h.python.Sets[name]                                 // there is one: the recipe was checked
 	set.Name = cmp.Or(set.Name, fmt.Sprintf("%p %s", h, name)) // the loader's own
 	set.Processes = cmp.Or(set.Processes, h.Processes)
 	set.Threads = max(1, set.Threads)

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 
+	"headrace/budget"
 	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"
@@ -28,6 +29,17 @@ type Opener interface {
 
 // Reserve waits for what the parts take, and reads what was opened for them.
 func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error) {
+	if err := g.ReserveIn(ctx, it, it.Source.Lane, g.Env.Age(it.ID)); err != nil || it.Opened == nil {
+		return err
+	}
+	n, err := it.Opened.Load()
+	pipe.AddBytes(ctx, n)
+	return err
+}
+
+// ReserveIn waits for the bytes in a lane of the budget, in which the record has this
+// age.
+func (g *MemoryScope) ReserveIn(ctx context.Context, it *record.Record, lane *budget.Lane, age uint64) (err error) {
 	if g.Probe.Kind == record.Bytes {
 		// A bad header is the decoder's to report, so that statistics blame the stage in
 		// which people look.
@@ -39,19 +51,14 @@ func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error
 		}
 	}
 	before := it.Working
-	it.Working, err = it.Source.Lane.Acquire(ctx, g.Env.Age(it.ID), ForDecoder, g.Most(it))
+	it.Working, err = lane.Acquire(ctx, age, ForDecoder, g.most(it))
 	before.Release()
-	if err != nil || it.Opened == nil {
-		return err
-	}
-	n, err := it.Opened.Load()
-	pipe.AddBytes(ctx, n)
 	return err
 }
 
-// Most is what the parts take at most, one at a time: the images that are stored, and
+// most is what the parts take at most, one at a time: the images that are stored, and
 // what the part needs besides.
-func (g *MemoryScope) Most(it *record.Record) (most int64) {
+func (g *MemoryScope) most(it *record.Record) (most int64) {
 	t := g.Env.Tool(it)
 	defer g.Env.Done(t)
 	for i := range t.Forms {

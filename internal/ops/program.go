@@ -65,21 +65,14 @@ func (l *linked[In, Out]) Run(ctx context.Context, it *record.Record, _ *Tool) e
 		l.calls.Put(c)
 	}()
 	l.ports.load(unsafe.Pointer(&c.in), it)
-	if err := l.do(ctx, it, c); err != nil {
+	err := l.ports.work.watched(ctx, it, func() (err error) {
+		c.out, err = l.op.Do(ctx, c.in)
+		return err
+	})
+	if err != nil {
 		return l.ports.judge(err)
 	}
 	return l.ports.store(unsafe.Pointer(&c.out), it)
-}
-
-func (l *linked[In, Out]) do(ctx context.Context, it *record.Record, c *call[In, Out]) (err error) {
-	w := l.ports.work
-	if w.inFlight != nil {
-		cell := pipe.Permit(ctx)
-		w.inFlight.Begin(cell, it.Number(), it.Key)
-		defer w.inFlight.End(cell)
-	}
-	c.out, err = l.op.Do(ctx, c.in)
-	return err
 }
 
 // Foresee implements part.

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"headrace/internal/machine"
+	"headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/media"
 	"headrace/media/av"
@@ -118,11 +119,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		}
 		o.file, file = &f, index.Of(f, path)
 	}
-	stream := -1
-	if v.args.Stream != nil {
-		stream = *v.args.Stream
-	}
-	o.video, err = video.Open(file, stream)
+	o.video, err = OpenVideo(file, v.args.Stream)
 	return err
 }
 
@@ -170,16 +167,7 @@ func (o *opened) clipOf(args *recipe.DecodeVideo) (*video.Clip, error) {
 
 // seconds is where the clip of a record begins, by a field of it.
 func (v *Video) seconds(it *record.Record) (float64, error) {
-	var s float64
-	switch data := it.Values.Numbers[v.at.At:]; v.atType {
-	case tensor.Float64:
-		s = math.Float64frombits(binary.NativeEndian.Uint64(data))
-	case tensor.Float32:
-		s = float64(math.Float32frombits(binary.NativeEndian.Uint32(data)))
-	default:
-		n, _ := it.Values.Integer(v.at, v.atType)
-		s = float64(n)
-	}
+	s := numbers.Reader(v.atType)(it.Values.Numbers[v.at.At:], 0)
 	if !(s >= 0) || math.IsInf(s, 0) {
 		return 0, fmt.Errorf("headrace: the clip begins at %v s, by the field %q: must be at least 0", s, v.args.At)
 	}

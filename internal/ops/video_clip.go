@@ -64,11 +64,7 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 
 // OpenVideo opens a stream of a file: nil is that which players show.
 func OpenVideo(file video.File, stream *int) (*video.Video, error) {
-	n := -1
-	if stream != nil {
-		n = *stream
-	}
-	return video.Open(file, n)
+	return video.Open(file, orElse(stream, -1))
 }
 
 func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {

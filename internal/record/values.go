@@ -1,8 +1,6 @@
 package record
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -231,26 +229,4 @@ func (v *Values) Held() (n int64) {
 		foreign(v.Arrays[i].Data)
 	}
 	return n
-}
-
-// Integer returns a whole number; false where it is greater than any int64.
-func (v *Values) Integer(at Column, d tensor.DType) (int64, bool) {
-	b := v.Numbers[at.At:]
-	switch d {
-	case tensor.Uint8:
-		return int64(b[0]), true
-	case tensor.Int8:
-		return int64(int8(b[0])), true
-	case tensor.Uint16:
-		return int64(binary.NativeEndian.Uint16(b)), true
-	case tensor.Int16:
-		return int64(int16(binary.NativeEndian.Uint16(b))), true
-	case tensor.Uint32:
-		return int64(binary.NativeEndian.Uint32(b)), true
-	case tensor.Int32:
-		return int64(int32(binary.NativeEndian.Uint32(b))), true
-	default:
-		n := binary.NativeEndian.Uint64(b)
-		return int64(n), d == tensor.Int64 || n <= math.MaxInt64
-	}
 }

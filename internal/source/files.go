@@ -36,9 +36,9 @@ type Files struct {
 	beside               []record.Column // of the columns
 }
 
-// NewFiles finds the files of a recipe's step. Their labels, where folders give them, are
+// newFiles finds the files of a recipe's step. Their labels, where folders give them, are
 // set when those of all sources are known. The options are for reading its metadata.
-func NewFiles(ctx context.Context, f recipe.Files, suffixes []string, o shard.Options) (*Files, error) {
+func newFiles(ctx context.Context, f recipe.Files, suffixes []string, o shard.Options) (*Files, error) {
 	var t *store.Table
 	err := machine.Patiently(ctx, func() (err error) {
 		t, err = table(ctx, f, suffixes)
@@ -198,9 +198,9 @@ func fileRoom(w *ops.Env, f store.File) int {
 	return 0
 }
 
-// Suffixes are those of the files that a folder is listed for: arrays, recordings and
+// suffixes are those of the files that a folder is listed for: arrays, recordings and
 // videos, where the recipe reads any, and images, unless it decodes none.
-func Suffixes(r recipe.Recipe) (all []string) {
+func suffixes(r recipe.Recipe) (all []string) {
 	reads := func(op recipe.Args) bool {
 		for _, s := range r.All() {
 			if reflect.TypeOf(s.Args) == reflect.TypeOf(op) {

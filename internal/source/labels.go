@@ -6,10 +6,10 @@ import (
 	"headrace/recipe"
 )
 
-// LabelByParent numbers the folders in which files are, in the order of their names'
+// labelByParent numbers the folders in which files are, in the order of their names'
 // bytes, over the whole listings of all sources whose labels these are: a class has the
 // same number in all of them, and on every rank.
-func LabelByParent(sources []*Files) (classes []recipe.Path) {
+func labelByParent(sources []*Files) (classes []recipe.Path) {
 	numbers := map[string]int64{}
 	for _, s := range sources {
 		for i := range s.Table.Len() {

@@ -24,8 +24,8 @@ type object struct {
 	late   bool          // samples are read when they have rows
 }
 
-// NewObject makes contents of the arguments of a step.
-func NewObject(args *recipe.Object, l *Listing, rank, world int) Contents {
+// newObject makes contents of the arguments of a step.
+func newObject(args *recipe.Object, l *Listing, rank, world int) Contents {
 	if args.Iterated() {
 		return &Iterable{object: object{args: args}, Source: l, rank: rank, world: world}
 	}

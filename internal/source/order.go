@@ -26,8 +26,8 @@ type Order interface {
 	Known(epoch int) func(place int64) int64
 }
 
-// NewOrder returns that of a source with so many samples; nil: it has none of its own.
-func NewOrder(s *fuse.Source, samples int64) (Order, error) {
+// newOrder returns that of a source with so many samples; nil: it has none of its own.
+func newOrder(s *fuse.Source, samples int64) (Order, error) {
 	switch args := s.Order.(type) {
 	case *recipe.Sampler:
 		return &sampled{args: args, samples: samples, name: s.Name}, nil

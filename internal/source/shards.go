@@ -32,9 +32,9 @@ type Shards struct {
 	places  sync.Pool       // of *shard.Place
 }
 
-// OpenShards finds the samples that a step reads, and what their fields are, which it
+// openShards finds the samples that a step reads, and what their fields are, which it
 // notes in the arguments.
-func OpenShards(ctx context.Context, args *recipe.ReadShards, o shard.Options) (*Shards, error) {
+func openShards(ctx context.Context, args *recipe.ReadShards, o shard.Options) (*Shards, error) {
 	var from []string
 	for _, p := range args.From {
 		from = append(from, string(p))

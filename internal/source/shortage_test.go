@@ -96,7 +96,7 @@ func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
 		for _, path := range paths {
 			f.Paths = append(f.Paths, recipe.Path(path))
 		}
-		list, err := NewFiles(t.Context(), f, nil, shard.Options{})
+		list, err := newFiles(t.Context(), f, nil, shard.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,8 @@ type Shuffle struct {
 	lately
 }
 
-// NewShuffle returns the order of contents, in windows of so many samples; nil: of all.
-func NewShuffle(c Contents, window *int64, seed uint64) (*Shuffle, error) {
+// newShuffle returns the order of contents, in windows of so many samples; nil: of all.
+func newShuffle(c Contents, window *int64, seed uint64) (*Shuffle, error) {
 	s := &Shuffle{seed: seed, samples: c.Len(), window: window}
 	if window == nil {
 		return s, nil

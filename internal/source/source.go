@@ -124,9 +124,6 @@ func (l *Listing) among(epoch int) (int64, func(int64) int64) {
 	return l.Order.Len(), l.Order.Known(epoch)
 }
 
-// SetOrder gives the source an order of its own.
-func (l *Listing) SetOrder(o Order) { l.Order, l.Among = o, l.among }
-
 // Places is how many samples come in an epoch.
 func (l *Listing) Places() int64 {
 	if l.Order != nil {

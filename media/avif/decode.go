@@ -11,13 +11,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"unsafe"
 
-	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
-	"headrace/tensor"
 )
 
 func init() { media.Register(media.AVIF, media.Whole(Decoder{})) }
@@ -38,53 +35,24 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 }
 
 func decodeWith(lib *C.hr_avif, dst media.Pixels, src []byte, info *media.Info) error {
-	if err := dst.Check(); err != nil {
+	if err := samples.Check(dst, src, info); err != nil {
 		return err
 	}
-	if len(src) == 0 {
-		return fmt.Errorf("%w: no data", media.ErrTruncated)
-	}
-	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
-		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
-	}
 
-	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
+	to := samples.KindOf(dst)
 	has := samples.Kind{Channels: 3, Wide: to.Wide && info.Bits > 8}
 	if info.Alpha || dst.Color == media.RGBA {
 		has.Channels = 4
 	}
 
-	if has == to {
-		err := decode(lib, dst.Data, dst.Stride, src, info, has)
-		if err != errHasAlpha {
-			return err
-		}
-		has.Channels = 4
-	}
-
-	err := convert(lib, dst, to, src, info, has)
+	draw := func(data []byte, stride int) error { return decode(lib, data, stride, src, info, has) }
+	err := samples.Decode(dst, has, draw)
 	if err == errHasAlpha {
 		has.Channels = 4
-		err = convert(lib, dst, to, src, info, has)
+		err = samples.Decode(dst, has, draw)
 	}
 	return err
 }
-
-// convert decodes to one kind of pixels and makes another of them.
-func convert(lib *C.hr_avif, dst media.Pixels, to samples.Kind, src []byte, info *media.Info, has samples.Kind) error {
-	stride := info.Width * has.PixelBytes()
-	buffer := buffers.Take(stride * info.Height)
-	defer buffers.Give(buffer)
-	if err := decode(lib, *buffer, stride, src, info, has); err != nil {
-		return err
-	}
-	for y := range dst.Height {
-		samples.Convert(dst.Row(y), to, (*buffer)[y*stride:], has, dst.Width)
-	}
-	return nil
-}
-
-var buffers = scratch.Pool{Brief: true}
 
 // errHasAlpha: the image has an alpha channel, which must be decoded too, so that
 // colours are not multiplied with it; sequences do not say so before.

@@ -18,22 +18,9 @@ import (
 type Bitstream struct {
 	Out packets.Stream // what comes out
 
-	*bitstreamHandle
-	cleanup runtime.Cleanup
-	coded   C.hr_av_coded
-	text    [C.HR_AV_TEXT]C.char
-}
-
-type bitstreamHandle struct {
-	lib *C.hr_av
-	b   *C.hr_av_bitstream
-}
-
-func (h *bitstreamHandle) close() {
-	if h.b != nil {
-		C.hr_av_bitstream_close(h.lib, h.b)
-		h.b = nil
-	}
+	handle[*C.hr_av_bitstream]
+	coded C.hr_av_coded
+	text  [C.HR_AV_TEXT]C.char
 }
 
 // NewBitstream opens filters, which are described as for FFmpeg: "name", "name=a=1:b=2",
@@ -43,15 +30,15 @@ func NewBitstream(filters string, in *packets.Stream) (*Bitstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bitstream{bitstreamHandle: &bitstreamHandle{lib: lib.c}}
+	b := &Bitstream{handle: newHandle(lib, func(lib *C.hr_av, b *C.hr_av_bitstream) { C.hr_av_bitstream_close(lib, b) })}
 	text := C.CString(filters)
 	defer C.free(unsafe.Pointer(text))
 	track := trackOf(in)
 	var out *C.hr_av_track
-	if result := C.hr_av_bitstream_open(lib.c, &b.b, &out, text, &track, bytesOf(in.Config), C.size_t(len(in.Config)), &b.text[0]); result < 0 {
+	if result := C.hr_av_bitstream_open(lib.c, &b.c, &out, text, &track, bytesOf(in.Config), C.size_t(len(in.Config)), &b.text[0]); result < 0 {
 		return nil, describe("bitstream filter "+filters, failure(result, &b.text))
 	}
-	b.cleanup = runtime.AddCleanup(b, (*bitstreamHandle).close, b.bitstreamHandle)
+	ownedBy(b, &b.handle)
 	b.Out = toldStream(in.Index, out)
 	// What filters do not know of a stream stays.
 	o := &b.Out
@@ -68,10 +55,10 @@ func (b *Bitstream) Push(p *packets.Packet) error {
 	defer runtime.KeepAlive(b)
 	var result C.int
 	if p == nil {
-		result = C.hr_av_bitstream_push(b.lib, b.b, nil, nil, nil, &b.text[0])
+		result = C.hr_av_bitstream_push(b.lib, b.c, nil, nil, nil, &b.text[0])
 	} else {
 		coded := codedOf(p)
-		result = C.hr_av_bitstream_push(b.lib, b.b, &coded, bytesOf(p.Data), bytesOf(p.Side), &b.text[0])
+		result = C.hr_av_bitstream_push(b.lib, b.c, &coded, bytesOf(p.Data), bytesOf(p.Side), &b.text[0])
 	}
 	if result < 0 {
 		return failure(result, &b.text)
@@ -82,13 +69,7 @@ func (b *Bitstream) Push(p *packets.Packet) error {
 // Pull takes the next packet. It returns ErrNeeds if there is none yet, and io.EOF after
 // the last.
 func (b *Bitstream) Pull(p *packets.Packet) error {
-	result := C.hr_av_bitstream_pull(b.lib, b.b, &b.coded, &b.text[0])
+	result := C.hr_av_bitstream_pull(b.lib, b.c, &b.coded, &b.text[0])
 	runtime.KeepAlive(b)
 	return pulled(result, &b.coded, &b.text, p)
-}
-
-// Close gives back what the filters hold.
-func (b *Bitstream) Close() {
-	b.cleanup.Stop()
-	b.close()
 }

@@ -28,25 +28,12 @@ import (
 // them. One goroutine at a time may use it. It holds memory that is not Go's, so it has
 // to be closed; one that is forgotten is closed by the garbage collector.
 type Decoder struct {
-	*handle
-	cleanup runtime.Cleanup
+	handle[*C.hr_av_decoder]
 
 	packets []C.hr_av_packet
 	frame   C.hr_av_frame
 	format  string // of the last frame
 	text    [C.HR_AV_TEXT]C.char
-}
-
-type handle struct {
-	lib *C.hr_av
-	d   *C.hr_av_decoder
-}
-
-func (h *handle) close() {
-	if h.d != nil {
-		C.hr_av_close(h.lib, h.d)
-		h.d = nil
-	}
 }
 
 // NewDecoder opens FFmpeg, the first time, and a decoder for a stream.
@@ -55,15 +42,15 @@ func NewDecoder(s Stream) (*Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Decoder{handle: &handle{lib: lib.c}}
+	d := &Decoder{handle: newHandle(lib, func(lib *C.hr_av, d *C.hr_av_decoder) { C.hr_av_close(lib, d) })}
 	codec := C.CString(s.Codec)
 	defer C.free(unsafe.Pointer(codec))
 	about := s.c()
-	result := C.hr_av_open(lib.c, &d.d, codec, &about, (*C.uint8_t)(unsafe.SliceData(s.Config)), C.size_t(len(s.Config)), &d.text[0])
+	result := C.hr_av_open(lib.c, &d.c, codec, &about, (*C.uint8_t)(unsafe.SliceData(s.Config)), C.size_t(len(s.Config)), &d.text[0])
 	if result < 0 {
 		return nil, d.error(result)
 	}
-	d.cleanup = runtime.AddCleanup(d, (*handle).close, d.handle)
+	ownedBy(d, &d.handle)
 	return d, nil
 }
 
@@ -102,7 +89,7 @@ func (d *Decoder) Feed(data []byte, packets []Packet, last bool) error {
 	if last {
 		end = 1
 	}
-	result := C.hr_av_feed(d.lib, d.d, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), unsafe.SliceData(d.packets), C.int32_t(len(packets)), end, &d.text[0])
+	result := C.hr_av_feed(d.lib, d.c, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), unsafe.SliceData(d.packets), C.int32_t(len(packets)), end, &d.text[0])
 	runtime.KeepAlive(d)
 	if result < 0 {
 		return d.error(result)
@@ -115,7 +102,7 @@ func (d *Decoder) Feed(data []byte, packets []Packet, last bool) error {
 // *PacketError; the next call goes on after it.
 func (d *Decoder) Next(f *Frame) error {
 	var packet C.int64_t
-	result := C.hr_av_next(d.lib, d.d, &d.frame, &packet, &d.text[0])
+	result := C.hr_av_next(d.lib, d.c, &d.frame, &packet, &d.text[0])
 	runtime.KeepAlive(d)
 	switch {
 	case result == C.HR_AV_NEEDS:
@@ -132,14 +119,8 @@ func (d *Decoder) Next(f *Frame) error {
 // Reset forgets all packets and frames, so that the decoder may begin with another key
 // frame. Packets are counted from 0 again.
 func (d *Decoder) Reset() {
-	C.hr_av_flush(d.lib, d.d)
+	C.hr_av_flush(d.lib, d.c)
 	runtime.KeepAlive(d)
-}
-
-// Close gives back the decoder's memory, with that of its last frame.
-func (d *Decoder) Close() {
-	d.cleanup.Stop()
-	d.close()
 }
 
 func (d *Decoder) error(result C.int) error { return failure(result, &d.text) }

@@ -20,22 +20,9 @@ type Encoder struct {
 	Out     packets.Stream
 	Samples int // that a frame of sound must have, but for the last; 0: any number
 
-	*encoderHandle
-	cleanup runtime.Cleanup
-	coded   C.hr_av_coded
-	text    [C.HR_AV_TEXT]C.char
-}
-
-type encoderHandle struct {
-	lib *C.hr_av
-	e   *C.hr_av_encoder
-}
-
-func (h *encoderHandle) close() {
-	if h.e != nil {
-		C.hr_av_encoder_close(h.lib, h.e)
-		h.e = nil
-	}
+	handle[*C.hr_av_encoder]
+	coded C.hr_av_coded
+	text  [C.HR_AV_TEXT]C.char
 }
 
 // EncoderTakes tells what an encoder takes.
@@ -73,16 +60,16 @@ func NewEncoder(how Encoding) (*Encoder, error) {
 	if how.HeadersApart {
 		c.headers_apart = 1
 	}
-	e := &Encoder{encoderHandle: &encoderHandle{lib: lib.c}}
+	e := &Encoder{handle: newHandle(lib, func(lib *C.hr_av, e *C.hr_av_encoder) { C.hr_av_encoder_close(lib, e) })}
 	name, options := C.CString(how.Codec), C.CString(how.Options)
 	defer C.free(unsafe.Pointer(name))
 	defer C.free(unsafe.Pointer(options))
 	var out *C.hr_av_track
 	var samples C.int32_t
-	if result := C.hr_av_encoder_open(lib.c, &e.e, &out, &samples, name, &c, options, &e.text[0]); result < 0 {
+	if result := C.hr_av_encoder_open(lib.c, &e.c, &out, &samples, name, &c, options, &e.text[0]); result < 0 {
 		return nil, describe("encoder "+how.Codec, failure(result, &e.text))
 	}
-	e.cleanup = runtime.AddCleanup(e, (*encoderHandle).close, e.encoderHandle)
+	ownedBy(e, &e.handle)
 	e.Out, e.Samples = toldStream(0, out), int(samples)
 	e.Out.Default = true
 	return e, nil
@@ -94,9 +81,9 @@ func (e *Encoder) Push(g *Graph, pts int64) error {
 	defer runtime.KeepAlive(e)
 	var result C.int
 	if g == nil {
-		result = C.hr_av_encoder_push(e.lib, e.e, nil, 0, &e.text[0])
+		result = C.hr_av_encoder_push(e.lib, e.c, nil, 0, &e.text[0])
 	} else {
-		result = C.hr_av_encoder_push(e.lib, e.e, &g.frame, C.int64_t(pts), &e.text[0])
+		result = C.hr_av_encoder_push(e.lib, e.c, &g.frame, C.int64_t(pts), &e.text[0])
 		runtime.KeepAlive(g)
 	}
 	if result < 0 {
@@ -108,13 +95,7 @@ func (e *Encoder) Push(g *Graph, pts int64) error {
 // Pull takes the next packet. It returns ErrNeeds if there is none yet, and io.EOF after
 // the last.
 func (e *Encoder) Pull(p *packets.Packet) error {
-	result := C.hr_av_encoder_pull(e.lib, e.e, &e.coded, &e.text[0])
+	result := C.hr_av_encoder_pull(e.lib, e.c, &e.coded, &e.text[0])
 	runtime.KeepAlive(e)
 	return pulled(result, &e.coded, &e.text, p)
-}
-
-// Close gives back what the encoder holds.
-func (e *Encoder) Close() {
-	e.cleanup.Stop()
-	e.close()
 }

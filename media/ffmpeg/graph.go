@@ -19,22 +19,9 @@ import (
 type Graph struct {
 	Outputs []Port
 
-	*graphHandle
-	cleanup runtime.Cleanup
-	frame   C.hr_av_frame
-	text    [C.HR_AV_TEXT]C.char
-}
-
-type graphHandle struct {
-	lib *C.hr_av
-	g   *C.hr_av_graph
-}
-
-func (h *graphHandle) close() {
-	if h.g != nil {
-		C.hr_av_graph_close(h.lib, h.g)
-		h.g = nil
-	}
+	handle[*C.hr_av_graph]
+	frame C.hr_av_frame
+	text  [C.HR_AV_TEXT]C.char
 }
 
 // NewGraph opens a graph. Inputs go to open ends of their label, or, where these have
@@ -45,7 +32,7 @@ func NewGraph(graph string, inputs []Port, pictures, samples string) (*Graph, er
 	if err != nil {
 		return nil, err
 	}
-	g := &Graph{graphHandle: &graphHandle{lib: lib.c}}
+	g := &Graph{handle: newHandle(lib, func(lib *C.hr_av, g *C.hr_av_graph) { C.hr_av_graph_close(lib, g) })}
 	ports := make([]C.hr_av_port, len(inputs))
 	for i := range inputs {
 		ports[i] = inputs[i].c()
@@ -55,13 +42,13 @@ func NewGraph(graph string, inputs []Port, pictures, samples string) (*Graph, er
 		texts[i] = C.CString(s)
 		defer C.free(unsafe.Pointer(texts[i]))
 	}
-	if result := C.hr_av_graph_open(lib.c, &g.g, texts[0], unsafe.SliceData(ports), C.int32_t(len(ports)), texts[1], texts[2], &g.text[0]); result < 0 {
+	if result := C.hr_av_graph_open(lib.c, &g.c, texts[0], unsafe.SliceData(ports), C.int32_t(len(ports)), texts[1], texts[2], &g.text[0]); result < 0 {
 		return nil, describe("graph "+graph, failure(result, &g.text))
 	}
-	g.cleanup = runtime.AddCleanup(g, (*graphHandle).close, g.graphHandle)
-	for i := range int(C.hr_av_graph_outputs(lib.c, g.g, -1, nil)) {
+	ownedBy(g, &g.handle)
+	for i := range int(C.hr_av_graph_outputs(lib.c, g.c, -1, nil)) {
 		var c C.hr_av_port
-		C.hr_av_graph_outputs(lib.c, g.g, C.int32_t(i), &c)
+		C.hr_av_graph_outputs(lib.c, g.c, C.int32_t(i), &c)
 		g.Outputs = append(g.Outputs, portOf(&c))
 	}
 	return g, nil
@@ -90,7 +77,7 @@ func portOf(c *C.hr_av_port) Port {
 
 // Pieces has sound come out in pieces of so many samples, but for the last.
 func (g *Graph) Pieces(output, samples int) {
-	C.hr_av_graph_pieces(g.lib, g.g, C.int32_t(output), C.int32_t(samples))
+	C.hr_av_graph_pieces(g.lib, g.c, C.int32_t(output), C.int32_t(samples))
 	runtime.KeepAlive(g)
 }
 
@@ -102,7 +89,7 @@ func (g *Graph) Push(input int, p *Port, raw []byte, samples int, pts int64) err
 		samples: C.int32_t(samples), rate: C.int32_t(p.Rate), channels: C.int32_t(p.Channels), layout: C.uint64_t(p.Layout),
 	}
 	setText(c.format[:], p.Format)
-	return g.done(C.hr_av_graph_push(g.lib, g.g, C.int32_t(input), &c, bytesOf(raw), C.size_t(len(raw)), C.int64_t(pts), &g.text[0]))
+	return g.done(C.hr_av_graph_push(g.lib, g.c, C.int32_t(input), &c, bytesOf(raw), C.size_t(len(raw)), C.int64_t(pts), &g.text[0]))
 }
 
 // Port is what the frame is that was handed out last, but for times.
@@ -118,12 +105,12 @@ func (d *Decoder) Port() Port {
 // PushFrame gives an input the frame that a decoder handed out last.
 func (g *Graph) PushFrame(input int, d *Decoder, pts int64) error {
 	defer runtime.KeepAlive(d)
-	return g.done(C.hr_av_graph_push(g.lib, g.g, C.int32_t(input), &d.frame, nil, 0, C.int64_t(pts), &g.text[0]))
+	return g.done(C.hr_av_graph_push(g.lib, g.c, C.int32_t(input), &d.frame, nil, 0, C.int64_t(pts), &g.text[0]))
 }
 
 // End says that no more comes for an input.
 func (g *Graph) End(input int) error {
-	return g.done(C.hr_av_graph_push(g.lib, g.g, C.int32_t(input), nil, nil, 0, 0, &g.text[0]))
+	return g.done(C.hr_av_graph_push(g.lib, g.c, C.int32_t(input), nil, nil, 0, 0, &g.text[0]))
 }
 
 func (g *Graph) done(result C.int) error {
@@ -138,7 +125,7 @@ func (g *Graph) done(result C.int) error {
 // there is none yet, and io.EOF after the last.
 func (g *Graph) Pull(output int) (pts int64, err error) {
 	var at C.int64_t
-	result := C.hr_av_graph_pull(g.lib, g.g, C.int32_t(output), &g.frame, &at, &g.text[0])
+	result := C.hr_av_graph_pull(g.lib, g.c, C.int32_t(output), &g.frame, &at, &g.text[0])
 	switch {
 	case result == C.HR_AV_NEEDS:
 		return 0, ErrNeeds
@@ -155,22 +142,16 @@ func (g *Graph) Frame() (width, height, samples int) {
 
 // Raw copies the frame that was pulled last after b, without gaps.
 func (g *Graph) Raw(b []byte) ([]byte, error) {
-	n := int(C.hr_av_graph_raw(g.lib, g.g, nil, 0))
+	n := int(C.hr_av_graph_raw(g.lib, g.c, nil, 0))
 	if n < 0 {
 		return b, corrupt(io.ErrShortBuffer)
 	}
 	at := len(b)
 	b = append(b, make([]byte, n)...)
-	got := int(C.hr_av_graph_raw(g.lib, g.g, bytesOf(b[at:]), C.size_t(n)))
+	got := int(C.hr_av_graph_raw(g.lib, g.c, bytesOf(b[at:]), C.size_t(n)))
 	runtime.KeepAlive(g)
 	if got != n {
 		return b[:at], corrupt(io.ErrShortWrite)
 	}
 	return b, nil
-}
-
-// Close gives back what the graph holds.
-func (g *Graph) Close() {
-	g.cleanup.Stop()
-	g.close()
 }

@@ -23,23 +23,10 @@ type Reader struct {
 	Format  string
 	Streams []packets.Stream
 
-	*readerHandle
-	file    *os.File // kept open
-	cleanup runtime.Cleanup
-	coded   C.hr_av_coded
-	text    [C.HR_AV_TEXT]C.char
-}
-
-type readerHandle struct {
-	lib *C.hr_av
-	r   *C.hr_av_reader
-}
-
-func (h *readerHandle) close() {
-	if h.r != nil {
-		C.hr_av_reader_close(h.lib, h.r)
-		h.r = nil
-	}
+	handle[*C.hr_av_reader]
+	file  *os.File // kept open
+	coded C.hr_av_coded
+	text  [C.HR_AV_TEXT]C.char
 }
 
 // NewReader opens a container in a file, which has to stay open, and is the caller's.
@@ -48,12 +35,12 @@ func NewReader(file *os.File) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{readerHandle: &readerHandle{lib: lib.c}, file: file}
+	r := &Reader{handle: newHandle(lib, func(lib *C.hr_av, r *C.hr_av_reader) { C.hr_av_reader_close(lib, r) }), file: file}
 	var about *C.hr_av_file
-	if result := C.hr_av_reader_open(lib.c, &r.r, &about, C.int(file.Fd()), &r.text[0]); result < 0 {
+	if result := C.hr_av_reader_open(lib.c, &r.c, &about, C.int(file.Fd()), &r.text[0]); result < 0 {
 		return nil, failure(result, &r.text)
 	}
-	r.cleanup = runtime.AddCleanup(r, (*readerHandle).close, r.readerHandle)
+	ownedBy(r, &r.handle)
 	r.Format = C.GoString(&about.format[0])
 	for i, c := range unsafe.Slice(about.track, about.tracks) {
 		r.Streams = append(r.Streams, toldStream(i, &c))
@@ -63,7 +50,7 @@ func NewReader(file *os.File) (*Reader, error) {
 
 // Read reads the next packet of any stream. After the last it returns io.EOF.
 func (r *Reader) Read(p *packets.Packet) error {
-	result := C.hr_av_reader_read(r.lib, r.r, &r.coded, &r.text[0])
+	result := C.hr_av_reader_read(r.lib, r.c, &r.coded, &r.text[0])
 	runtime.KeepAlive(r)
 	switch {
 	case result == C.HR_AV_END:
@@ -79,7 +66,7 @@ func (r *Reader) Read(p *packets.Packet) error {
 // reading where the container can leave them out.
 func (r *Reader) Only(streams []int) {
 	tracks := tracksOf(streams)
-	C.hr_av_reader_only(r.lib, r.r, unsafe.SliceData(tracks), C.int32_t(len(tracks)))
+	C.hr_av_reader_only(r.lib, r.c, unsafe.SliceData(tracks), C.int32_t(len(tracks)))
 	runtime.KeepAlive(r)
 }
 
@@ -94,16 +81,10 @@ func tracksOf(streams []int) []C.int32_t {
 // Seek goes to a packet of a stream with which decoding may begin, at a time of the
 // stream or before it, as far as the container's index knows.
 func (r *Reader) Seek(stream int, time int64) error {
-	result := C.hr_av_reader_seek(r.lib, r.r, C.int32_t(stream), C.int64_t(time), &r.text[0])
+	result := C.hr_av_reader_seek(r.lib, r.c, C.int32_t(stream), C.int64_t(time), &r.text[0])
 	runtime.KeepAlive(r)
 	if result < 0 {
 		return failure(result, &r.text)
 	}
 	return nil
-}
-
-// Close gives back what the reader holds, but for the file.
-func (r *Reader) Close() {
-	r.cleanup.Stop()
-	r.close()
 }

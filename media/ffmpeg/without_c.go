@@ -23,8 +23,14 @@ func Demux([]byte) (*File, error) { return nil, errWithoutC }
 // DemuxFile returns an error: only programs with C can open FFmpeg.
 func DemuxFile(video.OpenFile) (*File, error) { return nil, errWithoutC }
 
+// handle is what Go's types of FFmpeg's have in common.
+type handle struct{}
+
+// Close does nothing.
+func (handle) Close() {}
+
 // Decoder is never there: only programs with C have one.
-type Decoder struct{}
+type Decoder struct{ handle }
 
 // NewDecoder returns an error: only programs with C can open FFmpeg.
 func NewDecoder(Stream) (*Decoder, error) { return nil, errWithoutC }
@@ -38,11 +44,9 @@ func (*Decoder) Next(*Frame) error { return errWithoutC }
 // Reset does nothing.
 func (*Decoder) Reset() {}
 
-// Close does nothing.
-func (*Decoder) Close() {}
-
 // Reader is never there.
 type Reader struct {
+	handle
 	Format  string
 	Streams []packets.Stream
 }
@@ -59,11 +63,11 @@ func (*Reader) Only([]int) {}
 // Seek returns an error.
 func (*Reader) Seek(int, int64) error { return errWithoutC }
 
-// Close does nothing.
-func (*Reader) Close() {}
-
 // Bitstream is never there.
-type Bitstream struct{ Out packets.Stream }
+type Bitstream struct {
+	handle
+	Out packets.Stream
+}
 
 // NewBitstream returns an error: only programs with C can open FFmpeg.
 func NewBitstream(string, *packets.Stream) (*Bitstream, error) { return nil, errWithoutC }
@@ -74,11 +78,11 @@ func (*Bitstream) Push(*packets.Packet) error { return errWithoutC }
 // Pull returns an error.
 func (*Bitstream) Pull(*packets.Packet) error { return errWithoutC }
 
-// Close does nothing.
-func (*Bitstream) Close() {}
-
 // Graph is never there.
-type Graph struct{ Outputs []Port }
+type Graph struct {
+	handle
+	Outputs []Port
+}
 
 // NewGraph returns an error: only programs with C can open FFmpeg.
 func NewGraph(string, []Port, string, string) (*Graph, error) { return nil, errWithoutC }
@@ -107,11 +111,9 @@ func (*Graph) Frame() (width, height, samples int) { return 0, 0, 0 }
 // Raw returns an error.
 func (*Graph) Raw(b []byte) ([]byte, error) { return b, errWithoutC }
 
-// Close does nothing.
-func (*Graph) Close() {}
-
 // Encoder is never there.
 type Encoder struct {
+	handle
 	Out     packets.Stream
 	Samples int
 }
@@ -128,11 +130,11 @@ func (*Encoder) Push(*Graph, int64) error { return errWithoutC }
 // Pull returns an error.
 func (*Encoder) Pull(*packets.Packet) error { return errWithoutC }
 
-// Close does nothing.
-func (*Encoder) Close() {}
-
 // Writer is never there.
-type Writer struct{ HeadersApart bool }
+type Writer struct {
+	handle
+	HeadersApart bool
+}
 
 // FormatOf returns an error: only programs with C can open FFmpeg.
 func FormatOf(string) (string, error) { return "", errWithoutC }
@@ -154,6 +156,3 @@ func (*Writer) Write(*packets.Packet, av.Rational) error { return errWithoutC }
 
 // Finish returns an error.
 func (*Writer) Finish() error { return errWithoutC }
-
-// Close does nothing.
-func (*Writer) Close() {}

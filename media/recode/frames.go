@@ -14,8 +14,6 @@ import (
 	headers "headrace/media/av/slices"
 	"headrace/media/ffmpeg"
 	"headrace/media/video"
-	"headrace/media/yuv"
-	"headrace/tensor"
 )
 
 // FramesOptions say which frames are wanted, and how they come out.
@@ -224,11 +222,6 @@ func (f *Frames) lasts(p *packets.Packet) int64 {
 	return av.Rescale(1, av.Rational{Num: rate.Den, Den: rate.Num}, f.stream.TimeBase, av.Nearest)
 }
 
-// planesRunner can resize before colours are converted, as package ops has it.
-type planesRunner interface {
-	RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error)
-}
-
 // draw writes the frame.
 func (f *Frames) draw(to []byte, pts int64) error {
 	p, plan := &f.frame.Image.Picture, &f.plan
@@ -244,26 +237,15 @@ func (f *Frames) draw(to []byte, pts int64) error {
 			return fmt.Errorf("headrace: the frame at %.3f s has %d×%d pixels, but the video has %d×%d: give width and height", f.second(pts), p.Width, p.Height, f.stream.Width, f.stream.Height)
 		}
 	}
-	form := f.plan.Form()
-	if r, ok := media.CurrentRunner().(planesRunner); ok {
-		if done, err := r.RunPlanes(to, form.RowBytes(), p, plan); done || err != nil {
-			return err
-		}
-	}
-	wide := f.options.Pixels.DType == tensor.Uint16
-	if plan.Plain() {
-		return yuv.Convert(yuv.Target{Data: to, Stride: form.RowBytes(), Wide: wide}, p)
-	}
-	full := f.options.Pixels.Form()
-	full.Width, full.Height = p.Width, p.Height
+	return video.Draw(to, f.plan.Form().RowBytes(), p, plan, f.options.Pixels, f.pixels)
+}
+
+// pixels is memory for a frame, of which there is one at a time.
+func (f *Frames) pixels(full media.Form) media.Pixels {
 	if n := full.RowBytes() * full.Height; len(f.rgb) < n {
 		f.rgb = make([]byte, n)
 	}
-	pixels := media.Pixels{Data: f.rgb, Stride: full.RowBytes(), Width: p.Width, Height: p.Height, Color: full.Color, DType: full.DType}
-	if err := yuv.Convert(yuv.Target{Data: pixels.Data, Stride: pixels.Stride, Wide: wide}, p); err != nil {
-		return err
-	}
-	return media.CurrentRunner().Run(to, form.RowBytes(), pixels, plan)
+	return media.Pixels{Data: f.rgb, Stride: full.RowBytes(), Width: full.Width, Height: full.Height, Color: full.Color, DType: full.DType}
 }
 
 // Close gives back the decoder's memory.

@@ -14,7 +14,6 @@ import (
 	"hash/crc32"
 	"unsafe"
 
-	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
 	"headrace/tensor"
@@ -32,14 +31,8 @@ var name = "libspng-" + C.GoString(C.hr_spng_version())
 
 // DecodePixels implements media.PixelDecoder.
 func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
-	if err := dst.Check(); err != nil {
+	if err := samples.Check(dst, src, info); err != nil {
 		return err
-	}
-	if len(src) == 0 {
-		return fmt.Errorf("%w: no data", media.ErrTruncated)
-	}
-	if dst.Width != info.Width || dst.Height != info.Height {
-		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
 
 	if err := checksums(src); err != nil {
@@ -47,22 +40,7 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	}
 
 	form, has := choose(dst, info)
-	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
-	if has == to {
-		return decode(dst.Data, dst.Stride, src, info, form)
-	}
-
-	stride := info.Width * has.PixelBytes()
-	pixels := buffers.Take(stride * info.Height)
-	defer buffers.Give(pixels)
-	if err := decode(*pixels, stride, src, info, form); err != nil {
-		return err
-	}
-
-	for y := range dst.Height {
-		samples.Convert(dst.Row(y), to, (*pixels)[y*stride:], has, dst.Width)
-	}
-	return nil
+	return samples.Decode(dst, has, func(to []byte, stride int) error { return decode(to, stride, src, info, form) })
 }
 
 // checksums verifies those of all chunks that pixels depend on. A last one that is cut
@@ -86,8 +64,6 @@ func checksums(src []byte) error {
 	}
 	return nil
 }
-
-var buffers = scratch.Pool{Brief: true}
 
 // choose returns the form nearest to that of dst that libspng has for an image.
 func choose(dst media.Pixels, info *media.Info) (form C.int, has samples.Kind) {

@@ -145,7 +145,7 @@ func (b *bitmap) rows(dst media.Pixels) error {
 		} else {
 			b.unpack(line, row)
 		}
-		samples.Convert(dst.Row(y), kind(dst), line, from, b.width)
+		samples.Convert(dst.Row(y), samples.KindOf(dst), line, from, b.width)
 	}
 	return nil
 }

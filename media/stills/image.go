@@ -45,7 +45,7 @@ func fill(dst media.Pixels, img image.Image) error {
 // rows converts all rows. Samples of 16 bits are big-endian, as Go's images have them;
 // they are turned round in place.
 func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind) {
-	to := kind(dst)
+	to := samples.KindOf(dst)
 	for y := range dst.Height {
 		row := pix[y*stride:][:dst.Width*from.PixelBytes()]
 		if from.Wide {
@@ -115,7 +115,7 @@ func (p *palette) row(dst media.Pixels, y int, indexes []byte) {
 		copy(dst.Row(y), indexes)
 		return
 	}
-	to := kind(dst)
+	to := samples.KindOf(dst)
 	n := to.PixelBytes()
 	if !p.ready {
 		p.ready = true

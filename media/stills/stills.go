@@ -6,8 +6,6 @@ import (
 	"io"
 
 	"headrace/media"
-	"headrace/media/internal/samples"
-	"headrace/tensor"
 )
 
 func init() {
@@ -54,11 +52,6 @@ func (d Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) (e
 		return fmt.Errorf("%w: %v, not the %s of %d×%d pixels that it was taken for", media.ErrCorrupt, own, info.Format, info.Width, info.Height)
 	}
 	return d.decode(dst, src, &own)
-}
-
-// kind is what the pixels of dst consist of.
-func kind(dst media.Pixels) samples.Kind {
-	return samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
 }
 
 // failure says in media's words what a library says in its own.

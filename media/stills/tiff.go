@@ -114,7 +114,7 @@ func (t *tiff) draw(x, y, width int) error {
 		row = t.indexes
 	}
 	row = row[:width*from.PixelBytes()]
-	to := kind(t.dst)
+	to := samples.KindOf(t.dst)
 	out := t.dst.Row(y)[x*to.PixelBytes():]
 
 	if t.value(tagPhotometric, 0) == inPalette {

@@ -52,7 +52,7 @@ func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
 				line[i] = 255
 			}
 		}
-		samples.Convert(dst.Row(y), kind(dst), line, samples.Kind{Channels: 4}, dst.Width)
+		samples.Convert(dst.Row(y), samples.KindOf(dst), line, samples.Kind{Channels: 4}, dst.Width)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"headrace/internal/scratch"
 	"headrace/media"
+	"headrace/media/internal/samples"
 )
 
 func init() {
@@ -33,14 +34,8 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 }
 
 func decodeWith(lib *C.hr_tiff_library, dst media.Pixels, src []byte, info *media.Info) error {
-	if err := dst.Check(); err != nil {
+	if err := samples.Check(dst, src, info); err != nil {
 		return err
-	}
-	if len(src) == 0 {
-		return fmt.Errorf("%w: no data", media.ErrTruncated)
-	}
-	if dst.Width != info.Width || dst.Height != info.Height {
-		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
 	f, err := openFile(lib, src, info.Width, info.Height)
 	if err != nil {

@@ -119,14 +119,10 @@ func (p *pixel) clips() bool { return p.bits == 32 || p.bits == 16 && p.format =
 // isStored reports whether rows of dst are those of the file.
 func (p *pixel) isStored(dst media.Pixels) bool {
 	return !p.apart && p.stored == p.channels && (p.bits == 8 || p.bits == 16) && !p.clips() &&
-		!p.inverted && !p.associated && !p.cmyk && (p.palette == nil || p.mask) && p.kind() == kind(dst)
+		!p.inverted && !p.associated && !p.cmyk && (p.palette == nil || p.mask) && p.kind() == samples.KindOf(dst)
 }
 
 func (p *pixel) kind() samples.Kind { return samples.Kind{Channels: p.channels, Wide: p.wide} }
-
-func kind(dst media.Pixels) samples.Kind {
-	return samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
-}
 
 // unpack takes a row of a plane: samples of 8 bits each, or of 16.
 func (p *pixel) unpack(plane int, packed []byte, width int) {
@@ -227,13 +223,13 @@ func (p *pixel) draw(dst media.Pixels, width int) error {
 		}
 		divide(row, from)
 	}
-	samples.Convert(dst.Data, kind(dst), row, from, width)
+	samples.Convert(dst.Data, samples.KindOf(dst), row, from, width)
 	return nil
 }
 
 // put writes a row of RGBA.
 func (p *pixel) put(dst media.Pixels, row []byte, width int) {
-	samples.Convert(dst.Data, kind(dst), row, samples.Kind{Channels: 4}, width)
+	samples.Convert(dst.Data, samples.KindOf(dst), row, samples.Kind{Channels: 4}, width)
 }
 
 // first is the first channel alone.

@@ -33,7 +33,7 @@ type frames struct {
 // than 8 bits in planes: then the plan is for Run, on RGB pixels. It keeps nothing of p.
 func (Runner) RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error) {
 	stage := &plan.Stages[0]
-	if plan.Options.Mode != media.Fast || !usual(plan) || !stage.Resizes() || stage.Target() == (media.Rect{}) || !inPlanes(p) {
+	if plan.Options.Mode != media.Fast || !Usual(plan) || !stage.Resizes() || stage.Target() == (media.Rect{}) || !inPlanes(p) {
 		return false, nil
 	}
 	if plan.Orientation > 1 && stage.Part != (media.Part{}) { // parts that begin within pixels are not turned back

@@ -17,7 +17,7 @@ func (Runner) Name() string { return "turbo" }
 
 // Run implements media.Runner.
 func (Runner) Run(dst []byte, stride int, src media.Pixels, plan *media.Plan) error {
-	if !usual(plan) || src.Color != media.RGB || src.DType != tensor.Uint8 {
+	if !Usual(plan) || src.Color != media.RGB || src.DType != tensor.Uint8 {
 		return media.GoRunner{}.Run(dst, stride, src, plan)
 	}
 	if err := media.CheckTarget(dst, stride, plan); err != nil {

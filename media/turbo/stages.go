@@ -37,10 +37,7 @@ type target struct {
 }
 
 // Usual reports whether a plan works on RGB of 8 bits, which the kernels are made for.
-func Usual(plan *media.Plan) bool { return usual(plan) }
-
-// usual reports whether a plan works on RGB of 8 bits, which the kernels are made for.
-func usual(plan *media.Plan) bool {
+func Usual(plan *media.Plan) bool {
 	f := plan.Options.Form()
 	return f.Color == media.RGB && f.DType == tensor.Uint8
 }

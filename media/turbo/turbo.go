@@ -44,7 +44,7 @@ func (Decoder) Kernels() string { return levelName() }
 // DecodeInto implements media.Decoder. Pixels of other forms than RGB of 8 bits are
 // decoded whole before anything else is done to them.
 func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
-	if !usual(plan) {
+	if !Usual(plan) {
 		info := *info // moves to the heap, the caller's does not have to
 		return others.DecodeInto(dst, stride, src, &info, plan)
 	}

@@ -3,7 +3,6 @@
 package turbo
 
 import (
-	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
 	"headrace/tensor"
@@ -28,20 +27,7 @@ func (p pixels) DecodePixels(dst media.Pixels, src []byte, info *media.Info) err
 	whole := media.Rect{Width: info.Width, Height: info.Height}
 	stages[0] = media.Stage{Crop: whole, Width: whole.Width, Height: whole.Height, Window: whole, Turn: 1}
 	plan := media.Plan{Orientation: 1, Stages: stages[:], Width: whole.Width, Height: whole.Height, Output: media.Output{DType: tensor.Uint8}}
-	if dst.Color == media.RGB && dst.DType == tensor.Uint8 {
-		return p.d.DecodeInto(dst.Data, dst.Stride, src, info, &plan)
-	}
-	rgb, to := samples.Kind{Channels: 3}, samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
-	stride := whole.Width * rgb.PixelBytes()
-	buffer := buffers.Take(stride * whole.Height)
-	defer buffers.Give(buffer)
-	if err := p.d.DecodeInto(*buffer, stride, src, info, &plan); err != nil {
-		return err
-	}
-	for y := range whole.Height {
-		samples.Convert(dst.Row(y), to, (*buffer)[y*stride:], rgb, whole.Width)
-	}
-	return nil
+	return samples.Decode(dst, samples.Kind{Channels: 3}, func(to []byte, stride int) error {
+		return p.d.DecodeInto(to, stride, src, info, &plan)
+	})
 }
-
-var buffers = scratch.Pool{Brief: true}

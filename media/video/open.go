@@ -162,14 +162,6 @@ func openOther(file File, stream int) (v *Video, err error) {
 	return v, nil
 }
 
-// Info describes the frames of a stream, as the header of an image does.
-func Info(s *av.Stream) media.Info {
-	return media.Info{
-		Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: max(int(s.Orientation), 1), Components: 3, Bits: max(s.Depth, 8),
-		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
-	}
-}
-
 func streamsOf(tracks []Track) []av.Stream {
 	all := make([]av.Stream, len(tracks))
 	for i := range tracks {

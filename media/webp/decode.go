@@ -9,10 +9,8 @@ import "C"
 
 import (
 	"fmt"
-	"math"
 	"unsafe"
 
-	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
 	"headrace/media/internal/webpfile"
@@ -35,43 +33,18 @@ var name = func() string {
 // DecodePixels implements media.PixelDecoder. 8 bits of RGB and RGBA go straight to
 // their place.
 func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
-	if err := dst.Check(); err != nil {
+	if err := samples.Check(dst, src, info); err != nil {
 		return err
-	}
-	if len(src) == 0 {
-		return fmt.Errorf("%w: no data", media.ErrTruncated)
-	}
-	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
-		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
-	}
-
-	if dst.Color != media.Gray && dst.DType == tensor.Uint8 {
-		return decode(dst, src, info)
 	}
 
 	rgb := media.Pixels{Width: dst.Width, Height: dst.Height, DType: tensor.Uint8}
 	if dst.Color == media.RGBA {
 		rgb.Color = media.RGBA
 	}
-	rgb.Stride = rgb.Width * rgb.PixelBytes()
-	buffer := buffers.Take(rgb.Stride * rgb.Height)
-	defer buffers.Give(buffer)
-	rgb.Data = *buffer
-	if err := decode(rgb, src, info); err != nil {
-		return err
-	}
-
-	to, from := kind(dst), kind(rgb)
-	for y := range dst.Height {
-		samples.Convert(dst.Row(y), to, rgb.Row(y), from, dst.Width)
-	}
-	return nil
-}
-
-var buffers = scratch.Pool{Brief: true}
-
-func kind(p media.Pixels) samples.Kind {
-	return samples.Kind{Channels: p.Color.Channels(), Wide: p.DType == tensor.Uint16}
+	return samples.Decode(dst, samples.KindOf(rgb), func(to []byte, stride int) error {
+		rgb.Data, rgb.Stride = to, stride
+		return decode(rgb, src, info)
+	})
 }
 
 // decode writes RGB or RGBA of 8 bits.

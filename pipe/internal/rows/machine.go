@@ -62,9 +62,6 @@ func (m *Machine[B]) SetWorkers(n int) {
 	m.ahead = (n + m.Size - 1) / m.Size * m.Size
 }
 
-// Epoch is that of the items that are taken, counted from 0.
-func (m *Machine[B]) Epoch() int { return m.epoch }
-
 // Over tells whether nothing more is taken.
 func (m *Machine[B]) Over() bool { return m.over || m.halted }
 

@@ -1,0 +1,16 @@
+package compile
+
+import (
+	"bytes"
+	"testing"
+
+	"headrace/internal/record"
+	"headrace/tensor"
+)
+
+func TestNumbersBeyondInt64AreShown(t *testing.T) {
+	v := &record.Values{Numbers: bytes.Repeat([]byte{0xff}, 8)}
+	if text := shown(v, record.Column{Kind: record.Numbers}, tensor.Uint64); text != "18446744073709551615" {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,43 @@
+package video
+
+import (
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/yuv"
+	"headrace/tensor"
+)
+
+// Info describes the frames of a stream, as the header of an image does.
+func Info(s *av.Stream) media.Info {
+	return media.Info{
+		Format: s.Codec, Width: s.Width, Height: s.Height, Orientation: max(int(s.Orientation), 1), Components: 3, Bits: max(s.Depth, 8),
+		Aspect: [2]int{int(s.Aspect.Num), int(s.Aspect.Den)},
+	}
+}
+
+// planesRunner is a runner that can resize a frame before its colours are converted,
+// where the plan allows that. It reports false where it cannot.
+type planesRunner interface {
+	RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error)
+}
+
+// Draw carries out a plan on a frame. Room is for its pixels, if they are needed on the
+// way: an image of this form.
+func Draw(dst []byte, stride int, p *yuv.Picture, plan *media.Plan, o media.Options, room func(media.Form) media.Pixels) error {
+	if r, ok := media.CurrentRunner().(planesRunner); ok {
+		if done, err := r.RunPlanes(dst, stride, p, plan); done || err != nil {
+			return err
+		}
+	}
+	wide := o.DType == tensor.Uint16
+	if plan.Plain() {
+		return yuv.Convert(yuv.Target{Data: dst, Stride: stride, Wide: wide}, p)
+	}
+	form := o.Form()
+	form.Width, form.Height = p.Width, p.Height
+	pixels := room(form)
+	if err := yuv.Convert(yuv.Target{Data: pixels.Data, Stride: pixels.Stride, Wide: wide}, p); err != nil {
+		return err
+	}
+	return media.CurrentRunner().Run(dst, stride, pixels, plan)
+}
