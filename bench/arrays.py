@@ -52,6 +52,23 @@ def stored(count: int, size: int) -> int:
     return headrace(count, size, fuse=False)
 
 
+def iterated(count: int, size: int) -> int:
+    """Each array is copied once more, into its batch."""
+    import headrace as hr
+
+    pipeline = hr.source(functools.partial(produce, count, size), fields="x", gives=("uint8", (size,))).batch(1)
+    with pipeline.loader(epochs=1) as loader:
+        return sum(int(batch["x"][0, 0]) for batch in loader)
+
+
+def one_by_one(count: int, size: int) -> int:
+    import headrace as hr
+
+    pipeline = hr.source(functools.partial(produce, count, size), fields="x", gives=("uint8", (size,)))
+    with pipeline.loader(epochs=1) as loader:
+        return sum(int(sample["x"][0]) for sample in loader)
+
+
 def out(count: int, size: int) -> int:
     import headrace as hr
 
@@ -71,7 +88,7 @@ def spdl(count: int, size: int) -> int:
     return sum(int(x[0]) for x in iterate_in_subprocess(functools.partial(produce, count, size), arena=arena))
 
 
-WHO = {f.__name__: f for f in (headrace, stored, out, spdl)}
+WHO = {f.__name__: f for f in (headrace, stored, iterated, one_by_one, out, spdl)}
 
 
 def cpu(python: str, who: str, count: int, size: int) -> float:
