@@ -22,7 +22,6 @@ type Recording struct {
 	// Which samples packets give, counted from the first that is decoded.
 	each   int64   // that many each
 	starts []int64 // or where each begins, and where the last ends
-	settle int     // packets to decode before those that are wanted
 
 	// What is decoded: samples from begin until end.
 	decoded    []float32
@@ -42,12 +41,27 @@ const kept = 1 << 13
 const together = 32
 
 // settling is how many packets a decoder needs until what it gives is what it would give
-// had it begun with the first. Opus converges: 60 packets are within 1e-5 for all that
-// was measured. Others are exact.
-var settling = map[string]int{"mp3": 10, "mp2": 2, "mp1": 2, "opus": 60, "flac": 0, "alac": 0}
+// had it begun with the first: 2, unless it is said here.
+var settling = map[string]int{"mp3": 10, "flac": 0, "alac": 0}
 
-// settlingOthers is that of codecs whose frames overlap with the one before.
-const settlingOthers = 2
+// settlingOpus is how many samples a decoder of Opus needs: it converges, and after these
+// it is within 1e-5 for all that was measured. They are 60 packets of the usual length.
+const settlingOpus = 60 * 960
+
+// Settling is how much a decoder needs before what is wanted of a stream: so many
+// packets, and samples.
+func Settling(codec string) (packets int, samples int64) {
+	if codec == "opus" {
+		return 0, settlingOpus
+	}
+	if n, ok := settling[codec]; ok {
+		return n, 0
+	}
+	if pcmBytes[codec] > 0 {
+		return 0, 0
+	}
+	return 2, 0 // frames overlap with the one before
+}
 
 func (t *Track) open() (*Recording, error) {
 	d, err := ffmpeg.NewDecoder(t.Decoder)
@@ -86,13 +100,6 @@ func (r *Recording) prepare() error {
 			r.starts[i+1] = r.starts[i] + int64(n)
 		}
 	}
-	r.settle = settlingOthers
-	if n, ok := settling[t.Decoder.Codec]; ok {
-		r.settle = n
-	} else if pcmBytes[t.Decoder.Codec] > 0 {
-		r.settle = 0
-	}
-
 	total := r.start(len(t.Packets))
 	// The times of a container are of the samples that are coded; AAC with SBR doubles
 	// them.
@@ -215,7 +222,7 @@ func (r *Recording) reach(sample int64) error {
 		return nil
 	}
 	p := r.packet(sample)
-	begin := max(0, p-r.settle)
+	begin := r.settled(p)
 	if sample > r.end && begin <= r.next {
 		return nil
 	}
@@ -238,6 +245,15 @@ func (r *Recording) reach(sample int64) error {
 	r.begin = r.start(r.clean)
 	r.end = r.begin
 	return nil
+}
+
+// settled is the packet with which decoding begins for the sake of another.
+func (r *Recording) settled(packet int) int {
+	packets, samples := Settling(r.track.Decoder.Codec)
+	if samples > 0 {
+		return r.packet(max(0, r.start(packet)-samples))
+	}
+	return max(0, packet-packets)
 }
 
 // more decodes the packet that follows what is decoded.
