@@ -283,6 +283,7 @@ type VideoInfo struct {
 	Orientation int       `json:"orientation"` // EXIF's number of how frames are stored
 	KeyFrames   []int     `json:"key_frames"`  // frames with which decoding may begin
 	FrameTimes  []float64 `json:"seconds"`     // when each frame is displayed, from the first on
+	Color       ColorInfo `json:"color"`
 }
 
 // DescribeVideo tells what a video is.
@@ -291,6 +292,7 @@ func DescribeVideo(v *video.Video) VideoInfo {
 	i := VideoInfo{
 		Width: s.Width, Height: s.Height, Frames: line.Len(), Duration: line.Seconds(line.End), FPS: line.FPS(), Codec: s.Codec,
 		Orientation: max(int(s.Orientation), 1), KeyFrames: []int{}, FrameTimes: make([]float64, line.Len()),
+		Color: describeColor(s.Color),
 	}
 	if i.Orientation >= 5 {
 		i.Width, i.Height = i.Height, i.Width

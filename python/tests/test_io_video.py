@@ -100,6 +100,27 @@ def test_info_is_ffprobes(films, name):
     assert hr.io.video_info((films / name).read_bytes())._replace(seconds=None) == info._replace(seconds=None)
 
 
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"primaries": "bt2020", "transfer": "smpte2084", "matrix": "bt2020nc", "range": "tv"},
+        {"primaries": "bt2020", "transfer": "arib-std-b67", "matrix": "bt2020nc", "range": "pc"},
+        {"primaries": "bt709", "transfer": "bt709", "matrix": "bt709", "range": "tv"},
+        {"primaries": "smpte170m", "transfer": "smpte170m", "matrix": "smpte170m", "range": "pc"},
+        {},
+    ],
+)
+def test_how_colours_are_coded_is_told(said, suffix, tmp_path):
+    """As ffprobe does; of films of high dynamic range the curve has a name."""
+    flags = {"primaries": "-color_primaries", "transfer": "-color_trc", "matrix": "-colorspace", "range": "-color_range"}
+    tags = [word for name, value in said.items() for word in (flags[name], value)]
+    pattern = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 4, "-pix_fmt", "yuv420p"]
+    ffmpeg(*pattern, "-c:v", "libx264", *tags, tmp_path / f"a.{suffix}")
+    color = hr.io.video_info(tmp_path / f"a.{suffix}").color
+    assert color._asdict() == {name: said.get(name, "") for name in flags}
+
+
 def test_mistakes_and_damage_are_named(films, tmp_path):
     path = films / "a.mp4"
     for said, call in (
