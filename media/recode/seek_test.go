@@ -146,7 +146,7 @@ func TestWindowsOfMatroskaCostTheirBytes(t *testing.T) {
 					}
 				}
 			}
-			// The index, the first packets, in pieces of 64 KiB, and the window with its lead.
+			// The index, the first packets and the window, in pieces of 64 KiB.
 			if read, most := read/tries, 160<<10+about.Size()*7/length; !c.counts && read > most {
 				t.Errorf("a window reads %d of %d bytes", read, about.Size())
 			}

@@ -109,7 +109,7 @@ func TestWindowsOfLargeFilesReadWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// Whoever stops waits for a few packets, and not for the rest of a GOP.
+// A caller that stops waits for a few packets, and not for the rest of a GOP.
 func TestDecodingEndsSoonAfterItsContext(t *testing.T) {
 	avtest.Library(t)
 	v := open(t, testvideo.File(t, "onegop.mp4"))

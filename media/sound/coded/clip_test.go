@@ -3,13 +3,17 @@
 package coded
 
 import (
+	"bytes"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"headrace/media/ffmpeg"
 	"headrace/media/internal/avtest"
+	"headrace/media/sound"
+	_ "headrace/media/sound/fast"
 )
 
 // cpu is how much CPU time this process has used.
@@ -93,4 +97,30 @@ func BenchmarkClipOfMP3(b *testing.B) {
 			}
 		})
 	})
+}
+
+// The same clip of FLAC as it is, and as one channel of 16,000 samples a second.
+func BenchmarkClipOfFLACAt16k(b *testing.B) {
+	avtest.Library(b)
+	file := minute(b)
+	for _, rate := range []int{44100, 16000} {
+		b.Run(strconv.Itoa(rate), func(b *testing.B) {
+			channels := map[int]int{44100: 2, 16000: 1}[rate]
+			to := make([]float32, 5*rate*channels)
+			measured(b, func() {
+				r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(file)}, -1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				w, err := sound.NewWindow(r, rate, channels)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := w.Read(to, int64(55*rate/2)); err != nil {
+					b.Fatal(err)
+				}
+				w.Close()
+			})
+		})
+	}
 }
