@@ -272,7 +272,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 
 	var c *clipOf
 	if err := s.computing(ctx, &in, func() (err error) {
-		c, err = openClipOf(f, &s.what)
+		c, err = openClipOf(f, in.path, &s.what)
 		return err
 	}); err != nil {
 		return nil, err

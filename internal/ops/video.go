@@ -12,7 +12,6 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/video"
-	"headrace/media/video/index"
 	"headrace/order"
 	"headrace/recipe"
 	"headrace/store"
@@ -116,7 +115,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		if err != nil {
 			return err
 		}
-		o.file, file = &f, index.Of(f, path)
+		o.file, file = &f, IndexedVideo(f, path)
 	}
 	stream := -1
 	if v.args.Stream != nil {

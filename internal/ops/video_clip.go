@@ -12,6 +12,7 @@ import (
 
 	"headrace/media"
 	"headrace/media/video"
+	"headrace/media/video/index"
 	"headrace/recipe"
 	"headrace/tensor"
 )
@@ -66,6 +67,10 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 	}
 	return c, nil
 }
+
+// IndexedVideo is a file at a path, which must be absolute, with the index of its packets
+// that somebody has kept, if that fits.
+func IndexedVideo(file video.File, path string) video.File { return index.Of(file, path) }
 
 // OpenVideo opens a stream of a file: nil is that which players show.
 func OpenVideo(file video.File, stream *int) (*video.Video, error) {

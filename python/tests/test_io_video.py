@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import headrace as hr
+from conftest import engines
 from films import ffmpeg
+from headrace._client.program import find_program
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
@@ -59,6 +63,28 @@ def test_sources_are_alike(films):
         content = (films / name).read_bytes()
         for source in (films / name, content, bytearray(content), io.BytesIO(content), np.frombuffer(content, np.uint8)):
             assert np.array_equal(hr.io.load_video(source, [2, 30]), frames)
+
+
+def test_an_index_spares_reading_the_file(tmp_path):
+    """That of `headrace index`, also by a relative path and with what is heard meanwhile."""
+    path = tmp_path / "long.mkv"
+    source = ["-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=60,noise=alls=20:allf=t", "-f", "lavfi", "-i", "sine=r=48000:d=60"]
+    ffmpeg(*source, "-pix_fmt", "yuv420p", "-c:v", "mpeg4", "-q:v", 3, "-g", 25, "-c:a", "aac", path)
+    want = hr.io.load_video(path, [3, 1000])
+    both = hr.io.load_media(path, start=40, duration=0.5)
+    subprocess.run([find_program(), "index", "--beside", str(tmp_path)], check=True, capture_output=True)
+    (engine,) = engines()
+
+    def read():
+        return int(dict(line.split(": ") for line in Path(f"/proc/{engine}/io").read_text().splitlines())["rchar"])
+
+    before = read()
+    assert np.array_equal(hr.io.load_video(path, [3, 1000]), want)
+    assert np.array_equal(hr.io.load_video(os.path.relpath(path), [3, 1000]), want)
+    again = hr.io.load_media(path, start=40, duration=0.5)
+    assert np.array_equal(again.video, both.video)
+    assert np.array_equal(again.audio, both.audio)
+    assert read() - before < path.stat().st_size / 3
 
 
 def test_sizes_modes_and_turns(films):
