@@ -8,6 +8,8 @@ defaults (key frames 250 apart), x264 with 8 B-frames, and x265; and 2 seconds o
 
 spread  16 frames, spread evenly, to RGB 224 x 224
 every   all frames to RGB 224 x 224
+full    the first 24 frames to RGB of the video's own size, beside FFmpeg's libraries alone (limit_video.c, which needs their
+        headers): --videos 1080p --only headrace,limit
 first   headrace alone: from the start of Python to a first batch of two clips of 16 frames, and the PSS of all its processes
 
 Each contestant has a process of its own and two videos at a time, one thread each. A round does everything once, in turns; ratios
@@ -27,7 +29,7 @@ import time
 
 import turns
 
-SIZE, FRAMES, THREADS = 224, 16, 2
+SIZE, FRAMES, THREADS, FULL = 224, 16, 2, 24
 FRACTAL = "mandelbrot=s={size}:r=25,noise=alls=12:allf=t[a];testsrc2=s={half}:r=25[b];[a][b]overlay=x='mod(t*40,{middle})':y=20"
 VIDEOS = {
     "x264": ("640x360", 10, ["-c:v", "libx264", "-preset", "medium"]),
@@ -152,6 +154,32 @@ def first_batch(name, path):
         print(json.dumps({"seconds": took, "MiB": sum(map(pss, [os.getpid(), *descendants(os.getpid())])) / 1024}))
 
 
+def full(name, path, seconds):
+    """Prints what contest does, of whole frames at their own size."""
+    if name == "limit":
+        program = pathlib.Path(path).with_name("limit_video")
+        libraries = ["libavformat", "libavcodec", "libswscale", "libavutil"]
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", *libraries], check=True, capture_output=True, text=True
+        ).stdout
+        source = pathlib.Path(__file__).with_name("limit_video.c")
+        subprocess.run(["gcc", "-O2", "-o", program, source, *flags.split()], check=True)
+        os.execv(program, [program, path, str(FULL), str(seconds)])
+
+    import headrace as hr
+    from measure import cpu_seconds
+
+    hr.io.video_info(path)  # which keeps the engine, whose CPU time counts
+    clips = hr.files([path] * 8, content=False).decode_video(FULL, stride=1, start="begin")
+    with clips.loader(workers=1) as loader:
+        (frames,) = {len(sample["video"]) for sample in loader}  # memory is there
+        done, begun, cpu = 0, time.monotonic(), cpu_seconds()
+        while time.monotonic() - begun < seconds:
+            done += sum(1 for _ in loader)
+        took = time.monotonic() - begun
+        print(json.dumps({"rate": done / took, "cpu": (cpu_seconds() - cpu) / done, "frames": frames}))
+
+
 def contest(name, path, every, seconds):
     """Prints videos a second and CPU seconds a video."""
     from measure import cpu_seconds
@@ -171,7 +199,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--only", default=",".join(CONTESTANTS))
+    parser.add_argument("--only", default=",".join(CONTESTANTS), help="contestants, and limit for --work full")
     parser.add_argument("--work", default="spread,every")
     parser.add_argument("--videos", default=",".join(VIDEOS))
     parser.add_argument("--bed", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "headrace-video-bed")
@@ -182,6 +210,8 @@ def main():
         name, path, work = options.contest
         if work == "first":
             return first_batch(name, path)
+        if work == "full":
+            return full(name, path, options.seconds)
         return contest(name, path, work == "every", options.seconds)
 
     rounds = {}

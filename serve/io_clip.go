@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"headrace/internal/ops"
+	"headrace/media/video"
 	"headrace/recipe"
 	"headrace/store"
 )
@@ -30,13 +31,18 @@ func (f osFile) Size() int64 { return f.size }
 // Descriptor implements video.OpenFile.
 func (f osFile) Descriptor() int { return int(f.Fd()) }
 
-func openClipOf(f *os.File, e *errand) (*clipOf, error) {
+// openClipOf opens a clip of a file, which has a path, or is in memory.
+func openClipOf(f *os.File, path string, e *errand) (*clipOf, error) {
 	about, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	file := osFile{f, about.Size()}
-	v, err := ops.OpenClip(file, e.Video, ops.FrameList{}, e.steps)
+	var packets video.File = file
+	if path != "" {
+		packets = ops.IndexedVideo(file, path)
+	}
+	v, err := ops.OpenClip(packets, e.Video, ops.FrameList{}, e.steps)
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 	}
 	defer f.Close()
 
-	c, err := computed(ctx, s, &in, func() (*clipOf, error) { return openClipOf(f, &s.what) })
+	c, err := computed(ctx, s, &in, func() (*clipOf, error) { return openClipOf(f, in.path, &s.what) })
 	if err != nil {
 		return nil, err
 	}

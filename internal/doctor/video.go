@@ -69,7 +69,7 @@ func (e *examiner) recordings() {
 			continue
 		}
 		bad = append(bad, codec)
-		why = append(why, entry.Name()+": "+err.Error())
+		why = append(why, entry.Name()+": "+strings.TrimPrefix(err.Error(), media.ErrUnsupported.Error()+": "))
 	}
 
 	f := Finding{Topic: video, Name: "codecs", Value: good, Fact: strings.Join(good, ", ")}

@@ -13,7 +13,6 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/video"
-	"headrace/media/video/index"
 	"headrace/order"
 	"headrace/recipe"
 	"headrace/store"
@@ -117,7 +116,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		if err != nil {
 			return err
 		}
-		o.file, file = &f, index.Of(f, path)
+		o.file, file = &f, IndexedVideo(f, path)
 	}
 	o.video, err = OpenVideo(file, v.args.Stream)
 	return err

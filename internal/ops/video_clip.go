@@ -7,6 +7,7 @@ import (
 
 	"headrace/media"
 	"headrace/media/video"
+	"headrace/media/video/index"
 	"headrace/recipe"
 	"headrace/tensor"
 )
@@ -61,6 +62,10 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 	}
 	return c, nil
 }
+
+// IndexedVideo is a file at a path, which must be absolute, with the index of its packets
+// that somebody has kept, if that fits.
+func IndexedVideo(file video.File, path string) video.File { return index.Of(file, path) }
 
 // OpenVideo opens a stream of a file: nil is that which players show.
 func OpenVideo(file video.File, stream *int) (*video.Video, error) {
@@ -152,6 +157,7 @@ type VideoInfo struct {
 	Orientation int       `json:"orientation"` // EXIF's number of how frames are stored
 	KeyFrames   []int     `json:"key_frames"`  // frames with which decoding may begin
 	FrameTimes  []float64 `json:"seconds"`     // when each frame is displayed, from the first on
+	Color       ColorInfo `json:"color"`
 }
 
 // DescribeVideo tells what a video is.
@@ -160,6 +166,7 @@ func DescribeVideo(v *video.Video) VideoInfo {
 	i := VideoInfo{
 		Width: s.Width, Height: s.Height, Frames: line.Len(), Duration: line.Seconds(line.End), FPS: line.FPS(), Codec: s.Codec,
 		Orientation: max(int(s.Orientation), 1), KeyFrames: []int{}, FrameTimes: make([]float64, line.Len()),
+		Color: describeColor(s.Color),
 	}
 	if i.Orientation >= 5 {
 		i.Width, i.Height = i.Height, i.Width

@@ -51,13 +51,16 @@ type Clock struct {
 	// First are the first samples of a window, by the streams that are wanted, once their
 	// packets have come.
 	First map[int]Second
+
+	grids []grid // of each stream of sound whose times are coarse
 }
 
 // clock reads the beginnings of streams.
 func clock(r reader, streams []packets.Stream) (*Clock, error) {
-	c := &Clock{Begins: make([]Second, len(streams)), First: map[int]Second{}}
+	c := &Clock{Begins: make([]Second, len(streams)), First: map[int]Second{}, grids: make([]grid, len(streams))}
 	first := make([]int64, len(streams)) // PTS that is lowest so far
 	known := make([]bool, len(streams))
+	at := make([]places, len(streams))
 	left := 0
 	for i := range streams {
 		first[i] = math.MaxInt64
@@ -85,18 +88,19 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 		}
 		settle(&p)
 		if s.Kind == av.Audio {
-			at := seconds(p.PTS, s.TimeBase)
-			if startsEmpty(s) {
-				at = seconds(p.PTS+p.Duration, s.TimeBase)
+			if c.Begins[p.Stream] == nil {
+				c.Begins[p.Stream] = beginsAt(s, &p)
 			}
-			if p.Skip == 0 {
-				p.Skip = uint32(coded.Priming(&s.Stream))
+			known[p.Stream] = true
+			if s.Rate > 0 && coarse(s) {
+				if !at[p.Stream].begun {
+					at[p.Stream] = newPlaces(s, grid{}, true)
+				}
+				c.grids[p.Stream], known[p.Stream] = gridFrom(&at[p.Stream], &p)
 			}
-			if s.Rate > 0 {
-				at.Add(at, big.NewRat(int64(p.Skip), int64(s.Rate)))
+			if known[p.Stream] {
+				left--
 			}
-			c.Begins[p.Stream], known[p.Stream] = at, true
-			left--
 			continue
 		}
 		if first[p.Stream] < math.MaxInt64 && p.DTS != packets.NoTime && p.DTS >= first[p.Stream] {
@@ -122,6 +126,24 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 		c.Zero = new(big.Rat)
 	}
 	return c, nil
+}
+
+// beginsAt is when the sound of a stream begins, by its first packet: with one of its
+// samples, where these have a rate.
+func beginsAt(s *packets.Stream, p *packets.Packet) Second {
+	at := p.PTS
+	if startsEmpty(s) {
+		at += p.Duration
+	}
+	if s.Rate <= 0 {
+		return seconds(at, s.TimeBase)
+	}
+	skip := int64(p.Skip)
+	if skip == 0 {
+		skip = int64(coded.Priming(&s.Stream))
+	}
+	one := av.Rational{Num: 1, Den: int32(s.Rate)}
+	return seconds(av.Rescale(at, s.TimeBase, one, av.Nearest)+skip, one)
 }
 
 func countsTime(s *packets.Stream) bool {

@@ -130,7 +130,7 @@ type soundFeed struct {
 }
 
 func soundOf(in *Input, w *Window) (feed, error) {
-	s, err := OpenSamples(in.File, SamplesOptions{Window: Window{w.Start, w.End, nil}})
+	s, err := OpenSamples(in.File, SamplesOptions{Window: Window{Start: w.Start, End: w.End}})
 	if err != nil {
 		return nil, err
 	}

@@ -195,13 +195,21 @@ func (f *flow) more() error {
 		f.end()
 		return nil
 	case errors.As(err, &bad):
-		if f.skip > 0 || f.info.Rate == 0 && bad.Packet < settling(f.stream.Codec) {
+		if f.skip > 0 || f.info.Rate == 0 && bad.Packet < mostSettling(f.stream.Codec) {
 			return nil // what comes before the window may need what came before that
 		}
 		return fmt.Errorf("packet %d is damaged: %w", bad.Packet, bad.Err)
 	default:
 		return err
 	}
+}
+
+// mostSettling is how many packets at most come before a window so that the decoder
+// settles.
+func mostSettling(codec string) int {
+	const shortest = 120 // samples of a packet of Opus
+	packets, samples := coded.Settling(codec)
+	return max(packets, int(samples/shortest))
 }
 
 func (f *flow) feed() error {

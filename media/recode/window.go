@@ -23,6 +23,8 @@ type Window struct {
 	// Streams names them: "video" and "audio" are those that players take, "videos"
 	// and "audios" all, "v:1" the second of video, "3" by the number among all. None
 	// is all of video and audio.
+
+	all bool // what comes before the window is read, too
 }
 
 // Check refuses windows that no file has.
@@ -110,25 +112,8 @@ func list(streams []packets.Stream) string {
 	return text
 }
 
-// settling is how many packets a decoder of sound needs before those that are wanted, as
-// package coded has it.
-func settling(codec string) int {
-	switch codec {
-	case "mp3":
-		return 10
-	case "opus":
-		return 60
-	case "flac", "alac":
-		return 0
-	}
-	if len(codec) > 4 && codec[:4] == "pcm_" {
-		return 0
-	}
-	return 2
-}
-
-// lead is how long before a window reading begins, in seconds: sound needs up to 60
-// packets of 20 ms, and containers are interleaved by a second or so.
+// lead is how long before a window reading begins, in seconds: sound needs 1.2 s of
+// packets, or a few long ones, and containers are interleaved by a second or so.
 const lead = 3
 
 // startsEmpty reports whether the first packet that a decoder gets gives no samples.
@@ -149,14 +134,13 @@ var errEarlier = errors.New("recode: reading began too late")
 type track struct {
 	stream     *packets.Stream
 	wanted     bool
-	to         int           // its number among those that are wanted
-	start, end int64         // ticks; of sound, in samples at its rate
-	seen       bool          // a packet has come
-	begun      bool          // the first packet of the window has come
-	older      bool          // of sound: packets came before those that are held
-	next       int64         // of sound, where the container's times are coarser than samples: where the next packet begins
-	done       bool          // no packet of the window follows
-	blocks     *coded.Blocks // of Vorbis, whose packets do not say how many samples they give; nil: it is something else
+	to         int    // its number among those that are wanted
+	start, end int64  // ticks; of sound, in samples at its rate
+	places     places // of sound
+	seen       bool   // a packet has come
+	begun      bool   // the first packet of the window has come
+	older      bool   // of sound: packets came before those that are held
+	done       bool   // no packet of the window follows
 	held       []packets.Packet
 	heldAt     []int64 // of sound: where they begin
 }
@@ -221,29 +205,16 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	if s.Rate <= 0 {
 		return c.put(&p)
 	}
-	one := av.Rational{Num: 1, Den: int32(s.Rate)}
 	if c.origin && !t.seen && p.Skip == 0 {
 		p.Skip = uint32(coded.Priming(&s.Stream))
 	}
-	from := av.Rescale(p.PTS, s.TimeBase, one, av.Nearest)
-	until := av.Rescale(p.PTS+p.Duration, s.TimeBase, one, av.Nearest)
-	if c.origin && !t.seen && startsEmpty(s) {
-		from = until
-	}
 	t.seen = true
-	if coarse(s) {
-		tick := av.Rescale(1, s.TimeBase, one, av.Nearest)
-		if d := from - t.next; max(d, -d) <= 2*tick {
-			from = t.next
+	from, until, sure := t.places.of(&p)
+	if !sure {
+		if until+2*t.places.tick < t.start {
+			return nil // others follow before the window
 		}
-		n := coded.PacketSamples(&s.Stream, p.Data, until-from)
-		if t.blocks != nil {
-			n = max(t.blocks.Samples(p.Data), 0)
-		}
-		if n > 0 {
-			until = from + int64(n)
-		}
-		t.next = until
+		return errEarlier
 	}
 	skip, cut := int64(p.Skip), int64(p.Cut)
 	if from >= t.end {
@@ -252,7 +223,7 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	}
 	if !t.begun && from+skip < t.start && until-cut <= t.start {
 		t.held, t.heldAt = append(t.held, p), append(t.heldAt, from)
-		if n := settling(s.Codec); len(t.held) > n {
+		for len(t.held) > 0 && t.settled(1, until) {
 			t.held, t.heldAt = slices.Delete(t.held, 0, 1), slices.Delete(t.heldAt, 0, 1)
 			t.older = true
 		}
@@ -264,12 +235,12 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	if t.begun {
 		return c.put(&p)
 	}
-	if !c.origin && len(t.held) < settling(s.Codec) {
+	if !c.origin && !t.settled(0, from) {
 		return errEarlier
 	}
 	t.begun = true
 
-	c.clock.First[t.to] = seconds(max(from+skip, t.start), one)
+	c.clock.First[t.to] = seconds(max(from+skip, t.start), t.places.one)
 
 	// All that comes before the window is one skip, of the first packet that is decoded.
 	first := &p
@@ -294,6 +265,16 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		p.Skip = 0
 	}
 	return c.flush(t, &p)
+}
+
+// settled reports whether a decoder can begin with the packets that are held, but for the
+// first few, for the sake of one that begins at a place.
+func (t *track) settled(but int, from int64) bool {
+	packets, samples := coded.Settling(t.stream.Codec)
+	if samples > 0 {
+		return len(t.held) > but && from-t.heldAt[but] >= samples
+	}
+	return len(t.held)-but >= packets
 }
 
 const (
@@ -347,7 +328,7 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return nil
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
-	if w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return coarse(&all[i]) }) {
+	if !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return mustCount(&all[i], &c.grids[i]) }) {
 		from := new(big.Rat).Add(c.Zero, new(big.Rat).Sub(w.Start, big.NewRat(lead, 1)))
 		r.Only(chosen)
 		if at := leader(all, chosen); at >= 0 && r.Seek(at, ticks(from, all[at].TimeBase)) == nil {
@@ -369,17 +350,27 @@ type nowhere struct{ container }
 func (nowhere) Close() {}
 
 // coarse reports whether the container's times of a stream of sound are not enough to
-// tell samples: in Matroska they are milliseconds. Such samples are counted from the
-// beginning.
+// tell samples: in Matroska they are milliseconds.
 func coarse(s *packets.Stream) bool {
 	return s.Kind == av.Audio && int64(s.TimeBase.Num)*int64(s.Rate) > int64(s.TimeBase.Den)
 }
 
-// leader is the stream by which is sought: video, whose key packets are few.
+// mustCount reports whether samples of a stream have to be counted from its beginning.
+func mustCount(s *packets.Stream, g *grid) bool { return coarse(s) && g.unit == 0 }
+
+// leader is the stream by which is sought: video, whose key packets are few. Matroska's
+// index has that of video alone, even where only sound is wanted.
 func leader(streams []packets.Stream, chosen []int) int {
 	for _, i := range chosen {
 		if streams[i].Kind == av.Video {
 			return i
+		}
+	}
+	if slices.ContainsFunc(chosen, func(i int) bool { return coarse(&streams[i]) }) {
+		for i := range streams {
+			if streams[i].Kind == av.Video && !streams[i].Cover {
+				return i
+			}
 		}
 	}
 	for _, i := range chosen {
@@ -409,19 +400,17 @@ func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, 
 	}
 	for to, i := range chosen {
 		s := &all[i]
-		t := track{stream: s, wanted: true, to: to, start: minTime, end: maxTime, next: minTime}
+		t := track{stream: s, wanted: true, to: to, start: minTime, end: maxTime}
 		base := s.TimeBase
 		if s.Kind == av.Audio && s.Rate > 0 {
-			base = av.Rational{Num: 1, Den: int32(s.Rate)}
+			t.places = newPlaces(s, c.grids[i], origin)
+			base = t.places.one
 		}
 		if w.Start != nil {
 			t.start = ticks(new(big.Rat).Add(c.Zero, w.Start), base)
 		}
 		if w.End != nil {
 			t.end = ticks(new(big.Rat).Add(c.Zero, w.End), base)
-		}
-		if s.Codec == "vorbis" {
-			t.blocks = coded.VorbisBlocks(s.Config)
 		}
 		cut.tracks[i] = t
 	}

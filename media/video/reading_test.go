@@ -4,6 +4,7 @@ package video_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -105,6 +106,36 @@ func TestWindowsOfLargeFilesReadWhatTheyNeed(t *testing.T) {
 				t.Errorf("frame %d is another", n)
 			}
 		}
+	}
+}
+
+// A caller that stops waits for a few packets, and not for the rest of a GOP.
+func TestDecodingEndsSoonAfterItsContext(t *testing.T) {
+	avtest.Library(t)
+	v := open(t, testvideo.File(t, "onegop.mp4"))
+	var all []int
+	for n := range v.Table.Line.Len() {
+		all = append(all, n)
+	}
+	c, err := v.Clip(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	shown := 0
+	err = c.Decode(ctx, func(int, *video.Frame) error {
+		if shown++; shown == 3 {
+			cancel(reason)
+		}
+		return nil
+	})
+	if !errors.Is(err, reason) && !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, not the reason", err)
+	}
+	if shown > 3+20 {
+		t.Errorf("%d of %d frames were shown, 20 after the end", shown, len(all))
 	}
 }
 

@@ -131,6 +131,27 @@ def test_words_of_unlike_lengths_are_batched(tmp_path):
         assert sum(int(n) for batch in loader for n in batch["audio_length"]) == sum(100 * (i % 5 + 1) for i in range(20))
 
 
+def test_batches_of_each_layout(tmp_path):
+    paths = [write(tmp_path / f"{i}.wav", noise(2, 1000 + 100 * i, i)) for i in range(4)]
+    files = hr.files(paths, content=CONTENT)
+    for audio, shape in (
+        ({"channels": "mono"}, (4, 800)),
+        ({"layout": "TC"}, (4, 800, 2)),
+        ({"layout": "CT"}, (4, 2, 800)),
+    ):
+        with files.decode_audio(duration=0.1, start=0.0, rate=RATE, **{"channels": 2, **audio}).batch(4).loader(epochs=1) as loader:
+            (batch,) = [np.array(b["audio"]) for b in loader]
+        assert batch.shape == shape
+    with files.decode_audio(channels="mono").pack(2300, size=2).loader(epochs=1) as loader:
+        rows = [(np.array(b["audio"]), np.array(b["audio_segment_ids"])) for b in loader]
+    assert all(audio.shape[1:] == (2300,) for audio, _ in rows)
+    whole = sorted(float(decoded([path], channels="mono")[0].sum()) for path in paths)
+    packed = []
+    for audio, ids in rows:
+        packed += [float(row[of == n].sum()) for row, of in zip(audio, ids, strict=True) for n in set(of) - {0}]
+    assert sorted(packed) == pytest.approx(whole, abs=1e-3)
+
+
 def test_a_folder_is_listed_for_recordings(tmp_path):
     write(tmp_path / "a.wav", noise(1))
     (tmp_path / "b.txt").write_text("no recording")

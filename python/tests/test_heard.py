@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import headrace as hr
+from conftest import engines
 from films import clappers, ffmpeg
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
@@ -111,6 +116,50 @@ def test_a_window_of_a_recording_is_its_slice(suffix, tmp_path):
         hr.source(Said(path, windows[:1])).decode_audio(channels="mono", window="when").bucket_batch([99999], size=1, pad_to="longest")
     )
     np.testing.assert_allclose(batch["audio"][0], whole[:rate], atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "codec", "off"), [("mkv", "aac", 0), ("webm", "libopus", 1e-5), ("mkv", "libmp3lame", 0), ("mkv", "flac", 0)]
+)
+def test_windows_of_matroska_are_sought(suffix, codec, off, tmp_path):
+    """Its times are milliseconds; a window is its slice all the same, and the rest of the film is not read."""
+    path = tmp_path / f"long.{suffix}"
+    film = ["-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=60,noise=alls=20:allf=t"]
+    noise = ["-f", "lavfi", "-i", "aevalsrc=0.4*sin(440*t)+0.2*random(0):s=48000:d=60"]
+    video = ["-c:v", "libvpx", "-deadline", "realtime", "-b:v", "2M"] if suffix == "webm" else ["-c:v", "mpeg4", "-q:v", 3]
+    exact = ["-aac_pns", 0] if codec == "aac" else []
+    ffmpeg(*film, *noise, "-pix_fmt", "yuv420p", *video, "-g", 25, "-c:a", codec, *exact, path)
+    whole, rate = hr.io.load_audio(path, channels="mono")
+    begins = {kind: float(probed(path, kind)["start_time"]) for kind in "va"}
+    skipped = 312 / 48000 if codec == "libopus" else 0  # which its header says
+    late = begins["v"] - begins["a"] - skipped  # how much sound comes before the first frame
+    (engine,) = engines()
+
+    windows = [[n * 2.7 + 4, n * 2.7 + 4.5] for n in range(20)]
+    before = read_by(engine)
+    recordings = hr.source(Said(path, windows)).decode_audio(channels="mono", rate=rate, window="when", duration=0.5).batch(20)
+    (batch,) = epoch(recordings)
+    pieces = [hr.io.stream_audio(path, 0.5, channels="mono", start=begin, end=end) for begin, end in windows[:5]]
+    streamed = [np.concatenate(list(piece)) for piece in pieces]
+    assert read_by(engine) - before < 25 * (path.stat().st_size / 8 + (200 << 10))
+    for (begin, _), got in zip(windows, batch["audio"], strict=True):
+        near = round((begin + late) * rate)  # to a millisecond; then all are
+        places = range(near - rate // 1000 - 1, near + rate // 1000 + 2)
+        assert [n for n in places if np.abs(whole[n : n + len(got)] - got).max() <= off], begin
+    for got, want in zip(streamed, batch["audio"], strict=False):
+        assert abs(len(got) - len(want)) <= 1
+        assert any(np.abs(got[a : 20000 + a] - want[b : 20000 + b]).max() <= 2 * off for a, b in ((0, 0), (1, 0), (0, 1)))
+
+
+def probed(path, kind):
+    """What ffprobe says of a stream."""
+    command = ["ffprobe", "-v", "error", "-of", "json", "-select_streams", kind, "-show_streams", str(path)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["streams"][0]
+
+
+def read_by(pid):
+    """The bytes that a process has read so far."""
+    return int(dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())["rchar"])
 
 
 def test_where_there_is_no_audio_there_is_silence(clapper):

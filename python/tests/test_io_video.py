@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import headrace as hr
+from conftest import engines
 from films import ffmpeg
+from headrace._client.program import find_program
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
@@ -61,6 +65,28 @@ def test_sources_are_alike(films):
             assert np.array_equal(hr.io.load_video(source, [2, 30]), frames)
 
 
+def test_an_index_spares_reading_the_file(tmp_path):
+    """That of `headrace index`, also by a relative path and with what is heard meanwhile."""
+    path = tmp_path / "long.mkv"
+    source = ["-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=60,noise=alls=20:allf=t", "-f", "lavfi", "-i", "sine=r=48000:d=60"]
+    ffmpeg(*source, "-pix_fmt", "yuv420p", "-c:v", "mpeg4", "-q:v", 3, "-g", 25, "-c:a", "aac", path)
+    want = hr.io.load_video(path, [3, 1000])
+    both = hr.io.load_media(path, start=40, duration=0.5)
+    subprocess.run([find_program(), "index", "--beside", str(tmp_path)], check=True, capture_output=True)
+    (engine,) = engines()
+
+    def read():
+        return int(dict(line.split(": ") for line in Path(f"/proc/{engine}/io").read_text().splitlines())["rchar"])
+
+    before = read()
+    assert np.array_equal(hr.io.load_video(path, [3, 1000]), want)
+    assert np.array_equal(hr.io.load_video(os.path.relpath(path), [3, 1000]), want)
+    again = hr.io.load_media(path, start=40, duration=0.5)
+    assert np.array_equal(again.video, both.video)
+    assert np.array_equal(again.audio, both.audio)
+    assert read() - before < path.stat().st_size / 3
+
+
 def test_sizes_modes_and_turns(films):
     path = films / "a.mp4"
     with hr.files([str(path)], content=False).decode_video(4, start="begin", stride=3).resize((20, 30)).loader(epochs=1) as loader:
@@ -98,6 +124,27 @@ def test_info_is_ffprobes(films, name):
     assert info.duration == pytest.approx(2.0, abs=0.002)
     assert info.fps == pytest.approx(25, abs=0.05)
     assert hr.io.video_info((films / name).read_bytes())._replace(seconds=None) == info._replace(seconds=None)
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"primaries": "bt2020", "transfer": "smpte2084", "matrix": "bt2020nc", "range": "tv"},
+        {"primaries": "bt2020", "transfer": "arib-std-b67", "matrix": "bt2020nc", "range": "pc"},
+        {"primaries": "bt709", "transfer": "bt709", "matrix": "bt709", "range": "tv"},
+        {"primaries": "smpte170m", "transfer": "smpte170m", "matrix": "smpte170m", "range": "pc"},
+        {},
+    ],
+)
+def test_how_colours_are_coded_is_told(said, suffix, tmp_path):
+    """As ffprobe does; of films of high dynamic range the curve has a name."""
+    flags = {"primaries": "-color_primaries", "transfer": "-color_trc", "matrix": "-colorspace", "range": "-color_range"}
+    tags = [word for name, value in said.items() for word in (flags[name], value)]
+    pattern = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 4, "-pix_fmt", "yuv420p"]
+    ffmpeg(*pattern, "-c:v", "libx264", *tags, tmp_path / f"a.{suffix}")
+    color = hr.io.video_info(tmp_path / f"a.{suffix}").color
+    assert color._asdict() == {name: said.get(name, "") for name in flags}
 
 
 def test_mistakes_and_damage_are_named(films, tmp_path):

@@ -113,26 +113,39 @@ func flacSamples(b []byte) int {
 // alac: all packets but the last have the samples that the configuration says. Its length
 // is in its own header, or is the container's.
 func (t *Track) alac() (int, []int32, bool) {
-	config := t.Decoder.Config
-	if len(config) < 16 {
-		return 0, nil, false
-	}
-	each := int(binary.BigEndian.Uint32(config[12:]))
-	if each <= 0 || each > 1<<20 || len(t.Packets) == 0 {
+	each := alacEach(t.Decoder.Config)
+	if each == 0 || len(t.Packets) == 0 {
 		return 0, nil, false
 	}
 	own := make([]int32, len(t.Packets))
 	for i := range own {
 		own[i] = int32(each)
 	}
-	last := t.bytes(&t.Packets[len(own)-1])
-	if len(last) < 8 || last[0]>>5 > 1 { // an element of one channel or of two comes first
-		return 0, nil, false
+	last := len(own) - 1
+	own[last] = int32(alacSamples(t.Decoder.Config, t.bytes(&t.Packets[last])))
+	return 0, own, own[last] > 0
+}
+
+// alacEach is how many samples a packet of ALAC gives that does not say it itself.
+func alacEach(config []byte) int {
+	if len(config) < 16 {
+		return 0
 	}
-	if last[2]>>4&1 != 0 {
-		own[len(own)-1] = int32(binary.BigEndian.Uint64(last) << 23 >> 32) // after 23 bits
+	if each := binary.BigEndian.Uint32(config[12:]); each <= 1<<20 {
+		return int(each)
 	}
-	return 0, own, own[len(own)-1] > 0
+	return 0
+}
+
+// alacSamples reads the header of a packet of ALAC. It returns 0 where that is none.
+func alacSamples(config, b []byte) int {
+	if len(b) < 8 || b[0]>>5 > 1 { // an element of one channel or of two comes first
+		return 0
+	}
+	if b[2]>>4&1 != 0 {
+		return max(0, int(int32(binary.BigEndian.Uint64(b)<<23>>32))) // after 23 bits
+	}
+	return alacEach(config)
 }
 
 // declared is how many samples of the last packet the container says are part of the

@@ -38,7 +38,7 @@ func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
 	if err != nil {
 		return nil, said(err)
 	}
-	d, err := ffmpeg.NewDecoder(ffmpeg.Stream{Codec: "flac", Audio: true, Config: file.Config, Rate: file.Rate, Channels: file.Channels})
+	d, err := ffmpeg.NewDecoder(ffmpeg.Stream{Codec: "flac", Audio: true, Checked: true, Config: file.Config, Rate: file.Rate, Channels: file.Channels})
 	if err != nil {
 		return nil, said(err)
 	}

@@ -18,7 +18,15 @@ func PacketSamples(s *av.Stream, packet []byte, lasts int64) int {
 		return opusSamples(packet)
 	case "flac":
 		return flacSamples(packet)
+	case "alac":
+		return alacSamples(s.Config, packet)
 	case "aac":
+		if n := aacSamples(s.Config, s.Rate); n > 0 {
+			return n
+		}
+		if lasts <= 0 {
+			return 0
+		}
 		nearest := 0
 		for _, n := range []int{1024, 2048, 960, 1920} { // the second with SBR
 			if d := lasts - int64(n); nearest == 0 || max(d, -d) < max(lasts-int64(nearest), int64(nearest)-lasts) {
@@ -31,6 +39,26 @@ func PacketSamples(s *av.Stream, packet []byte, lasts int64) int {
 		return len(packet) / width
 	}
 	return 0
+}
+
+// PacketUnit is a number of samples of which every packet of a stream gives a multiple,
+// by the first of them; 0: there is none but 1. The last packet may be shorter.
+func PacketUnit(s *av.Stream, first []byte) int {
+	switch s.Codec {
+	case "flac":
+		if len(first) > 1 && first[1]&1 != 0 { // blocks have sizes of their own
+			return 0
+		}
+	case "vorbis":
+		if b := VorbisBlocks(s.Config); b != nil {
+			return b.unit()
+		}
+		return 0
+	}
+	if pcmBytes[s.Codec] > 0 {
+		return 0
+	}
+	return PacketSamples(s, first, 0)
 }
 
 // Priming is how many samples at the beginning of a stream are not part of the recording,

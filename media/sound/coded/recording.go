@@ -22,7 +22,6 @@ type Recording struct {
 	// Which samples packets give, counted from the first that is decoded.
 	each   int64   // that many each
 	starts []int64 // or where each begins, and where the last ends
-	settle int     // packets to decode before those that are wanted
 
 	// What is decoded: samples from begin until end.
 	decoded    []float32
@@ -42,12 +41,27 @@ const kept = 1 << 13
 const together = 32
 
 // settling is how many packets a decoder needs until what it gives is what it would give
-// had it begun with the first. Opus converges: 60 packets are within 1e-5 for all that
-// was measured. Others are exact.
-var settling = map[string]int{"mp3": 10, "mp2": 2, "mp1": 2, "opus": 60, "flac": 0, "alac": 0}
+// had it begun with the first: 2, unless it is said here.
+var settling = map[string]int{"mp3": 10, "flac": 0, "alac": 0}
 
-// settlingOthers is that of codecs whose frames overlap with the one before.
-const settlingOthers = 2
+// settlingOpus is how many samples a decoder of Opus needs: it converges, and after these
+// it is within 1e-5 for all that was measured. They are 60 packets of the usual length.
+const settlingOpus = 60 * 960
+
+// Settling is how much a decoder needs before what is wanted of a stream: so many
+// packets, and samples.
+func Settling(codec string) (packets int, samples int64) {
+	if codec == "opus" {
+		return 0, settlingOpus
+	}
+	if n, ok := settling[codec]; ok {
+		return n, 0
+	}
+	if pcmBytes[codec] > 0 {
+		return 0, 0
+	}
+	return 2, 0 // frames overlap with the one before
+}
 
 func (t *Track) open() (*Recording, error) {
 	d, err := ffmpeg.NewDecoder(t.Decoder)
@@ -86,13 +100,6 @@ func (r *Recording) prepare() error {
 			r.starts[i+1] = r.starts[i] + int64(n)
 		}
 	}
-	r.settle = settlingOthers
-	if n, ok := settling[t.Decoder.Codec]; ok {
-		r.settle = n
-	} else if pcmBytes[t.Decoder.Codec] > 0 {
-		r.settle = 0
-	}
-
 	total := r.start(len(t.Packets))
 	// The times of a container are of the samples that are coded; AAC with SBR doubles
 	// them.
@@ -107,7 +114,11 @@ func (r *Recording) prepare() error {
 		}
 	}
 	r.info.Samples = max(0, total-t.before-t.after)
-	return r.take(packet)
+	n, err := r.checked(packet)
+	if err == nil {
+		r.append(int(n))
+	}
+	return err
 }
 
 // probe decodes the first frame, which stays in r.frame, and returns its packet.
@@ -153,7 +164,7 @@ func (r *Recording) decodeAll() error {
 		if len(r.decoded) > mostDecoded {
 			return fmt.Errorf("sound: %w: %s of more than %d samples", media.ErrUnsupported, r.track.Decoder.Codec, mostDecoded)
 		}
-		r.append(s, s.Samples)
+		r.append(s.Samples)
 	}
 	r.track.before += r.track.wmaDelay()
 	r.info.Samples = max(0, r.end-r.track.before-r.track.after)
@@ -196,17 +207,42 @@ func (r *Recording) Read(to []float32, from int64) error {
 			return err
 		}
 	}
+
+	all := to
+	defer func() { r.remember(all[:len(all)-len(to)]) }()
 	for at < until {
-		if at >= r.end {
-			if err := r.more(until); err != nil {
-				return err
-			}
+		if at < r.end {
+			k := copy(to, r.decoded[int(at-r.begin)*channels:])
+			to, at = to[k:], at+int64(k/channels)
 			continue
 		}
-		k := copy(to, r.decoded[int(at-r.begin)*channels:])
-		to, at = to[k:], at+int64(k/channels)
+		more, err := r.more(until)
+		if err != nil {
+			return err
+		}
+		if at != r.end || more > until-at { // it begins before what is wanted, or ends after it
+			r.remember(all[:len(all)-len(to)])
+			r.append(int(more))
+			continue
+		}
+		k := int(more) * channels
+		r.floats(to[:k], int(more))
+		r.end += more
+		r.begin, r.decoded = r.end, r.decoded[:0]
+		to, at = to[k:], at+more
 	}
 	return nil
+}
+
+// remember keeps the last samples that were read, where none are decoded besides: they
+// end where the decoder is.
+func (r *Recording) remember(read []float32) {
+	if len(r.decoded) > 0 || r.all {
+		return
+	}
+	k := min(len(read), kept*r.info.Channels)
+	r.decoded = append(r.decoded, read[len(read)-k:]...)
+	r.begin = r.end - int64(k/r.info.Channels)
 }
 
 // reach has the decoder begin again, unless a sample is decoded already or comes soon.
@@ -215,7 +251,7 @@ func (r *Recording) reach(sample int64) error {
 		return nil
 	}
 	p := r.packet(sample)
-	begin := max(0, p-r.settle)
+	begin := r.settled(p)
 	if sample > r.end && begin <= r.next {
 		return nil
 	}
@@ -240,52 +276,66 @@ func (r *Recording) reach(sample int64) error {
 	return nil
 }
 
-// more decodes the packet that follows what is decoded.
-func (r *Recording) more(until int64) error {
+// settled is the packet with which decoding begins for the sake of another.
+func (r *Recording) settled(packet int) int {
+	packets, samples := Settling(r.track.Decoder.Codec)
+	if samples > 0 {
+		return r.packet(max(0, r.start(packet)-samples))
+	}
+	return max(0, packet-packets)
+}
+
+// more decodes the packet that follows what is decoded, and returns how many samples it
+// gives.
+func (r *Recording) more(until int64) (n int64, err error) {
 	last := min(r.packet(until-1), len(r.track.Packets)-1) + 1
 	i, err := r.decode(last)
 	if err == io.EOF {
 		err = r.damaged(len(r.track.Packets)-1, fmt.Errorf("%d samples are missing at the end", until-r.end))
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return r.take(i)
+	return r.checked(i)
 }
 
-// take keeps the samples of the frame, which is of packet i, if they are those that
-// should come next.
-func (r *Recording) take(i int) error {
+// checked returns how many samples of the frame count, which is of packet i, if they are
+// those that should come next.
+func (r *Recording) checked(i int) (n int64, err error) {
 	s := &r.frame.Sound
-	begin, n := r.start(i), int(r.start(i+1)-r.start(i))
+	begin, n := r.start(i), r.start(i+1)-r.start(i)
 	switch {
 	case r.frame.Corrupt:
-		return r.damaged(i, errors.New("it is damaged"))
+		return 0, r.damaged(i, errors.New("it is damaged"))
 	case s.Rate != r.info.Rate || s.Channels != r.info.Channels || len(s.Planes) == 0:
-		return r.changed(i)
+		return 0, r.changed(i)
 	case begin != r.end:
-		return r.damaged(i, fmt.Errorf("%d samples are missing before it", begin-r.end))
-	case s.Samples < n || s.Samples > n && i < len(r.track.Packets)-1:
-		return r.damaged(i, fmt.Errorf("it has %d samples and should have %d", s.Samples, n))
+		return 0, r.damaged(i, fmt.Errorf("%d samples are missing before it", begin-r.end))
+	case int64(s.Samples) < n || int64(s.Samples) > n && i < len(r.track.Packets)-1:
+		return 0, r.damaged(i, fmt.Errorf("it has %d samples and should have %d", s.Samples, n))
 	}
-
-	if have := len(r.decoded) / r.info.Channels; have > 4*kept {
-		drop := have - kept
-		r.decoded = r.decoded[:copy(r.decoded, r.decoded[drop*r.info.Channels:])]
-		r.begin += int64(drop)
-	}
-	r.append(s, n)
-	return nil
+	return n, nil
 }
 
-// append takes the first n samples of a frame.
-func (r *Recording) append(s *ffmpeg.Sound, n int) {
-	have, more := len(r.decoded), n*s.Channels
+// append keeps the first n samples of the frame.
+func (r *Recording) append(n int) {
+	channels := r.info.Channels
+	if have := len(r.decoded) / channels; have > 4*kept && !r.all {
+		drop := have - kept
+		r.decoded = r.decoded[:copy(r.decoded, r.decoded[drop*channels:])]
+		r.begin += int64(drop)
+	}
+	have, more := len(r.decoded), n*channels
 	r.decoded = slices.Grow(r.decoded, more)[:have+more]
-	cut := *s
-	cut.Samples = n
-	floats(r.decoded[have:], &cut)
+	r.floats(r.decoded[have:], n)
 	r.end += int64(n)
+}
+
+// floats writes the first n samples of the frame.
+func (r *Recording) floats(to []float32, n int) {
+	cut := r.frame.Sound
+	cut.Samples = n
+	floats(to, &cut)
 }
 
 // decode decodes until a frame comes that is not for settling, and returns which packet

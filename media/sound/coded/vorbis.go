@@ -60,6 +60,14 @@ func (b *Blocks) Samples(packet []byte) (n int) {
 	return n
 }
 
+// unit is the largest number of which all packets give a multiple.
+func (b *Blocks) unit() int {
+	if b.sizes[0] == b.sizes[1] {
+		return b.sizes[0] / 2
+	}
+	return b.sizes[0] / 4
+}
+
 // vorbisModes reads the two sizes of blocks and which modes have long ones. Config is the
 // three headers, as libavcodec has them: their lengths in Xiph's lacing or in two bytes
 // each. Modes are at the end of the last header, of which nothing else has to be read: a

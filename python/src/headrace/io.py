@@ -50,7 +50,7 @@ from ._io.session import Input
 from ._io.source import error_of, source_of, whole
 from ._io.streams import AudioStream, MediaClip, MediaStream, VideoStream
 from ._io.tar import iter_tar
-from ._io.video import VideoInfo
+from ._io.video import ColorInfo, VideoInfo
 from ._io.video import asked as _video_asked
 from ._io.video import told as _video_told
 from ._io.wav import load_wav
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AudioInfo",
     "AudioStream",
+    "ColorInfo",
     "MediaClip",
     "MediaStream",
     "Npz",

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class ColorInfo(NamedTuple):
+    """How the colours of a video are coded, by FFmpeg's names; `""` where the container does not say it."""
+
+    primaries: str = ""
+    transfer: str = ""
+    """`"smpte2084"` is PQ and `"arib-std-b67"` HLG. Frames keep the numbers that they have: nothing is mapped to another curve."""
+    matrix: str = ""
+    range: str = ""
+    """`"tv"`, which is 16 to 235 of 8 bits, or `"pc"`."""
+
+
+ColorInfo.__module__ = "headrace.io"
+
+
 class VideoInfo(NamedTuple):
     """What a video is."""
 
@@ -34,6 +48,7 @@ class VideoInfo(NamedTuple):
     """The frames that are marked as those with which decoding may begin."""
     seconds: numpy.ndarray[Any, Any]
     """When each frame is displayed, counted from the first: float64 [frames]."""
+    color: ColorInfo = ColorInfo()
 
 
 VideoInfo.__module__ = "headrace.io"
@@ -43,7 +58,8 @@ def told(text: bytes) -> VideoInfo:
     """What the engine has said."""
     about = json.loads(text)
     about |= {name: float(about[name]) for name in ("duration", "fps")}  # JSON has whole numbers of them
-    return VideoInfo(**{**about, "seconds": numpy.array(about["seconds"], numpy.float64)})
+    about |= {"seconds": numpy.array(about["seconds"], numpy.float64), "color": ColorInfo(**about["color"])}
+    return VideoInfo(**about)
 
 
 def asked(
