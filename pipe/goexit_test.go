@@ -117,7 +117,7 @@ func (a *weird) Flush(ctx context.Context, e *pipe.Emitter[int, []int]) error {
 
 // A touchyStore does something in one of its methods.
 type touchyStore struct {
-	rowStore
+	*rowStore
 	in  string
 	end func()
 }
@@ -171,7 +171,7 @@ func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 	flat := func(f pipe.Flow[[]int]) pipe.Flow[int] { return pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}) }
 	plain := func(f pipe.Flow[int]) (pipe.Flow[int], pipe.Hooks) { return f, pipe.Hooks{} }
 	filled := func(in string, ends func(int) bool) pipe.Flow[int] {
-		store := touchyStore{rowStore{&every{}, 4}, in, end}
+		store := touchyStore{newRowStore(newEvery(1), construct{n: 4}), in, end}
 		write := func(_ context.Context, v int, b *rows, row int) error {
 			if b.all[row] = v; v == 5 && in == "move" {
 				return pipe.Skip
@@ -293,7 +293,7 @@ func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 						return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(-v, nil) }
 					}, o)
 				case "fill":
-					f = flat(pipe.Map(pipe.Fill(f, 2, rowStore{&every{}, 2}, func(_ context.Context, v int, b *rows, row int) error {
+					f = flat(pipe.Map(pipe.Fill(f, 2, newRowStore(newEvery(1), construct{n: 2}), func(_ context.Context, v int, b *rows, row int) error {
 						b.all[row] = v
 						return nil
 					}, pipe.FillOpts{Name: stage, Ordered: true}), rowsOf, pipe.Opts{Name: "rows"}))

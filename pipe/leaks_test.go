@@ -109,7 +109,7 @@ func (p *purse) verbs(bad int, ordered bool) map[string]pipe.Flow[int] {
 		}
 	}
 	same := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
-	store := rowStore{&every{}, 4}
+	store := newRowStore(newEvery(1), construct{n: 4})
 	drops := purseStore{store, p}
 	return map[string]pipe.Flow[int]{
 		"map":                owned(pipe.Map(p.source(), op, o("map"))),
@@ -145,7 +145,7 @@ func (p *purse) verbs(bad int, ordered bool) map[string]pipe.Flow[int] {
 
 // purseStore is a store whose rows are things of a purse.
 type purseStore struct {
-	rowStore
+	*rowStore
 	purse *purse
 }
 
