@@ -200,11 +200,7 @@ func TestRowsAreLeftAlone(t *testing.T) {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"map":{"function":"rows:slow","workers":2,"where":%q,"gives":{"key":"text","large":{"dtype":"int64","shape":[5000]}}}},{"batch":{"size":2}}`, root, where)
 		l := openLoader(t, r, Config{}, Options{Python: pythonHere(t)})
 		for range 3 {
-			b, err := l.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Release()
+			nextOf(t, l).Release()
 		}
 		nothingHeld(t, l)
 		if _, err := l.Next(t.Context()); err != pipe.ErrDone {

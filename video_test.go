@@ -5,9 +5,7 @@ package headrace
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -60,14 +58,7 @@ func useFFmpeg(t *testing.T) {
 func clipsOf(t *testing.T, l *Loader) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		clips, ok := b.Tensor("video")
 		if !ok {
 			t.Fatal("there is no video")
@@ -76,8 +67,8 @@ func clipsOf(t *testing.T, l *Loader) map[string]string {
 		for i, key := range b.Text("key") {
 			all[strings.Clone(filepath.Base(key))] = string(clips.Data[i*size:][:size])
 		}
-		b.Release()
 	}
+	return all
 }
 
 // framesOf decodes frames to RGB by the packages below.
@@ -217,10 +208,7 @@ func TestShortVideos(t *testing.T) {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","content":false}},{"decode_video":{"frames":5,"stride":3,"short":%q,"times":"at"}}`,
 			filepath.Join(root, "*"), short)
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-		b, err := l.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := nextOf(t, l)
 		clip, _ := b.Tensor("video")
 		at, _ := b.Tensor("at")
 		if !clip.Shape.Equal(tensor.Shape{5, 118, 162, 3}) || !at.Shape.Equal(tensor.Shape{5}) {
