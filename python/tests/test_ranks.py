@@ -15,28 +15,6 @@ def keys_of(build, **options):
         return [list(b["key"]) for b in loader]
 
 
-def test_global_batches_are_the_same_for_every_world(photos):
-    def build():
-        return hr.files(photos).shuffle().decode_image().resize(32).center_crop(32).batch(global_size=8)
-
-    alone = keys_of(build())
-    for world in (2, 4):
-        parts = [keys_of(build(), rank=r, world_size=world) for r in range(world)]
-        assert len({len(p) for p in parts}) == 1
-        for i, batch in enumerate(alone[:-1]):
-            assert [k for p in parts for k in p[i]] == batch
-        assert sorted(k for p in parts for b in p for k in b)[:1]
-
-
-def test_ranks_share_all_samples_and_have_equal_numbers_of_batches(photos):
-    world = 3
-    parts = [keys_of(pipeline(photos), rank=r, world_size=world) for r in range(world)]
-    assert len({len(p) for p in parts}) == 1
-    seen = [k for p in parts for b in p for k in b]
-    assert sorted(set(seen)) == files_of(photos)
-    assert len(seen) - 46 < world
-
-
 def test_the_environment_of_torchrun(photos, monkeypatch):
     expected = keys_of(pipeline(photos), rank=1, world_size=2)
     monkeypatch.setenv("RANK", "1")
