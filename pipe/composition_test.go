@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -283,123 +282,41 @@ func TestFewerOutputsThanBefore(t *testing.T) {
 	})
 }
 
-// A shape is a random flow in which items are put together and taken apart again, with
-// settings that may change between save and resume.
-type shape struct {
-	*rapid.T
-	kinds []string
-	n     []int
-}
-
-var shapeKinds = []string{"map", "map", "merge", "route", "filter", "flat", "batch", "batch", "aggregate", "fill", "divide", "nested", "opened"}
-
-func drawShape(rt *rapid.T) shape {
-	s := shape{T: rt}
-	for i := range rapid.IntRange(2, 4).Draw(rt, "stages") {
-		s.kinds = append(s.kinds, rapid.SampledFrom(shapeKinds).Draw(rt, fmt.Sprint("kind ", i)))
-		s.n = append(s.n, rapid.IntRange(1, 4).Draw(rt, fmt.Sprint("n ", i)))
-	}
-	return s
-}
-
-// A setting is what may change: how many workers each stage has, whether they keep order,
-// how long operations take, and what is drawn again of sizes.
-type setting struct {
-	workers []int
-	ordered []bool
-	n       []int
-	salt    int
-}
-
-func (s shape) setting(what string, sizes bool) (c setting) {
-	c.salt = rapid.IntRange(0, 1000).Draw(s.T, what+" salt")
-	for i := range s.kinds {
-		c.workers = append(c.workers, rapid.IntRange(1, 3).Draw(s.T, fmt.Sprint(what, " workers ", i)))
-		c.ordered = append(c.ordered, rapid.Bool().Draw(s.T, fmt.Sprint(what, " ordered ", i)))
-		n := s.n[i]
-		if sizes {
-			n = rapid.IntRange(1, 4).Draw(s.T, fmt.Sprint(what, " n ", i))
+// otherwise is a chain with settings that may change between save and resume: how many
+// workers its stages have, whether they keep order, how long operations take, and sizes.
+func (d *draft) otherwise(c chain, sizes bool) chain {
+	change := func(s *construct, inside bool) {
+		d.count++
+		s.workers, s.pace = d.number("other workers", 1, 3), d.number("other pace", 0, 1000)
+		switch {
+		case inside: // an ordered route takes no branches that keep no order
+		case d.chance("loose", 50):
+			s.ordered = false
+		case s.kind != "route":
+			s.ordered = true
 		}
-		c.n = append(c.n, n)
+		if sizes {
+			s.n = d.number("other n", 1, 4)
+		}
+	}
+	c.inputs, c.steps = slices.Clone(c.inputs), changed(c.steps, false, change)
+	for i := range c.inputs {
+		c.inputs[i] = d.otherwise(c.inputs[i], sizes)
 	}
 	return c
 }
 
-func (s shape) flow(c setting) pipe.Flow[int] {
-	f := pipe.From("numbers", pipetest.Numbers{N: 9})
-	slow := func(i int) func(ctx context.Context, v int) (int, error) {
-		return func(ctx context.Context, v int) (int, error) {
-			return v, pipetest.Sleep(ctx, time.Duration((v*31+c.salt*(i+1)*17)%11)*time.Millisecond)
+func changed(steps []construct, inside bool, change func(s *construct, inside bool)) []construct {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		s := &steps[i]
+		change(s, inside)
+		s.branches = slices.Clone(s.branches)
+		for k := range s.branches {
+			s.branches[k] = changed(s.branches[k], true, change)
 		}
 	}
-	list := func(v []int) []int { return v }
-	for i, kind := range s.kinds {
-		name := fmt.Sprint(kind, i)
-		o := pipe.Opts{Name: name, Workers: c.workers[i], Ordered: c.ordered[i]}
-		apart := func(f pipe.Flow[[]int]) pipe.Flow[int] {
-			if c.n[i]%2 == 0 {
-				return pipe.Unbatch(f, pipe.UnbatchOpts{Name: name + " apart"})
-			}
-			return pipe.FlatMap(f, func(ctx context.Context, all []int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) {
-					for _, v := range list(all) {
-						if !yield(slow(i)(ctx, v)) {
-							return
-						}
-					}
-				}
-			}, pipe.Opts{Name: name + " apart", Workers: c.workers[i], Ordered: c.ordered[i]})
-		}
-		switch kind {
-		case "map":
-			f = pipe.Map(f, slow(i), o)
-		case "filter":
-			f = pipe.Filter(f, func(ctx context.Context, v int) (bool, error) {
-				_, err := slow(i)(ctx, v)
-				return v%7 != 3, err
-			}, o)
-		case "merge":
-			from := pipetest.Numbers{N: 5, Value: func(_ int, pos int64) int { return 1000*(i+1) + int(pos) }}
-			f = pipe.Merge([]pipe.Flow[int]{f, pipe.Map(pipe.From(name+" source", from), slow(i), pipe.Opts{Name: name + " map"})}, pipe.MergeOpts{Name: name})
-		case "route":
-			branch := func(k int) func(pipe.Flow[int]) pipe.Flow[int] {
-				return func(f pipe.Flow[int]) pipe.Flow[int] {
-					return pipe.Map(f, slow(i+k), pipe.Opts{Name: fmt.Sprint(name, " branch ", k), Workers: c.workers[i], Ordered: true})
-				}
-			}
-			f = pipe.Route(f, func(_ context.Context, v int) (int, error) { return v % 2, nil }, branches{branch(0), branch(1)}, pipe.RouteOpts{Name: name, Ordered: c.ordered[i]})
-		case "flat":
-			f = pipe.FlatMap(f, func(ctx context.Context, v int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) {
-					for k := range v % 4 {
-						if !yield(slow(i)(ctx, 10*v+100000*(i+1)+k)) {
-							return
-						}
-					}
-				}
-			}, o)
-		case "batch":
-			f = apart(pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name}))
-		case "aggregate":
-			f = apart(pipe.Aggregate(f, func() pipe.Aggregator[int, []int] { return &pairs{n: c.n[i]} }, pipe.AggregateOpts{Name: name}))
-		case "opened":
-			f = pipe.Aggregate(f, func() pipe.Aggregator[int, int] { return &opener{pairs{n: c.n[i]}} }, pipe.AggregateOpts{Name: name})
-		case "fill":
-			filled := pipe.Fill(f, c.n[i], &spyStore{n: c.n[i]}, func(ctx context.Context, v int, b *numbered, row int) error {
-				_, err := slow(i)(ctx, v)
-				b.rows[row] = v
-				return err
-			}, pipe.FillOpts{Name: name, Workers: c.workers[i], Ordered: c.ordered[i]})
-			f = apart(pipe.Map(filled, func(_ context.Context, b *numbered) ([]int, error) { return b.rows, nil }, pipe.Opts{Name: name + " rows"}))
-		case "divide":
-			same := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
-			f = apart(pipe.RouteBatch(pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name + " batch"}), func(_ context.Context, v int) (int, error) { return v / c.n[i] % 2, nil }, batchBranches{same, same}, pipe.RouteBatchOpts{Name: name}))
-		case "nested":
-			inner := pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name + " inner"})
-			f = apart(pipe.Unbatch(pipe.Batch(inner, 2, pipe.BatchOpts{Name: name}), pipe.UnbatchOpts{Name: name + " outer"}))
-		}
-	}
-	return f
+	return steps
 }
 
 // opener hands on each of several by itself, as outputs of all of them.
@@ -433,40 +350,26 @@ func (p *opener) Resume(pipe.Memory) error { return nil }
 func TestCutsWithOtherSettings(t *testing.T) {
 	outcomes := make(map[string]int)
 	rapid.Check(t, func(rt *rapid.T) {
-		s := drawShape(rt)
-		before := s.setting("before", false)
+		d := newDraft(rt)
+		d.calm, d.ordered = true, d.chance("in order", 25)
+		sure := d.ordered
+		before := d.chain(1)
 		then := before
-		if rapid.Bool().Draw(rt, "change") {
-			then = s.setting("then", rapid.IntRange(0, 3).Draw(rt, "sizes") == 0)
-		}
-		sure := rapid.IntRange(0, 3).Draw(rt, "in order") == 0 && !slices.Contains(s.kinds, "merge")
-		if sure {
-			then.salt, then.n = before.salt, before.n
-			for i := range s.kinds {
-				before.ordered[i], then.ordered[i] = true, true
-			}
+		if !sure && d.chance("change", 50) {
+			then = d.otherwise(before, d.chance("sizes", 30))
 		}
 		live := make(map[string]int) // workers in the run before
-		if !sure && rapid.Bool().Draw(rt, "live") {
-			for i, kind := range s.kinds {
-				if kind == "map" && before.workers[i] > 1 {
-					live[fmt.Sprint(kind, i)] = before.workers[i]
-					before.workers[i] = 1
+		if !sure && d.chance("live", 50) {
+			before.steps = changed(before.steps, false, func(s *construct, inside bool) {
+				if s.kind == "map" && !inside {
+					live[s.name], s.workers = s.workers, 1
 				}
-			}
-			then.workers = slices.Repeat([]int{1}, len(s.kinds))
+			})
+			then.steps = changed(then.steps, false, func(s *construct, _ bool) { s.workers = 1 })
 		}
-		found := &findings{TB: t}
-		synctest.Test(t, func(*testing.T) {
-			defer func() {
-				if p := recover(); p != nil && p != any(found) {
-					panic(p)
-				}
-			}()
-			cutWith(found, s.flow(before), s.flow(then), live, sure, outcomes)
-		})
-		if found.message != "" {
-			rt.Fatalf("%s\n%v\n%v", found.message, s.flow(before), s.flow(then))
+		e := newEvery(2)
+		if found := inBubble(t, func(found *findings) { cutWith(found, e.flow(before), e.flow(then), live, sure, outcomes) }); found != "" {
+			rt.Fatalf("%s\n%v\n%v", found, e.flow(before), e.flow(then))
 		}
 	})
 	if !tier.Whole() {

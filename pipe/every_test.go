@@ -33,6 +33,7 @@ type construct struct {
 	salt     int
 	rarity   int  // of so many numbers one is dropped, and two fail
 	quick    bool // almost no operation takes time: items travel in runs
+	pace     int  // how long operations take, otherwise
 	workers  int
 	buffer   int
 	ordered  bool
@@ -70,7 +71,12 @@ type draft struct {
 	// model knows states, too, and how a run ends.
 	sequential bool
 	quick      bool
-	failures   pipe.Policy // of the run
+
+	// Nothing fails, and whatever puts items together is taken apart again.
+	calm    bool
+	ordered bool // in order, always
+
+	failures pipe.Policy // of the run
 }
 
 func newDraft(rt *rapid.T) *draft { return &draft{T: rt, exact: true, failures: anything} }
@@ -87,13 +93,13 @@ func (d *draft) name(what string) string {
 }
 
 func (d *draft) chain(depth int) (c chain) {
-	if depth > 0 && !d.sequential && d.chance("merge", 25) {
+	if depth > 0 && !d.sequential && !d.ordered && d.chance("merge", 25) {
 		for range d.number("inputs", 1, 3) {
 			c.inputs = append(c.inputs, d.chain(depth-1))
 		}
 		c.merge = d.construct("merge")
 		c.merge.turns = rapid.SampledFrom(append([]string{"arrival", "round robin", "own"}, d.more...)).Draw(d.T, "turns")
-		c.merge.short = c.merge.turns != "arrival" && d.exact && d.chance("shortest", 30)
+		c.merge.short = c.merge.turns != "arrival" && d.exact && !d.calm && d.chance("shortest", 30)
 		d.loose = d.loose || c.merge.short
 		d.exact = d.exact && (c.merge.turns != "arrival" || len(c.inputs) == 1)
 	} else {
@@ -118,10 +124,12 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		kinds, strict = []string{"map", "with", "filter", "batch", "fill", "fill"}, true
 	case strict:
 		kinds = []string{"map", "with", "filter", "route"}
+	case d.calm:
+		kinds = []string{"map", "map", "filter", "flat", "batch", "batch", "divide", "aggregate", "fill", "nested", "opened", "route"}
 	}
 	for range d.number("steps", 0, 3) {
 		kind := rapid.SampledFrom(kinds).Draw(d.T, "kind")
-		if kind == "divide" && !d.exact || kind == "route" && depth == 0 {
+		if kind == "divide" && !d.exact && !d.calm || kind == "route" && depth == 0 {
 			kind = "map"
 		}
 		if d.sure && !d.exact && slices.Contains([]string{"batch", "divide", "aggregate", "buckets", "fill", "groups"}, kind) {
@@ -141,7 +149,7 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		if !s.ordered || kind != "fill" || s.around == "limit" {
 			s.room = 0
 		}
-		s.dropLast = s.dropLast && d.exact && slices.Contains([]string{"batch", "buckets", "fill"}, kind)
+		s.dropLast = s.dropLast && d.exact && !d.calm && slices.Contains([]string{"batch", "buckets", "fill"}, kind)
 		d.loose = d.loose || s.dropLast
 		if kind == "route" {
 			for range d.number("branches", 1, 3) {
@@ -161,6 +169,9 @@ func (d *draft) construct(kind string) construct {
 		around: rapid.SampledFrom([]string{"", "", "retry", "replace", "limit"}).Draw(d.T, "around"),
 		rarity: rapid.SampledFrom([]int{12, 12, 4, 40, 1000}).Draw(d.T, "rarity"),
 		gated:  d.chance("gated", 30), runs: d.chance("runs", 30), room: d.number("room", 0, 5), quick: d.quick, rule: d.failures,
+	}
+	if c.ordered = c.ordered || d.ordered; d.calm {
+		c.rarity, c.around, c.room = 0, "", 0
 	}
 	if d.sequential && kind != "source" && kind != "batch" && d.chance("own policy", 25) {
 		c.rule, c.own = d.policy(), true
@@ -200,7 +211,12 @@ const (
 	fine
 )
 
-func (c construct) flaw(v int) flaw { return flaw(min(c.fate(v)%c.rarity, int(fine))) }
+func (c construct) flaw(v int) flaw {
+	if c.rarity == 0 {
+		return fine
+	}
+	return flaw(min(c.fate(v)%c.rarity, int(fine)))
+}
 
 func (c construct) fails(v int) bool { return c.flaw(v) == faulty || c.flaw(v) == explosive }
 
@@ -397,6 +413,9 @@ func (e *every) step(f pipe.Flow[int], c construct) pipe.Flow[int] {
 			}
 			return pipe.Map(pipe.Discard(f, e.list), join, pipe.Opts{Name: c.name + " joined", Buffer: c.buffer, Ordered: true})
 		}
+		if c.rarity == 0 && c.salt%2 == 0 {
+			return pipe.FlatMap(pipe.Discard(f, e.list), c.slowly, pipe.Opts{Name: c.name + " apart", Workers: c.workers, Ordered: c.ordered})
+		}
 		return pipe.Unbatch(pipe.Discard(f, e.list), pipe.UnbatchOpts{Name: c.name + " unbatch", Buffer: c.buffer})
 	}
 	switch c.kind {
@@ -418,6 +437,11 @@ func (e *every) step(f pipe.Flow[int], c construct) pipe.Flow[int] {
 		return pipe.FlatMap(f, e.yields(c), o)
 	case "batch":
 		return unbatch(pipe.Batch(f, c.n, pipe.BatchOpts{Name: c.name, Buffer: c.buffer, DropLast: c.dropLast}))
+	case "nested":
+		inner := pipe.Discard(pipe.Batch(f, c.n, pipe.BatchOpts{Name: c.name + " inner"}), e.list)
+		return unbatch(pipe.Unbatch(pipe.Batch(inner, 2, pipe.BatchOpts{Name: c.name}), pipe.UnbatchOpts{Name: c.name + " outer"}))
+	case "opened":
+		return pipe.Aggregate(f, func() pipe.Aggregator[int, int] { return &opener{pairs{n: c.n}} }, pipe.AggregateOpts{Name: c.name})
 	case "divide":
 		return unbatch(e.divide(pipe.Batch(f, c.n, pipe.BatchOpts{Name: c.name + " batch"}), c))
 	case "aggregate":
@@ -454,8 +478,20 @@ func cmpSkip(err error) error {
 	return err
 }
 
+// slowly takes a batch apart.
+func (c construct) slowly(ctx context.Context, list []int) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		for _, v := range list {
+			if !yield(v, c.pause(ctx, v)) {
+				return
+			}
+		}
+	}
+}
+
 // pause takes as long as the number's fate says: often nothing.
 func (c construct) pause(ctx context.Context, v int) error {
+	c.salt += c.pace
 	if d := time.Duration(c.fate(v)/64%8) - 4; d > 0 && (!c.quick || c.fate(v)/512%100 == 0) {
 		return pipetest.Sleep(ctx, d*time.Millisecond)
 	}
@@ -558,6 +594,9 @@ func (e *every) divide(f pipe.Flow[[]int], c construct) pipe.Flow[[]int] {
 
 // part is the model of a branch of divide.
 func (c construct) part(k int, list []int) ([]int, error) {
+	if c.rarity == 0 {
+		return list, nil
+	}
 	switch c.fate(list[0]+k) % 9 {
 	case 0:
 		return nil, errFault

@@ -580,8 +580,18 @@ func (d *draft) every(c chain) *every {
 	return e
 }
 
-// inBubble runs a test of a flow whose faults are those of the definition.
+// inBubble runs a test of a flow, and fails with what it has found.
 func (e *every) inBubble(t *testing.T, rt *rapid.T, f fmt.Stringer, test func(*findings)) {
+	if found := inBubble(t, test); found != "" {
+		rt.Fatalf("%s\n%v", found, f)
+	}
+	if faults := e.Faults(); len(faults) > 0 {
+		rt.Fatalf("%s\n%v", strings.Join(faults, "; "), f)
+	}
+}
+
+// inBubble returns what a test has found first.
+func inBubble(t *testing.T, test func(*findings)) string {
 	found := &findings{TB: t}
 	synctest.Test(t, func(*testing.T) {
 		defer func() {
@@ -592,12 +602,7 @@ func (e *every) inBubble(t *testing.T, rt *rapid.T, f fmt.Stringer, test func(*f
 		}()
 		test(found)
 	})
-	if found.message != "" {
-		rt.Fatalf("%s\n%v", found.message, f)
-	}
-	if faults := e.Faults(); len(faults) > 0 {
-		rt.Fatalf("%s\n%v", strings.Join(faults, "; "), f)
-	}
+	return found.message
 }
 
 // Random definitions of all constructs go on in the same way wherever they are cut:
