@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,15 +97,7 @@ func TestRefusalAfterLaterItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flow := func(n int, drop func([]int)) pipe.Flow[int] {
 			f := pipe.Discard(pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 24}), n, pipe.BatchOpts{Name: "batch"}), drop)
-			return pipe.FlatMap(f, func(_ context.Context, all []int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) {
-					for _, v := range all {
-						if !yield(v, nil) {
-							return
-						}
-					}
-				}
-			}, pipe.Opts{Name: "flat", Workers: 3})
+			return pipe.FlatMap(f, each(asList), pipe.Opts{Name: "flat", Workers: 3})
 		}
 		s, all := saved(t, flow(4, nil), 2, nil)
 		again := func(v int) bool { return v/4 == all[0]/4 || v/4 == all[1]/4 }
@@ -172,15 +165,7 @@ func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {
 			b.rows[row] = v
 			return nil
 		}, pipe.FillOpts{Name: "fill"})
-		return pipe.FlatMap(f, func(_ context.Context, b *numbered) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) {
-				for _, v := range b.rows {
-					if !yield(v, nil) {
-						return
-					}
-				}
-			}
-		}, pipe.Opts{Name: "flat"})
+		return pipe.FlatMap(f, each(func(b *numbered) []int { return b.rows }), pipe.Opts{Name: "flat"})
 	}
 	for name, c := range map[string]struct {
 		items        int
@@ -261,16 +246,7 @@ func TestStatesThatDoNotSayWhatOf(t *testing.T) {
 // An item that is made into fewer outputs than were finished is refused.
 func TestFewerOutputsThanBefore(t *testing.T) {
 	flow := func(n int) pipe.Flow[int] {
-		f := func(_ context.Context, v int) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) {
-				for k := range n {
-					if !yield(10*v+k, nil) {
-						return
-					}
-				}
-			}
-		}
-		return pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 3}), f, pipe.Opts{Name: "many"})
+		return pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 3}), each(func(v int) []int { return upTo(10*v + n)[10*v:] }), pipe.Opts{Name: "many"})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := saved(t, flow(5), 4, nil)
@@ -299,10 +275,16 @@ func (d *draft) otherwise(c chain, sizes bool) chain {
 			s.n = d.number("other n", 1, 4)
 		}
 	}
+	return c.with(change)
+}
+
+// with is a chain whose constructs are changed; those inside are of a branch.
+func (c chain) with(change func(s *construct, inside bool)) chain {
 	c.inputs, c.steps = slices.Clone(c.inputs), changed(c.steps, false, change)
 	for i := range c.inputs {
-		c.inputs[i] = d.otherwise(c.inputs[i], sizes)
+		c.inputs[i] = c.inputs[i].with(change)
 	}
+	change(&c.source, false)
 	return c
 }
 
@@ -360,15 +342,19 @@ func TestCutsWithOtherSettings(t *testing.T) {
 		}
 		live := make(map[string]int) // workers in the run before
 		if !sure && d.chance("live", 50) {
-			before.steps = changed(before.steps, false, func(s *construct, inside bool) {
+			before = before.with(func(s *construct, inside bool) {
 				if s.kind == "map" && !inside {
 					live[s.name], s.workers = s.workers, 1
 				}
 			})
-			then.steps = changed(then.steps, false, func(s *construct, _ bool) { s.workers = 1 })
+			then = then.with(func(s *construct, _ bool) { s.workers = 1 })
 		}
 		e := newEvery(2)
-		if found := inBubble(t, func(found *findings) { cutWith(found, e.flow(before), e.flow(then), live, sure, outcomes) }); found != "" {
+		found := inBubble(t, func(found *findings) { e.cutWith(found, e.flow(before), e.flow(then), live, sure, outcomes) })
+		if faults := e.Faults(); found == "" && len(faults) > 0 {
+			found = strings.Join(faults, "; ")
+		}
+		if found != "" {
 			rt.Fatalf("%s\n%v\n%v", found, e.flow(before), e.flow(then))
 		}
 	})
@@ -383,10 +369,11 @@ func TestCutsWithOtherSettings(t *testing.T) {
 	}
 }
 
-func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sure bool, outcomes map[string]int) {
+func (e *every) cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sure bool, outcomes map[string]int) {
 	whole := start(t, before, pipe.Config{})
 	defer whole.Close()
 	for stage, n := range live {
+		e.allow(stage, n)
 		if err := whole.SetWorkers(stage, n); err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -403,6 +390,7 @@ func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sur
 			t.Fatalf("%v", err)
 		}
 		all = append(all, v)
+		e.Gone(v)
 	}
 	want := slices.Sorted(slices.Values(all))
 	for cut, s := range states {
@@ -421,6 +409,7 @@ func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sur
 		}
 		rest, err := remains(run)
 		run.Close()
+		e.list(rest)
 		got := slices.Concat(all[:cut], rest)
 		slices.Sort(got)
 		switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ type construct struct {
 	runs     bool   // of a fill
 	room     int    // batches that the store of a fill has; 0: any number
 	around   string // an operation around the operation
+	leaves   bool   // what panics elsewhere ends its goroutine here
 	turns    string // of a merge
 	short    bool
 	branches [][]construct // of a route
@@ -72,6 +74,10 @@ type draft struct {
 	sequential bool
 	quick      bool
 
+	// The run may end early: nobody knows all that comes, but nothing may leak.
+	mortal  bool
+	leaving bool // operations may end their goroutines, which no policy tolerates
+
 	// Nothing fails, and whatever puts items together is taken apart again.
 	calm    bool
 	ordered bool // in order, always
@@ -99,7 +105,7 @@ func (d *draft) chain(depth int) (c chain) {
 		}
 		c.merge = d.construct("merge")
 		c.merge.turns = rapid.SampledFrom(append([]string{"arrival", "round robin", "own"}, d.more...)).Draw(d.T, "turns")
-		c.merge.short = c.merge.turns != "arrival" && d.exact && !d.calm && d.chance("shortest", 30)
+		c.merge.short = (d.mortal || c.merge.turns != "arrival" && d.exact) && !d.calm && d.chance("shortest", 30)
 		d.loose = d.loose || c.merge.short
 		d.exact = d.exact && (c.merge.turns != "arrival" || len(c.inputs) == 1)
 	} else {
@@ -118,7 +124,7 @@ func (d *draft) chain(depth int) (c chain) {
 
 // steps draws constructs; strict ones make one item of each, in order.
 func (d *draft) steps(depth int, strict bool) (all []construct) {
-	kinds := []string{"map", "with", "filter", "flat", "batch", "divide", "aggregate", "buckets", "fill", "groups", "route", "map"}
+	kinds := []string{"map", "with", "filter", "flat", "batch", "nested", "divide", "aggregate", "buckets", "fill", "groups", "route", "map"}
 	switch {
 	case d.sequential:
 		kinds, strict = []string{"map", "with", "filter", "batch", "fill", "fill"}, true
@@ -132,7 +138,7 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		if kind == "divide" && !d.exact && !d.calm || kind == "route" && depth == 0 {
 			kind = "map"
 		}
-		if d.sure && !d.exact && slices.Contains([]string{"batch", "divide", "aggregate", "buckets", "fill", "groups"}, kind) {
+		if d.sure && !d.exact && slices.Contains([]string{"batch", "nested", "divide", "aggregate", "buckets", "fill", "groups"}, kind) {
 			kind = "map"
 		}
 		s := d.construct(kind)
@@ -142,13 +148,17 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		}
 		s.gated = s.gated && s.around != "limit" // what is abandoned has its permit for longer
 		s.runs = s.runs && kind == "fill" && s.around != "limit" && !s.gated
-		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing || s.kind == "fill" && s.around == "limit") && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
+		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing || s.kind == "fill" && (s.around == "limit" || s.room > 0)) && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
 			d.exact = false
 		}
 		s.joined = d.sequential && (kind == "batch" || kind == "fill")
-		if !s.ordered || kind != "fill" || s.around == "limit" {
+		if kind != "fill" || s.around == "limit" {
 			s.room = 0
 		}
+		if kind == "route" {
+			s.around = ""
+		}
+		s.leaves = s.leaves && s.around == "" && !s.runs && slices.Contains([]string{"map", "with", "fill", "groups"}, kind)
 		s.dropLast = s.dropLast && d.exact && !d.calm && slices.Contains([]string{"batch", "buckets", "fill"}, kind)
 		d.loose = d.loose || s.dropLast
 		if kind == "route" {
@@ -169,6 +179,7 @@ func (d *draft) construct(kind string) construct {
 		around: rapid.SampledFrom([]string{"", "", "retry", "replace", "limit"}).Draw(d.T, "around"),
 		rarity: rapid.SampledFrom([]int{12, 12, 4, 40, 1000}).Draw(d.T, "rarity"),
 		gated:  d.chance("gated", 30), runs: d.chance("runs", 30), room: d.number("room", 0, 5), quick: d.quick, rule: d.failures,
+		leaves: d.leaving,
 	}
 	if c.ordered = c.ordered || d.ordered; d.calm {
 		c.rarity, c.around, c.room = 0, "", 0
@@ -346,6 +357,13 @@ func (e *every) enter(ctx context.Context, c construct) (leave func()) {
 	}
 }
 
+// allow notes that a stage may have so many workers.
+func (e *every) allow(stage string, workers int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.most[stage] = max(e.most[stage], workers)
+}
+
 func (e *every) list(list []int) {
 	for _, v := range list {
 		e.Gone(v)
@@ -414,7 +432,7 @@ func (e *every) step(f pipe.Flow[int], c construct) pipe.Flow[int] {
 			return pipe.Map(pipe.Discard(f, e.list), join, pipe.Opts{Name: c.name + " joined", Buffer: c.buffer, Ordered: true})
 		}
 		if c.rarity == 0 && c.salt%2 == 0 {
-			return pipe.FlatMap(pipe.Discard(f, e.list), c.slowly, pipe.Opts{Name: c.name + " apart", Workers: c.workers, Ordered: c.ordered})
+			return pipe.FlatMap(pipe.Discard(f, e.list), e.slowly(c), pipe.Opts{Name: c.name + " apart", Workers: c.workers, Ordered: c.ordered})
 		}
 		return pipe.Unbatch(pipe.Discard(f, e.list), pipe.UnbatchOpts{Name: c.name + " unbatch", Buffer: c.buffer})
 	}
@@ -464,7 +482,10 @@ func (e *every) step(f pipe.Flow[int], c construct) pipe.Flow[int] {
 		for _, steps := range c.branches {
 			branches = append(branches, func(f pipe.Flow[int]) pipe.Flow[int] { return e.steps(f, steps) })
 		}
-		pick := func(_ context.Context, v int) (int, error) { return c.picks(v, len(branches)), nil }
+		pick := func(_ context.Context, v int) (int, error) {
+			_, err := c.made(v)
+			return c.picks(v, len(branches)), err
+		}
 		return pipe.Route(f, pick, branches, pipe.RouteOpts{Name: c.name, Buffer: c.buffer, Ordered: c.ordered})
 	}
 	return pipe.Map(f, e.operation(c), o)
@@ -479,11 +500,19 @@ func cmpSkip(err error) error {
 }
 
 // slowly takes a batch apart.
-func (c construct) slowly(ctx context.Context, list []int) iter.Seq2[int, error] {
-	return func(yield func(int, error) bool) {
-		for _, v := range list {
-			if !yield(v, c.pause(ctx, v)) {
-				return
+func (e *every) slowly(c construct) func(context.Context, []int) iter.Seq2[int, error] {
+	return func(ctx context.Context, list []int) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			defer func() { e.list(list) }() // what is left
+			for len(list) > 0 {
+				v := list[0]
+				if err := c.pause(ctx, v); err != nil {
+					yield(0, err)
+					return
+				}
+				if list = list[1:]; !yield(v, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -524,6 +553,9 @@ func (e *every) operation(c construct) func(context.Context, int) (int, error) {
 		}
 		if bad && c.around != "retry" {
 			if c.flaw(v) == explosive {
+				if c.leaves {
+					runtime.Goexit()
+				}
 				panic(errFault)
 			}
 			return 0, errFault
@@ -588,7 +620,12 @@ func (e *every) divide(f pipe.Flow[[]int], c construct) pipe.Flow[[]int] {
 			}, pipe.Opts{Name: fmt.Sprint(c.name, " branch ", k), Workers: c.workers, Ordered: true}), e.list)
 		}
 	}
-	pick := func(_ context.Context, v int) (int, error) { return c.picks(v, 2), nil }
+	pick := func(_ context.Context, v int) (int, error) {
+		if c.fails(v) {
+			return 0, errFault
+		}
+		return c.picks(v, 2), nil
+	}
 	return pipe.RouteBatch(f, pick, batchBranches{branch(0), branch(1)}, pipe.RouteBatchOpts{Name: c.name, Buffer: c.buffer})
 }
 

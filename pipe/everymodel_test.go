@@ -110,7 +110,10 @@ func (c construct) expect(in []note) (out []note) {
 	case "divide":
 		return c.expectLists(in, c.expectParts)
 	case "route":
-		return c.expectRoute(in)
+		return c.expectRoute(c.expectOperation(in))
+	case "nested":
+		c.n *= 2 // losses pass two batches
+		return c.expectLists(in, c.whole)
 	}
 	out = c.expectOperation(in)
 	if c.kind == "fill" {
@@ -141,7 +144,7 @@ func (c construct) expectOperation(in []note) (out []note) {
 			end.gone = true
 		default:
 			end.lost, end.ruled = c.name, c.own
-			end.fatal = !c.rule.Skip || c.own && judge.bad(end, 1)
+			end.fatal = !c.rule.Skip || c.leaves && c.flaw(m.v) == explosive || c.own && judge.bad(end, 1)
 		}
 		if out = append(out, end); end.fatal {
 			break
@@ -217,7 +220,7 @@ func (c construct) made(v int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.kind == "filter" {
+	if c.kind == "filter" || c.kind == "route" {
 		out = v
 	}
 	return []int{out}, nil
@@ -262,6 +265,9 @@ func (c construct) expectLists(in []note, make func([]note) []note) (out []note)
 func (c construct) expectParts(list []note) (out []note) {
 	var parts [2][]note
 	for _, m := range list {
+		if c.fails(m.v) {
+			return []note{{lost: c.name}}
+		}
 		k := c.picks(m.v, 2)
 		parts[k] = append(parts[k], m)
 	}
@@ -488,9 +494,7 @@ func (e *every) changeWorkers(ctx context.Context, t testing.TB, run *pipe.Run[i
 			return
 		}
 		name, n := e.changeable[random.IntN(len(e.changeable))], 1+random.IntN(5)
-		e.mu.Lock()
-		e.most[name] = max(e.most[name], n)
-		e.mu.Unlock()
+		e.allow(name, n)
 		if err := run.SetWorkers(name, n); err != nil && err != pipe.ErrClosed {
 			t.Error(err)
 		}
@@ -538,6 +542,12 @@ func followTheModel(t *testing.T, rt *rapid.T) {
 	defer pipe.Haste(rt)()
 	d := newDraft(rt)
 	d.changing = rapid.Bool().Draw(rt, "changing")
+	if d.mortal = d.chance("mortal", 30); d.mortal {
+		d.more = []string{"arrival", "weights"}
+		if d.leaving = d.chance("leaving", 50); !d.leaving {
+			d.failures = pipe.Policy{}
+		}
+	}
 	c := d.chain(2)
 	cut := rapid.SampledFrom([]int{1, 2, 5, 9, 1000, 1000}).Draw(rt, "cut")
 	e := d.every(c)
@@ -551,9 +561,9 @@ func followTheModel(t *testing.T, rt *rapid.T) {
 	e.inBubble(t, rt, f, func(found *findings) {
 		for epoch, at := 0, (pipe.State{}); !over && epoch < epochs && found.message == ""; {
 			var events []event
-			events, over = e.run(found, f, pipe.Config{Resume: at, Epochs: epochs - epoch, Failures: anything}, cut)
+			events, over = e.run(found, f, pipe.Config{Resume: at, Epochs: epochs - epoch, Failures: d.failures}, cut)
 			got.add(epoch, events)
-			if !d.exact {
+			if !d.exact || d.mortal && over {
 				break // a batch that is cut is another one afterwards
 			}
 			if len(events) > 0 {
@@ -565,6 +575,14 @@ func followTheModel(t *testing.T, rt *rapid.T) {
 			over = over || epoch == epochs
 		}
 	})
+	if d.mortal { // then it is known what comes before a failure
+		survived := c.with(func(s *construct, _ bool) { s.rule, s.leaves = anything, false })
+		want, all := slices.Concat(survived.account(epochs).yields...), slices.Concat(got.yields...)
+		if d.exact && c.inputs == nil && !slices.Equal(all, want[:min(len(all), len(want))]) {
+			rt.Fatalf("cut %d: %v, not the beginning of %v\n%v", cut, all, want, f)
+		}
+		return
+	}
 	if diff := c.account(epochs).diff(got, d.exact, d.loose); diff != "" && over {
 		rt.Fatalf("exact %v, cut %d: %s\n%v", d.exact, cut, diff, f)
 	}

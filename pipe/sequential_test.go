@@ -160,7 +160,7 @@ func sequential(rt *rapid.T) (*draft, chain) {
 	d.sequential = true
 	d.failures = d.policy()
 	d.changing = rapid.Bool().Draw(rt, "changing")
-	d.quick = d.chance("quick", 20)
+	d.quick, d.leaving = d.chance("quick", 20), d.chance("leaving", 20)
 	return d, d.chain(0)
 }
 
