@@ -220,17 +220,6 @@ def test_only_the_first_thousand_errors_are_kept(own_photos):
         assert "500 more" in repr(loader.errors)
 
 
-def test_an_epoch_in_which_all_is_lost(own_photos):
-    files = files_of(own_photos)[:3]
-    for path in files:
-        os.truncate(path, 200)
-    with description(files).loader(epochs=2, on_error="skip") as loader:
-        assert list(loader) == []
-        assert loader.errors.total == 3
-        assert loader.state_dict()["epoch"] == 1
-        assert list(loader) == []
-
-
 # Settings.
 
 

@@ -115,30 +115,6 @@ def test_an_epoch_of_so_many_samples(animals, options, tmp_path):
             assert len(keys(loader)) == min(samples, 20)
 
 
-@pytest.mark.parametrize("order", ["input", "completion"])
-def test_an_epoch_of_so_many_samples_goes_on_at_every_cut(animals, order):
-    def made():
-        return stop_after(animals, 16, weights=[1, 3, 2]).batch(3)
-
-    with made().loader(epochs=2, order=order) as loader:
-        sizes = [len(batch["key"]) for _ in range(2) for batch in loader]
-    for cut in range(1, len(sizes) + 1):
-        with made().loader(epochs=2, order=order) as loader:
-            got = [[], []]
-            taken = itertools.islice(((epoch, batch) for epoch in range(2) for batch in loader), cut)
-            for epoch, batch in taken:
-                got[epoch] += batch["key"]
-            del taken
-            state = json.loads(json.dumps(loader.state_dict()))
-        with made().loader(epochs=2, order=order, workers=1) as again:
-            again.load_state_dict(state)
-            for epoch in range(state["epoch"], 2):
-                got[epoch] += keys(again)
-        assert [len(epoch) for epoch in got] == [16, 16]
-        if order == "input":
-            assert got == epochs_of(stop_after(animals, 16, weights=[1, 3, 2]), 2)
-
-
 @pytest.mark.parametrize("samples", [8, 13, 40])
 def test_ranks_share_so_many_samples(animals, samples):
     """Each has as many, and together they are the samples of the epoch, rounded up; uneven: exactly."""

@@ -83,18 +83,6 @@ def test_a_step_raises_although_the_loader_skips(tmp_path):
         assert caught.value.key == paths[4]
 
 
-def test_failures_may_change_between_runs(tmp_path):
-    """A run that has stopped at a bad file goes on with another policy."""
-    paths = write(tmp_path, 8, bad=(5,))
-    with cropped(paths).batch(2).loader(epochs=1) as loader:
-        with pytest.raises(hr.SampleError):
-            list(loader)
-        state = loader.state_dict()
-    with cropped(paths, on_error="skip").batch(2).loader(epochs=1) as loader:
-        loader.load_state_dict(state)
-        assert [number(key) for b in loader for key in b["key"]] == [4, 6, 7]
-
-
 # Dead letters.
 
 
