@@ -175,12 +175,8 @@ func numbersIn(b *Batch, name string) (all []int64) {
 // numbersOfEpoch takes an epoch's batches, as their numbers.
 func numbersOfEpoch(t *testing.T, l *Loader, name string) (all [][]int64) {
 	t.Helper()
-	for b, err := range l.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		all = append(all, numbersIn(b, name))
-		b.Release()
 	}
 	return all
 }

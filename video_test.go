@@ -71,8 +71,7 @@ func clipsOf(t *testing.T, l *Loader) map[string]string {
 	return all
 }
 
-// framesOf decodes frames to RGB by the packages below.
-func framesOf(t *testing.T, path string, frames []int) (all []media.Pixels) {
+func videoOf(t *testing.T, path string) *video.Video {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -82,6 +81,13 @@ func framesOf(t *testing.T, path string, frames []int) (all []media.Pixels) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return v
+}
+
+// framesOf decodes frames to RGB by the packages below.
+func framesOf(t *testing.T, path string, frames []int) (all []media.Pixels) {
+	t.Helper()
+	v := videoOf(t, path)
 	c, err := v.Clip(frames)
 	if err != nil {
 		t.Fatal(err)
@@ -140,14 +146,7 @@ func TestClips(t *testing.T) {
 // clipByHand is the clip that TestClips reads of a file.
 func clipByHand(t *testing.T, path string, index int64, steps []media.Step, axes string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := video.Open(video.Bytes(data), -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := videoOf(t, path)
 	key := order.NewKey(7, 0, order.SourceID("files"), index)
 	clip := av.Clip{Frames: 5, Stride: 3}
 	picked, err := clip.Pick(&v.Table.Line, func(n int) int { return key.Intn(order.OpID("decode_video"), 0, n) })

@@ -38,24 +38,6 @@ def test_what_cannot_be_is_refused(photos, options, why):
         pipeline(photos).loader(**options)
 
 
-def test_steps_per_epoch_makes_ranks_equal_that_lose_samples(own_photos):
-    for name in ("ant/003.jpg", "bee/007.jpg", "cat/008.jpg"):
-        (own_photos / name).write_bytes(b"\xff\xd8\xff nothing")
-    parts = []
-    for rank in range(2):
-        options = {"rank": rank, "world_size": 2, "on_error": "skip", "steps_per_epoch": 2}
-        with pipeline(own_photos, 2).loader(epochs=2, **options) as loader:
-            assert len(loader) == 2
-            epochs = [[list(b["key"]) for b in loader] for _ in range(2)]
-            assert [len(epoch) for epoch in epochs] == [2, 2]
-            with pytest.raises(hr.EpochsExhausted):
-                iter(loader)
-            loader.load_state_dict({**loader.state_dict(), "epoch": 1})
-            assert [list(b["key"]) for b in loader] == epochs[1]
-            parts += [key for epoch in epochs for batch in epoch for key in batch]
-    assert len(parts) == 16
-
-
 def test_a_rank_without_enough_batches_says_so(own_photos):
     for photo in list(own_photos.rglob("*.jpg"))[:10]:
         photo.write_bytes(b"\xff\xd8\xff nothing")
