@@ -142,11 +142,7 @@ func TestRunsEndWhileRoomIsWaitedFor(t *testing.T) {
 	} {
 		l := openAhead(t, steps+","+fmt.Sprintf(smallThings, "small", "")+`,{"batch":{"size":1}}`, Config{Memory: new(int64(7 * large))})
 		for range 3 {
-			b, err := l.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Release()
+			nextOf(t, l).Release()
 		}
 		nothingHeld(t, l)
 	}

@@ -70,10 +70,7 @@ func TestABatchingOfOnesOwn(t *testing.T) {
 	} {
 		l := openLoader(t, numbered(t, 40, step), Config{OnError: Skip, MaxErrors: recipe.ErrorCount(3), Epochs: new(1)}, Options{})
 		batches := 0
-		for b, err := range l.All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for b := range inEpoch(t, l) {
 			labels, _ := b.Tensor("label")
 			digits := map[uint64]bool{}
 			for at := range slices.Chunk(labels.Data, 8) {
@@ -83,7 +80,6 @@ func TestABatchingOfOnesOwn(t *testing.T) {
 				t.Errorf("%s: a batch of the digits %v", step, digits)
 			}
 			batches++
-			b.Release()
 		}
 		if batches != want {
 			t.Errorf("%s: %d batches, want %d", step, batches, want)

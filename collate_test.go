@@ -38,10 +38,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 	}
 	var held []*Batch
 	for n := 0; n < 20; n += 2 {
-		b, err := l.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := nextOf(t, l)
 		x, _ := b.Tensor("data")
 		more, _ := b.Tensor("more")
 		if !x.Shape.Equal(tensor.Shape{1 + 50_000*n}) || x.Data[len(x.Data)-1] != byte(n) || !more.Shape.Equal(tensor.Shape{n, 3}) || b.Samples() != 2 || b.Alone() != (n > 0) {
@@ -82,11 +79,7 @@ func TestLargeBatchesThatAreHeld(t *testing.T) {
 	for _, b := range held {
 		b.Release()
 	}
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Release()
+	nextOf(t, l).Release()
 	nothingHeld(t, l)
 }
 

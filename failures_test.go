@@ -122,16 +122,6 @@ func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestRunsThatReplaceGoOnAtEveryBatch(t *testing.T) {
-	leak.Check(t)
-	root := phototest.Folder(t, 37)
-	for _, name := range []string{"003.jpg", "017.jpg", "018.jpg", "036.jpg"} {
-		phototest.Spoil(t, root, name)
-	}
-	cutAnywhere(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, Workers: new(3)})
-	cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: Replace, Workers: new(2), Fuse: new(false)})
-}
-
 // Bad samples after merges and routes: what is left of the others comes in the same
 // order, and others in their places are of the same source and branch.
 func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {

@@ -78,17 +78,10 @@ func shownBatch(t *testing.T, b *Batch) string {
 // each.
 func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
-	for {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return all, states
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		all, states = append(all, fmt.Sprintf("step %d\n%s", b.Step(), shownBatch(t, b))), append(states, l.State())
-		b.Release()
 	}
+	return all, states
 }
 
 var lengthsOfFiles = []int{3, 1, 9, 4, 4, 2, 8, 8, 1, 5, 3, 3, 9, 7, 2, 6, 1, 1, 4, 10, 5, 2}
@@ -189,14 +182,7 @@ func TestOriginsOfPackedRows(t *testing.T) {
 	slices.Sort(paths)
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{Ledger: true})
 	seen := map[int64]bool{}
-	for {
-		b, err := l.Next(t.Context())
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		rows := make([][]string, b.Rows())
 		for i, o := range b.Origins() {
 			rows[i] = append(rows[i], o.Key)
@@ -211,7 +197,6 @@ func TestOriginsOfPackedRows(t *testing.T) {
 				t.Errorf("%v: row %d has %v, the ledger %v", err, i, text, rows[i])
 			}
 		}
-		b.Release()
 	}
 	if len(seen) != len(lengthsOfFiles) {
 		t.Errorf("%d samples of %d", len(seen), len(lengthsOfFiles))
@@ -237,10 +222,7 @@ func TestPackedRowsUnderAnotherWorldSize(t *testing.T) {
 					}
 				}
 				for range 2 {
-					b, err := l.Next(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					b := nextOf(t, l)
 					for _, o := range b.Origins() {
 						seen[o.ID.Index]++
 					}
@@ -456,10 +438,7 @@ func TestGroupedBatchesOfRanks(t *testing.T) {
 	for rank := range 2 {
 		l := openLoader(t, r, Config{Epochs: new(1), WorldSize: 2, Rank: rank, StepsPerEpoch: new(3)}, Options{})
 		batches := 0
-		for b, err := range l.All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for b := range inEpoch(t, l) {
 			for _, key := range b.Text("key") {
 				if seen[key] {
 					t.Errorf("%s comes twice", key)
@@ -467,7 +446,6 @@ func TestGroupedBatchesOfRanks(t *testing.T) {
 				seen[key] = true
 			}
 			batches++
-			b.Release()
 		}
 		if batches != 3 || l.Info().BatchesPerEpoch != 3 || !l.Info().Exact {
 			t.Errorf("rank %d has %d batches, %+v", rank, batches, l.Info())

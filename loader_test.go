@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,21 +62,48 @@ func openLoader(t *testing.T, r recipe.Recipe, c Config, o Options) *Loader {
 	return l
 }
 
-// drain returns the batches of an epoch, row by row.
-func drain(t *testing.T, l *Loader) [][]row {
+// nextOf is the next batch.
+func nextOf(t *testing.T, l *Loader) *Batch {
 	t.Helper()
-	var all [][]row
-	for {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, rows(t, b))
-		b.Release()
+	b, err := l.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	return b
+}
+
+// inEpoch yields the batches that are left of an epoch, each released afterwards.
+func inEpoch(t *testing.T, l *Loader) iter.Seq[*Batch] { return batchesUntil(t, l, io.EOF) }
+
+// inAll yields the batches that are left of all epochs.
+func inAll(t *testing.T, l *Loader) iter.Seq[*Batch] { return batchesUntil(t, l, pipe.ErrDone) }
+
+func batchesUntil(t *testing.T, l *Loader, end error) iter.Seq[*Batch] {
+	return func(yield func(*Batch) bool) {
+		t.Helper()
+		for more := true; more; {
+			b, err := l.Next(t.Context())
+			switch {
+			case errors.Is(err, end):
+				return
+			case errors.Is(err, io.EOF):
+			case err != nil:
+				t.Fatal(err)
+			default:
+				more = yield(b)
+				b.Release()
+			}
+		}
+	}
+}
+
+// drain returns the batches of an epoch, row by row.
+func drain(t *testing.T, l *Loader) (all [][]row) {
+	t.Helper()
+	for b := range inEpoch(t, l) {
+		all = append(all, rows(t, b))
+	}
+	return all
 }
 
 func rows(t *testing.T, b *Batch) []row {
@@ -213,16 +241,8 @@ func TestTooManyLostNamesTheOneTooMany(t *testing.T) {
 	phototest.Spoil(t, root, "003.jpg")
 	phototest.Spoil(t, root, "004.jpg")
 	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})
-	for {
-		b, err := l.Next(t.Context())
-		if err == nil {
-			b.Release()
-			continue
-		}
-		if !errors.Is(err, ErrTooManyLost) || !strings.Contains(err.Error(), ".jpg") {
-			t.Fatal(err)
-		}
-		return
+	if _, err := rowsUntilError(t, l); !errors.Is(err, ErrTooManyLost) || !strings.Contains(err.Error(), ".jpg") {
+		t.Fatal(err)
 	}
 }
 
@@ -251,43 +271,12 @@ func TestRanksTogetherAreTheGlobalBatch(t *testing.T) {
 func TestResumeAfterEveryBatchIsTheUninterruptedRun(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 37)
-	bad := []string{"003.jpg", "017.jpg", "018.jpg"}
-	for _, name := range bad {
+	for _, name := range []string{"003.jpg", "017.jpg", "018.jpg", "036.jpg"} {
 		phototest.Spoil(t, root, name)
 	}
-	r := augmented(t, root, `{"size":4}`)
-	config := Config{Epochs: new(2), OnError: Skip, Workers: new(3)}
-	var states []State
-	var want [][]row
-	l := openLoader(t, r, config, Options{})
-	for len(states) < 18 {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		states, want = append(states, l.State()), append(want, rows(t, b))
-		b.Release()
-	}
-	for i, from := range states {
-		l := openLoader(t, r, config, Options{})
-		if err := l.Start(from, nil); err != nil {
-			t.Fatal(err)
-		}
-		for k := i + 1; k < len(want); {
-			b, err := l.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare(t, fmt.Sprintf("cut after batch %d, batch %d", i, k), [][]row{rows(t, b)}, want[k:k+1])
-			b.Release()
-			k++
-		}
+	for _, policy := range []OnError{Skip, Replace} {
+		cutAnywhere(t, augmented(t, root, `{"size":4}`), Config{OnError: policy, Workers: new(3)})
+		cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: policy, Workers: new(2), Fuse: new(false)})
 	}
 }
 

@@ -22,10 +22,7 @@ func TestObjectsTravel(t *testing.T) {
 				{"map":{"function":"objects:told","fields":["meta"],"to":["told"],"gives":{"told":"text"}` + more + `}},{"batch":{"size":7}}`
 			l := openObject(t, steps, Config{}, Options{})
 			n := 0
-			for b, err := range l.All(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for b := range inEpoch(t, l) {
 				if b.Text("meta") != nil || b.Objects("told") != nil {
 					t.Error("text and objects are taken for each other")
 				}
@@ -42,7 +39,6 @@ func TestObjectsTravel(t *testing.T) {
 					}
 					n++
 				}
-				b.Release()
 			}
 			if n != 40 {
 				t.Errorf("%d samples came", n)

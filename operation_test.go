@@ -631,22 +631,15 @@ func TestAFailureOfAnOperationStopsTheRun(t *testing.T) {
 	root := phototest.Folder(t, 12)
 	r := troubled(root, trouble{Skip: -1, Fail: 7, Panic: -1, Of: 100}, recipe.Batch{Size: 1})
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	for n := 0; ; n++ {
-		b, err := l.Next(t.Context())
-		if err == nil {
-			b.Release()
-			continue
-		}
-		var failed *pipe.StageError
-		var bad *sample.Error
-		if !errors.As(err, &failed) || !errors.As(err, &bad) || failed.Stage != "trouble" || bad.Index != 7 || !errors.Is(err, errFail) {
-			t.Fatal(err)
-		}
-		permutation := order.Permute(12, 3, 0)
-		if at := permutation.At(int64(n)); at != 7 {
-			t.Fatalf("%d batches came before it, and the next sample is %d", n, at)
-		}
-		break
+	n, err := rowsUntilError(t, l)
+	var failed *pipe.StageError
+	var bad *sample.Error
+	if !errors.As(err, &failed) || !errors.As(err, &bad) || failed.Stage != "trouble" || bad.Index != 7 || !errors.Is(err, errFail) {
+		t.Fatal(err)
+	}
+	permutation := order.Permute(12, 3, 0)
+	if at := permutation.At(int64(n)); at != 7 {
+		t.Fatalf("%d samples came before it, and the next one is %d", n, at)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,20 +135,12 @@ func TestTwoPicturesOfASample(t *testing.T) {
 			for _, memory := range []int64{20_000, 1 << 30} {
 				l := openLoader(t, r, Config{Epochs: new(1), Fuse: &fuse, Order: order, Memory: &memory, Workers: new(3)}, Options{})
 				var got []string
-				for {
-					b, err := l.Next(t.Context())
-					if err == io.EOF {
-						break
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
+				for b := range inEpoch(t, l) {
 					image, _ := b.Tensor("image")
 					again, _ := b.Tensor("again")
 					for i, key := range b.Text("key") {
 						got = append(got, fmt.Sprintf("%s %x %x", key, image.Row(i).Data, again.Row(i).Data))
 					}
-					b.Release()
 				}
 				if slices.Sort(got); want == nil {
 					want = got
@@ -321,10 +312,7 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 
 	// A batch of numbers and text is one, too.
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := nextOf(t, l)
 	defer b.Release()
 	sizes, _ := b.Tensor("size")
 	for i, key := range b.Text("key") {

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"headrace/extern"
 	"headrace/internal/leak"
 	"headrace/internal/tier"
-	"headrace/pipe"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -84,19 +82,10 @@ func samplesOf(b *Batch, l *Loader) (all []map[string]any) {
 // the end.
 func runPython(t *testing.T, l *Loader) (all []map[string]any) {
 	t.Helper()
-	for {
-		b, err := l.Next(t.Context())
-		switch err {
-		case nil:
-			all = append(all, samplesOf(b, l)...)
-			b.Release()
-		case io.EOF:
-		case pipe.ErrDone:
-			return all
-		default:
-			t.Fatal(err)
-		}
+	for b := range inAll(t, l) {
+		all = append(all, samplesOf(b, l)...)
 	}
+	return all
 }
 
 // nothingHeld looks that all bytes have come back.
@@ -156,21 +145,12 @@ func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
 // walk shows the batches that are left. It returns the states at their boundaries.
 func walk(t *testing.T, l *Loader, look func(*Batch)) (states []State) {
 	t.Helper()
-	for {
-		states = append(states, l.State())
-		b, err := l.Next(t.Context())
-		for err == io.EOF {
-			b, err = l.Next(t.Context())
-		}
-		if err == pipe.ErrDone {
-			return states
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	states = append(states, l.State())
+	for b := range inAll(t, l) {
 		look(b)
-		b.Release()
+		states = append(states, l.State())
 	}
+	return states
 }
 
 // openObject opens a loader of a recipe whose objects are in testdata/python/sources.py.
@@ -195,12 +175,8 @@ func numbersIn(b *Batch, name string) (all []int64) {
 // numbersOfEpoch takes an epoch's batches, as their numbers.
 func numbersOfEpoch(t *testing.T, l *Loader, name string) (all [][]int64) {
 	t.Helper()
-	for b, err := range l.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		all = append(all, numbersIn(b, name))
-		b.Release()
 	}
 	return all
 }

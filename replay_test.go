@@ -37,16 +37,8 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 			l := openLoader(t, r, c.config, Options{})
 			states := []State{l.Info().State}
 			var batches [][]row
-			for {
-				b, err := l.Next(t.Context())
-				if errors.Is(err, pipe.ErrDone) {
-					break
-				}
-				if err != nil {
-					continue
-				}
+			for b := range inAll(t, l) {
 				batches = append(batches, rows(t, b))
-				b.Release()
 				states = append(states, l.State())
 			}
 			for from := 0; from < len(states); from += tier.Cases(3, 1) {
@@ -102,14 +94,7 @@ func TestOrigins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Ledger: true})
 			seen, replaced := 0, 0
-			for {
-				b, err := l.Next(t.Context())
-				if errors.Is(err, pipe.ErrDone) {
-					break
-				}
-				if err != nil {
-					continue
-				}
+			for b := range inAll(t, l) {
 				row := 0
 				for i, o := range b.Origins() {
 					if i != row {
@@ -125,7 +110,6 @@ func TestOrigins(t *testing.T) {
 				if row != b.Rows() {
 					t.Errorf("origins of %d rows of %d", row, b.Rows())
 				}
-				b.Release()
 			}
 			if want := map[OnError]int{Skip: 40, Replace: 44}[c.OnError]; seen != want || (replaced > 0) != (c.OnError == Replace) {
 				t.Errorf("%d rows, %d instead of others", seen, replaced)
@@ -177,10 +161,7 @@ func TestOriginsOfPrograms(t *testing.T) {
 	}
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"dice","decode_image",{"center_crop":{"size":8}},{"batch":{"size":4}}`, phototest.Folder(t, 4))
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{Ledger: true})
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := nextOf(t, l)
 	defer b.Release()
 	for i, o := range b.Origins() {
 		chance := order.NewKey(7, 0, order.SourceID("files"), int64(i))

@@ -148,14 +148,10 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 		t.Errorf("%d slots", n)
 	}
 	n := 0
-	for b, err := range l.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		if _, _, pooled := b.Slot(); !pooled {
 			t.Errorf("batch %d is beyond the pool", n)
 		}
-		b.Release()
 		n++
 	}
 }
@@ -200,11 +196,7 @@ func TestRowsAreLeftAlone(t *testing.T) {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"map":{"function":"rows:slow","workers":2,"where":%q,"gives":{"key":"text","large":{"dtype":"int64","shape":[5000]}}}},{"batch":{"size":2}}`, root, where)
 		l := openLoader(t, r, Config{}, Options{Python: pythonHere(t)})
 		for range 3 {
-			b, err := l.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Release()
+			nextOf(t, l).Release()
 		}
 		nothingHeld(t, l)
 		if _, err := l.Next(t.Context()); err != pipe.ErrDone {

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,10 +195,7 @@ func underWorlds(t *testing.T, r recipe.Recipe, worlds ...int) (keys []string) {
 		var next []State
 		for rank := range world {
 			l := open(rank, world)
-			b, err := l.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := nextOf(t, l)
 			keys = append(keys, b.Text("key")...)
 			next = append(next, l.State())
 			b.Release()
@@ -218,17 +214,10 @@ func underWorlds(t *testing.T, r recipe.Recipe, worlds ...int) (keys []string) {
 // keysOf drains an epoch of its keys.
 func keysOf(t *testing.T, l *Loader) (keys []string) {
 	t.Helper()
-	for {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return keys
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		keys = append(keys, b.Text("key")...)
-		b.Release()
 	}
+	return keys
 }
 
 // A state goes on where the set was moved to; what has changed is named.
@@ -237,11 +226,7 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 	root := phototest.Folder(t, 24)
 	folder := archives(t, root, 4)
 	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Release()
+	nextOf(t, l).Release()
 	from := l.State()
 	rest := drain(t, l)
 
@@ -299,13 +284,7 @@ func TestAShardThatIsReplaced(t *testing.T) {
 	if err := l.Start(l.Info().State, nil); err != nil {
 		t.Fatal(err)
 	}
-	for err == nil {
-		var b *Batch
-		if b, err = l.Next(t.Context()); err == nil {
-			b.Release()
-		}
-	}
-	if !errors.Is(err, shard.ErrChanged) || !strings.Contains(err.Error(), "photos-01.tar") {
+	if _, err := rowsUntilError(t, l); !errors.Is(err, shard.ErrChanged) || !strings.Contains(err.Error(), "photos-01.tar") {
 		t.Error(err)
 	}
 }
@@ -337,10 +316,7 @@ func TestFieldsOfShards(t *testing.T) {
 	root := phototest.Folder(t, 6)
 	folder := archives(t, root, 1)
 	l := openLoader(t, parseRecipe(t, `{"read":{"from":"photos-00.tar","root":%q,"fields":{"caption":"json.caption","class":["cls","uint8"],"raw":["cls","text"]}}},{"batch":{"size":6}}`, folder), Config{Epochs: new(1)}, Options{})
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := nextOf(t, l)
 	defer b.Release()
 	class, _ := b.Tensor("class")
 	for i, path := range photographs(t, root) {

@@ -95,10 +95,7 @@ func TestWindowsOfRanks(t *testing.T) {
 			for rank := range world {
 				l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: world, Workers: new(7)}, Options{})
 				for i := range batches {
-					b, err := l.Next(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					b := nextOf(t, l)
 					batches[i] = append(batches[i], b.Text("key")...)
 					b.Release()
 				}

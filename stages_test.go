@@ -49,16 +49,8 @@ func TestResumeWithinBatchesThatWereApart(t *testing.T) {
 	var states []State
 	var want [][]row
 	l := openLoader(t, apart(t, root), config, Options{})
-	for {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		states, want = append(states, l.State()), append(want, rows(t, b))
-		b.Release()
 	}
 	if len(want) != 6 {
 		t.Fatalf("%d batches, expected 6", len(want))
@@ -80,10 +72,7 @@ func TestSamplesWithoutBatches(t *testing.T) {
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	shapes := map[string]bool{}
 	for _, path := range photographs(t, root) {
-		b, err := l.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := nextOf(t, l)
 		image, ok := b.Tensor("image")
 		if key := b.Text("key"); !ok || len(image.Shape) != 3 || image.Shape[0] != 3 || len(key) != 1 || key[0] != path {
 			t.Errorf("%q: %v of %q", path, image.Shape, key)

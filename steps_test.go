@@ -91,13 +91,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 	short := 0
 	for c.Rank = range 2 {
 		l := openLoader(t, r, c, Options{})
-		var err error
-		for err == nil {
-			var b *Batch
-			if b, err = l.Next(t.Context()); err == nil {
-				b.Release()
-			}
-		}
+		_, err := rowsUntilError(t, l)
 		if _, again := l.Next(t.Context()); again != err && err != io.EOF {
 			t.Errorf("%v, and then %v", err, again)
 		}

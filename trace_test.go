@@ -55,11 +55,7 @@ func TestTraceNamesEverySample(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Release()
+	nextOf(t, l).Release()
 	l.Stop()
 	stop, err := l.Trace(&file)
 	if err != nil {

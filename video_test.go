@@ -5,9 +5,7 @@ package headrace
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -60,14 +58,7 @@ func useFFmpeg(t *testing.T) {
 func clipsOf(t *testing.T, l *Loader) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for {
-		b, err := l.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for b := range inEpoch(t, l) {
 		clips, ok := b.Tensor("video")
 		if !ok {
 			t.Fatal("there is no video")
@@ -76,12 +67,11 @@ func clipsOf(t *testing.T, l *Loader) map[string]string {
 		for i, key := range b.Text("key") {
 			all[strings.Clone(filepath.Base(key))] = string(clips.Data[i*size:][:size])
 		}
-		b.Release()
 	}
+	return all
 }
 
-// framesOf decodes frames to RGB by the packages below.
-func framesOf(t *testing.T, path string, frames []int) (all []media.Pixels) {
+func videoOf(t *testing.T, path string) *video.Video {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -91,6 +81,13 @@ func framesOf(t *testing.T, path string, frames []int) (all []media.Pixels) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return v
+}
+
+// framesOf decodes frames to RGB by the packages below.
+func framesOf(t *testing.T, path string, frames []int) (all []media.Pixels) {
+	t.Helper()
+	v := videoOf(t, path)
 	c, err := v.Clip(frames)
 	if err != nil {
 		t.Fatal(err)
@@ -149,14 +146,7 @@ func TestClips(t *testing.T) {
 // clipByHand is the clip that TestClips reads of a file.
 func clipByHand(t *testing.T, path string, index int64, steps []media.Step, axes string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := video.Open(video.Bytes(data), -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := videoOf(t, path)
 	key := order.NewKey(7, 0, order.SourceID("files"), index)
 	clip := av.Clip{Frames: 5, Stride: 3}
 	picked, err := clip.Pick(&v.Table.Line, func(n int) int { return key.Intn(order.OpID("decode_video"), 0, n) })
@@ -217,10 +207,7 @@ func TestShortVideos(t *testing.T) {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","content":false}},{"decode_video":{"frames":5,"stride":3,"short":%q,"times":"at"}}`,
 			filepath.Join(root, "*"), short)
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-		b, err := l.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := nextOf(t, l)
 		clip, _ := b.Tensor("video")
 		at, _ := b.Tensor("at")
 		if !clip.Shape.Equal(tensor.Shape{5, 118, 162, 3}) || !at.Shape.Equal(tensor.Shape{5}) {

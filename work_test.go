@@ -73,11 +73,7 @@ func TestPicturesOnTheWayAreReserved(t *testing.T) {
 		{"resize":{"size":[8,8]}},{"batch":{"size":4}}`
 	for _, fuse := range []bool{true, false} {
 		l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), Fuse: &fuse, Workers: new(1)}, Options{})
-		b, err := l.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Release()
+		nextOf(t, l).Release()
 		for _, p := range l.Stats().Memory.Purposes {
 			if p.Name == string(ops.ForDecoder) && p.Peak < 1000*1000*3 {
 				t.Errorf("fuse=%v: at most %d bytes were reserved", fuse, p.Peak)

@@ -103,8 +103,10 @@ func TestRandomCropAndFlip(t *testing.T) {
 		draw, p float64
 		flips   bool
 	}{{0, 0, false}, {0, 0.5, true}, {0.5, 0.5, false}, {0.999, 1, true}} {
-		if got := planned(t, 9, 9, drawn{c.draw}, media.RandomFlip{P: c.p}).Stages[0].Turn == 2; got != c.flips {
-			t.Errorf("%+v: %v", c, got)
+		for _, op := range []media.Op{media.RandomFlip{P: c.p}, media.RandomVerticalFlip{P: c.p}, media.RandomRotate90{P: c.p}} {
+			if got := planned(t, 9, 9, drawn{c.draw, 0.5}, op).Stages[0].Turn; (got > 1) != c.flips {
+				t.Errorf("%T, %+v: turned by %v", op, c, got)
+			}
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestTheGreatestSettingsCostNothing(t *testing.T) {
 	})
 	for _, ordered := range []bool{false, true} {
 		t.Run(fmt.Sprint("fill, ordered ", ordered), func(t *testing.T) {
-			f := pipe.Fill(numbers, pipe.MaxBatch, growing{1000}, write, pipe.FillOpts{Name: "fill", Workers: 4, Ordered: ordered, Buffer: pipe.MaxBuffer})
+			f := pipe.Fill(numbers, pipe.MaxBatch, plainStore{1000}, write, pipe.FillOpts{Name: "fill", Workers: 4, Ordered: ordered, Buffer: pipe.MaxBuffer})
 			count(t, func() int { return sum(t, f) })
 		})
 	}
@@ -134,11 +134,3 @@ func TestTheGreatestSettingsCostNothing(t *testing.T) {
 		count(t, func() int { return all(t, f) })
 	})
 }
-
-// growing is a store of batches of any size, with room for so many rows.
-type growing struct{ rows int }
-
-func (g growing) Reserve(context.Context) ([]int, error)      { return make([]int, g.rows), nil }
-func (g growing) Move(dst []int, to int, src []int, from int) { dst[to] = src[from] }
-func (g growing) Seal([]int, int) error                       { return nil }
-func (g growing) Drop([]int)                                  {}

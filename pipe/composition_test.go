@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,15 +97,7 @@ func TestRefusalAfterLaterItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flow := func(n int, drop func([]int)) pipe.Flow[int] {
 			f := pipe.Discard(pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 24}), n, pipe.BatchOpts{Name: "batch"}), drop)
-			return pipe.FlatMap(f, func(_ context.Context, all []int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) {
-					for _, v := range all {
-						if !yield(v, nil) {
-							return
-						}
-					}
-				}
-			}, pipe.Opts{Name: "flat", Workers: 3})
+			return pipe.FlatMap(f, each(asList), pipe.Opts{Name: "flat", Workers: 3})
 		}
 		s, all := saved(t, flow(4, nil), 2, nil)
 		again := func(v int) bool { return v/4 == all[0]/4 || v/4 == all[1]/4 }
@@ -173,15 +165,7 @@ func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {
 			b.rows[row] = v
 			return nil
 		}, pipe.FillOpts{Name: "fill"})
-		return pipe.FlatMap(f, func(_ context.Context, b *numbered) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) {
-				for _, v := range b.rows {
-					if !yield(v, nil) {
-						return
-					}
-				}
-			}
-		}, pipe.Opts{Name: "flat"})
+		return pipe.FlatMap(f, each(func(b *numbered) []int { return b.rows }), pipe.Opts{Name: "flat"})
 	}
 	for name, c := range map[string]struct {
 		items        int
@@ -262,16 +246,7 @@ func TestStatesThatDoNotSayWhatOf(t *testing.T) {
 // An item that is made into fewer outputs than were finished is refused.
 func TestFewerOutputsThanBefore(t *testing.T) {
 	flow := func(n int) pipe.Flow[int] {
-		f := func(_ context.Context, v int) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) {
-				for k := range n {
-					if !yield(10*v+k, nil) {
-						return
-					}
-				}
-			}
-		}
-		return pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 3}), f, pipe.Opts{Name: "many"})
+		return pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 3}), each(func(v int) []int { return upTo(10*v + n)[10*v:] }), pipe.Opts{Name: "many"})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := saved(t, flow(5), 4, nil)
@@ -283,123 +258,47 @@ func TestFewerOutputsThanBefore(t *testing.T) {
 	})
 }
 
-// A shape is a random flow in which items are put together and taken apart again, with
-// settings that may change between save and resume.
-type shape struct {
-	*rapid.T
-	kinds []string
-	n     []int
-}
-
-var shapeKinds = []string{"map", "map", "merge", "route", "filter", "flat", "batch", "batch", "aggregate", "fill", "divide", "nested", "opened"}
-
-func drawShape(rt *rapid.T) shape {
-	s := shape{T: rt}
-	for i := range rapid.IntRange(2, 4).Draw(rt, "stages") {
-		s.kinds = append(s.kinds, rapid.SampledFrom(shapeKinds).Draw(rt, fmt.Sprint("kind ", i)))
-		s.n = append(s.n, rapid.IntRange(1, 4).Draw(rt, fmt.Sprint("n ", i)))
-	}
-	return s
-}
-
-// A setting is what may change: how many workers each stage has, whether they keep order,
-// how long operations take, and what is drawn again of sizes.
-type setting struct {
-	workers []int
-	ordered []bool
-	n       []int
-	salt    int
-}
-
-func (s shape) setting(what string, sizes bool) (c setting) {
-	c.salt = rapid.IntRange(0, 1000).Draw(s.T, what+" salt")
-	for i := range s.kinds {
-		c.workers = append(c.workers, rapid.IntRange(1, 3).Draw(s.T, fmt.Sprint(what, " workers ", i)))
-		c.ordered = append(c.ordered, rapid.Bool().Draw(s.T, fmt.Sprint(what, " ordered ", i)))
-		n := s.n[i]
-		if sizes {
-			n = rapid.IntRange(1, 4).Draw(s.T, fmt.Sprint(what, " n ", i))
+// otherwise is a chain with settings that may change between save and resume: how many
+// workers its stages have, whether they keep order, how long operations take, and sizes.
+func (d *draft) otherwise(c chain, sizes bool) chain {
+	change := func(s *construct, inside bool) {
+		d.count++
+		s.workers, s.pace = d.number("other workers", 1, 3), d.number("other pace", 0, 1000)
+		switch {
+		case inside: // an ordered route takes no branches that keep no order
+		case d.chance("loose", 50):
+			s.ordered = false
+		case s.kind != "route":
+			s.ordered = true
 		}
-		c.n = append(c.n, n)
+		if sizes {
+			s.n = d.number("other n", 1, 4)
+		}
 	}
+	return c.with(change)
+}
+
+// with is a chain whose constructs are changed; those inside are of a branch.
+func (c chain) with(change func(s *construct, inside bool)) chain {
+	c.inputs, c.steps = slices.Clone(c.inputs), changed(c.steps, false, change)
+	for i := range c.inputs {
+		c.inputs[i] = c.inputs[i].with(change)
+	}
+	change(&c.source, false)
 	return c
 }
 
-func (s shape) flow(c setting) pipe.Flow[int] {
-	f := pipe.From("numbers", pipetest.Numbers{N: 9})
-	slow := func(i int) func(ctx context.Context, v int) (int, error) {
-		return func(ctx context.Context, v int) (int, error) {
-			return v, pipetest.Sleep(ctx, time.Duration((v*31+c.salt*(i+1)*17)%11)*time.Millisecond)
+func changed(steps []construct, inside bool, change func(s *construct, inside bool)) []construct {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		s := &steps[i]
+		change(s, inside)
+		s.branches = slices.Clone(s.branches)
+		for k := range s.branches {
+			s.branches[k] = changed(s.branches[k], true, change)
 		}
 	}
-	list := func(v []int) []int { return v }
-	for i, kind := range s.kinds {
-		name := fmt.Sprint(kind, i)
-		o := pipe.Opts{Name: name, Workers: c.workers[i], Ordered: c.ordered[i]}
-		apart := func(f pipe.Flow[[]int]) pipe.Flow[int] {
-			if c.n[i]%2 == 0 {
-				return pipe.Unbatch(f, pipe.UnbatchOpts{Name: name + " apart"})
-			}
-			return pipe.FlatMap(f, func(ctx context.Context, all []int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) {
-					for _, v := range list(all) {
-						if !yield(slow(i)(ctx, v)) {
-							return
-						}
-					}
-				}
-			}, pipe.Opts{Name: name + " apart", Workers: c.workers[i], Ordered: c.ordered[i]})
-		}
-		switch kind {
-		case "map":
-			f = pipe.Map(f, slow(i), o)
-		case "filter":
-			f = pipe.Filter(f, func(ctx context.Context, v int) (bool, error) {
-				_, err := slow(i)(ctx, v)
-				return v%7 != 3, err
-			}, o)
-		case "merge":
-			from := pipetest.Numbers{N: 5, Value: func(_ int, pos int64) int { return 1000*(i+1) + int(pos) }}
-			f = pipe.Merge([]pipe.Flow[int]{f, pipe.Map(pipe.From(name+" source", from), slow(i), pipe.Opts{Name: name + " map"})}, pipe.MergeOpts{Name: name})
-		case "route":
-			branch := func(k int) func(pipe.Flow[int]) pipe.Flow[int] {
-				return func(f pipe.Flow[int]) pipe.Flow[int] {
-					return pipe.Map(f, slow(i+k), pipe.Opts{Name: fmt.Sprint(name, " branch ", k), Workers: c.workers[i], Ordered: true})
-				}
-			}
-			f = pipe.Route(f, func(_ context.Context, v int) (int, error) { return v % 2, nil }, branches{branch(0), branch(1)}, pipe.RouteOpts{Name: name, Ordered: c.ordered[i]})
-		case "flat":
-			f = pipe.FlatMap(f, func(ctx context.Context, v int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) {
-					for k := range v % 4 {
-						if !yield(slow(i)(ctx, 10*v+100000*(i+1)+k)) {
-							return
-						}
-					}
-				}
-			}, o)
-		case "batch":
-			f = apart(pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name}))
-		case "aggregate":
-			f = apart(pipe.Aggregate(f, func() pipe.Aggregator[int, []int] { return &pairs{n: c.n[i]} }, pipe.AggregateOpts{Name: name}))
-		case "opened":
-			f = pipe.Aggregate(f, func() pipe.Aggregator[int, int] { return &opener{pairs{n: c.n[i]}} }, pipe.AggregateOpts{Name: name})
-		case "fill":
-			filled := pipe.Fill(f, c.n[i], &spyStore{n: c.n[i]}, func(ctx context.Context, v int, b *numbered, row int) error {
-				_, err := slow(i)(ctx, v)
-				b.rows[row] = v
-				return err
-			}, pipe.FillOpts{Name: name, Workers: c.workers[i], Ordered: c.ordered[i]})
-			f = apart(pipe.Map(filled, func(_ context.Context, b *numbered) ([]int, error) { return b.rows, nil }, pipe.Opts{Name: name + " rows"}))
-		case "divide":
-			same := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
-			f = apart(pipe.RouteBatch(pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name + " batch"}), func(_ context.Context, v int) (int, error) { return v / c.n[i] % 2, nil }, batchBranches{same, same}, pipe.RouteBatchOpts{Name: name}))
-		case "nested":
-			inner := pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name + " inner"})
-			f = apart(pipe.Unbatch(pipe.Batch(inner, 2, pipe.BatchOpts{Name: name}), pipe.UnbatchOpts{Name: name + " outer"}))
-		}
-	}
-	return f
+	return steps
 }
 
 // opener hands on each of several by itself, as outputs of all of them.
@@ -433,40 +332,30 @@ func (p *opener) Resume(pipe.Memory) error { return nil }
 func TestCutsWithOtherSettings(t *testing.T) {
 	outcomes := make(map[string]int)
 	rapid.Check(t, func(rt *rapid.T) {
-		s := drawShape(rt)
-		before := s.setting("before", false)
+		d := newDraft(rt)
+		d.calm, d.ordered = true, d.chance("in order", 25)
+		sure := d.ordered
+		before := d.chain(1)
 		then := before
-		if rapid.Bool().Draw(rt, "change") {
-			then = s.setting("then", rapid.IntRange(0, 3).Draw(rt, "sizes") == 0)
-		}
-		sure := rapid.IntRange(0, 3).Draw(rt, "in order") == 0 && !slices.Contains(s.kinds, "merge")
-		if sure {
-			then.salt, then.n = before.salt, before.n
-			for i := range s.kinds {
-				before.ordered[i], then.ordered[i] = true, true
-			}
+		if !sure && d.chance("change", 50) {
+			then = d.otherwise(before, d.chance("sizes", 30))
 		}
 		live := make(map[string]int) // workers in the run before
-		if !sure && rapid.Bool().Draw(rt, "live") {
-			for i, kind := range s.kinds {
-				if kind == "map" && before.workers[i] > 1 {
-					live[fmt.Sprint(kind, i)] = before.workers[i]
-					before.workers[i] = 1
+		if !sure && d.chance("live", 50) {
+			before = before.with(func(s *construct, inside bool) {
+				if s.kind == "map" && !inside {
+					live[s.name], s.workers = s.workers, 1
 				}
-			}
-			then.workers = slices.Repeat([]int{1}, len(s.kinds))
+			})
+			then = then.with(func(s *construct, _ bool) { s.workers = 1 })
 		}
-		found := &findings{TB: t}
-		synctest.Test(t, func(*testing.T) {
-			defer func() {
-				if p := recover(); p != nil && p != any(found) {
-					panic(p)
-				}
-			}()
-			cutWith(found, s.flow(before), s.flow(then), live, sure, outcomes)
-		})
-		if found.message != "" {
-			rt.Fatalf("%s\n%v\n%v", found.message, s.flow(before), s.flow(then))
+		e := newEvery(2)
+		found := inBubble(t, func(found *findings) { e.cutWith(found, e.flow(before), e.flow(then), live, sure, outcomes) })
+		if faults := e.Faults(); found == "" && len(faults) > 0 {
+			found = strings.Join(faults, "; ")
+		}
+		if found != "" {
+			rt.Fatalf("%s\n%v\n%v", found, e.flow(before), e.flow(then))
 		}
 	})
 	if !tier.Whole() {
@@ -480,10 +369,11 @@ func TestCutsWithOtherSettings(t *testing.T) {
 	}
 }
 
-func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sure bool, outcomes map[string]int) {
+func (e *every) cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sure bool, outcomes map[string]int) {
 	whole := start(t, before, pipe.Config{})
 	defer whole.Close()
 	for stage, n := range live {
+		e.allow(stage, n)
 		if err := whole.SetWorkers(stage, n); err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -500,6 +390,7 @@ func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sur
 			t.Fatalf("%v", err)
 		}
 		all = append(all, v)
+		e.Gone(v)
 	}
 	want := slices.Sorted(slices.Values(all))
 	for cut, s := range states {
@@ -518,6 +409,7 @@ func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sur
 		}
 		rest, err := remains(run)
 		run.Close()
+		e.list(rest)
 		got := slices.Concat(all[:cut], rest)
 		slices.Sort(got)
 		switch {

@@ -23,21 +23,10 @@ func TestALostElementIsOneLoss(t *testing.T) {
 	backwards := func() pipe.Aggregator[int, []int] { return &reverser{} }
 	asItIs := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
 	write := func(_ context.Context, v int, b []int, row int) error { b[row] = v; return nil }
-	own := func(_ context.Context, all []int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) {
-			for _, v := range all {
-				if !yield(v, nil) {
-					return
-				}
-			}
-		}
-	}
-	tens := func(_ context.Context, v int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(100+v, nil) }
-	}
+	tens := each(func(v int) []int { return []int{v, 100 + v} })
 	for name, f := range map[string]pipe.Flow[int]{
 		"batch":     flat(batch(numbers)),
-		"flatmap":   pipe.FlatMap(batch(numbers), own, pipe.Opts{Name: "own"}),
+		"flatmap":   pipe.FlatMap(batch(numbers), each(asList), pipe.Opts{Name: "own"}),
 		"aggregate": flat(pipe.Aggregate(numbers, backwards, pipe.AggregateOpts{Name: "backwards"})),
 		"outputs":   pipe.Aggregate(numbers, func() pipe.Aggregator[int, int] { return &opener{pairs{n: 4}} }, pipe.AggregateOpts{Name: "opened"}),
 		"fill":      flat(pipe.Fill(numbers, 4, plainStore{4}, write, pipe.FillOpts{Name: "fill"})),

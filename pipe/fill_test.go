@@ -245,34 +245,3 @@ func TestFillStoreErrors(t *testing.T) {
 		}
 	}
 }
-
-// A store with a single batch is enough, whatever is lost.
-func TestFillWithOneBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, ordered := range []bool{false, true} {
-			free := make(chan struct{}, 1)
-			s := &spyStore{n: 4, reserve: func(ctx context.Context, _ int) error {
-				select {
-				case free <- struct{}{}:
-					return nil
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}}
-			run := start(t, spyFill(s, 30, writeUnless(2, 3, 4, 7, 8, 9, 10, 11, 12, 20), pipe.FillOpts{Workers: 3, Ordered: ordered}),
-				pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}})
-			rows := 0
-			for b, err := range run.All() {
-				if err != nil {
-					t.Fatal(err)
-				}
-				rows += len(b.rows)
-				<-free
-			}
-			run.Close()
-			if rows != 20 {
-				t.Errorf("ordered %v: %d rows", ordered, rows)
-			}
-		}
-	})
-}

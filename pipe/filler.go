@@ -68,9 +68,6 @@ func (f *filler[In, B]) work(w *worker.Worker) {
 		if !ok {
 			return
 		}
-		if w.Tracer != nil {
-			w.Tracer.Begin(in, &at.Lineage, at.Epoch)
-		}
 		err, ok := f.write(w, in, &at)
 		if !ok {
 			return
@@ -193,6 +190,9 @@ func (f *filler[In, B]) write(w *worker.Worker, in In, at *rows.Placing[B]) (err
 	defer w.LeaveGate()
 	w.In.Add(1)
 	w.BeginItem(&at.Lineage, at.Epoch)
+	if w.Tracer != nil {
+		w.Tracer.Begin(in, &at.Lineage, at.Epoch)
+	}
 	err = w.Attempt(func() error { return f.op(w.Ctx, in, at.Ref) }, func(err error) {
 		w.LeaveGate()
 		f.settled(w, at, err)

@@ -321,26 +321,30 @@ func TestFillWaitsForAStuckOperation(t *testing.T) {
 func TestFillTooManyAbandoned(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			c, free := newCellar(3, 0), make(chan struct{})
-			op := func(_ context.Context, v int, b *crate, row int) error {
+			e, free := newEvery(1), make(chan struct{})
+			op := func(_ context.Context, v int, b *rows, row int) error {
 				if v%4 == 1 {
 					<-free
 				}
-				b.set(row, v)
+				b.set(row, e.Made(v))
 				return nil
 			}
-			f := pipe.Fill(pipe.From("numbers", pipetest.Numbers{N: 40}), 3, c, op, pipe.FillOpts{Name: "fill", Workers: 2, Ordered: ordered, Limit: time.Second})
+			f := pipe.Fill(pipe.From("numbers", pipetest.Numbers{N: 40}), 3, newRowStore(e, construct{n: 3}), op, pipe.FillOpts{Name: "fill", Workers: 2, Ordered: ordered, Limit: time.Second})
 			run := start(t, f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}})
-			_, err := drain(run)
+			all, err := drain(run)
 			late := (*pipe.LimitError)(nil)
 			if !errors.As(err, &late) || !contains(err, "one more than the stage has workers") {
 				t.Error(err)
 			}
+			for _, b := range all {
+				list, _ := rowsOf(t.Context(), b)
+				e.list(list)
+			}
 			run.Close()
 			close(free)
 			synctest.Wait()
-			if err := run.Close(); err != nil || c.leaks() > 0 || len(c.faults) > 0 {
-				t.Error(err, c.leaks(), c.faults)
+			if err, faults := run.Close(), e.Faults(); err != nil || len(faults) > 0 {
+				t.Error(err, faults)
 			}
 		})
 	}

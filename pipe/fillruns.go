@@ -168,6 +168,7 @@ func (r *fillRun[In, B]) done(i int, err error) {
 		return
 	}
 	if w.Tracer != nil && i != r.first {
+		w.Tracer.Of.Items-- // the first is counted, and begins once more below
 		w.Tracer.About(observe.Operation, r.rows[i].Item, &r.at[i].Lineage, r.at[i].Epoch)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func TestFillRunsComeTogether(t *testing.T) {
 			}
 			o := pipe.FillOpts{Name: "fill", Workers: 2, InFlightPerWorker: 16, Ordered: true, OnResize: func(int) {}}
 			numbers := pipe.From("numbers", pipetest.Numbers{N: 400})
-			run, err := pipe.Start(context.Background(), pipe.FillRuns(numbers, 100, slices2D{100}, op, several, func() int { return size }, o), pipe.Config{Epochs: 1})
+			run, err := pipe.Start(context.Background(), pipe.FillRuns(numbers, 100, plainStore{100}, op, several, func() int { return size }, o), pipe.Config{Epochs: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,13 +62,6 @@ func TestFillRunsComeTogether(t *testing.T) {
 		})
 	}
 }
-
-type slices2D struct{ n int }
-
-func (s slices2D) Reserve(context.Context) ([]int, error)      { return make([]int, s.n), nil }
-func (s slices2D) Move(dst []int, to int, src []int, from int) { dst[to] = src[from] }
-func (s slices2D) Seal([]int, int) error                       { return nil }
-func (s slices2D) Drop([]int)                                  {}
 
 // A panic, and the end of the goroutine, are the failures of those numbers of a run for
 // which nothing was said before.
@@ -96,7 +89,7 @@ func TestFillRunsThatEndEarly(t *testing.T) {
 				if skips {
 					c.Failures = pipe.Policy{Skip: true, Count: -1}
 				}
-				run, err := pipe.Start(context.Background(), pipe.FillRuns(pipe.From("numbers", pipetest.Numbers{N: 12}), 3, slices2D{3}, op, several, func() int { return 4 }, o), c)
+				run, err := pipe.Start(context.Background(), pipe.FillRuns(pipe.From("numbers", pipetest.Numbers{N: 12}), 3, plainStore{3}, op, several, func() int { return 4 }, o), c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +115,7 @@ func TestFillRunsThatEndEarly(t *testing.T) {
 
 func TestFillRunsMistakes(t *testing.T) {
 	o := pipe.FillOpts{Name: "fill", Limit: time.Second}
-	_, err := pipe.Start(context.Background(), pipe.FillRuns(pipe.From("numbers", pipetest.Numbers{N: 1}), 1, slices2D{1}, func(context.Context, int, []int, int) error { return nil }, nil, nil, o), pipe.Config{})
+	_, err := pipe.Start(context.Background(), pipe.FillRuns(pipe.From("numbers", pipetest.Numbers{N: 1}), 1, plainStore{1}, func(context.Context, int, []int, int) error { return nil }, nil, nil, o), pipe.Config{})
 	for _, want := range []string{"its function for several items, or that for their number, is nil", "a Gate and a Limit are for operations of one item"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: lacks %q", err, want)

@@ -36,12 +36,6 @@ func (e ending) String() string {
 	return fmt.Sprintf("%v, then stage %s, %s %d/%d, hook %v, complaints %v", e.got, e.stage, e.source, e.epoch, e.pos, e.hook, e.complaining)
 }
 
-// counted is the ending without what the items are, which workers made in any order.
-func (e ending) counted() string {
-	e.got = []int{len(e.got)}
-	return e.String()
-}
-
 // endingOf reads a run to its end, at most so many items.
 func endingOf(t *testing.T, f pipe.Flow[int], c pipe.Config, most int, gone func(int)) (e ending, why error) {
 	run, err := pipe.Start(context.Background(), f, c)
@@ -67,41 +61,6 @@ func endingOf(t *testing.T, f pipe.Flow[int], c pipe.Config, most int, gone func
 	return e, why
 }
 
-// An operation that ends its goroutine is its item's failure, as one that panics, with
-// every verb: what comes before is handed on, and nothing leaks or hangs. It is one that
-// no policy tolerates.
-func TestGoexitIsTheItemsFailure(t *testing.T) {
-	for name := range new(purse).verbs(-1, true) {
-		for run := range 12 {
-			ordered, skip, most := run%2 == 0, run/2%2 == 0, []int{1000, 3, 0}[run/4]
-			t.Run(fmt.Sprint(name, ordered, skip, most), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					endings := map[string]ending{}
-					for how, bad := range map[string]func() error{"panics": panicking, "leaves": leaving} {
-						p := purse{bad: bad}
-						c := pipe.Config{Epochs: 2}
-						if skip && how == "leaves" {
-							c.Failures = pipe.Policy{Skip: true, Count: -1}
-						}
-						end, why := endingOf(t, p.verbs(7, ordered)[name], c, most, p.Gone)
-						if how == "leaves" && end.stage != "" && !contains(why, "Goexit") {
-							t.Error(why)
-						}
-						if faults := p.Faults(); len(faults) > 0 {
-							t.Error(how, faults)
-						}
-						endings[how] = end
-					}
-					judged := endings["panics"].stage != "" || endings["leaves"].stage != ""
-					if judged && ordered && most == 1000 && endings["panics"].counted() != endings["leaves"].counted() {
-						t.Errorf("panics: %v\nleaves: %v", endings["panics"], endings["leaves"])
-					}
-				})
-			})
-		}
-	}
-}
-
 // A weird aggregator ends its goroutine, or panics, wherever it is asked to.
 type weird struct {
 	pairs
@@ -117,7 +76,7 @@ func (a *weird) Flush(ctx context.Context, e *pipe.Emitter[int, []int]) error {
 
 // A touchyStore does something in one of its methods.
 type touchyStore struct {
-	rowStore
+	*rowStore
 	in  string
 	end func()
 }
@@ -171,7 +130,7 @@ func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 	flat := func(f pipe.Flow[[]int]) pipe.Flow[int] { return pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}) }
 	plain := func(f pipe.Flow[int]) (pipe.Flow[int], pipe.Hooks) { return f, pipe.Hooks{} }
 	filled := func(in string, ends func(int) bool) pipe.Flow[int] {
-		store := touchyStore{rowStore{&every{}, 4}, in, end}
+		store := touchyStore{newRowStore(newEvery(1), construct{n: 4}), in, end}
 		write := func(_ context.Context, v int, b *rows, row int) error {
 			if b.all[row] = v; v == 5 && in == "move" {
 				return pipe.Skip
@@ -289,11 +248,9 @@ func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 				case "filter":
 					f = pipe.Filter(f, func(context.Context, int) (bool, error) { return true, nil }, o)
 				case "flatmap":
-					f = pipe.FlatMap(f, func(_ context.Context, v int) iter.Seq2[int, error] {
-						return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(-v, nil) }
-					}, o)
+					f = pipe.FlatMap(f, each(func(v int) []int { return []int{v, -v} }), o)
 				case "fill":
-					f = flat(pipe.Map(pipe.Fill(f, 2, rowStore{&every{}, 2}, func(_ context.Context, v int, b *rows, row int) error {
+					f = flat(pipe.Map(pipe.Fill(f, 2, newRowStore(newEvery(1), construct{n: 2}), func(_ context.Context, v int, b *rows, row int) error {
 						b.all[row] = v
 						return nil
 					}, pipe.FillOpts{Name: stage, Ordered: true}), rowsOf, pipe.Opts{Name: "rows"}))
@@ -349,9 +306,10 @@ func TestGoexitIsLikeAPanic(t *testing.T) {
 func TestTheLostHookEndsTheConsumer(t *testing.T) {
 	for _, within := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			var p purse
-			f := pipe.Discard(pipe.Map(p.source(), func(_ context.Context, v int) (int, error) {
-				if v == 3 {
+			var p pipetest.Owner[int]
+			numbers := pipetest.Numbers{N: 30, Value: func(_ int, pos int64) int { return p.Made(int(pos)) }}
+			f := pipe.Discard(pipe.Map(pipe.Discard(pipe.From("numbers", numbers), p.Gone), func(_ context.Context, v int) (int, error) {
+				if v == 2 {
 					p.Gone(v)
 					return 0, errBad
 				}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -90,9 +89,7 @@ func TestE55HooksSeeEverything(t *testing.T) {
 // All kinds of operations have hooks, each item one.
 func TestE55KindsOfOperations(t *testing.T) {
 	var l log
-	pairs := func(_ context.Context, v int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(v+1, nil) }
-	}
+	pairs := each(func(v int) []int { return []int{v, v + 1} })
 	f := pipe.Filter(pipe.From("numbers", pipetest.Numbers{N: 2}), func(_ context.Context, v int) (bool, error) { return v > 0, nil }, pipe.Opts{Name: "filter"})
 	f = pipe.FlatMap(f, pairs, pipe.Opts{Name: "pairs"})
 	begin := func(context.Context) (func(context.Context, int) (int, error), func(), error) { return same, nil, nil }

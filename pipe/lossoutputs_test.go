@@ -22,15 +22,12 @@ func named(n int) pipe.Flow[string] {
 }
 
 func outputsOf(f pipe.Flow[string], name string, n int) pipe.Flow[string] {
-	return pipe.FlatMap(f, func(_ context.Context, v string) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			for k := range n {
-				if !yield(fmt.Sprint(v, ".", k), nil) {
-					return
-				}
-			}
+	return pipe.FlatMap(f, each(func(v string) (all []string) {
+		for k := range n {
+			all = append(all, fmt.Sprint(v, ".", k))
 		}
-	}, pipe.Opts{Name: name, Workers: 2, Ordered: true})
+		return all
+	}), pipe.Opts{Name: name, Workers: 2, Ordered: true})
 }
 
 // A lost output is reported, and named by the error that ends a run, with the numbers of

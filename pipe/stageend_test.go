@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -40,9 +39,7 @@ func oneOfEachKind() map[string]pipe.Flow[int] {
 			batchBranches{lists, lists}, pipe.RouteBatchOpts{Name: "stage"})),
 	}
 	for _, ordered := range []bool{false, true} {
-		all[fmt.Sprint("flatmap, ordered ", ordered)] = pipe.FlatMap(numbers("numbers"), func(_ context.Context, v int) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) { yield(v, nil) }
-		}, pipe.Opts{Name: "stage", Workers: 2, Ordered: ordered})
+		all[fmt.Sprint("flatmap, ordered ", ordered)] = pipe.FlatMap(numbers("numbers"), each(func(v int) []int { return []int{v} }), pipe.Opts{Name: "stage", Workers: 2, Ordered: ordered})
 		all[fmt.Sprint("fill, ordered ", ordered)] = first(pipe.Fill(numbers("numbers"), 4, plainStore{4}, write, pipe.FillOpts{Name: "stage", Workers: 2, Ordered: ordered}))
 	}
 	for _, o := range orders {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -193,9 +192,7 @@ func TestStateWithinALooseBatch(t *testing.T) {
 // aggregator holds counts as that.
 func TestStateIsBounded(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: -1})
-	many := pipe.FlatMap(numbers, func(_ context.Context, v int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(-v, nil) }
-	}, pipe.Opts{Name: "many", Workers: 4})
+	many := pipe.FlatMap(numbers, each(func(v int) []int { return []int{v, -v} }), pipe.Opts{Name: "many", Workers: 4})
 	const held = 64
 	hold := pipe.Aggregate(numbers, func() pipe.Aggregator[int, int] { return &holdsSome{most: held} }, pipe.AggregateOpts{Name: "hold", Buffer: 8})
 	for name, f := range map[string]pipe.Flow[int]{

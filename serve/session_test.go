@@ -91,35 +91,6 @@ func TestTheNextEpochIsMadeAhead(t *testing.T) {
 	}
 }
 
-func TestStartGoesOnFromAnyBatchWithTheSamePixels(t *testing.T) {
-	leak.Check(t)
-	root := phototest.Folder(t, 22)
-	want := open(t, recipeFor(root), `{"epochs":1,"workers":1}`)
-	batches, pixels, _ := want.epoch()
-	for i, at := range batches {
-		c := open(t, recipeFor(root), `{"epochs":1,"workers":4}`)
-		state := c.place(at)
-		state.Version, state.Decoder = headrace.StateVersion, headrace.Decoder()
-		c.stream = 2
-		c.send(wire.KindStart, map[string]any{"state": state})
-		for k := i + 1; k < len(batches); {
-			f := c.receive()
-			if f.Kind != wire.KindBatch || f.Stream == 1 {
-				if f.Kind == wire.KindError {
-					t.Fatalf("%s", f.Payload)
-				}
-				continue // of the stream that ended
-			}
-			b := c.parse(f)
-			if b.Step != int64(k) || !slices.Equal(b.Text[0], batches[k].Text[0]) || !bytes.Equal(c.pixels(b), pixels[k]) {
-				t.Fatalf("cut after batch %d: batch %d differs from the uninterrupted run's", i, k)
-			}
-			c.next(wire.Next{Taken: 1, Released: []wire.Slot{{Segment: b.Segment, Slot: b.Slot}}})
-			k++
-		}
-	}
-}
-
 func TestAStateOfAnotherRecipeIsRefused(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)

@@ -20,6 +20,7 @@ import (
 	"headrace/shard"
 	_ "headrace/shard/formats"
 	"headrace/shard/index"
+	"headrace/shard/shardtest"
 	"headrace/tensor"
 )
 
@@ -192,8 +193,7 @@ func TestFieldsThatAreNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p shard.Place
-	if err := r.Locate(0, &p); !errors.Is(err, shard.ErrNoField) || !strings.Contains(err.Error(), `"png"; sample 0 of train-000.tar has jpg, cls, json`) {
+	if _, err := shardtest.One(t.Context(), r, 0); !errors.Is(err, shard.ErrNoField) || !strings.Contains(err.Error(), `"png"; sample 0 of train-000.tar has jpg, cls, json`) {
 		t.Error(err)
 	}
 	for _, c := range []shard.Column{{From: "json", Type: sample.TensorType(tensor.Int64)}, {From: "cls", Type: sample.TensorType(tensor.Float32, 2)}, {From: "json.text", Type: sample.TensorType(tensor.Int32)}} {
@@ -201,10 +201,7 @@ func TestFieldsThatAreNotThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Locate(1, &p); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes)); !errors.Is(err, shard.ErrCorrupt) || !strings.Contains(err.Error(), "in train-000.tar, sample 1") {
+		if _, err := shardtest.One(t.Context(), r, 1); !errors.Is(err, shard.ErrCorrupt) || !strings.Contains(err.Error(), "in train-000.tar, sample 1") {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -462,12 +459,8 @@ func TestManyShards(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		var p shard.Place
 		for _, i := range append(rand.Perm(shards)[:1500], 0, shards-1) {
-			if err := r.Locate(int64(i), &p); err != nil {
-				t.Fatal(err)
-			}
-			values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+			values, err := shardtest.One(t.Context(), r, int64(i))
 			if err != nil {
 				t.Fatal(err)
 			}

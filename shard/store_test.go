@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"headrace/shard"
+	"headrace/shard/shardtest"
 	"headrace/store"
 	"headrace/store/storetest"
 )
@@ -36,12 +37,8 @@ func read(t *testing.T, d *shard.Dataset, columns ...shard.Column) (all []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p shard.Place
 	for i := range d.Len() {
-		if err := r.Locate(i, &p); err != nil {
-			t.Fatal(err)
-		}
-		values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		values, err := shardtest.One(t.Context(), r, i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,12 +112,8 @@ func changes(t *testing.T, opens bool) {
 	}
 	m.Put("bucket/set/train-001.tar", content)
 
-	var p shard.Place
 	for i, changed := range map[int64]bool{0: false, 7: true} {
-		if err := r.Locate(i, &p); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		_, err := shardtest.One(t.Context(), r, i)
 		if errors.Is(err, shard.ErrChanged) != changed || changed && !strings.Contains(err.Error(), folder+"/train-001.tar") {
 			t.Errorf("sample %d: %v", i, err)
 		}
@@ -196,12 +189,7 @@ func TestAStoreThatHangs(t *testing.T) {
 	}
 	read := make(chan error)
 	go func() {
-		var p shard.Place
-		if err := r.Locate(0, &p); err != nil {
-			read <- err
-			return
-		}
-		_, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		_, err := shardtest.One(t.Context(), r, 0)
 		read <- err
 	}()
 	<-m.asked // by the scan

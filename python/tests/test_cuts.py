@@ -346,22 +346,6 @@ def test_ranks_have_the_same_batches_whoever_makes_them():
                 assert [batch["names"] for batch in loader] == want
 
 
-def test_ranks_of_what_is_read_by_number_are_shares_of_each_global_batch():
-    def rows(**ranks):
-        with hr.source(Numbers(1000)).shuffle(seed=3).batch(**ranks.pop("size")).loader(epochs=2, **ranks) as loader:
-            return [[(batch["n"].tolist(), batch["name"], batch["key"]) for batch in loader] for _ in range(2)]
-
-    whole = rows(size={"size": 64})
-    parts = [rows(size={"size": 32}, rank=rank, world_size=2) for rank in range(2)]
-    for epoch in range(2):
-        assert len(parts[0][epoch]) == len(parts[1][epoch]) == len(whole[epoch]) == 16
-        for one, first, second in zip(whole[epoch], parts[0][epoch], parts[1][epoch]):
-            assert one[0] == first[0] + second[0]
-            assert first[1] == [f"sample {n}" for n in first[0]]
-            assert first[2] == [str(n) for n in first[0]]
-    assert whole[0] != whole[1]
-
-
 def ranked(rank, world_size):
     for n in range(rank, 100, world_size):
         yield {"n": n}

@@ -1,141 +1,14 @@
-"""The number of ranks changes in the middle of an epoch: ranks are processes, killed and started again in other numbers."""
+"""States of several ranks, from which a rank of another number goes on; and those that do not belong together."""
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import signal
-import time
-from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import headrace as hr
-from conftest import augmented, engine_pid, files_of, pipeline, running, start_python, within
-
-RANK = """
-    import json, sys, time, zlib
-    from pathlib import Path
-    import headrace as hr
-
-    photos, batch, options, rank, world, states, folder = json.loads(sys.argv[1])
-    build = hr.files(photos, seed=3).shuffle().decode_image().random_resized_crop(48).random_flip().batch(**batch)
-    folder = Path(folder)
-
-    def save(name, content):
-        (folder / f"{name}.new").write_text(json.dumps(content))
-        (folder / f"{name}.new").rename(folder / name)
-
-    with build.loader(epochs=1, rank=rank, world_size=world, **options) as loader:
-        if states:
-            loader.load_state_dict(states[0] if len(states) == 1 else states)
-        save(f"0-{rank}", {"rows": [], "state": loader.state_dict()})
-        try:
-            for step, b in enumerate(loader, 1):
-                rows = [[key, zlib.crc32(image.tobytes())] for key, image in zip(b["key"], b["image"])]
-                save(f"{step}-{rank}", {"rows": rows, "state": loader.state_dict()})
-                time.sleep(0.01)
-        except hr.EpochsExhausted:
-            pass
-    save(f"end-{rank}", None)
-"""
-
-
-class World:
-    """Ranks that ran for a while."""
-
-    def __init__(self, folder: Path, world: int) -> None:
-        self.folder, self.world = folder, world
-
-    def saved(self, rank: int) -> list[dict[str, Any]]:
-        """What a rank has saved, step by step, from its beginning on."""
-        steps = sorted(int(p.name.split("-")[0]) for p in self.folder.glob(f"[0-9]*-{rank}") if not p.name.startswith("end"))
-        assert steps == list(range(len(steps)))
-        return [json.loads((self.folder / f"{step}-{rank}").read_text()) for step in steps]
-
-    @property
-    def ended(self) -> bool:
-        return all((self.folder / f"end-{rank}").exists() for rank in range(self.world))
-
-
-def run(
-    folder: Path, photos: Path, batch: dict[str, int], options: dict[str, Any], world: int, states: list[Any], steps: list[int] | None
-) -> World:
-    """Start a world, and kill each rank once it has come so far; None: they run to their end."""
-    folder.mkdir()
-    given = [[str(photos), batch, options, rank, world, states, str(folder)] for rank in range(world)]
-    ranks = [start_python(RANK, json.dumps(all)) for all in given]
-    try:
-        for rank, process in enumerate(ranks):
-            end = time.monotonic() + 60
-            while steps is not None and process.poll() is None and not (folder / f"{steps[rank]}-{rank}").exists():
-                assert time.monotonic() < end
-                time.sleep(0.005)
-            if steps is not None:
-                process.send_signal(signal.SIGKILL)
-            _, err = process.communicate(timeout=60)
-            assert process.returncode in (0, -signal.SIGKILL), err
-    finally:
-        for process in ranks:
-            process.kill()
-            process.communicate()
-    return World(folder, world)
-
-
-def rows_of(photos: Path, batch: dict[str, int]) -> list[list[Any]]:
-    """The global batches of an uninterrupted run, each a list of rows."""
-    folder = photos.parent / f"whole-{batch}"
-    if not folder.exists():
-        run(folder, photos, batch, {}, 1, [], None)
-    return [saved["rows"] for saved in World(folder, 1).saved(0)[1:]]
-
-
-def test_global_batches_go_on_unchanged(photos, tmp_path):
-    """After a kill the last step that all ranks have saved is gone on with, as training does; the state of any one rank is enough."""
-    batch = {"global_size": 4}
-    whole = rows_of(photos, batch)
-    dice = random.Random(5)
-    states: list[Any] = []
-    got: list[Any] = []
-    history = []
-    for phase, world in enumerate([2, 4, 3]):
-        steps = None if phase == 2 else [dice.randint(1, 3)] * world
-        ran = run(tmp_path / str(phase), photos, batch, {}, world, states, steps)
-        saved = [ran.saved(rank) for rank in range(world)]
-        common = min(map(len, saved)) - 1
-        assert ran.ended == (phase == 2)
-        got += [[row for rank in saved for row in rank[step]["rows"]] for step in range(1, common + 1)]
-        chosen = dice.randrange(world)
-        states = [saved[chosen][common]["state"]]
-        history.append((world, common, chosen))
-    assert states[0]["epoch"] == 1
-    full = len(whole) - 1
-    assert got[:full] == whole[:full], history
-    assert got[full][:2] == whole[full], history  # two are left, and three ranks: one comes a second time
-    assert len(got) == len(whole)
-
-
-def test_every_sample_comes_once(photos, tmp_path):
-    """Each rank goes on from where it was, not in step with the others: that takes the states of all of them."""
-    order, batch = "completion", {"size": 2}
-    dice = random.Random(order)
-    states: list[Any] = []
-    seen: Counter[str] = Counter()
-    for phase, world in enumerate([3, 4, 2]):
-        steps = None if phase == 2 else [dice.randint(0, 3) for _ in range(world)]
-        ran = run(tmp_path / str(phase), photos, batch, {"order": order, "workers": 4}, world, states, steps)
-        saved = [ran.saved(rank) for rank in range(world)]
-        seen.update(key for rank in saved for step in rank for key, _ in step["rows"])
-        states = [rank[-1]["state"] for rank in saved]
-        dice.shuffle(states)
-    assert {state["epoch"] for state in states} == {1}
-    assert sorted(seen) == files_of(photos)
-    # What fills up a last batch comes from the epoch's start.
-    again = {key for key, times in seen.items() if times > 1}
-    assert again <= {row[0] for row in rows_of(photos, {"global_size": 4})[0][:3]}
+from conftest import augmented, engine_pid, pipeline, running, within
 
 
 def test_states_that_are_not_of_one_run_are_refused(photos):

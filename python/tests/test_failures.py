@@ -194,24 +194,6 @@ def test_bad_images_are_left_out(own_photos, kind):
     assert sum(s["lost"] for s in decode) == 6
 
 
-def test_the_state_knows_what_was_lost(own_photos):
-    damage(own_photos / "ant" / "000.jpg", "truncated")
-    files = files_of(own_photos)
-    with description(files, 2).loader(epochs=1, on_error="skip") as loader:
-        whole = [list(b["key"]) for b in loader]
-    for cut in range(1, 7):
-        with description(files, 2).loader(epochs=1, on_error="skip") as loader:
-            loop = iter(loader)
-            head = [list(next(loop)["key"]) for _ in range(cut)]
-            state = loader.state_dict()
-        assert state["sources"]["files"]["lost"] == [0]
-        assert state["sources"]["files"]["position"] == 2 * cut + 1
-        with description(files, 2).loader(epochs=1, on_error="skip") as again:
-            again.load_state_dict(state)
-            assert head + [list(b["key"]) for b in again] == whole
-            assert again.errors.total == 0, "what was lost is not tried again"
-
-
 def test_too_many_bad_images(own_photos):
     files = files_of(own_photos)
     for path in files[4:8]:
@@ -236,17 +218,6 @@ def test_only_the_first_thousand_errors_are_kept(own_photos):
         assert loader.errors.total == 1500
         assert len(loader.errors) == 1000
         assert "500 more" in repr(loader.errors)
-
-
-def test_an_epoch_in_which_all_is_lost(own_photos):
-    files = files_of(own_photos)[:3]
-    for path in files:
-        os.truncate(path, 200)
-    with description(files).loader(epochs=2, on_error="skip") as loader:
-        assert list(loader) == []
-        assert loader.errors.total == 3
-        assert loader.state_dict()["epoch"] == 1
-        assert list(loader) == []
 
 
 # Settings.

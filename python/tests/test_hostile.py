@@ -108,44 +108,6 @@ def test_good_pictures_come_and_bad_ones_are_named(folder):
                 assert "truncated" in lost.error or "corrupt" in lost.error, (name, lost.error)
 
 
-@pytest.mark.parametrize("name", [*BAD, *(f"cut.{suffix}" for suffix in FORMATS)])
-def test_by_default_the_first_bad_picture_raises(tmp_path, name):
-    data = BAD[name][0] if name in BAD else encoded(name[4:], 1)[:-40]
-    (tmp_path / name).write_bytes(data)
-    with (
-        hr.files([tmp_path / name]).decode_image().resize(8).center_crop(8).batch(1).loader(epochs=1) as loader,
-        pytest.raises(hr.SampleError, match=r": (truncated|unknown|corrupt|image|unsupported|media)") as caught,
-    ):
-        list(loader)
-    assert caught.value.key == str(tmp_path / name)
-    assert name in str(caught.value)
-
-
-def test_rot(tmp_path):
-    """Whatever rots, the loop goes on, and what is not named came with the size that was asked for."""
-    rng = np.random.default_rng(7)
-    for suffix in FORMATS:
-        good = encoded(suffix, 1)
-        for n in range(30):
-            data = bytearray(good)
-            for at in rng.integers(0, len(data), 1 + n % 6):
-                data[at] = rng.integers(0, 256)
-            (tmp_path / f"{n:02d}.{suffix}").write_bytes(data)
-    with (
-        hr.files(f"{tmp_path}/*")
-        .decode_image()
-        .random_resized_crop(16)
-        .batch(1)
-        .loader(epochs=1, on_error="skip", max_errors=1.0) as loader
-    ):
-        came = 0
-        for batch in loader:
-            assert batch["image"].shape == (1, 16, 16, 3)
-            came += 1
-        assert came + loader.errors.total == 30 * len(FORMATS)
-        assert came > 20
-
-
 def test_odd_names(tmp_path):
     """Names are bytes, which keys keep; what a name looks like is not looked at."""
     names = [

@@ -52,82 +52,11 @@ def epochs_of(pipeline: hr.Pipeline, epochs: int = 1, **options) -> list[list[st
         return [keys(loader) for _ in range(epochs)]
 
 
-def in_turns(streams: list[list[str]], until: str) -> list[str]:
-    """One after the other. The turns of a stream that has ended are left out, or the first of them ends it all."""
-    left, merged = [list(s) for s in streams], []
-    for turn in itertools.count():
-        stream = left[turn % len(left)]
-        if stream:
-            merged.append(stream.pop(0))
-        elif until == "shortest" or not any(left):
-            return merged
-
-
-@pytest.mark.parametrize("until", ["longest", "shortest"])
-def test_in_turns(animals, until):
-    names = ["cat", "ant", "bee"]
-    merged = hr.merge([source(animals[name]) for name in names], until=until)
-    want = in_turns([animals[name] for name in names], until)
-    assert epochs_of(merged, 2) == [want, want]
-    with merged.center_crop(8).batch(3).loader(epochs=1) as loader:
-        assert len(loader) == math.ceil(len(want) / 3)
-
-
-def test_each_has_steps_of_its_own(animals):
-    """What comes of each is what NumPy makes of the same file."""
-    turned = source(animals["bee"]).rotate90().center_crop((6, 8))
-    flipped = source(animals["ant"]).random_flip(1).center_crop((8, 8))
-    with hr.merge([turned, flipped]).center_crop((6, 8)).batch(4).loader(epochs=1) as loader:
-        got = {key: image.copy() for batch in loader for key, image in zip(batch["key"], batch["image"], strict=True)}
-    assert len(got) == 11
-    for i, path in enumerate(animals["bee"]):
-        np.testing.assert_array_equal(got[path], np.rot90(noise(1000 + i))[3:9, 2:10])
-    for i, path in enumerate(animals["ant"]):
-        np.testing.assert_array_equal(got[path], noise(i)[3:9, ::-1][:, 2:10])
-
-
-def test_sizes_may_differ(animals):
-    """A crop after the merge makes them one size."""
-    small = source(animals["ant"]).center_crop(8)
-    with hr.merge([small, source(animals["bee"])]).center_crop(4).batch(11).loader(epochs=1) as loader:
-        (batch,) = (b["image"].copy() for b in loader)
-    np.testing.assert_array_equal(batch[0], noise(0)[4:8, 4:8])
-    np.testing.assert_array_equal(batch[1], noise(1000)[4:8, 4:8])
-
-
 def test_weights_and_seed(animals):
     def drawn(**options):
         return epochs_of(hr.merge([source(animals["ant"] * 20), source(animals["bee"] * 20)], weights=[3, 1], until="shortest", **options))
 
     assert drawn() == drawn(seed=0) != drawn(seed=1)
-
-
-def test_decoding_behind_the_merge(animals):
-    """What is merged may be the files themselves."""
-    merged = hr.merge([hr.files(animals[name]) for name in ("ant", "bee")]).decode_image()
-    assert epochs_of(merged) == [in_turns([animals["ant"], animals["bee"]], "longest")]
-
-
-def test_labels_are_numbers_of_all_folders(animals):
-    folders = [str(Path(animals[name][0]).parent) for name in ("cat", "ant")]
-    with hr.merge([hr.files(f, label="parent").decode_image() for f in folders]).center_crop(8).batch(8).loader(epochs=1) as loader:
-        assert loader.classes == ["ant", "cat"]
-        (batch,) = loader
-        assert [loader.classes[label] for label in batch["label"]] == [Path(key).parent.name for key in batch["key"]]
-
-
-def test_ranks_take_the_same_turns(animals):
-    world, options = 3, {"weights": [2, 1]}
-    merged = hr.merge([source(animals["ant"]), source(animals["bee"] * 2)], **options).center_crop(8).batch(2)
-    ranks = []
-    for rank in range(world):
-        with merged.loader(epochs=2, rank=rank, world_size=world) as loader:
-            ranks.append([[list(batch["key"]) for batch in loader] for _ in range(2)])
-            assert len(loader) == len(ranks[-1][0])
-    assert len({tuple(len(batch) for epoch in epochs for batch in epoch) for epochs in ranks}) == 1
-    assert {key for epochs in ranks for batch in epochs[0] for key in batch} == {*animals["ant"], *animals["bee"]}
-    turns = [[[Path(key).parent.name for key in batch] for epoch in epochs for batch in epoch] for epochs in ranks]
-    assert all(t == turns[0] for t in turns)
 
 
 def test_a_bad_sample_names_its_source(animals, tmp_path):
@@ -184,30 +113,6 @@ def test_an_epoch_of_so_many_samples(animals, options, tmp_path):
             (tmp_path / "recipe.yaml").write_text(loader.recipe())
         with hr.load(tmp_path / "recipe.yaml").loader() as loader:
             assert len(keys(loader)) == min(samples, 20)
-
-
-@pytest.mark.parametrize("order", ["input", "completion"])
-def test_an_epoch_of_so_many_samples_goes_on_at_every_cut(animals, order):
-    def made():
-        return stop_after(animals, 16, weights=[1, 3, 2]).batch(3)
-
-    with made().loader(epochs=2, order=order) as loader:
-        sizes = [len(batch["key"]) for _ in range(2) for batch in loader]
-    for cut in range(1, len(sizes) + 1):
-        with made().loader(epochs=2, order=order) as loader:
-            got = [[], []]
-            taken = itertools.islice(((epoch, batch) for epoch in range(2) for batch in loader), cut)
-            for epoch, batch in taken:
-                got[epoch] += batch["key"]
-            del taken
-            state = json.loads(json.dumps(loader.state_dict()))
-        with made().loader(epochs=2, order=order, workers=1) as again:
-            again.load_state_dict(state)
-            for epoch in range(state["epoch"], 2):
-                got[epoch] += keys(again)
-        assert [len(epoch) for epoch in got] == [16, 16]
-        if order == "input":
-            assert got == epochs_of(stop_after(animals, 16, weights=[1, 3, 2]), 2)
 
 
 @pytest.mark.parametrize("samples", [8, 13, 40])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -43,13 +41,6 @@ def cropped(paths, **failures) -> hr.Pipeline:
 
 def number(key: str) -> int:
     return int(Path(key).stem)
-
-
-def assert_pixels(batches) -> None:
-    """Every row is the image of the file that it says."""
-    for batch in batches:
-        for key, image in zip(batch["key"], batch["image"], strict=True):
-            np.testing.assert_array_equal(image, noise(number(key))[2:10, 2:10], key)
 
 
 # Skip, in one step.
@@ -90,108 +81,6 @@ def test_a_step_raises_although_the_loader_skips(tmp_path):
             got.extend(number(b["key"][0]) for b in loader)
         assert got == [0, 1, 2, 3]
         assert caught.value.key == paths[4]
-
-
-# Replace.
-
-
-def replacing(paths, **failures) -> hr.Pipeline:
-    return cropped(paths, on_error="replace", **failures)
-
-
-@pytest.mark.parametrize("how", ["step", "loader"])
-def test_replaced_samples_keep_batches_full(tmp_path, how):
-    """A substitute is another sample of the source, is there in its own pixels, and is drawn the same in each run."""
-    bad = (0, 3, 7, 8)
-    paths = write(tmp_path, 10, bad=bad)
-    build, options = (replacing(paths), {}) if how == "step" else (cropped(paths), {"on_error": "replace"})
-    runs = []
-    for workers in (1, 4):
-        with build.batch(5).loader(epochs=3, workers=workers, **options) as loader:
-            assert len(loader) == 2
-            runs.append([])
-            for _ in range(3):
-                batches = list(loader)
-                assert [len(b["key"]) for b in batches] == [5, 5]
-                assert_pixels(batches)
-                runs[-1].append([number(key) for b in batches for key in b["key"]])
-            assert loader.errors.total == 12
-            assert {e.key for e in loader.errors} == {paths[i] for i in bad}
-            assert all(e.replaced for e in loader.errors)
-    assert runs[0] == runs[1]
-    for epoch in runs[0]:
-        assert [n for i, n in enumerate(epoch) if i not in bad] == [i for i in range(10) if i not in bad]
-        assert not set(epoch) & set(bad)
-    assert len({tuple(epoch) for epoch in runs[0]}) > 1, "substitutes are drawn again in each epoch"
-
-
-# Retries.
-
-
-def later(path: str, seed: int, seconds: float) -> threading.Thread:
-    """Somebody who brings a file only after a while."""
-
-    def bring() -> None:
-        time.sleep(seconds)
-        Image.fromarray(noise(seed)).save(path + ".part", format="png")
-        os.rename(path + ".part", path)
-
-    thread = threading.Thread(target=bring)
-    thread.start()
-    return thread
-
-
-def test_a_file_that_comes_late(tmp_path):
-    paths = write(tmp_path, 6)
-    os.remove(paths[2])
-    build = hr.files(paths).failures(retries=20, wait=0.05).decode_image().center_crop(8).batch(2)
-    bringing = later(paths[2], 2, 0.6)
-    with build.loader(epochs=1) as loader:
-        batches = [{name: values[:] for name, values in b.items()} for b in loader]
-        assert_pixels(batches)
-        assert [number(key) for b in batches for key in b["key"]] == [0, 1, 2, 3, 4, 5]
-        assert loader.errors.total == 0
-    bringing.join()
-
-
-# Time limits.
-
-
-def slow(paths, n: int, **failures) -> hr.Pipeline:
-    """One of the files is enlarged to what takes a second on any machine of these years; there is a limit for that alone."""
-    large = lambda p: p.resize((9000, 9000), filter="lanczos").failures(time_limit=0.1, **failures)  # noqa: E731
-    return hr.files(paths).decode_image().route("key", [(f"**/{n:02d}.png", large), lambda p: p]).center_crop(8)
-
-
-def test_a_time_limit(tmp_path):
-    paths = write(tmp_path, 7)
-    with slow(paths, 3, on_error="skip").batch(2).loader(epochs=1) as loader:
-        batches = [{name: values[:] for name, values in b.items()} for b in loader]
-        assert [number(key) for b in batches for key in b["key"]] == [0, 1, 2, 4, 5, 6]
-        assert_pixels(batches)
-        (lost,) = loader.errors
-        assert (lost.key, lost.stage) == (paths[3], "resize")
-        assert "100ms" in lost.error
-    with slow(paths, 3).batch(1).loader(epochs=1) as loader:
-        got = []
-        with pytest.raises(hr.SampleError, match="100ms") as caught:
-            got.extend(number(b["key"][0]) for b in loader)
-        assert caught.value.key == paths[3]
-        assert got == [0, 1, 2]
-    with slow(paths, 9, on_error="skip").batch(7).loader(epochs=1) as loader:
-        assert [len(b["key"]) for b in loader] == [7], "who is not limited, is in time"
-
-
-def test_failures_may_change_between_runs(tmp_path):
-    """A run that has stopped at a bad file goes on with another policy."""
-    paths = write(tmp_path, 8, bad=(5,))
-    with cropped(paths).batch(2).loader(epochs=1) as loader:
-        with pytest.raises(hr.SampleError):
-            list(loader)
-        state = loader.state_dict()
-    with cropped(paths, on_error="skip").batch(2).loader(epochs=1) as loader:
-        loader.load_state_dict(state)
-        assert [number(key) for b in loader for key in b["key"]] == [4, 6, 7]
 
 
 # Dead letters.

@@ -15,28 +15,6 @@ def keys_of(build, **options):
         return [list(b["key"]) for b in loader]
 
 
-def test_global_batches_are_the_same_for_every_world(photos):
-    def build():
-        return hr.files(photos).shuffle().decode_image().resize(32).center_crop(32).batch(global_size=8)
-
-    alone = keys_of(build())
-    for world in (2, 4):
-        parts = [keys_of(build(), rank=r, world_size=world) for r in range(world)]
-        assert len({len(p) for p in parts}) == 1
-        for i, batch in enumerate(alone[:-1]):
-            assert [k for p in parts for k in p[i]] == batch
-        assert sorted(k for p in parts for b in p for k in b)[:1]
-
-
-def test_ranks_share_all_samples_and_have_equal_numbers_of_batches(photos):
-    world = 3
-    parts = [keys_of(pipeline(photos), rank=r, world_size=world) for r in range(world)]
-    assert len({len(p) for p in parts}) == 1
-    seen = [k for p in parts for b in p for k in b]
-    assert sorted(set(seen)) == files_of(photos)
-    assert len(seen) - 46 < world
-
-
 def test_the_environment_of_torchrun(photos, monkeypatch):
     expected = keys_of(pipeline(photos), rank=1, world_size=2)
     monkeypatch.setenv("RANK", "1")
@@ -58,24 +36,6 @@ def test_the_environment_of_torchrun(photos, monkeypatch):
 def test_what_cannot_be_is_refused(photos, options, why):
     with pytest.raises(hr.RecipeError, match=why):
         pipeline(photos).loader(**options)
-
-
-def test_steps_per_epoch_makes_ranks_equal_that_lose_samples(own_photos):
-    for name in ("ant/003.jpg", "bee/007.jpg", "cat/008.jpg"):
-        (own_photos / name).write_bytes(b"\xff\xd8\xff nothing")
-    parts = []
-    for rank in range(2):
-        options = {"rank": rank, "world_size": 2, "on_error": "skip", "steps_per_epoch": 2}
-        with pipeline(own_photos, 2).loader(epochs=2, **options) as loader:
-            assert len(loader) == 2
-            epochs = [[list(b["key"]) for b in loader] for _ in range(2)]
-            assert [len(epoch) for epoch in epochs] == [2, 2]
-            with pytest.raises(hr.EpochsExhausted):
-                iter(loader)
-            loader.load_state_dict({**loader.state_dict(), "epoch": 1})
-            assert [list(b["key"]) for b in loader] == epochs[1]
-            parts += [key for epoch in epochs for batch in epoch for key in batch]
-    assert len(parts) == 16
 
 
 def test_a_rank_without_enough_batches_says_so(own_photos):

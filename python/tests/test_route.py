@@ -103,28 +103,6 @@ def test_routes_in_routes_and_in_merges(animals):
     check(hr.merge([routed]), animals, taken)
 
 
-def test_sizes_may_differ(animals):
-    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, lambda p: p.center_crop(10)), lambda p: p]).center_crop(8)
-    check(routed, animals, lambda key, label: cropped)
-
-
-def test_a_sample_that_no_branch_takes(animals):
-    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), (2, cropped)])
-    first = next(key for key, label in labelled(animals) if label == 1)
-    with (
-        routed.batch(1).loader(epochs=1) as loader,
-        pytest.raises(hr.SampleError, match="no branch of route takes this sample, whose label is 1") as caught,
-    ):
-        list(loader)
-    assert (caught.value.key, caught.value.stage) == (first, "route")
-    with routed.failures(on_error="skip", max_errors=4).batch(1).loader(epochs=1) as loader:
-        assert [int(b["label"][0]) for b in loader] == [label for _, label in labelled(animals) if label != 1]
-        assert {e.key for e in loader.errors} == {*animals["bee"]}
-        assert {e.stage for e in loader.errors} == {"route"}
-    with routed.failures(on_error="skip", max_errors=3).batch(1).loader(epochs=1) as loader, pytest.raises(hr.TooManyErrors, match="route"):
-        list(loader)
-
-
 def test_random_operations_draw_by_their_names(animals):
     """A branch that another one was put before gives the same pixels, as long as its steps keep their names."""
 

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -186,26 +185,6 @@ def test_what_is_no_picture_is_refused(recipe):
     done = run("--out", "tar:out/%d.tar", "--images", "jpg")
     assert done.returncode == 2
     assert done.stderr.startswith("headrace: --out: options do not fit: --images jpg: image is float32 [3, 24, 20]: takes uint8")
-
-
-@pytest.mark.parametrize("recipe", ["uint8"], indirect=True)
-def test_killed_and_begun_again(recipe):
-    """The program that decodes with C, killed at some moments, ends with the files of one that was not."""
-    args = ["--epochs", "12", "--out", "npy:{}", "--checkpoint", "1ms", "--workers", "2"]
-    begun = time.monotonic()
-    assert run(*(arg.format("whole") for arg in args)).returncode == 0
-    took = time.monotonic() - begun
-    kills = 0
-    for share in (0.1, 0.2, 0.3, 0.15, 0.25, 0.4):
-        child = subprocess.Popen([find_program(), "run", "recipe.yaml", "-q", *(arg.format("cut") for arg in args)])
-        time.sleep(took * share)
-        child.send_signal(signal.SIGKILL)
-        kills += child.wait() == -signal.SIGKILL
-    assert kills > 0
-    assert run(*(arg.format("cut") for arg in args)).returncode == 0
-    assert {path.name: path.read_bytes() for path in Path("cut").iterdir()} == {
-        path.name: path.read_bytes() for path in Path("whole").iterdir()
-    }
 
 
 @pytest.mark.parametrize("recipe", ["uint8"], indirect=True)

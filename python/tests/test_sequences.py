@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import pathlib
-import random
 from collections.abc import Iterable
 from typing import Any
 
 import numpy
 import pytest
-from PIL import Image
 
 import headrace as hr
 
@@ -117,57 +115,6 @@ def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray],
     for key, a in arrays.items():
         same(found[key]["x"], a)
         same(found[key]["label"], numpy.full(len(a), label_of(key)))
-
-
-@pytest.fixture
-def photos(tmp_path: pathlib.Path) -> pathlib.Path:
-    root = tmp_path / "photos"
-    root.mkdir()
-    r = random.Random(5)
-    for i in range(20):
-        size = r.choice([(64, 48), (48, 64), (50, 50)])
-        Image.frombytes("RGB", size, r.randbytes(3 * size[0] * size[1])).save(root / f"{i:02d}.png")
-    return root
-
-
-def test_images_come_in_batches_of_one_size(photos: pathlib.Path) -> None:
-    sizes = [(24, 32), (32, 24), (28, 28)]
-    pipeline = hr.files(photos).decode_image().resize_to_bucket(sizes).batch(4)
-    alone = hr.files(photos).decode_image().resize_to_bucket(sizes).batch(1)
-    with alone.loader(epochs=1) as loader:
-        want = {batch["key"][0]: numpy.array(batch["image"][0]) for batch in loader}
-    with pipeline.loader(epochs=1) as loader:
-        assert loader.schema["image"] == ("tensor", "uint8", (None, None, 3))
-        batches = list(loader)
-    assert {b["image"].shape[1:3] for b in batches} == set(sizes)
-    found = {}
-    for batch in batches:
-        assert len(batch["image"]) <= 4
-        found.update(zip(batch["key"], batch["image"]))
-    assert found.keys() == want.keys()
-    for key, image in found.items():
-        same(image, want[key])
-        with Image.open(key) as picture:
-            width, height = picture.size
-        assert image.shape[:2] == min(sizes, key=lambda s: abs(numpy.log(s[0] / s[1]) - numpy.log(height / width)))
-    for size in sizes:
-        keys = [key for b in batches if b["image"].shape[1:3] == size for key in b["key"]]
-        assert keys == sorted(keys), "the images of a size come in their order"
-
-
-def test_files_of_numpy(tmp_path: pathlib.Path) -> None:
-    r = numpy.random.default_rng(1)
-    for dtype in ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"]:
-        for version in [(1, 0), (2, 0), (3, 0)] if dtype == "float32" else [(1, 0)]:
-            want = r.integers(0, 2 if dtype == "bool" else 100, (2, 5, 4)).astype(dtype)
-            for i, a in enumerate(want):
-                with open(tmp_path / f"{i}.npy", "wb") as f:
-                    numpy.lib.format.write_array(f, a, version)
-            with hr.files(tmp_path).decode_npy(dtype, (5, 4)).batch(2).loader(epochs=1) as loader:
-                assert loader.schema["array"] == ("tensor", dtype, (5, 4))
-                assert len(loader) == 1
-                (batch,) = loader
-            same(batch["array"], want)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import augmented, digests, engine_pid, files_of, pipeline, stop
+from conftest import augmented, digests, engine_pid, pipeline, stop
 
 pytestmark = pytest.mark.smoke
 
@@ -177,24 +177,6 @@ def test_things_that_are_no_states(photos):
         for state in (*places, {}, {"epoch": 1, "position": 0}, {"version": 2, "epoch": 1}):
             with pytest.raises(hr.StateMismatch, match="no state of a loader"):
                 loader.load_state_dict(state)
-
-
-def test_completion_order_gives_every_sample_once(photos):
-    def load(cut):
-        with pipeline(photos).loader(epochs=1, order="completion", workers=4) as loader:
-            keys = []
-            for i, batch in enumerate(loader, 1):
-                keys += batch["key"]
-                if i == cut:
-                    break
-            return keys, loader.state_dict()
-
-    for cut in range(1, 12):
-        head, state = load(cut)
-        with pipeline(photos).loader(epochs=1, order="completion", workers=4) as again:
-            again.load_state_dict(json.loads(json.dumps(state)))
-            rest = [k for b in again for k in b["key"]]
-        assert sorted(head + rest) == files_of(photos)
 
 
 WRONG = [

@@ -71,21 +71,6 @@ def test_recipes_are_the_same_pipeline(films, tmp_path, flat):
         same(videos(a), videos(b))
 
 
-def test_other_ranks_take_over(films):
-    pipeline = hr.files(films * 3, content=False, seed=3).shuffle().decode_video(2, start="begin").resize((8, 8)).batch(1)
-    states, keys = [], []
-    for rank in range(2):
-        with pipeline.loader(epochs=1, rank=rank, world_size=2, uneven=True) as loader:
-            batches = iter(loader)
-            keys += [k for _ in range(4) for k in next(batches)["key"]]
-            states.append(loader.state_dict())
-    for rank in range(3):
-        with pipeline.loader(epochs=1, rank=rank, world_size=3, uneven=True) as loader:
-            loader.load_state_dict(states)
-            keys += [k for b in loader for k in b["key"]]
-    assert sorted(keys) == sorted(films * 3)
-
-
 def test_a_clip_that_no_memory_holds_is_refused(films):
     """The table says how many frames there are, before a decoder is opened."""
     pipeline = hr.files(films[:1], content=False).decode_video(100_000, stride=1).resize((256, 256)).batch(1)

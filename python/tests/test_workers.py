@@ -27,31 +27,6 @@ def stages(loader) -> dict[str, int]:
     return {stage["name"]: stage["workers"] for stage in loader.stats()["stages"]}
 
 
-def test_batches_are_the_same_whenever_workers_change(photos, whole):
-    chance = random.Random(1)
-    with augmented(photos).loader(epochs=3, fuse=False) as loader:
-        names = [None, *(name for name, workers in stages(loader).items() if workers > 1)]
-        got, states = [], []
-        for _ in range(3):
-            for batch in loader:
-                got += digests([batch])
-                states.append(loader.state_dict())
-                if chance.random() < 0.5:
-                    loader.set_workers(chance.randint(1, 9), stage=chance.choice(names))
-        assert got == whole
-        for at in chance.sample(range(len(states) - 1), 2):
-            loader.load_state_dict(states[at])
-            rest = []
-            while True:
-                try:
-                    for batch in loader:
-                        rest += digests([batch])
-                        loader.set_workers(chance.randint(1, 9))
-                except hr.EpochsExhausted:
-                    break
-            assert rest == whole[at + 1 :]
-
-
 def test_another_thread_may_set_workers(photos, whole):
     stop = threading.Event()
     with augmented(photos).loader(epochs=3) as loader:

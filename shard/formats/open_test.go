@@ -139,11 +139,7 @@ func TestWhatIsBesideShardsChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range d.Len() { // the shards are as they were
-			var p shard.Place
-			if err := r.Locate(i, &p); err != nil {
-				t.Fatal(err)
-			}
-			if _, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes)); err != nil {
+			if _, err := shardtest.One(t.Context(), r, i); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -206,11 +202,7 @@ func TestFeaturesAsTheyAreSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var p shard.Place
-		if err := r.Locate(c.i, &p); err != nil {
-			t.Fatal(err)
-		}
-		values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		values, err := shardtest.One(t.Context(), r, c.i)
 		if c.says != "" {
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s as %v: %v, want …%s…", c.from, c.as, err, c.says)
@@ -279,12 +271,8 @@ func readAll(t *testing.T, format, from string, fields []string, want []shardtes
 		t.Fatal(err)
 	}
 
-	var p shard.Place
 	for _, i := range rand.Perm(len(want)) {
-		if err := r.Locate(int64(i), &p); err != nil {
-			t.Fatal(err)
-		}
-		values, _, err := r.Read(t.Context(), &p, make([]byte, p.Bytes))
+		values, err := shardtest.One(t.Context(), r, int64(i))
 		if err != nil {
 			t.Fatalf("sample %d: %v", i, err)
 		}

@@ -1,6 +1,7 @@
 package litdata_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // that it reads in them: scripts/shard_goldens.py.
 func golden(t testing.TB, name string) (all []shardtest.Case) {
 	files := shardtest.Load(t, "testdata/"+name)
-	for _, file := range slices.Sorted(keys(files)) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(file, ".bin") {
 			continue
 		}
@@ -26,16 +27,6 @@ func golden(t testing.TB, name string) (all []shardtest.Case) {
 		})
 	}
 	return all
-}
-
-func keys(f shardtest.Folder) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range f {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func TestSetsOfLitData(t *testing.T) {

@@ -3,6 +3,7 @@ package mds_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func golden(t testing.TB, name string) (all []shardtest.Case) {
 			files[file] = data
 		}
 	}
-	for _, file := range slices.Sorted(keys(files)) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
 		if file == "index.json" {
 			continue
 		}
@@ -34,16 +35,6 @@ func golden(t testing.TB, name string) (all []shardtest.Case) {
 		})
 	}
 	return all
-}
-
-func keys(f shardtest.Folder) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range f {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func TestSetsOfStreaming(t *testing.T) {

@@ -19,6 +19,16 @@ const mostUnpacked = 1 << 26
 // errPromise is an index, or a value, that no format may give, whatever is in a file.
 var errPromise = errors.New("a broken promise")
 
+// One reads a sample of a set.
+func One(ctx context.Context, r *shard.Reader, i int64) ([]shard.Value, error) {
+	var p shard.Place
+	if err := r.Locate(i, &p); err != nil {
+		return nil, err
+	}
+	values, _, err := r.Read(ctx, &p, make([]byte, p.Bytes))
+	return values, err
+}
+
 // reader reads samples in the simplest way.
 type reader struct {
 	format shard.Format
