@@ -1,4 +1,4 @@
-"""Several views of one image: each a field, with steps of its own."""
+"""Several views of one image, each a field with its own steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ON_IMAGES = {
 
 
 def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The name of each view, and the function that adds its steps."""
+    """Each view's name, and the function that adds its steps."""
     if count is not None or steps is not None:
         yield from several("view", count, steps)
     elif not named:
@@ -43,7 +43,7 @@ def several(name: str, count: Any, steps: Any) -> Iterator[tuple[str, Callable[.
 
 
 def steps_of(name: str, steps: Iterable[dict[str, Any]]) -> Iterator[Step]:
-    """Steps on an image as they are on the view."""
+    """Image steps, changed to work on the view."""
     for step in steps:
         op = next(iter(step))
         args = step[op]
