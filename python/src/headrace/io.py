@@ -760,9 +760,9 @@ def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: i
 def _format_of(path: Any) -> str:
     name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", None)
     if not isinstance(name, (str, os.PathLike)):
-        raise MediaError("headrace: save_image: there is no suffix that says what to write: give format='png', 'jpeg' or 'webp'")
+        raise MediaError("headrace: save_image: there is no suffix to tell the format: give format='png', 'jpeg' or 'webp'")
     suffix = os.path.splitext(os.fsdecode(name))[1].lower()
     formats = {".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
     if suffix not in formats:
-        raise MediaError(f"headrace: save_image: the suffix of {name!r} says nothing: takes .jpg, .png or .webp, or give format=")
+        raise MediaError(f"headrace: save_image: the suffix of {name!r} is unknown: use .jpg, .png or .webp, or give format=")
     return formats[suffix]

@@ -65,7 +65,7 @@ class Npz(Mapping[str, "Array"]):
             if kind:  # zipfile would read an endless one to its end
                 self._file.close()
                 raise MediaError(
-                    f"headrace: load_npz: {self._about} is no regular file but a {kind}: give the bytes of an archive", key=self._key
+                    f"headrace: load_npz: {self._about} is not a regular file but a {kind}: give the bytes of an archive", key=self._key
                 )
             self._bytes: Bytes | File = File(self._file)
             directory: Any = self._file
@@ -90,7 +90,7 @@ class Npz(Mapping[str, "Array"]):
             if self._about and isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 with reading(src):
                     raise  # it could not be read; places that cannot be are another matter
-            raise MediaError(f"headrace: load_npz: {self._about or 'it'} is no archive of arrays: {error}", key=self._key) from error
+            raise MediaError(f"headrace: load_npz: {self._about or 'it'} is not an archive of arrays: {error}", key=self._key) from error
         self._names: dict[str, str] = {}
         for name in self._members:
             if name.endswith(".npy"):

@@ -89,7 +89,7 @@ class Packets:
             raise MediaError("headrace: Packets: the bytes are not contiguous")
         view = view.cast("B") if view.nbytes else memoryview(b"")
         if len(view) < _HEAD or view[:8] != _MAGIC:
-            raise MediaError("headrace: Packets: the bytes are no packets")
+            raise MediaError("headrace: Packets: these bytes are not packets")
         version, text, count, size = (int.from_bytes(view[at : at + 8], "little") for at in (8, 16, 24, 32))
         if version != 1:
             raise MediaError(f"headrace: Packets: version {version}: this release reads version 1")

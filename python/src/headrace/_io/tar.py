@@ -136,12 +136,12 @@ class _Said:
             raise bad("iter_tar", about, f"it ends within a header, {len(head)} bytes after byte {at:,}")
         if _number(head[148:156]) not in _sums(head):
             by = next((f": open it with {library}.open" for begin, library in _PACKED.items() if head.startswith(begin)), "")
-            raise bad("iter_tar", about, f"at byte {at:,} is no header of a member{by if at == 0 else ''}")
+            raise bad("iter_tar", about, f"there is no member's header at byte {at:,}{by if at == 0 else ''}")
         kind, name, size = head[156], head[:100].split(b"\0")[0], _number(head[124:136])
         if head[257:263] == b"ustar\0" and head[345]:
             name = head[345:500].split(b"\0")[0] + b"/" + name
         if size is None or size < 0:
-            raise bad("iter_tar", about, f"the size of {_text(name)!r}, at byte {at:,}, is no number")
+            raise bad("iter_tar", about, f"the size of {_text(name)!r}, at byte {at:,}, is not a number")
         if kind == ord("S"):
             raise _sparse(_text(name), about)
         if kind in b"LKxg":

@@ -93,7 +93,7 @@ def _samples(file: Any, about: str) -> tuple[str, int, int, int, int, int]:
             return (*_format(head[20:36], about), 44, size)
     head = head[:12]
     if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
-        raise bad("load_wav", about, "it is no WAV file: load_audio reads others")
+        raise bad("load_wav", about, "it is not a WAV file: load_audio reads others")
     at, end = 12, file.size()
     long = None  # bytes of samples, as ds64 says
     known = None

@@ -64,7 +64,7 @@ def counter(name: str, value: float) -> None:
 
 def _name(what: str, name: Any) -> str:
     if not isinstance(name, str):
-        raise WrongType(f"headrace: {what}: {name!r} is no name: takes text")
+        raise WrongType(f"headrace: {what}: {name!r} is not a name: names are text")
     return name
 
 

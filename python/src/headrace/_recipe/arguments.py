@@ -17,7 +17,7 @@ def path_text(path: Any) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise RecipeError(f"headrace: files: {path!r} is no path; takes str, bytes or os.PathLike") from None
+        raise RecipeError(f"headrace: files: {path!r} is not a path: use str, bytes or os.PathLike") from None
 
 
 def absolute(name: str, path: Any) -> str | None:
@@ -45,7 +45,7 @@ def names_of(step: str, given: tuple[Any, ...]) -> list[str]:
     names = [name for item in given for name in ([item] if isinstance(item, str) else item if hasattr(item, "__iter__") else [item])]
     for name in names:
         if not isinstance(name, str):
-            raise RecipeError(f"headrace: {step}: {name!r} is no name of a field: takes text")
+            raise RecipeError(f"headrace: {step}: {name!r} is not a field name: names are text")
     return names
 
 

@@ -20,7 +20,7 @@ def change(given: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Set defaults, and return the previous ones of the same names."""
     for name in given:
         if name not in names:
-            raise RecipeError(f"headrace: defaults: {name!r} is none of {', '.join(names)}")
+            raise RecipeError(f"headrace: defaults: {name!r} is not one of {', '.join(names)}")
     before = {name: _said.get(name) for name in given}
     for name, value in given.items():
         if value is None:

@@ -29,7 +29,7 @@ def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: M
         except FileNotFoundError as error:
             raise _missing(name, error) from None
         if kind:
-            raise RecipeError(f'headrace: {name}: is no regular file but a {kind}: takes a file, or "-" for what standard input has')
+            raise RecipeError(f'headrace: {name}: is not a regular file but a {kind}: give a file, or "-" for standard input')
     given = [f"--set={variable}={_value(variable, value)}" for variable, value in variables.items()]
     text = _convert(["--to", "json", *given, "--", name], None)
     recipe: dict[str, Any] = _texts(json.loads(text), lambda text: text.replace("$$", "$"))

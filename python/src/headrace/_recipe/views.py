@@ -34,10 +34,12 @@ def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple
 def several(name: str, count: Any, steps: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise RecipeError(
-            f"headrace: views: {count!r} is no number of views: takes a whole number from 1 on, and then a function of a pipeline"
+            f"headrace: views: {count!r} is not a number of views: give a whole number, at least 1, and a function of a pipeline"
         )
     if not callable(steps):
-        raise RecipeError(f"headrace: views: {steps!r} is no function: takes one of a pipeline, as in .views(2, lambda p: p.random_flip())")
+        raise RecipeError(
+            f"headrace: views: {steps!r} is not a function: give one of a pipeline, as in .views(2, lambda p: p.random_flip())"
+        )
     for i in range(count):
         yield f"{name}_{i}", steps
 
@@ -48,7 +50,7 @@ def steps_of(name: str, steps: Iterable[dict[str, Any]]) -> Iterator[Step]:
         op = next(iter(step))
         args = step[op]
         if op not in ON_IMAGES:
-            raise RecipeError(f"headrace: views: {op} is no step on an image: put it before the views, or after them")
+            raise RecipeError(f"headrace: views: {op} does not work on an image: put it before the views, or after them")
         if "field" in args or "fields" in args:
             raise RecipeError(f"headrace: views: {op} says which field it is on: leave that out, it is on the view")
         yield Step(step | {op: args | {"field": name}}, line=getattr(step, "line", None))
