@@ -25,13 +25,13 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench RECIPE",
 		Short: "Measure a recipe with several numbers of workers",
-		Long: `Run a recipe with each number of workers, discard its batches, and print a table: samples a second and their spread, speed-up over the
-first column, CPU time, memory, where the workers of each stage spend their time, and which stage is the bottleneck.
+		Long: `Run a recipe with each number of workers, and print a table: samples per second and their spread, speed-up over the first column, CPU time,
+memory, where each stage's workers spend their time, and which stage is the bottleneck.
 
-Each number of workers has a process of its own. They take turns, because machines drift: with --rounds 5 and --seconds 10, each has five
-slices of two seconds; slowest–fastest are those of its slices. A warm-up before each slice is not counted. Epochs repeat without end.
+Each number of workers has its own process. They take turns, because machines drift: with --rounds 5 and --seconds 10, each gets five
+slices of two seconds; slowest–fastest are over its slices. A warm-up before each slice is not counted. Epochs repeat without end.
 
-Ctrl-C prints what was measured so far; the exit code is then 130.`,
+Ctrl-C prints what was measured so far, with exit code 130.`,
 		Example: `  headrace bench train.yaml
   headrace bench train.yaml --seconds 30 --workers 1,2,4,8
   headrace bench train.yaml --json | jq '.columns[] | {workers, verdict}'`,
@@ -39,8 +39,8 @@ Ctrl-C prints what was measured so far; the exit code is then 130.`,
 	}
 	options := recipeFlags(c, "workers", "epochs")
 	c.Flags().IntSliceVar(&workers, "workers", nil, "numbers of workers, a column each (default: up to all cores)")
-	c.Flags().Float64Var(&seconds, "seconds", 10, "how long to measure with each number of workers, in all")
-	c.Flags().IntVar(&rounds, "rounds", 5, "slices into which that time is cut, in turns with the other columns")
+	c.Flags().Float64Var(&seconds, "seconds", 10, "seconds to measure each number of workers")
+	c.Flags().IntVar(&rounds, "rounds", 5, "slices of that time, in turns with the other columns")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON, with all slices")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := checkBench(workers, seconds, rounds); err != nil {

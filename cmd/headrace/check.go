@@ -10,10 +10,10 @@ import (
 func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check RECIPE…",
-		Short: "Look for mistakes in recipes, without reading their data",
-		Long: `Check recipes as every other command does before it begins: steps, arguments, the fields between the steps, variables, and loader options.
-No data is read, and no function of a recipe is imported. Each valid recipe gets a line; each mistake gets one with its place in the file.
-If there is a mistake, the exit code is 2.`,
+		Short: "Check recipes for mistakes, without reading data",
+		Long: `Check recipes without reading data or importing functions: steps, arguments, the fields between steps, variables, and loader options. Every
+other command does this first. Each valid recipe gets a line, each mistake one with its place in the file. The exit code is 2 if there is a
+mistake.`,
 		Example: `  headrace check train.yaml
   headrace check --set root=/data recipes/*.yaml
   git ls-files '*.yaml' | xargs headrace check   # before a commit`,

@@ -12,9 +12,9 @@ func convertCommand() *cobra.Command {
 	var to string
 	c := &cobra.Command{
 		Use:   "convert RECIPE",
-		Short: "Print a recipe complete, in YAML or JSON",
-		Long: `Print a recipe with variables replaced and all defaults written out, so that it keeps its meaning when a default changes. Without --to,
-YAML becomes JSON and JSON becomes YAML. A file named - is standard input.`,
+		Short: "Print a recipe with all defaults, in YAML or JSON",
+		Long: `Print a recipe with variables replaced and all defaults written out, so that it keeps its meaning when a default changes. By default YAML
+becomes JSON and JSON becomes YAML. - is standard input.`,
 		Example: `  headrace convert recipe.yaml
   headrace convert --to yaml --set root=/data recipe.yaml > fixed.yaml
   headrace convert - < recipe.json`,

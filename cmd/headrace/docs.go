@@ -24,8 +24,8 @@ func docsCommand() *cobra.Command {
 		&cobra.Command{
 			Use:   "man DIR",
 			Short: "Write a man page for each command",
-			Long: `Write a man page for each command into the folder DIR, which is created if needed. The pages have the date of SOURCE_DATE_EPOCH,
-if the environment has it, so that the same sources give the same bytes.`,
+			Long: `Write a man page for each command into the folder DIR, which is created if needed. SOURCE_DATE_EPOCH sets their date, for
+reproducible builds.`,
 			Example: "  headrace docs man build/man && man build/man/headrace.1",
 			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {

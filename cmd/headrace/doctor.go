@@ -15,12 +15,12 @@ func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine has, and what is missing",
-		Long: `Examine the machine: CPU, instructions, cores and memory that a container or a batch system leaves, limits, shared memory, and what decodes
-and writes each format. Images are really decoded and memory is really shared, by the code that does it for loaders.
+		Short: "Show what this machine has, and what is missing",
+		Long: `Examine this machine: CPU, instructions, the cores and memory that a container or batch system allows, limits, shared memory, and what
+decodes and writes each format. It really decodes images and shares memory, with the loaders' own code.
 
-Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working. After ! and ✗ comes what to do. If something is missing
-that Headrace needs to run at all, the exit code is 1.`,
+Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working; after ! and ✗ comes what to do. The exit code is 1 if
+Headrace cannot run at all.`,
 		Example: `  headrace doctor
   docker run --rm --cpus 2 IMAGE headrace doctor   # what a container leaves
   headrace doctor --json | jq '.findings[] | select(.status != "ok")'`,

@@ -16,13 +16,13 @@ func explainCommand() *cobra.Command {
 	batches := 50
 	c := &cobra.Command{
 		Use:   "explain PROGRAM [ARGUMENT…]",
-		Short: "Run a training program, and say what a faster loader would bring",
-		Long: `Run a Python program as it is, whatever loader it has: PyTorch's DataLoader, StatefulDataLoader, Grain, tf.data, or Headrace. The first
-batches are kept; then --batches are timed as they come; then as many again are served from the kept ones, at no cost. Then the program is
-ended, and you see how fast it was, how long it waited for its loader, and how fast it would be with a loader that costs nothing.
+		Short: "Measure what a faster loader would bring to a program",
+		Long: `Run a Python program with any loader (PyTorch's DataLoader, StatefulDataLoader, Grain, tf.data, or Headrace), and measure what a faster one
+would bring. It keeps the first batches, times --batches as they come, then as many of the kept ones, at no cost. Then it ends the program,
+and you see how fast it was, how long it waited for its loader, and how fast it would be with a loader that costs nothing.
 
-The program trains on while it is measured: have it write its checkpoints elsewhere. The package headrace must be installed beside it:
-Python is $HEADRACE_PYTHON, or python3. Arguments after the program are its own.`,
+The program really trains meanwhile: have it write checkpoints elsewhere. Its Python needs the package headrace: $HEADRACE_PYTHON, or
+python3. Arguments after the program are its own.`,
 		Example: `  headrace explain train.py --lr 0.1
   headrace explain --batches 200 train.py`,
 		Args: cobra.MinimumNArgs(1),

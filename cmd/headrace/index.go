@@ -24,19 +24,19 @@ func indexCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "index PATH…",
 		Short: "Index shards or videos, so that reading needs no scan",
-		Long: `Of shards, such as WebDataset's tar files, it finds where each sample is. PATH is a file, a folder of shards, or a pattern such as
-'train-{000..129}.tar'; each PATH is a set of its own. The index goes to ~/.cache/headrace/index, to the folder index in $HEADRACE_CACHE,
-or with --beside to the folder _headrace beside the shards. Running a recipe writes it, too, if it is missing. Shards that changed are
-indexed again, and no others.
+		Long: `Find where each sample of shards or each packet of videos is, so that reading needs no scan.
 
-Of videos it finds the packets. Without an index, a clip of a Matroska, WebM, AVI, MPEG-TS or FLV file reads the whole file; with one,
-decode_video and video_clips read only the packets they need. MP4 and MOV have an index of their own and are left alone.
+Shards, such as WebDataset's tar files: PATH is a file, a folder of shards, or a pattern such as 'train-{000..129}.tar', each a set of its
+own. The index goes to ~/.cache/headrace/index, to the folder index in $HEADRACE_CACHE, or with --beside to the folder _headrace beside the
+shards. Running a recipe writes a missing index, too. Only changed shards are indexed again.
 
-For videos PATH is a file, a folder, or a pattern such as 'films/*/*.mkv'. Indices go to ~/.cache/headrace/video, to the folder video in
-$HEADRACE_CACHE, or with --beside to FILE.hri beside each file, where other machines find them. An index is used only for a file of the
-same size and time of change, and by the same version of Headrace and FFmpeg. Run this again after videos have changed.
+Videos: PATH is a file, a folder, or a pattern such as 'films/*/*.mkv'. Without an index, a clip of a Matroska, WebM, AVI, MPEG-TS or FLV
+file reads the whole file; with one, decode_video and video_clips read only the packets they need. MP4 and MOV have their own index and are
+skipped. Indices go to ~/.cache/headrace/video, to the folder video in $HEADRACE_CACHE, or with --beside to FILE.hri beside each file, for
+other machines. An index is valid for a file of the same size and modification time, and the same version of Headrace and FFmpeg: run this
+again after videos change.
 
-If a file cannot be indexed, it is named with the reason, and the exit code is 1.`,
+A file that cannot be indexed is named with the reason, and the exit code is 1.`,
 		Example: `  headrace index films
   headrace index 'films/*/*.mkv' --beside
   HEADRACE_CACHE=/shared/cache headrace index films   # and for training
@@ -44,7 +44,7 @@ If a file cannot be indexed, it is named with the reason, and the exit code is 1
 		Args: cobra.MinimumNArgs(1),
 	}
 	c.Flags().BoolVar(&o.Beside, "beside", false, "write each index beside its file, as FILE"+index.Suffix)
-	c.Flags().BoolVar(&o.Force, "force", false, "write indices again that are up to date")
+	c.Flags().BoolVar(&o.Force, "force", false, "rewrite indices that are up to date, too")
 	c.Flags().IntVar(&o.Jobs, "jobs", 0, "files at once (default: the number of cores)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {

@@ -25,9 +25,9 @@ import (
 func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init FOLDER",
-		Short: "Write a first recipe for what is in a folder",
-		Long: `Look at the names of the files in a folder, and print a recipe for training on them: images, recordings, videos or arrays (.npy). If they
-are in subfolders, these are the classes. Nothing is written: send the output to a file, and edit it.`,
+		Short: "Print a first recipe for a folder",
+		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy), told by name. Subfolders become classes.
+Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml
   headrace inspect train.yaml
   headrace preview train.yaml -o sheet.png`,

@@ -16,19 +16,22 @@ func inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect RECIPE|SHARDS…",
 		Short: "Draw a recipe: steps, stages, fields; or list shards",
-		Long: `Of a recipe it draws what the engine makes of it. Only the first samples are run:
+		Long: `Draw what the engine makes of a recipe. Only the first samples are run:
 
-  the graph      a bracket for each stage, with the steps fused into it and its workers, and on each edge the fields
-  the sizes      samples and classes of the source, batches of an epoch, bytes of a sample and of a batch, memory
-  first samples  of the first epoch: what their files hold, and the numbers that come of them
+  the graph      a bracket per stage, with the steps fused into it and its
+                 workers, and the fields on each edge
+  the sizes      samples and classes of the source, batches in an epoch, bytes
+                 of a sample and of a batch, memory
+  first samples  of the first epoch: what their files hold, and the resulting
+                 numbers
 
-Python functions of a recipe are imported and called only with --samples. A function without gives hides the fields after it.
+Python functions are imported and called only with --samples. A function without gives hides the fields after it.
 
-A sample that cannot be decoded is shown with its error. If the files cannot be found, the graph is drawn all the same, and the exit code
-is 1. A mistake in the recipe is reported with line and column, and the exit code is 2.
+A sample that fails is shown with its error. If the files are missing, you still get the graph, and exit code 1. A mistake in the recipe is
+reported with line and column, and exit code 2.
 
-Of shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, the number of samples, and their fields
-with types and sizes, and prints the step that reads them. With --format, all names are those of shards.`,
+For shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, the number of samples, their fields with
+types and sizes, and the step that reads them. With --format, all arguments are shards.`,
 		Example: `  headrace inspect train.yaml
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'

@@ -40,14 +40,12 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headrace",
 		Short: "Load data for training and inference with every core",
-		Long: `Headrace reads samples, decodes and transforms them with every core, and hands finished batches to a training or inference program
-through shared memory.
+		Long: `Headrace reads samples, decodes and transforms them on every core, and hands batches to a training or inference program through shared
+memory.
 
-You normally use it as the Python package headrace, which starts this program by itself. The commands here run, measure and explain
-recipes in files.
+You normally use the Python package headrace, which starts this program itself. These commands run, measure and explain recipes in files.
 
-Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost that the recipe allows to
-lose; 130 interrupted.`,
+Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, with lost samples that the recipe allows; 130 interrupted.`,
 		Example: `  headrace doctor                                    # what this machine has
   headrace init data/train > first.yaml              # a first recipe
   headrace inspect recipe.yaml                       # steps, stages, fields

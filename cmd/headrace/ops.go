@@ -15,8 +15,8 @@ func opsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ops [OPERATION]",
 		Short: "List the operations of recipes, or explain one",
-		Long: `Without an argument, list all operations that a recipe can have as steps. With one, explain it: what it does, and its arguments with types
-and defaults. The methods of Python have the same names and arguments.`,
+		Long: `List all operations for the steps of a recipe, or explain one: what it does, and its arguments with types and defaults. Python's methods
+have the same names and arguments.`,
 		Example: `  headrace ops
   headrace ops random_resized_crop`,
 		Args: cobra.MaximumNArgs(1),

@@ -22,12 +22,12 @@ func previewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "preview RECIPE -o SHEET",
 		Short: "Draw the first samples as a contact sheet",
-		Long: `Draw a contact sheet: the first samples of an epoch after all steps of the recipe, each with its class and its key. The recipe is above,
-with the type and shape that training gets.
+		Long: `Draw a contact sheet: the first samples of an epoch after all steps, each with its class and key. The recipe is above, with the type and
+shape that training gets.
 
-The pixels are those of the batches, shuffled, cropped and flipped by the recipe's seeds. Normalized values are turned back with the
-recipe's own mean and std, so that you see the image; of 16 bits the upper 8 are shown, and transparency shows a checkerboard. A sample that
-fails has a tile with the reason, and a line on standard error.`,
+Pixels are those of the batches, shuffled, cropped and flipped by the recipe's seeds. normalize is reverted, so that you see the image; of
+16 bits the upper 8 are shown, and transparency is a checkerboard. A sample that fails has a tile with the reason, and a line on standard
+error.`,
 		Example: `  headrace preview recipe.yaml -o sheet.png
   headrace preview recipe.yaml -o sheet.webp -n 60 --columns 10 --tile 128
   headrace preview recipe.yaml -o again.png --epoch 1    # other crops
@@ -41,7 +41,7 @@ fails has a tile with the reason, and a line on standard error.`,
 	f.StringVarP(&p.out, "output", "o", "", "`file` to write: .png, .jpg or .webp")
 	f.IntVarP(&p.samples, "samples", "n", p.samples, "number of samples")
 	f.IntVar(&p.epoch, "epoch", 0, "epoch to look at, from 0")
-	f.IntVar(&p.columns, "columns", 0, "tiles side by side (default: a sheet that is wider than high)")
+	f.IntVar(&p.columns, "columns", 0, "tiles side by side (default: enough for a wide sheet)")
 	f.IntVar(&p.tile, "tile", 0, "longest side of a tile in `pixels` (default: that of the images, between 128 and 256)")
 	c.MarkFlagRequired("output")
 	options = recipeFlags(c, "epochs", "prefetch", "on-error", "max-errors", "order")

@@ -28,14 +28,13 @@ func profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile RECIPE",
 		Short: "Measure each stage of a recipe alone",
-		Long: `Run each stage of a recipe alone, as fast as it can, on what the stages before it have made, with each number of workers in turn. The table
-says how many samples a second each stage can do, how much more workers help it, and how long an operation takes; the sentence above it
-names the bottleneck, and the next one.
+		Long: `Run each stage of a recipe alone, as fast as it can, with each number of workers. The table says how many samples per second a stage can
+do, how much more workers help, and how long an operation takes. The sentence above it names the bottleneck, and the next one.
 
-headrace bench measures the whole recipe; headrace profile measures its parts. --fuse=false separates the operations of a fused stage.
+headrace bench measures the whole recipe, headrace profile its parts. --fuse=false separates the operations of a fused stage.
 
-What a stage makes stays in memory until the next one has used it, within --memory. Samples come from the beginning of an epoch, each once;
-if the epoch has fewer, all are used.`,
+A stage's results stay in memory until the next one has used them, within --memory. Samples come from the beginning of one epoch, each
+once.`,
 		Example: `  headrace profile train.yaml
   headrace profile train.yaml --workers 1,4,16 --items 1000
   headrace profile train.yaml --fuse=false --workers 1

@@ -30,13 +30,13 @@ func replayCommand() *cobra.Command {
 	var r replay
 	c := &cobra.Command{
 		Use:   "replay RECIPE --state FILE",
-		Short: "Make a batch of a run again, and say where its rows come from",
-		Long: `Make one batch again, bit for bit: number --batch after a saved state, 0 for the next one. For each row it prints the source, index and key
-of the sample, its position in the epoch, and what random operations drew for it; for each field the SHA-256 of its bytes.
+		Short: "Make a batch of a run again, with the origin of its rows",
+		Long: `Make one batch again, bit for bit: number --batch after a saved state, 0 for the next one. For each row it prints the sample's source,
+index, key and position in the epoch, and what random operations drew; for each field the SHA-256 of its bytes.
 
-The state is a JSON file with what loader.state_dict() returned: one record, or a list of those of several ranks. The batch is that of the
+The state is a JSON file with what loader.state_dict() returned: one record, or a list of several ranks' records. The batch is that of the
 rank that saved it, or of --rank and --world-size, if the rest of the epoch was divided again. In completion order, or after a merge by
-arrival, batches may be composed differently.
+arrival, its composition may differ.
 
 --out writes the rows as headrace run does.`,
 		Example: `  headrace replay recipe.yaml --state step-1200.json --batch 7

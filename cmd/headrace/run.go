@@ -29,39 +29,40 @@ func runCommand() *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   "run RECIPE",
-		Short: "Run a recipe through its epochs, and write the samples with --out",
-		Long: `Run a recipe as a training program would, in this process, and say what limited it. This shows whether every file can be read, and how fast.
-A recipe without a number of epochs runs one. "-" reads the recipe from standard input.
+		Short: "Run a recipe, and write the samples with --out",
+		Long: `Run a recipe in this process as a training program would, and say what the bottleneck is. This tells you whether every file can be read,
+and how fast. It runs one epoch unless the recipe sets a number. "-" reads the recipe from standard input.
 
-Progress goes to standard error: a bar on a terminal, else a line every ten seconds. What limited it, and how much came out, go to standard
-output; with --stats a table of all stages, too; or, with --json, an object a line, as things happen: start, lost (a sample), epoch,
-warning, end.
+Progress goes to standard error: a bar on a terminal, else a line every ten seconds. The result goes to standard output, with --stats as a
+table of all stages, too. --json prints an object per line as things happen: start, lost (a sample), epoch, warning, end.
 
---out writes the samples as the recipe makes them, so that expensive operations are done once:
+--out writes the samples as the recipe makes them, so that expensive operations run once:
 
   --out tar:FOLDER/train-%06d.tar
-    WebDataset shards. The files of a sample share a name, made of its number and its key; the extension names the field: .npy for the image
-    (or .png, .jpg, .webp by --images), .cls for the label, .key.txt for the key.
+    WebDataset shards. A sample's files are named by its number and key, and
+    by field: .npy for the image (or .png, .jpg, .webp by --images), .cls for
+    the label, .key.txt for the key.
   --out parquet:FOLDER/train-%06d.parquet
-    A row for each sample, with images as Hugging Face's datasets have them.
+    A row per sample, with images as in Hugging Face's datasets.
   --out tfrecord:FOLDER/train-%06d.tfrecord
     Records of tf.train.Example.
   --out jsonl:FOLDER/train-%06d.jsonl
-    An object of JSON in a line for each sample, which has no images.
+    A JSON object per line and sample, without images.
   --out bin:FOLDER/corpus-%06d.bin
     Tokens as Megatron reads them, with an .idx beside each file.
   --out npy:FOLDER
-    One array a field (image.npy, label.npy), which numpy.load(…, mmap_mode="r") maps, and key.jsonl.
+    One array per field (image.npy, label.npy), and key.jsonl. Map them with
+    numpy.load(…, mmap_mode="r").
 
-manifest.json (for shards: train.manifest.json) says what was written, and is written last: without it a run is not complete. The same
-command continues an interrupted run, and ends with the same bytes. With several epochs the samples follow each other, each with the
-augmentation of its epoch; names in shards then begin with e0-, e1-, ….
+manifest.json (for shards: train.manifest.json) lists what was written. It comes last: without it a run is not complete. Repeat the command
+to continue an interrupted run, with the same bytes in the end. Several epochs follow each other, each with its own augmentation; names in
+shards then begin with e0-, e1-, ….
 
---trace writes a file for https://ui.perfetto.dev: every operation, wait and hand-over, by worker and time. The file of an interrupted run
-opens, too.
+--trace writes a file for https://ui.perfetto.dev: every operation, wait and hand-over, by worker and time. It opens even if the run was
+interrupted.
 
 Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost or replaced (--on-error); 130
-interrupted. A file that crashes a C decoder ends the program by a signal: the first goroutine that it prints has the file's name.`,
+interrupted. A file that crashes a C decoder ends the program by a signal; the first goroutine printed has its name.`,
 		Example: `  headrace run recipe.yaml
   headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
   headrace run recipe.yaml --on-error skip --json > run.jsonl
@@ -79,8 +80,8 @@ interrupted. A file that crashes a C decoder ends the program by a signal: the f
 	o.out.addFlags(c)
 	o.trace.addFlags(c)
 	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON to this `file` for each sample that is lost or replaced")
-	c.Flags().BoolVar(&o.json, "json", false, "print what happens as JSON, an object a line")
-	c.Flags().BoolVar(&o.stats, "stats", false, "print each stage, memory and processes at the end, too")
+	c.Flags().BoolVar(&o.json, "json", false, "print events as JSON, one object per line")
+	c.Flags().BoolVar(&o.stats, "stats", false, "print stages, memory and processes at the end")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print mistakes and failures only")
 	return c
 }

@@ -36,7 +36,7 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&o.text, "out", "o", "", "write the samples to a `target`: tar:PATTERN (parquet:, jsonl:, tfrecord:, bin:) or npy:FOLDER")
 	f.Var(size{&o.shardSize}, "shard-size", "largest shard, such as 500MB (default 1GB)")
-	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples of a shard (default: as many as its size takes)")
+	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples in a shard (default: as its size allows)")
 	f.StringVar(&o.images, "images", "", "`format` of images in shards: npy, png, jpg or webp (default: npy in tar, else png)")
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 95 for jpg; webp is lossless)")
 	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often to sync to disk: a kill loses no more work than that")

@@ -29,7 +29,7 @@ type traceEvent struct {
 }
 
 func (o *traceOptions) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&o.name, "trace", "", "write what every worker does when to a `file` for https://ui.perfetto.dev")
+	c.Flags().StringVar(&o.name, "trace", "", "write what every worker does, and when, to a `file` for https://ui.perfetto.dev")
 }
 
 // create opens the file, before anything takes long. What an earlier run wrote there

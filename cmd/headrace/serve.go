@@ -11,8 +11,8 @@ func serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve --fd N",
 		Short: "Be the engine of the program that started this one",
-		Long: `Serve the program that started this one, over a socket that it left open. A client library calls this, people do not: docs/protocol.md
-says what travels over the socket. It ends when the program ends.`,
+		Long: `Serve the program that started this one, over a socket that it left open; it ends with that program. Client libraries call this, people do
+not: docs/protocol.md describes the messages.`,
 		Args:        cobra.NoArgs,
 		Hidden:      true,
 		Annotations: map[string]string{deaf: "the client is the one who says when to end, and it gets the same signals"},

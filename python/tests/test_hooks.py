@@ -530,7 +530,7 @@ def test_defaults_are_those_of_all_loaders_of_a_process(tmp_path):
 
 @pytest.mark.usefixtures("as_before")
 def test_defaults_are_refused_where_they_are_said_or_used():
-    with pytest.raises(hr.RecipeError, match=r"'rank' is none of epochs, workers, .*hooks, every"):
+    with pytest.raises(hr.RecipeError, match=r"'rank' is not one of epochs, workers, .*hooks, every"):
         hr.defaults(rank=3)
     with pytest.raises(hr.RecipeError, match="has none of the methods"):
         hr.defaults(hooks=[object()])

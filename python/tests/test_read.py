@@ -107,7 +107,7 @@ def test_arrays_that_are_images(tmp_path):
         ({"source": "train-000.tar", "fields": {"a": 3}}, RecipeError, "takes the name of a part"),
         ({"source": "train-000.tar", "fields": {3: "a"}}, RecipeError, "takes names of fields"),
         ({"source": "train-000.tar", "fields": {"a": ("cls", "int65")}}, RecipeError, "takes an object like"),
-        ({"source": 3}, RecipeError, "is no path"),
+        ({"source": 3}, RecipeError, "is not a path"),
     ],
 )
 def test_mistakes(arguments, error, says):

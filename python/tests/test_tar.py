@@ -121,10 +121,10 @@ def of(header, **fields):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"\x1f\x8b" + bytes(range(256)) * 3, "at byte 0 is no header of a member: open it with gzip.open"),
+        (b"\x1f\x8b" + bytes(range(256)) * 3, "no member's header at byte 0: open it with gzip.open"),
         (b"\xfd7zXZ\0" + bytes(range(256)) * 3, "open it with lzma.open"),
         (b"GIF89a", "it ends within a header, 6 bytes after byte 0"),
-        (packed([("a", b"1")])[:1024] + b"x" * 600, "at byte 1,024 is no header of a member"),
+        (packed([("a", b"1")])[:1024] + b"x" * 600, "no member's header at byte 1,024"),
         (of("a", size=5) + b"123", "it ends within 'a', which begins at byte 0: of 5 bytes there are 3"),
         (of("a", size=1 << 21, type=b"x"), "2,097,152 bytes that describe a member: takes 1,048,576"),
         (of("a", size=4, type=b"x") + b"abcd" + bytes(508), "at byte 0 is what should describe a member, and does not"),

@@ -358,7 +358,7 @@ def test_a_program_without_traces_keeps_nothing(photos):
             with hr.span("step"):
                 hr.counter("n", 1)
     assert not observers
-    with pytest.raises(TypeError, match="is no name"):
+    with pytest.raises(TypeError, match="is not a name"):
         hr.span(3)
-    with pytest.raises(TypeError, match="is no name"):
+    with pytest.raises(TypeError, match="is not a name"):
         hr.counter(None, 3)

@@ -92,7 +92,7 @@ def test_sizes_that_were_never_written_and_chunks_between():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: b"fLaC" + d[4:], "it is no WAV file: load_audio reads others"),
+        (lambda d: b"fLaC" + d[4:], "it is not a WAV file: load_audio reads others"),
         (lambda d: d[:12], "it has no chunk fmt"),
         (lambda d: d[:36], "it has no chunk data"),
         (lambda d: d[:-1], r"it ends too early: 4,000 bytes of samples are announced, and there are 3,999"),
@@ -147,5 +147,5 @@ def test_arguments_and_places_that_are_wrong(tmp_path):
     with pytest.raises(FileNotFoundError):
         hr.io.load_wav(tmp_path / "none.wav")
     os.mkfifo(tmp_path / "pipe.wav")
-    with pytest.raises(hr.MediaError, match="no regular file but a"):
+    with pytest.raises(hr.MediaError, match="not a regular file but a"):
         hr.io.load_wav(tmp_path / "pipe.wav")

@@ -1,4 +1,4 @@
-"""Headrace feeds training programs: files in, batches of arrays out, decoded by an engine of its own beside this process.
+"""Headrace feeds training programs: files in, batches of arrays out, decoded by an engine outside this process.
 
     import headrace as hr
 

@@ -1,7 +1,7 @@
-"""Every error that Headrace raises, and the category of its warnings.
+"""Every error and warning of Headrace.
 
-All of them derive from `HeadraceError`, and from the built-in exception that fits. A message says what failed, at which stage and
-sample, why, and what to do; the same facts are in attributes, for programs.
+Errors derive from `HeadraceError` and from the built-in exception that fits. A message says what failed, where, why, and what to do;
+attributes hold the same facts for programs.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class HeadraceError(Exception):
 
 
 class HeadraceWarning(UserWarning):
-    """The category of all warnings that Headrace gives."""
+    """The category of all warnings from Headrace."""
 
 
 class WrongType(HeadraceError, TypeError):
-    """An argument has a type that cannot be used, or an object cannot do what was asked of it."""
+    """An argument has an unusable type, or an object does not support the operation."""
 
 
 class WrongValue(HeadraceError, ValueError):
-    """An argument has a value that cannot be used."""
+    """An argument has an unusable value."""
 
 
 class NoSuchArray(HeadraceError, KeyError):
@@ -81,19 +81,19 @@ class NoSuchField(HeadraceError, KeyError):
 
 
 class NoSuchName(HeadraceError, AttributeError):
-    """Pipelines, batches or the package have no attribute of this name; the message says what to write instead."""
+    """A pipeline, batch or the package has no such attribute; the message says what to write instead."""
 
 
 class NotInstalled(HeadraceError, ModuleNotFoundError):
-    """The package of a framework that batches are to be for is not installed."""
+    """A package that batches need, such as PyTorch for tensors, is not installed."""
 
 
 class NoSuchRow(HeadraceError, IndexError):
-    """A batch has no row of this number."""
+    """A batch has no row with this number."""
 
 
 class FunctionFailed(HeadraceError, RuntimeError):
-    """A function of the program, called on a batch, raised what would have ended the loop without a word."""
+    """Your function, called on a batch, raised an exception that would have ended the loop silently."""
 
 
 HOOK_FAILED = "headrace.HookFailed"  # how workers tell of one
@@ -103,7 +103,7 @@ class HookFailed(HeadraceError, RuntimeError):
     """A hook raised an exception, which ended the run.
 
     Attributes:
-        remote_traceback (str | None): where that was in a worker, its traceback, as the worker had it.
+        remote_traceback (str | None): the worker's traceback, if it was in a worker.
     """
 
     def __init__(self, message: str, *, remote_traceback: str | None = None) -> None:
@@ -114,7 +114,7 @@ class HookFailed(HeadraceError, RuntimeError):
 
 
 class FileError(HeadraceError, OSError):
-    """A file cannot be opened, read or written. It is a `FileNotFoundError` or `PermissionError` too where that is the cause."""
+    """A file cannot be opened, read or written. It is also a `FileNotFoundError` or `PermissionError` if that is the cause."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return file_error, (self.errno, self.strerror, self.filename)  # its kinds are all called FileError, so pickle would not find them
@@ -148,14 +148,14 @@ _KINDS_OF_FILE_ERROR = {
 
 
 def file_error(number: int, text: str, path: object) -> FileError:
-    """The error of the operating system with this number."""
+    """The operating system's error with this number."""
     return _KINDS_OF_FILE_ERROR.get(type(OSError(number, text)), FileError)(number, text, path)
 
 
 def opened(path: Any) -> tuple[io.FileIO, str]:
-    """A file to read, without a buffer; and what it is where it is no regular one: a pipe, a device.
+    """Open a file to read, unbuffered. Returns it, and "pipe" or "device" unless it is a regular file.
 
-    Opening does not wait: for a pipe, `open` would do so until somebody writes into it.
+    This never blocks, while `open` waits until a pipe has a writer.
     """
 
     def opener(name: Any, flags: int) -> int:
@@ -171,7 +171,7 @@ def opened(path: Any) -> tuple[io.FileIO, str]:
 
 
 class reading:
-    """A context in which what goes wrong with a file is an error of this package."""
+    """A context that turns errors about a file into this package's."""
 
     def __init__(self, path: Any) -> None:
         self._path = path
@@ -198,7 +198,7 @@ _REMEDIES = {  # as internal/machine/unwritten.go has them
 
 
 def write_file(path: Any, content: bytes) -> None:
-    """Make a file of its content. Half a file is not left, unless there was one before."""
+    """Write a file. On failure a new file is removed."""
     made = not os.path.lexists(path)
     try:
         with open(path, "wb") as file:
@@ -211,7 +211,7 @@ def write_file(path: Any, content: bytes) -> None:
 
 
 def unwritten(number: int, reason: str, path: object) -> FileError:
-    """The error about a file that cannot be written, with what to do about it."""
+    """The error for a file that cannot be written, with a remedy."""
     remedy = _REMEDIES.get(number)
     if remedy is not None:
         reason = f"headrace: the file cannot be written: {reason[:1].lower()}{reason[1:]}; {remedy}"
@@ -219,31 +219,31 @@ def unwritten(number: int, reason: str, path: object) -> FileError:
 
 
 class RecipeError(HeadraceError, ValueError):
-    """The pipeline or the loader's settings cannot work; nothing was run."""
+    """The pipeline or the loader's settings cannot work; nothing ran."""
 
 
 class SourceError(HeadraceError, OSError):
-    """The samples could not be listed: a folder is missing or unreadable, or nothing fits the pattern."""
+    """Samples could not be listed: a folder is missing or unreadable, or nothing matches the pattern."""
 
 
 class SampleError(HeadraceError):
     """A sample failed, and `on_error` is `"raise"`.
 
+    With `where="here"` the exception itself is the `__cause__`.
+
     Attributes:
         stage (str | None): the stage that failed.
-        step (str | None): the step that failed, where the stage carries out several.
+        step (str | None): the step that failed, if the stage runs several.
         source (str | None): the name of the source's step in the recipe.
         key (str | None): the sample's name; for files the path as given.
         index (int | None): its index in the source.
-        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, counted from 0: `[3]`, and `[3, 1]` after two
-            such steps; empty where it is the source's own.
+        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, from 0: `[3]`, or `[3, 1]` after two such
+            steps; empty for the source's own.
         epoch (int | None): the epoch.
         position (int | None): its position in this rank's epoch of the source.
-        remote_type (str | None): of what a function of the program raised in a worker, its type, such as `"ValueError"`.
-        remote_message (str | None): likewise, its text.
-        remote_traceback (str | None): likewise, the traceback, as the worker had it.
-
-    Of a step with `where="here"` the exception itself is the `__cause__`.
+        remote_type (str | None): type of the exception that a function raised in a worker, such as `"ValueError"`.
+        remote_message (str | None): its text.
+        remote_traceback (str | None): its traceback.
     """
 
     def __init__(
@@ -279,18 +279,18 @@ class SampleError(HeadraceError):
 
 
 class RemoteTraceback(Exception):  # as in Python's own libraries
-    """Shows a worker's traceback above the error that comes of it."""
+    """Shows a worker's traceback above the error it caused."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0].rstrip()}\n"
 
 
 class MediaError(HeadraceError, ValueError):
-    """A function of `headrace.io` was given what cannot be read as an image or array, or asked for what cannot be.
+    """An input of `headrace.io` is not a valid image or array, or what you asked for is impossible.
 
     Attributes:
-        index (int | None): which of several inputs it is about.
-        key (str | None): the path of that input, if it has one.
+        index (int | None): which of several inputs failed.
+        key (str | None): its path, if it has one.
     """
 
     def __init__(self, message: str, *, index: int | None = None, key: str | None = None) -> None:
@@ -300,13 +300,13 @@ class MediaError(HeadraceError, ValueError):
 
 
 class TooManyErrors(SampleError):
-    """Under `on_error="skip"` or `"replace"`, more samples failed than `max_errors` allows. The attributes name the last of them."""
+    """More samples failed than `max_errors` allows with `on_error="skip"` or `"replace"`. The attributes describe the last one."""
 
 
 class HeldBatches(HeadraceError):
-    """The batches that the program still holds fill the memory that `hold_limit` gives them.
+    """Batches that your program still holds fill `hold_limit`.
 
-    `next()` works again as soon as some of them are let go.
+    `next()` works again once you drop some.
     """
 
 
@@ -315,11 +315,11 @@ class MemoryRefused(HeadraceError, MemoryError):
 
 
 class EngineNotFound(HeadraceError, FileNotFoundError):
-    """The engine's program is not where the package expects it."""
+    """The engine's program is missing from the package."""
 
 
 class EngineFailed(HeadraceError):
-    """The engine reported a failure of its own."""
+    """The engine reported an internal failure."""
 
 
 class ProtocolError(HeadraceError):
@@ -331,9 +331,9 @@ class EngineDied(HeadraceError):
 
     Attributes:
         status (str): how it ended, such as `"killed by SIGKILL"`.
-        out_of_memory (bool): whether the kernel ended it because memory was short.
-        last_words (str): the end of what it wrote to standard error.
-        in_flight (list[InFlight]): samples of this loader that C code was working on; after a crash, one of them is the likely cause.
+        out_of_memory (bool): whether the kernel killed it for lack of memory.
+        last_words (str): the end of its standard error.
+        in_flight (list[InFlight]): this loader's samples in C code at the time; after a crash, one of them is the likely cause.
     """
 
     def __init__(
@@ -353,15 +353,15 @@ class EngineDied(HeadraceError):
 
 
 class LoaderClosed(HeadraceError, RuntimeError):
-    """The loader was closed. Batches that it gave stay valid; there will be no more."""
+    """The loader is closed and makes no more batches. Those you have stay valid."""
 
 
 class ForkedLoader(HeadraceError, RuntimeError):
-    """A loader was used in a forked child of the process that made it."""
+    """A loader was used in a forked child of its process."""
 
 
 class LoopEnded(HeadraceError, RuntimeError):
-    """`next()` was called on a loop that a newer loop, `set_epoch` or `load_state_dict` had ended."""
+    """`next()` was called on a loop that a newer loop, `set_epoch` or `load_state_dict` ended."""
 
 
 class NotReady(HeadraceError, TimeoutError):
@@ -369,12 +369,12 @@ class NotReady(HeadraceError, TimeoutError):
 
 
 class EpochsExhausted(HeadraceError, RuntimeError):
-    """All epochs that `epochs` asked for were run."""
+    """All `epochs` were run."""
 
 
 class EpochTooShort(HeadraceError):
-    """An epoch ended before it had the batches that `steps_per_epoch` promises to the other ranks."""
+    """An epoch had fewer batches than `steps_per_epoch` promises to the other ranks."""
 
 
 class StateMismatch(HeadraceError, ValueError):
-    """A state belongs to another pipeline, source or world size; going on from it would be a guess."""
+    """A state belongs to another pipeline, source or world size, so you cannot resume from it."""

@@ -1,18 +1,18 @@
-"""Media operations for programs that have a loop, a `Dataset` or a thread pool of their own.
+"""Media operations for programs with their own loop, `Dataset` or thread pool.
 
     import headrace as hr
 
     image = hr.io.load_image("a.jpg")  # uint8 [height, width, 3]
     batch = hr.io.load_image_batch(paths, 224, 224)  # uint8 [len(paths), 224, 224, 3]
 
-The functions may be called by any number of threads at once. Images are decoded, and encoded, by an engine beside this process, the one
-that loaders have: while it works, the calling thread waits without Python's lock (GIL). Arrays of NumPy's formats need no such help:
-they are views on what is given, or are read from their file straight into an array.
+Any number of threads may call these functions at once. The engine, the same one that loaders use, decodes and encodes outside this process
+while the calling thread waits without the GIL. NumPy's formats need no engine: arrays are views of what you pass, or read straight from
+their file.
 
-A source is a path (`str` or `os.PathLike`), the content of a file as `bytes`, `bytearray`, `memoryview`, `mmap` or one-dimensional
-array, or an object with `read()`. Files are recognized by their content, whatever they are called. What is in memory is not changed.
+A source is a path (`str` or `os.PathLike`), a file's content as `bytes`, `bytearray`, `memoryview`, `mmap` or one-dimensional array, or an
+object with `read()`. Files are recognized by content, not by name. Memory you pass is never changed.
 
-Where a file cannot be read, an `OSError` says so, as `open` would; what is in it and is no image, or no array, is a `MediaError`.
+A file that cannot be read raises `OSError`, as `open` would; invalid content raises `MediaError`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def load_image(
     time_limit: float | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Decode an image, and resize it where a size is given: JPEG, PNG, WebP, AVIF, GIF, BMP or TIFF.
+    """Decode an image, and optionally resize it: JPEG, PNG, WebP, AVIF, GIF, BMP or TIFF.
 
         pixels = hr.io.load_image("cat.jpg", width=224, height=224)  # uint8 [224, 224, 3]
 
@@ -130,26 +130,24 @@ def load_image(
         src: a path, bytes, or an object with `read()`.
         width: of the result, in pixels, together with `height`; by default the image's own size.
         height: of the result.
-        fit: how an image of other proportions comes to that size: `"stretch"`, or `"crop"`: it is scaled until it covers the size, and
-            the middle is cut out.
-        filter: what it is resized with: antialiased, each as in Pillow.
-        color: `"rgb"`, `"rgba"`, where images without alpha are opaque, or `"gray"`. Without `background`, alpha is dropped.
-        background: (red, green, blue), each from 0 to 255: what shows through where the image is transparent.
-        dtype: `"uint8"`: of 16 bits the upper 8 are kept; `"uint16"`: all 16 are, and 8 bits v become 257·v.
-        mode: `"exact"`: the pixels of Pillow, to one level; `"fast"`: JPEG may be decoded at a smaller scale where the result is smaller.
-        orient: whether to turn and mirror the image as its EXIF orientation says.
-        max_pixels: the largest image that is decoded, in pixels; by default 178,956,970, which is also the most.
-        max_bytes: the largest file that is read; by default 1 GiB. It holds for paths and for objects with `read()`, not for bytes.
-        time_limit: seconds that reading and decoding an image may take, not counting the time it waits for memory or a core; by default
-            any time. What takes longer is given up and raises `MediaError`.
-        out: where to put the result: an array of exactly its shape and dtype, contiguous in C order.
+        fit: `"stretch"`: to the size; `"crop"`: over the size, and the middle is cut out.
+        filter: for resizing: antialiased, as in Pillow.
+        color: `"rgb"`, `"gray"`, or `"rgba"`, where images without alpha are opaque. Alpha is dropped without `background`.
+        background: (red, green, blue), 0 to 255, shown through transparency.
+        dtype: `"uint8"` keeps the upper 8 of 16 bits; `"uint16"` keeps all, and turns an 8-bit v into 257·v.
+        mode: `"exact"`: the pixels of Pillow, to one level; `"fast"`: a JPEG to be shrunk may be decoded at a smaller scale.
+        orient: turn and mirror as EXIF says.
+        max_pixels: largest image decoded, in pixels; by default 178,956,970, which is also the most.
+        max_bytes: largest file read from a path or `read()`; by default 1 GiB.
+        time_limit: seconds for reading and decoding, without waiting for memory or a core; beyond it MediaError is raised. By default no
+            limit.
+        out: an array for the result, of its exact shape and dtype, C-contiguous.
 
     Returns:
-        Pixels `[height, width, channels]`; `out` where that is given. Otherwise the array is the caller's alone, and can be kept and
-        written to.
+        Pixels `[height, width, channels]`: `out` if given, else an array that is yours to keep and write to.
 
     Raises:
-        MediaError: if `src` is no image that can be decoded, or `out` does not fit.
+        MediaError: if `src` is not a valid image, or `out` does not fit.
         OSError: if the file cannot be read.
     """
     what = _asked(
@@ -173,12 +171,12 @@ def decode_jpeg(
     time_limit: float | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Decode a JPEG that is in memory. Anything else than a JPEG is refused.
+    """Decode a JPEG in memory. Other formats are refused.
 
         pixels = hr.io.decode_jpeg(data)
 
     Args:
-        data: bytes, or an object with `read()`; a path is none.
+        data: bytes, or an object with `read()`, but not a path.
         width: as for `load_image`, like all that follow.
         height: likewise.
         fit: likewise.
@@ -192,10 +190,10 @@ def decode_jpeg(
         out: likewise.
 
     Returns:
-        `uint8 [height, width, channels]`; `out` where that is given.
+        `uint8 [height, width, channels]`; `out` if given.
 
     Raises:
-        MediaError: if it is no JPEG, or is damaged, or `out` does not fit.
+        MediaError: if `data` is not a valid JPEG, or `out` does not fit.
     """
     if isinstance(data, (str, os.PathLike)):
         raise WrongType(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
@@ -263,12 +261,12 @@ def load_image_batch(
     out: Array | None = None,
     strict: bool = True,
 ) -> Array | tuple[Array, Failed]:
-    """Decode images into one array, with all cores that the engine may use, and resize them to one size.
+    """Decode images into one array, on all of the engine's cores, and resize them to one size.
 
         images = hr.io.load_image_batch(paths, 224, 224)  # uint8 [len(paths), 224, 224, 3]
 
     Args:
-        srcs: paths, bytes, or objects with `read()`, mixed at will.
+        srcs: paths, bytes, or objects with `read()`, in any mix.
         width: of all images in the result, in pixels, together with `height`. Without both, all images must have the same size.
         height: of all images in the result.
         fit: as for `load_image`, like all that follow.
@@ -282,15 +280,14 @@ def load_image_batch(
         max_bytes: likewise.
         time_limit: likewise.
         out: likewise.
-        strict: whether the first image that fails is an exception. If not, its row holds zeros, and the second result says what failed.
+        strict: raise on the first image that fails. If False, its row is zeros and the second result has the error.
 
     Returns:
-        Pixels `[len(srcs), height, width, channels]`, in the order of `srcs`; with `strict=False` a pair of these and of a dict with the
-        error of each input that failed, by its index. Where nothing says how large images are, because all have failed, height and width
-        are 0.
+        Pixels `[len(srcs), height, width, channels]`, in the order of `srcs`. With `strict=False` a pair of these and a dict of errors by
+        index; if all failed and no size is given, height and width are 0.
 
     Raises:
-        MediaError: if an input is no image that can be decoded, or `out` does not fit. `index` says which input it is.
+        MediaError: if an input is not a valid image, or `out` does not fit. `index` says which.
         OSError: if a file cannot be read.
     """
     name = "load_image_batch"
@@ -362,24 +359,24 @@ def load_audio(
 
         samples, rate = hr.io.load_audio("talk.mp3", 16000, "mono", start=90.0, duration=10.0)
 
-    A window is that slice of the whole recording, also at another rate, so windows that touch fit together. Its own packets are decoded,
-    and a few before them. Of a path to WAV or FLAC little more is read than the window; other files are read whole.
+    A window holds the same numbers as that slice of the whole recording, at any rate, so adjacent windows fit together. Only its packets
+    and a few before them are decoded. WAV and FLAC paths are read little beyond the window; other files are read whole.
 
     Args:
         src: a path, bytes, or an object with `read()`.
-        rate: samples a second; by default as many as the file has.
-        channels: 1 or `"mono"`: the mean of all channels. 2: left and right. By default the file's.
-        start: the second at which the window begins, or `"center"`.
-        duration: the seconds of the window; by default all that follows.
-        short: what becomes of a recording that ends before the window does: `"keep"`, the default: the result is shorter; `"silence"`
-            after it; `"repeat"`: it begins again; `"error"`.
+        rate: samples per second; by default the file's.
+        channels: 1 or `"mono"`: the mean of all. 2: left and right. By default the file's.
+        start: the second where the window begins, or `"center"`.
+        duration: length of the window in seconds; by default all that follows.
+        short: recordings that end before the window: `"keep"`: a shorter result; `"silence"`: appended; `"repeat"`: started again;
+            `"error"`.
         dtype: `"float32"`, from -1 to 1, or `"int16"`.
-        layout: `"T"`, [time], the default where `channels` is 1; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
-        stream: which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first.
-        max_bytes: the largest file that is read; by default 1 GiB.
+        layout: `"T"`, [time], the default if `channels` is 1; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
+        stream: which audio stream, from 0; by default the one marked as default, or the first.
+        max_bytes: largest file read; by default 1 GiB.
 
     Returns:
-        The samples, and how many of each channel there are in a second. The array is the caller's alone, and can be kept and written to.
+        The samples, yours to keep and write to, and their rate per channel.
 
     Raises:
         MediaError: if the file has no audio that can be decoded, or is damaged.
@@ -397,7 +394,7 @@ def load_audio(
 
 
 def audio_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> AudioInfo:
-    """Tell what the audio of a file is: sample rate, channels, and how many samples there are, as `load_audio` gives them.
+    """Return what the audio of a file is: sample rate, channels, and number of samples, as `load_audio` returns them.
 
         hr.io.audio_info("speech.flac").rate
 
@@ -448,36 +445,35 @@ def load_video(
         some = hr.io.load_video("a.mp4", [0, 40, 40, -1])  # by number
         part = hr.io.load_video("a.mp4", start=3.5, duration=2.0)  # every frame of two seconds
 
-    Frame i is the i-th frame of the video, to the byte, wherever decoding begins. Of a path, no more is read than the index and the packets
-    that the frames need, where the file is MP4 or MOV.
+    Frames are exact to the byte wherever decoding begins. From an MP4 or MOV path only the index and the packets needed are read.
 
     Args:
         src: a path, bytes, or an object with `read()`.
-        frames: how many, spread evenly unless stride or fps says otherwise; or a list of their numbers, in any order and with repeats,
-            of which negative ones count from the end. By default all.
+        frames: how many, spread evenly unless stride or fps says otherwise; or a list of numbers, in any order, with repeats, negative ones
+            from the end. By default all.
         times: seconds instead: the frames on screen then.
         stride: from one frame to the next, in frames.
-        fps: frames a second: those on screen at these times.
-        start: the second at which the clip begins, or `"center"`; by default the first frame.
-        duration: the seconds from which frames are taken.
-        width: what frames are resized to, with height; by default their own size.
+        fps: frames per second: those on screen at these times.
+        start: the second where the clip begins, or `"center"`; by default the first frame.
+        duration: length of the clip in seconds.
+        width: resize frames to this, with height; by default they keep their size.
         height: likewise.
-        short: what a video gives that is shorter than the clip, as for `decode_video`.
-        mode: `"exact"`, the default, or `"fast"`: planes are resized before their colours are converted.
-        orient: whether to turn frames as the file says; by default True.
-        aspect: `"stored"`, the default, or `"square"`: where the video's pixels are not square, frames are made wider or narrower.
+        short: videos shorter than the clip, as for `decode_video`.
+        mode: `"exact"`, the default, or `"fast"`: resize planes before converting them.
+        orient: turn frames as the file says; by default True.
+        aspect: `"stored"`, the default, or `"square"`: widen or narrow non-square pixels.
         dtype: `"uint8"`, the default, or `"uint16"`, of full scale.
-        color: `"rgb"`, the default, or `"yuv420"` or `"nv12"`: the planes as the video has them, [frames, height + height / 2, width], as
-            for `decode_video`.
-        stream: which of several streams of video; by default the one that players show.
-        max_pixels: the largest frame that is decoded, in pixels.
-        max_bytes: the largest file that is read; by default 1 GiB of what is no path.
+        color: `"rgb"`, the default, or `"yuv420"` or `"nv12"`: the video's planes, [frames, height + height / 2, width], as for
+            `decode_video`.
+        stream: which video stream; by default the one players show.
+        max_pixels: largest frame decoded, in pixels.
+        max_bytes: largest file read unless `src` is a path; by default 1 GiB.
 
     Returns:
-        The frames. The array is the caller's alone, and can be kept and written to.
+        The frames, yours to keep and write to.
 
     Raises:
-        MediaError: if the file has no video that can be decoded, if a frame is damaged, or if there is no such frame.
+        MediaError: if the file has no video that can be decoded, or a frame is damaged or missing.
         OSError: if the file cannot be read.
     """
     many = frames is None or isinstance(frames, int)
@@ -510,7 +506,7 @@ def load_video(
 
 
 def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> VideoInfo:
-    """Tell what a video is: size, frames and when each is displayed, duration, codec. Nothing is decoded.
+    """Return what a video is: size, frames and their display times, duration, codec. Nothing is decoded.
 
         hr.io.video_info("film.mp4").frames
 
@@ -527,17 +523,17 @@ def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
 
 
 def decode(packets: Packets | bytes, stream: Literal["video", "audio"] | None = None, **how: Any) -> Any:
-    """Decode packets, as often as wanted.
+    """Decode packets, as often as you like.
 
         frames = hr.io.decode(packets, width=224, height=224)
 
     Args:
-        packets: what `demux` gave, or its bytes.
-        stream: which kind, where there are both.
+        packets: what `demux` returned, or its bytes.
+        stream: which kind, if there are both.
         how: arguments of `load_video` or `load_audio`: `width=224, height=224`; `rate=16000`.
 
     Returns:
-        What these return: frames, or samples and their rate.
+        Frames, or samples and their rate.
     """
     if not isinstance(packets, Packets):
         packets = Packets(packets)
@@ -574,23 +570,23 @@ def save_image(
     lossless: bool = False,
     effort: int | None = None,
 ) -> bytes | None:
-    """Encode an image, and write it to a file.
+    """Encode an image and write it to a file.
 
         hr.io.save_image("crop.png", pixels)
 
     Args:
-        path: the file, or an object with `write()`; None to be given the bytes.
-        image: pixels `[height, width]`, or `[height, width, channels]` with 1 channel (gray), 3 (RGB) or 4 (RGBA), of uint8 or uint16.
-            PNG takes all of them; WebP takes uint8; JPEG takes uint8 without alpha.
-        format: what to write; by default what the suffix of the path says.
+        path: the file, or an object with `write()`; None returns the bytes.
+        image: pixels `[height, width]`, or `[height, width, channels]` with 1 channel (gray), 3 (RGB) or 4 (RGBA), of uint8 or uint16. PNG
+            accepts all of them, WebP only uint8, JPEG only uint8 without alpha.
+        format: by default from the path's suffix.
         quality: of JPEG and WebP, 1 to 100; by default 75 and 80.
         subsampling: of JPEG's colours, by default `"4:2:0"`.
-        progressive: whether a JPEG has several scans.
-        lossless: whether a WebP keeps every pixel.
+        progressive: write a JPEG in several scans.
+        lossless: keep every pixel of a WebP.
         effort: of PNG and WebP, from 1, the fastest, to 9, the smallest file; by default 6.
 
     Returns:
-        The file's content where `path` is None.
+        The file's content if `path` is None.
 
     Raises:
         MediaError: if the format cannot hold the image, or has no such option. Nothing is written then.
@@ -634,37 +630,37 @@ def save_image(
 
 
 def share() -> Share:
-    """Let the processes that are started from here on use the engine of this one.
+    """Let processes you start from here on use this process's engine.
 
         with hr.io.share():
             for batch in DataLoader(dataset, num_workers=8):
                 ...
 
-    Without it, each worker process that calls a function of this module has an engine of its own, which uses one core. With it, all of them
-    use one engine, which uses all usable cores and works on as many images at once as there are of these. They find it by the
-    environment, so call this before the workers are there; both `fork` and `spawn` will do. The socket is in a folder that only this
-    user may enter, and who connects must be this user and know a token. Each process has a session of its own there; what a process held
-    that ends, in whatever way, is used again.
+    Without it, each worker process has its own engine on one core. With it, they share one on all usable cores, which works on as many
+    images at once.
+
+    Call it before you start workers, by `fork` or `spawn`: they find it through the environment. Only this user's processes that know a
+    token can connect. Each has a session of its own, whose memory is reused when the process ends, however it ends.
 
     Returns:
-        What ends it by `close()`, or as a context manager; it ends with this process, too. While it is open, each call returns the same.
+        A context manager with `close()`; it also ends with this process. While it is open, each call returns the same one.
     """
     return sharing.share()
 
 
 def close() -> None:
-    """Let go of the engine: it ends unless a loader uses it. Calls that are under way are finished, and the next call starts it again.
+    """Release the engine, which ends unless a loader uses it. Calls in progress finish; the next call starts it again.
 
         hr.io.close()
 
-    Nobody needs to call this; the engine ends with the process. What `share` has opened is closed, too.
+    This is optional: the engine ends with the process. It closes `share`, too.
     """
     sharing.close()
     pool.close()
 
 
 def _asked(*options: Any) -> bytes:
-    """What to ask the engine for: `_decode` of these, which is cached by them."""
+    """The request for the engine: `_decode` of these options, cached."""
     try:
         return _decode(*options)
     except TypeError as error:
@@ -694,7 +690,7 @@ def _decode(
     max_bytes: int | None,
     time_limit: float | None,
 ) -> bytes:
-    """What to ask the engine for."""
+    """The request for the engine."""
     for name, value, known in (
         ("fit", fit, ("stretch", "crop")),
         ("filter", filter, ("bilinear", "box", "hamming", "bicubic", "lanczos", "nearest")),
@@ -765,9 +761,9 @@ def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: i
 def _format_of(path: Any) -> str:
     name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", None)
     if not isinstance(name, (str, os.PathLike)):
-        raise MediaError("headrace: save_image: there is no suffix that says what to write: give format='png', 'jpeg' or 'webp'")
+        raise MediaError("headrace: save_image: there is no suffix to tell the format: give format='png', 'jpeg' or 'webp'")
     suffix = os.path.splitext(os.fsdecode(name))[1].lower()
     formats = {".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
     if suffix not in formats:
-        raise MediaError(f"headrace: save_image: the suffix of {name!r} says nothing: takes .jpg, .png or .webp, or give format=")
+        raise MediaError(f"headrace: save_image: the suffix of {name!r} is unknown: use .jpg, .png or .webp, or give format=")
     return formats[suffix]

@@ -1,4 +1,4 @@
-"""The description of a pipeline: what to read, what to do with it, how to batch it. Nothing runs before `.loader()`."""
+"""Describes a pipeline: what to read, what to do with it, how to batch it. Nothing runs before `.loader()`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ __all__ = ["Pipeline", "defaults", "files", "load", "merge", "read", "source"]
 
 
 class _Default:
-    """An argument that was not given: what is the default then, may be said elsewhere."""
+    """An argument that was not given; `headrace.defaults` or a recipe may say what it is then."""
 
     def __repr__(self) -> str:
         return "<default>"
@@ -79,29 +79,25 @@ def files(
         train = hr.files("data/train", label="parent")  # each folder is a class
 
     Args:
-        source: a pattern (`*`, `?`, `[…]`, and `**` for any number of folders); or a folder, for all images below it; or a list of
-            paths, of (path, label) pairs, or of tuples with more values; or a list of dicts or a DataFrame, whose columns become fields.
-            Relative paths start at the current directory.
-        label: `"parent"` labels each file with the number of its folder's name, in bytewise order; `loader.classes` has the names. Or a
-            function of the path as text, which returns the label. It is called here, for all files; of a folder, for all images.
-        fields: the names of the values after the path in tuples, by default `"label"` for pairs; of dicts and a DataFrame, which
-            columns become fields, by default all; of metadata, the same, or as for `read`, under other names and with types:
-            `{"text": "caption", "score": ("score", "float64")}`.
-        path: the column of dicts or a DataFrame that has the paths.
-        metadata: of a pattern or a folder: a table in that folder, as `"metadata.jsonl"`, of JSON lines, CSV or Parquet, whose columns
-            become fields. Its column `file_name` has the names of the files, as in Hugging Face's `imagefolder`; each file has one row.
-        content: False: files are not read. Samples have their paths in the field `path`, and `decode_video` and `decode_audio`
-            read what they need of them.
-        seed: of all random operations. The same seed gives the same pixels, whatever the number of workers.
+        source: a pattern (`*`, `?`, `[…]`, and `**` for any number of folders); a folder: all images below it; a list of paths, (path,
+            label) pairs, or longer tuples; or a list of dicts or a DataFrame.
+        label: `"parent"`: label each file with its folder's number, in bytewise order of their names; `loader.classes` has the names. Or a
+            function that returns the label of a path (`str`), called at once for every file, or every image of a folder.
+        fields: names for a tuple's values after the path, by default `"label"` for pairs; or which columns become fields, by default all.
+            Of metadata also other names and types, as for `read`: `{"text": "caption", "score": ("score", "float64")}`.
+        path: the column with the paths, in dicts or a DataFrame.
+        metadata: with a pattern or folder: a JSON lines, CSV or Parquet table in that folder, such as `"metadata.jsonl"`, with one row per
+            file, named by its column `file_name` (Hugging Face's `imagefolder`). Other columns become fields.
+        content: False: don't read the files. Samples have the field `path` instead, and `decode_video` and `decode_audio` read what they
+            need.
+        seed: for all random operations. Pixels are the same with any number of workers.
 
     Returns:
-        A pipeline with the fields `key` and, where there are labels, `label`. Values become fields of one type: whole numbers int64,
-        fractions float64 (float32 where NumPy or pandas says so), truth values bool, and text. Missing values are refused. Those of
-        metadata have the types of the table; a missing fraction is NaN, and missing text empty.
+        A pipeline with the fields `key`, `label` if there are labels, and your columns: int64, float64 (float32 if NumPy or pandas says
+        so), bool or text. Missing values are an error. Metadata keeps its table's types: missing floats become NaN, missing text is empty.
 
     Raises:
-        RecipeError: arguments that do not go together. What is wrong with metadata, such as a file without a row or a row without a
-            file, is a SourceError when the loader is made.
+        RecipeError: if arguments do not go together. Mistakes in metadata, such as a file without a row, raise SourceError in `loader()`.
     """
     from ._recipe.table import files_arguments
 
@@ -120,23 +116,21 @@ def read(
     format: str | None = None,
     seed: int = 0,
 ) -> Pipeline:
-    """Read samples from files that hold many of them, where they are and as they are: the first step of a pipeline.
+    """Read samples from files that hold many, without converting them: the first step of a pipeline.
 
         hr.read("train-{000000..001281}.tar", fields={"bytes": "jpg", "label": "cls"})  # WebDataset
 
-    Samples have numbers, so they are shuffled, divided among ranks and resumed like files. What is where in the files is kept in an
-    index, in `~/.cache/headrace/index` or the folder `index` of the one that `HEADRACE_CACHE` names. It is made when they are first read;
-    `headrace index` makes it before. [Your data where it is](your-data.md) lists the formats.
+    You can shuffle, shard across ranks and resume them like files. The first read makes an index in `~/.cache/headrace/index`, or in
+    `index` below `HEADRACE_CACHE`; `headrace index` makes it in advance. [Your data where it is](your-data.md) lists the formats.
 
     Args:
-        source: a file; a pattern (`*`, `?`, `[…]`, `**`, and braces, as in `train-{000..129}.tar`); a folder; or a list of these. Relative
-            names start at the current directory.
-        fields: the fields of samples, and what each is in the files: the name of a part of a tar file or of a column; `"json.caption"` is
-            a member of the part `json`, and `"jpg;png"` the first of these that a sample has. A tuple says the type as well, as
-            `("cls", "int64")`: a dtype, `(dtype, shape)`, str or bytes. Or the names of those that stay as they are. By default all; of
-            tar files the image is `bytes` and `cls` is `label` then. `headrace inspect FILE` lists what there is.
-        format: the format of the files, as `"tar"`; by default what is in them tells, or their names.
-        seed: of all random operations, as for `files`.
+        source: a file; a pattern (`*`, `?`, `[…]`, `**` and braces, as in `train-{000..129}.tar`); a folder; or a list of these.
+        fields: what each field is in the files: the name of a part of a tar file or a column, `"json.caption"` for a member of JSON,
+            `"jpg;png"` for the first that exists, or `(name, type)`, where the type is a dtype, `(dtype, shape)`, str or bytes. Or just the
+            names to keep. By default everything; in tar files images are `bytes` then, and `cls` is `label`. `headrace inspect FILE` lists
+            the names.
+        format: the files' format, such as `"tar"`; by default told from their contents or names.
+        seed: for all random operations, as for `files`.
 
     Returns:
         A pipeline with these fields and `key`.
@@ -160,41 +154,38 @@ def source(
     sampler: Any = None,
     where: Where = "process",
 ) -> Pipeline:
-    """Take samples from an object of this program: the first step of a pipeline.
+    """Read samples from a Python object: the first step of a pipeline.
 
         loader = hr.source(dataset, fields=["image", "label"]).shuffle().batch(32).loader()
 
-    The object is copied to worker processes, which read it there: change it before, not meanwhile. It is one of these:
+    Worker processes read a copy, so later changes to the object have no effect. It is one of these:
 
-    - a list, a PyTorch Dataset, or anything else with `__getitem__` and `__len__`: read by number, in any order, by several workers; it
-      can be shuffled, divided among ranks and resumed like files.
-    - something to iterate over, a generator function, or another function that returns such a thing, also an async one: read from the
-      beginning to the end by one worker, once an epoch. Resuming needs its own `state_dict` and `load_state_dict`. A function is given
-      `rank` and `world_size` where there are several ranks.
+    - a list, a PyTorch Dataset, or anything else with `__getitem__` and `__len__`, read by number. You can shuffle, shard across ranks and
+      resume it like files.
+    - an iterable, a generator function, or a function that returns an iterable, also async ones. One worker iterates it once per epoch. To
+      resume, it needs `state_dict` and `load_state_dict`. With several ranks, a function is passed `rank` and `world_size`.
 
-    Each item is a sample, a dict of fields; with `fields`, a tuple of their values. [Bring your own Python](own-python.md) says which
-    values there are.
+    Each item is a sample: a dict of fields, or with `fields` a tuple of their values. [Bring your own Python](own-python.md) lists the
+    values allowed.
 
     Args:
-        obj: where samples come from.
-        fields: the names of what an item has, where that is a tuple, or of the one thing that it is.
-        gives: the types of the fields, as for `Pipeline.map`; by default they are those of the first sample. With it, a `__getitem__` with
-            a parameter `out` is given the memory of the batch to write into, as the functions of `Pipeline.map` are.
-        keys: the names of samples that are read by number, a list or a function of the number: what they are called in the field `key`, in
-            errors and in the list of lost ones. Workers ask for a name before they read the sample. By default it is the sample's own
-            field `key`, or `__key__` as WebDataset has it, a str, once it was read; else its number: `"12"`.
-        seed: of all random operations, as for `files`.
-        generators: which global generators are seeded before each sample, so that an object which draws from them gives the same with any
-            number of workers: `"random"`, `"numpy"` (its old functions), `"torch"`, or several. It is what `seed` is of `Pipeline.map`.
-        sampler: which samples come in an epoch, and in which order: a `Sampler` or `BatchSampler` of PyTorch, or anything else that can be
-            iterated over, epoch after epoch, for numbers of samples, or lists of them. It has a length, or is gone through once here to
-            count. A worker has a copy, which gives in every epoch what the sampler itself would give; where it draws from global
-            generators, `seed` seeds these. Lists come one after the other: `.batch(sampler.batch_size)` makes the same batches.
-        where: where the object is read, as for `Pipeline.map`: `"process"`, `"thread"`, or `"here"`, in threads of this program, which read
-            the object itself and no copy. Of what is read by number, an `hr.Workers`, too.
+        obj: the object.
+        fields: field names, if an item is a tuple or a single value.
+        gives: the fields' types, as for `Pipeline.map`; by default the first sample decides. With it, a `__getitem__` with a parameter
+            `out` may write into the batch's memory.
+        keys: sample names for the field `key`, errors and lost samples: a list, or a function of the number that workers call before
+            reading. By default the sample's own `key` or `__key__` (a str), else its number: `"12"`.
+        seed: for all random operations, as for `files`.
+        generators: modules to seed before each sample: `"random"`, `"numpy"` (its legacy functions), `"torch"`, or several. It is the
+            `seed` of `Pipeline.map`.
+        sampler: the samples of each epoch and their order: a PyTorch `Sampler` or `BatchSampler`, or any other iterable of sample numbers,
+            or lists of them, that can be iterated once per epoch. Without a length it is iterated once to count. Workers copy it; `seed`
+            seeds the global generators it draws from. Lists are joined: `.batch(sampler.batch_size)` makes the same batches.
+        where: `"process"`, `"thread"` or `"here"`, as for `Pipeline.map`; or an `hr.Workers` if it is read by number. `"here"` reads the
+            object itself, not a copy.
 
     Returns:
-        A pipeline with the field `key`, and those of the samples.
+        A pipeline with the field `key` and those of the samples.
     """
     from ._recipe.function_arguments import source_arguments
 
@@ -219,33 +210,30 @@ def merge(
     fill: float | Mapping[str, float] | None = None,
     seed: int | None = None,
 ) -> Pipeline:
-    """Put the samples of several pipelines together: the first step of a pipeline.
+    """Combine the samples of several pipelines: the first step of a pipeline.
 
         cats = hr.files("cats").shuffle().decode_image()
         dogs = hr.files("dogs").shuffle().decode_image()
         loader = hr.merge([cats, dogs], weights=[3, 1]).random_resized_crop(224).batch(32).loader()
 
-    Each brings steps of its own, but none makes batches. They have to give samples of the same fields and dtypes; heights and widths may
-    differ. `select`, `drop`, `rename` and `fill` make them alike; a field `key` that some lack is filled in, with what samples are called.
-    Labels of `label="parent"` are numbered over the folders of all of them.
+    Pipelines may have steps, but no batches. All must have the same fields and dtypes; heights and widths may differ. `select`, `drop`,
+    `rename` and `fill` make them alike, and a missing `key` is filled in. Labels of `label="parent"` are numbered across all folders.
 
     Args:
-        pipelines: what is put together. All have the same `seed`, which the merged pipeline has, too.
-        order: which is next: `"round_robin"`, the default: one after the other; `"weights"`, the default where these are given: drawn by
-            them, the same in each run; `"arrival"`: who has a sample first, which differs between runs.
-        weights: how often each is next: numbers above 0, of which a share of the sum counts.
-        until: `"longest"`, the default: an epoch ends when all have ended, and the turns of those that end before are left out;
-            `"shortest"`: an epoch ends when the first has ended. A number: when so many samples have come of all together, on all ranks,
-            or all have ended.
-        fill: what samples get in fields that those of others have and they lack: a number, or numbers for fields, such as
-            {"label": -1}, and 0 in others. Text is empty there. None, the default: all have to have the same fields.
-        seed: of what is drawn by weights; by default that of the pipelines.
+        pipelines: what to combine, all with the same `seed`.
+        order: `"round_robin"`, the default; `"weights"`, the default with weights: drawn by them, the same in each run; `"arrival"`:
+            whichever has a sample first, which differs between runs.
+        weights: how often each is next: numbers above 0, relative to their sum.
+        until: an epoch ends with the `"longest"` pipeline, the default, the `"shortest"`, or after this many samples in all, on all ranks.
+        fill: values for fields that some lack: a number, or numbers by field, such as {"label": -1}, 0 for others; text is empty. By
+            default all must have the same fields.
+        seed: for drawing by weights; by default the pipelines' seed.
 
     Returns:
-        A pipeline with the fields of those that were given.
+        A pipeline with their fields.
 
     Raises:
-        RecipeError: if they have different seeds, formats, or sections `loader` in the recipes that `load` read.
+        RecipeError: if their seeds or formats differ, or the sections `loader` of the recipes they were loaded from.
     """
     if _more or isinstance(pipelines, Pipeline) or not hasattr(pipelines, "__iter__"):
         raise RecipeError("headrace: merge: takes one list of pipelines: merge([a, b])")
@@ -275,20 +263,20 @@ def merge(
 
 @briefly
 def load(path: Path, /, **variables: Any) -> Pipeline:
-    """Read a pipeline from a recipe: a file in YAML or JSON, as `Pipeline.recipe` writes it and the command `headrace run` takes it.
+    """Load a pipeline from a recipe, a YAML or JSON file as `Pipeline.recipe` writes and `headrace run` reads.
 
         loader = hr.load("train.yaml", root="data/train", size=192).loader(epochs=90)
 
-    More steps may follow, if the recipe does not end with `batch`. Its section `loader` says what `loader()` takes where nothing is given.
+    You can add steps if the recipe does not end with `batch`. Its section `loader` sets the defaults of `loader()`.
 
     Args:
         path: the file; `"-"` is standard input. Relative paths in a recipe start at the current directory.
-        variables: values of the recipe's variables, which are in its text as `${name}`: text, paths, numbers, True, False, None, or
-            lists. What is not given here is taken from the environment, or else from the recipe's section `vars`.
+        variables: values for `${name}` in its text: text, paths, numbers, True, False, None, or lists. Missing ones come from the
+            environment, then from the recipe's section `vars`.
 
     Raises:
-        RecipeError: if there is a mistake in the recipe. Its text has a line for each, which begins with file, line and column.
-        OSError: if there is no such file.
+        RecipeError: if there are mistakes in the recipe, one per line, each with file, line and column.
+        OSError: if the file does not exist.
     """
     from ._recipe import notation
 
@@ -304,20 +292,20 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
 
 @briefly
 def defaults(**arguments: Any) -> dict[str, Any]:
-    """Say what `Pipeline.loader` takes in this process where neither it nor a recipe says anything.
+    """Set defaults of `Pipeline.loader` for this process, to configure programs that others wrote.
 
         hr.defaults(hooks=[Metrics()], every=30, on_error="skip")  # before the program runs, such as in sitecustomize.py
 
-    It is for who runs programs that others have written. Hooks are different from the others: those of a loader come besides.
+    A program's own arguments and a recipe take precedence. Hooks are different: a loader's own are added.
 
     Args:
-        arguments: any of `Pipeline.loader`, but for `rank` and `world_size`. None: what Headrace takes by itself.
+        arguments: any of `Pipeline.loader` except `rank` and `world_size`. None restores Headrace's default.
 
     Returns:
-        What was said before of the same arguments: `hr.defaults(**before)` says that again.
+        The previous values of these arguments, to restore them: `hr.defaults(**before)`.
 
     Raises:
-        RecipeError: if there is no such argument. Values are looked at by `loader()`.
+        RecipeError: if there is no such argument. `loader()` checks the values.
     """
     from inspect import signature
 
@@ -331,7 +319,7 @@ def defaults(**arguments: Any) -> dict[str, Any]:
 
 @all_briefly
 class Pipeline:
-    """The steps from files to batches. It never changes: each method returns a new pipeline with one more step."""
+    """The steps from files to batches. A pipeline never changes: each method returns a new one with one more step."""
 
     __slots__ = ("_defaults", "_format", "_seed", "_steps")
 
@@ -361,19 +349,17 @@ class Pipeline:
         return self._with(op, args | {"field": field, "fields": None if fields is None else names_of(op, (fields,))})
 
     def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
-        """Visit the samples of each epoch in a random order of its own: `.shuffle()`, `.shuffle(window=65_536)`.
+        """Visit samples in another random order in each epoch: `.shuffle()`, `.shuffle(window=65_536)`.
 
-        Without `window`, any sample may come next. That is best where each sample can be read by itself: files, tar shards, Parquet
-        with images, uncompressed rows. Where many samples are compressed as one, as in `.json.gz`, each of them costs all of these.
-        With `window`, runs of neighbours come in random order, and samples are shuffled among those of about 64 runs: what
-        neighbours share is read once, and kept until the window is done. `headrace inspect` says which your data is.
+        By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images, uncompressed
+        rows. If many are compressed together, as in `.json.gz`, each read decompresses them all: set `window` to shuffle among about 64
+        runs of neighbours, which are read once. `headrace inspect` says what your data needs.
 
-        The order is a function of the seed, the epoch and this number. It is the same on any machine, for any number of workers and
-        ranks, and needs no memory for waiting samples.
+        The order depends only on the seed, the epoch and the window, not on machine, workers or ranks. It needs no buffer of samples.
 
         Args:
-            seed: of the order; by default that of `files`.
-            window: samples that are shuffled together, at least 1; by default all. 65,536 is a good size for text.
+            seed: by default that of `files`.
+            window: shuffle this many samples at a time, at least 1; by default all. 65,536 suits text.
         """
         given = {"seed": None if seed is None else integer("seed", seed), "window": None if window is None else integer("window", window)}
         return self._with("shuffle", given)
@@ -386,16 +372,16 @@ class Pipeline:
         *,
         seed: int | None = None,
     ) -> Pipeline:
-        """Draw the samples of each epoch by weights: `.weighted([1.0, 0.5, 0.5], draws=1000)`.
+        """Draw each epoch's samples by weights: `.weighted([1.0, 0.5, 0.5], draws=1000)`.
 
-        It follows the source, instead of `shuffle`. What is drawn is a function of seed and epoch, whatever the number of workers and
-        ranks. A sample that comes again in an epoch has other random crops.
+        It follows the source, instead of `shuffle`. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets
+        different random crops.
 
         Args:
-            weights: of each sample of the source, in its order: numbers of at least 0, of which a share of the sum counts.
-            draws: samples of an epoch; by default as many as there are weights.
-            replacement: whether a sample may be drawn again in the same epoch.
-            seed: of the draws; by default that of the source.
+            weights: how likely each sample of the source is drawn: numbers of at least 0, relative to their sum.
+            draws: samples in an epoch; by default as many as there are weights.
+            replacement: a sample may be drawn again in the same epoch.
+            seed: by default the source's.
         """
         numbers = [number_of("weights", w) for w in (weights.tolist() if hasattr(weights, "tolist") else weights)]
         if draws is not None and integer("draws", draws) < 1:
@@ -417,22 +403,21 @@ class Pipeline:
         workers: int | None = None,
         where: Where = "process",
     ) -> Pipeline:
-        """Give each sample to one of several branches, and go on with what comes out of any of them.
+        """Send each sample to one of several branches, and continue with what any of them returns.
 
             .route("key", [("*.png", lambda p: p.random_crop(64)), lambda p: p.center_crop(64)])
 
-        The order of the samples stays. The branches have to give samples of the same fields and dtypes; heights and widths may differ.
+        Samples keep their order. All branches must give the same fields and dtypes; heights and widths may differ.
 
         Args:
-            by: the field that says which branch a sample takes: text such as `"key"`, or a whole number such as `"label"`. Or a function of
-                this program, which is given the sample, a dict, and returns text or a whole number. It is no class and not async, and may
-                take rng=. A recipe file has no such routes.
-            branches: pairs of what a branch takes and a function that is given a pipeline and returns it with the steps of the branch.
-                What it takes is a pattern of text (`*`, `?`, `[…]`, and `**` for any number of folders), a number, or several of either;
-                the first branch that takes a sample gets it. A function alone, as the last, takes all others. A sample that no branch
-                takes is a bad one. With `by` a function they may all be functions alone: they take 0, 1 and so on.
-            fields: with `by` a function, the fields whose values it is given, instead of the sample.
-            workers: with `by` a function, as for `map`.
+            by: the field to choose by: text such as `"key"`, or a whole number such as `"label"`. Or a function of the sample, a dict, that
+                returns text or a whole number. It may take rng=, but be neither async nor a class, and does not fit into a recipe file.
+            branches: pairs of what a branch matches and a function that adds its steps to a pipeline. A branch matches a pattern of text
+                (`*`, `?`, `[…]`, and `**` for any number of folders), a number, or several of these. The first match gets the sample; a
+                function alone, at the end, gets the rest, else they are bad samples. If `by` is a function, all may be functions alone:
+                they get 0, 1 and so on.
+            fields: with a function as `by`: fields passed as arguments, instead of the sample.
+            workers: with a function as `by`, as for `map`.
             where: likewise.
         """
         all_of = list(branches)
@@ -474,28 +459,28 @@ class Pipeline:
         return inside._steps
 
     def select(self, *fields: Some) -> Pipeline:
-        """Keep some fields of each sample, in this order, and leave out the others: `.select("image", "label")`.
+        """Keep some fields of each sample, in this order, and drop the others: `.select("image", "label")`.
 
-        Nothing is copied, and steps on an image before and after it stay one pass.
+        Nothing is copied, and image steps before and after still run as one pass.
 
         Args:
-            fields: their names, or lists of them.
+            fields: names, or lists of them.
         """
         return self._with("select", {"fields": names_of("select", fields)})
 
     def drop(self, *fields: Some) -> Pipeline:
-        """Leave out some fields of each sample: `.drop("path")`. Nothing is copied.
+        """Drop some fields of each sample: `.drop("path")`. Nothing is copied.
 
         Args:
-            fields: their names, or lists of them.
+            fields: names, or lists of them.
         """
         return self._with("drop", {"fields": names_of("drop", fields)})
 
     def rename(self, fields: Mapping[str, str] | None = None, /, **names: str) -> Pipeline:
-        """Give fields other names: `.rename(image="pixels")`. Nothing is copied; two fields may exchange names.
+        """Rename fields: `.rename(image="pixels")`. Nothing is copied; two fields may swap names.
 
         Args:
-            fields: the new names by the old ones, for names that are no words of Python's.
+            fields: new names by old ones, for names that are not Python identifiers.
             names: the same, as arguments.
         """
         given = {**(fields or {}), **names}
@@ -505,29 +490,29 @@ class Pipeline:
         return self._with("rename", {"fields": given})
 
     def boxes(self, field: str = "boxes", *, along: Some | None = None, image: str = "image") -> Pipeline:
-        """Have boxes go along with an image: steps after this one move them, and drop those that leave it.
+        """Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.
 
             .decode_image().boxes(along="labels").random_resized_crop(512).random_flip().bucket_batch([8, 32, 128], size=16)
 
-        Of a box, what a step cuts off is cut off; where less than a pixel is left in width or in height, the box is dropped, and its row in
-        the fields along with it: the rules of torchvision's transforms with `SanitizeBoundingBoxes` after them. They are in pixels of the
-        image as it is at this step, upright if `decode_image` turned it.
+        Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields along
+        with it, as by torchvision's transforms followed by `SanitizeBoundingBoxes`. Coordinates are pixels of the image at this step,
+        upright if `decode_image` turned it.
 
         Args:
-            field: the boxes, `float32` or `float64 [n, 4]`: left, top, right and bottom edge. n may differ from sample to sample.
+            field: the boxes, `float32` or `float64 [n, 4]`: left, top, right, bottom edge. n may differ between samples.
             along: fields with a row for each box, such as labels.
-            image: the image that they go along with.
+            image: the image.
         """
         return self._with("boxes", {"field": field, "along": None if along is None else names_of("boxes", (along,)), "image": image})
 
     def copy(self, field: str, to: Some) -> Pipeline:
-        """Give other fields the value of one: `.copy("image", to=["clean", "noisy"])`. For augmented views, see `views`.
+        """Copy a field under other names: `.copy("image", to=["clean", "noisy"])`. For augmented views, see `views`.
 
-        Images are not copied, unless a function of Python comes anywhere in the pipeline: it could change one in place.
+        Images are only copied in memory if the pipeline has a Python function, which could change one in place.
 
         Args:
             field: the field, which stays.
-            to: the names of those that get its value; no field has one of them.
+            to: names for its copies, which must be new.
         """
         if not isinstance(field, str):
             raise RecipeError(f"headrace: copy: field is {field!r}: takes the name of a field")
@@ -543,23 +528,23 @@ class Pipeline:
         keep: bool = False,
         **named: Callable[[Pipeline], Pipeline] | tuple[int, Callable[[Pipeline], Pipeline]],
     ) -> Pipeline:
-        """Make several views of an image, each with steps and random draws of its own. It is decoded once.
+        """Make several views of an image, each with its own steps and random draws. The image is decoded once.
 
             .views(2, lambda p: p.random_resized_crop(224).random_flip())       # fields view_0 and view_1, as in SimCLR
             .views(large=(2, big), small=(6, little))                           # large_0, large_1, small_0 … small_5, as in DINO
             .views(weak=lambda p: p.random_flip(), strong=augmented)            # weak and strong, as in FixMatch
 
-        In a recipe it is `copy`, the steps of each view with `field`, and `drop`.
+        A recipe has `copy`, each view's steps with `field`, and `drop` instead.
 
         Args:
-            count: how many views, called view_0, view_1 and so on.
-            steps: a function that is given a pipeline and returns it with the steps of a view, which are steps on an image.
-            field: the image that there are views of.
-            keep: whether it stays as a field. By default it goes, so that images of many sizes come into batches.
-            named: views by their names: such a function, or (how many, function), whose views have numbers after the name.
+            count: number of views, called view_0, view_1 and so on.
+            steps: a function that adds a view's image steps to a pipeline.
+            field: the image.
+            keep: keep the image as a field, too. By default it is dropped, because images of many sizes do not fit into a batch.
+            named: views by name: such a function, or (count, function), whose views get a number after the name.
 
         Raises:
-            RecipeError: if there are no views, or a step is not on an image.
+            RecipeError: if there are no views, or a step does not work on an image.
         """
         from ._recipe.views import steps_of, views_of
 
@@ -579,20 +564,21 @@ class Pipeline:
         wait: float | None = None,
         time_limit: float | None = None,
     ) -> Pipeline:
-        """Say what becomes of samples that fail in the step before: `.decode_image().failures(on_error="skip", max_errors=0.05)`.
+        """Say what happens to samples that fail in the step before: `.decode_image().failures(on_error="skip", max_errors=0.05)`.
 
-        After `files` it is about files that cannot be read, after `route` about samples that no branch takes. What is not given is as
-        `loader` says. Operations on an image run as one pass, and fail as one: after such a step, those that say nothing themselves have
-        the same; one that says something else begins another pass, before which the pixels are stored. Called again for the same step, it
-        changes what is given.
+        After `files` that is a file that cannot be read, after `route` a sample without a branch. Arguments you leave out are as in the
+        loader, or as in an earlier call for the same step.
+
+        Image operations run and fail as one pass, so it covers those that follow. One with other `failures` starts another pass, and pixels
+        are stored in between.
 
         Args:
-            on_error: `"raise"`: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named; `"replace"`:
-                another sample is drawn instead of each, the same in each run, and batches stay full.
-            max_errors: with skip and replace, how many samples of an epoch may be bad in this step: a number, or a share below 1.
+            on_error: `"raise"`: the first bad sample stops the run; `"skip"`: leave it out; `"replace"`: draw another one, the same in each
+                run, so batches stay full. Both count and name it.
+            max_errors: with skip and replace: bad samples allowed in this step in an epoch, a number or a share below 1.
             retries: tries after the first; by default none.
-            wait: seconds before the first retry, twice as many before each of the next, and 30 at most; by default 0.1.
-            time_limit: seconds that a sample may take in this step, at each try; by default any number.
+            wait: seconds before the first retry, doubled before each further one, up to 30; by default 0.1.
+            time_limit: seconds that a sample may take in this step, at each try; by default no limit.
         """
         if not self._steps:
             raise RecipeError("headrace: failures: there is no step before it")
@@ -621,27 +607,27 @@ class Pipeline:
         frame: int | None = None,
         max_pixels: int | None = None,
     ) -> Pipeline:
-        """Decode a compressed image to pixels, `uint8 [height, width, 3]` if nothing else is asked for.
+        """Decode a compressed image to pixels, by default `uint8 [height, width, 3]`.
 
             .decode_image()
 
-        JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by their content, whatever the files are called. ICC profiles are ignored.
+        JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.
 
         Args:
-            field: where the compressed image is; by default where `files` put it.
-            to: the field to write, by default `"image"`.
-            mode: `"exact"`, the default: the pixels of Pillow and torchvision, to one level. `"fast"`: a JPEG that is
-                shrunk to half its size or less is decoded at a smaller scale; docs/performance.md shows how far pixels differ.
-            orient: whether to turn and mirror the image as its EXIF orientation says; by default yes.
-            color: `"rgb"`, the default, or `"gray"`: an alpha channel is dropped, as Pillow does, unless there is a background.
-                `"rgba"`: alpha is kept; images without it are opaque. `"mask"`: the numbers of a palette or of a gray image as they are
-                stored, [height, width]; resizing takes the nearest pixel, and images with colours are bad samples. See [masks](masks.md).
-            background: (red, green, blue), each from 0 to 255: what shows through where the image is transparent.
-            dtype: `"uint8"`, the default: of 16 bits the upper 8 are kept. `"uint16"`: all 16 are; 8 bits v become 257·v, but
-                in a mask stay v.
-            frame: 0 alone: of animations and documents of several pages the first frame is decoded.
-            max_pixels: the largest image that is decoded, in pixels; by default 178,956,970, which is also the most. A larger one is a
-                bad sample: it fails before memory is taken for its pixels.
+            field: the field with the compressed image; by default where `files` put it.
+            to: the field for the pixels, by default `"image"`.
+            mode: `"exact"`, the default: the pixels of Pillow and torchvision, to one level. `"fast"`: JPEGs shrunk to half or less are
+                decoded at a smaller scale; docs/performance.md shows how far pixels differ.
+            orient: turn and mirror as EXIF says; by default True.
+            color: `"rgb"`, the default, and `"gray"` drop alpha without a background, as Pillow does. `"rgba"` keeps it; other images are
+                opaque. `"mask"`: the stored palette or gray values, [height, width], never mixed; colour images are bad samples. See
+                [masks](masks.md).
+            background: (red, green, blue), 0 to 255, shown through transparency.
+            dtype: `"uint8"`, the default, keeps the upper 8 of 16 bits. `"uint16"` keeps all, and turns an 8-bit v into 257·v, but not in a
+                mask.
+            frame: only 0: the first frame of an animation or page of a document.
+            max_pixels: largest image decoded, in pixels; by default 178,956,970, which is also the most. Larger ones are bad samples and
+                allocate no memory.
         """
         given = by_name(field=field, to=to, mode=mode, orient=orient, color=color, background=background, dtype=dtype)
         return self._with("decode_image", given | by_name(frame=frame, max_pixels=max_pixels))
@@ -665,26 +651,25 @@ class Pipeline:
 
             hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
 
-        A window is that slice of the whole recording: the same numbers wherever it begins. It is decoded at its own cost, whatever the
-        length of the file. After `files(…, content=False)` little more is read of WAV and FLAC than the window. Samples that the encoder
-        added are cut off as the file says. The resampler's stop band is 110 dB down from half of the lower rate on, its pass band ends at
-        0.913 of that.
+        A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After `files(…,
+        content=False)` little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at
+        0.913 of half the lower rate; from that half on it is 110 dB down.
 
         Args:
-            rate: samples a second; by default as many as the file has.
-            channels: 1 or `"mono"`: the mean of all channels. 2: left and right. By default the file's.
-            duration: the seconds of a window; by default all of the recording.
-            start: where the window is: `"begin"`, the default, `"center"`, `"random"`, or at which second it begins.
-            window: instead of start, a field with two numbers, float64 or float32 [2]: the seconds at which the window begins and ends, as
-                `decode_video(window=…)` writes them. With duration it lasts so long wherever it ends. Seconds count from the first frame
-                of a video, or from the beginning of a recording. Where there is no audio there is silence.
-            short: what becomes of a recording that is shorter: `"silence"` after it, the default; `"repeat"`: it begins again;
-                `"error"`: it is a bad sample; `"keep"`: it stays short, for `bucket_batch` and `pack`.
+            rate: samples per second; by default the file's.
+            channels: 1 or `"mono"`: the mean of all. 2: left and right. By default the file's.
+            duration: length of the window in seconds; by default everything.
+            start: where the window is: `"begin"`, the default, `"center"`, `"random"`, or the second where it begins.
+            window: instead of start: a field with the window's begin and end in seconds, float64 or float32 [2], as
+                `decode_video(window=…)` writes it. With duration it has that length, wherever it ends. Time counts from a video's first
+                frame, or a recording's beginning; missing audio is silence.
+            short: recordings shorter than the window: `"silence"`, the default: appended; `"repeat"`: started again; `"error"`: bad
+                samples; `"keep"`: stay short, for `bucket_batch` and `pack`.
             dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
-            layout: `"T"`, [time], the default of one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
-            stream: which audio stream of the file, counted from 0; by default the one that the file marks as default, or the first.
-            field: the content of the file, or its path as text; by default where `files` put it.
-            to: the field to write, by default `"audio"`.
+            layout: `"T"`, [time], the default with one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
+            stream: which audio stream, from 0; by default the one marked as default, or the first.
+            field: the field with the file's content or path; by default where `files` put it.
+            to: the field for the samples, by default `"audio"`.
         """
         named = start is None or isinstance(start, str)
         given = by_name(field=field, to=to, stream=stream, rate=rate)
@@ -708,27 +693,27 @@ class Pipeline:
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
-        """Make a log-mel spectrogram of a recording of one channel, as float32.
+        """Make a log-mel spectrogram, float32, of one channel of audio.
 
             hr.files("words").decode_audio(16000, "mono", 1.0).log_mel("whisper").batch(32)
 
-        The recording is not resampled: decode it at the preset's rate. A sample that is too short for one frame is a bad sample.
+        It does not resample: decode at the preset's rate. A recording too short for one frame is a bad sample.
 
         Args:
-            preset: whose spectrogram it is. `"whisper"`, the default: 80 bands at 16 kHz, of a recording that is not filled up to 30 s.
-                `"kaldi"`: 80 bands as torchaudio's `compliance.kaldi.fbank` makes without dither, of samples as 16 bits have them, from
-                -32768 to 32767. `"librosa"`: `feature.melspectrogram` and `power_to_db`, 128 bands at 22,050 Hz. `"torchaudio"`:
-                `MelSpectrogram` and `AmplitudeToDB("power")`, 128 bands at 16 kHz.
-            rate: samples a second of the recording; like all that follow, by default the preset's.
-            n_fft: the length of a transform, in samples.
-            win_length: the length of a frame, in samples; by default the preset's, or `n_fft` where that is given.
-            hop_length: samples from one frame to the next.
-            n_mels: how many bands.
-            f_min: Hz at which the first band begins.
-            f_max: Hz at which the last band ends; by default half of the rate.
-            layout: `"TM"`, [frames, bands], the default, which `bucket_batch` and `pack` take; or `"MT"`, [bands, frames].
-            field: the samples, float32 or int16 [time]; by default `"audio"`. The spectrogram takes their place.
-            to: the field to write, by default `"mel"`.
+            preset: whose spectrogram. `"whisper"`, the default: 80 bands at 16 kHz, without padding to 30 s. `"kaldi"`: 80 bands, as
+                torchaudio's `compliance.kaldi.fbank` without dither, on 16-bit values (-32768 to 32767). `"librosa"`:
+                `feature.melspectrogram` and `power_to_db`, 128 bands at 22,050 Hz. `"torchaudio"`: `MelSpectrogram` and
+                `AmplitudeToDB("power")`, 128 bands at 16 kHz.
+            rate: samples per second; like all that follow, by default the preset's.
+            n_fft: length of a transform, in samples.
+            win_length: length of a frame, in samples; by default the preset's, or `n_fft` if given.
+            hop_length: samples between frames.
+            n_mels: number of bands.
+            f_min: Hz where the first band begins.
+            f_max: Hz where the last band ends; by default half the rate.
+            layout: `"TM"`, [frames, bands], the default, as `bucket_batch` and `pack` need it; or `"MT"`, [bands, frames].
+            field: the field with the samples, float32 or int16 [time], which is removed; by default `"audio"`.
+            to: the field for the spectrogram, by default `"mel"`.
         """
         given = by_name(field=field, to=to, preset=preset, rate=rate, n_fft=n_fft, win_length=win_length, hop_length=hop_length)
         given |= by_name(n_mels=n_mels, f_min=None if f_min is None else float(f_min), f_max=None if f_max is None else float(f_max))
@@ -768,48 +753,42 @@ class Pipeline:
 
             hr.files("kinetics/*/*.mp4", label="parent", content=False).decode_video(16, stride=4).random_resized_crop(224).batch(8)
 
-        Frame i is the i-th frame of the video, to the byte, wherever decoding begins; packets that no wanted frame needs are neither
-        read nor decoded. Operations on images follow, and treat all frames of a sample alike: a random one draws once. A damaged frame is
-        a bad sample, which is named with frame and time.
+        Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow
+        treat all frames of a clip alike. A damaged frame makes a bad sample, named with frame and time.
 
         Args:
-            frames: how many a clip has. Without stride, fps and segments they are spread evenly from the first to the last.
+            frames: frames in a clip. Without stride, fps and segments they are spread evenly from the first to the last.
             stride: from one frame to the next, in frames.
-            fps: frames a second: those on screen at these times, also where a video's rate varies.
-            segments: as many equal parts of the video, and one frame of each.
-            clips: that many clips of each video, in an axis of their own: [clips, frames, height, width, 3].
-            start: where a clip begins: `"random"`, the default, `"center"`, `"begin"`, at which second, or the name of a field with the
-                second. With segments: which frame of each.
-            duration: the seconds of the video from which frames are taken.
-            min_frames: with fps and without frames: no fewer.
-            max_frames: likewise, no more.
-            multiple: likewise, a multiple of this number.
-            short: what a video gives that is shorter than the clip: `"repeat"`, the default: its last frame again; `"loop"`: it begins
-                again; `"black"` frames; `"error"`: it is a bad sample.
-            times: a field to write with the second at which each frame is displayed, counted from the first: float64 [frames].
-            window: a field to write with the seconds at which the clip begins and ends, float64 [2]. The field with the file stays, too:
-                `decode_audio(window=…)` takes both, and decodes what is heard meanwhile.
-            stream: which of several streams of video; by default the one that players show.
-            orient: whether to turn frames as the file says; by default True.
-            aspect: `"stored"`, the default: a frame has the pixels of the file. `"square"`: where these are not square, as on DVDs, frames
-                are made wider or narrower first.
-            mode: `"exact"`, the default: frames become RGB, and then what follows works on them. `"fast"`: their planes may be resized
-                before colours are converted, which is several times faster and differs by a few levels.
-            dtype: `"uint8"`, the default, or `"uint16"`, of full scale, which keeps the 10 bits of videos that have them. Planes of
-                `"uint16"` have the video's own numbers.
-            color: `"rgb"`, the default; or the planes of 4:2:0 as the video has them, for `hr.torch.to_rgb` and others that convert on a
-                device: half the bytes, and none of the conversion. A frame is [height + height / 2, width], rounded up, of luma and after
-                it Cb and Cr, one after the other in `"yuv420"`, side by side in `"nv12"`. Of an odd width luma has its last column twice.
-                Operations on images cannot follow.
-            size: with planes: what frames are resized to, (height, width), which a batch needs; by default they stay as they are.
-            matrix: with planes: a field to write with how colours come from them, int64 [4]: the matrix by its number in ITU-T H.273, 1
-                for full range, the siting of chroma (0: left, 1: centre, 2: top left), and bits of a sample.
-            damaged: `"error"`, the default: a video with a damaged frame in the clip is a bad sample. `"keep"`: such a frame is what the
-                decoder makes of it, or black if that is nothing.
-            mask: with `"keep"`: a field to write with which frames are damaged, bool [frames].
-            max_pixels: the largest frame that is decoded, in pixels.
-            field: the path of the video as text, or its content; by default where `files` put it.
-            to: the field to write, by default `"video"`.
+            fps: frames per second: those on screen at these times, even if a video's rate varies.
+            segments: this many equal parts, one frame of each.
+            clips: this many clips per video, along an axis of their own: [clips, frames, height, width, 3].
+            start: where a clip begins: `"random"`, the default, `"center"`, `"begin"`, a second, or the name of a field with the second.
+                With segments: which frame of each.
+            duration: length of a clip in seconds.
+            min_frames: with fps, without frames: at least so many.
+            max_frames: likewise: at most so many.
+            multiple: likewise: a multiple of this.
+            short: videos shorter than a clip: `"repeat"`, the default: the last frame again; `"loop"`: start again; `"black"`: black
+                frames; `"error"`: a bad sample.
+            times: a field for each frame's display time in seconds, from the first frame: float64 [frames].
+            window: a field for the clip's begin and end in seconds, float64 [2]. The file's field stays, for `decode_audio(window=…)`.
+            stream: which video stream; by default the one players show.
+            orient: turn frames as the file says; by default True.
+            aspect: `"stored"`, the default: the file's pixels. `"square"`: non-square pixels, as on DVDs, are widened or narrowed first.
+            mode: `"exact"`, the default: converts to RGB first. `"fast"`: may resize planes before converting, several times faster, a few
+                levels off.
+            dtype: `"uint8"`, the default, or `"uint16"`, of full scale: 10-bit videos keep their bits. Planes keep the video's own numbers.
+            color: `"rgb"`, the default. `"yuv420"` and `"nv12"` leave 4:2:0 planes, half the bytes, for conversion on a device, as by
+                `hr.torch.to_rgb`: luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is [height + height /
+                2, width], rounded up; an odd width repeats luma's last column. No image operation may follow.
+            size: with planes: resize frames to (height, width), as a batch needs; by default they keep their size.
+            matrix: with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location
+                (0 left, 1 centre, 2 top left), bits of a sample.
+            damaged: `"error"`, the default: a damaged frame makes a bad sample. `"keep"`: it stays as the decoder concealed it, or black.
+            mask: with `"keep"`: a field for which frames are damaged, bool [frames].
+            max_pixels: largest frame decoded, in pixels.
+            field: the field with the file's path or content; by default where `files` put it.
+            to: the field for the clip, by default `"video"`.
         """
         named = start in ("begin", "center", "random")
         given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, segments=segments, clips=clips)
@@ -850,41 +829,40 @@ class Pipeline:
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
-        """Decode clips of a video, each a sample of its own: the whole video in pieces, or clips from several places.
+        """Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.
 
             every = hr.files("films/*.mp4", content=False).video_clips(32, stride=2, step=64).resize(224, fit="crop").batch(8)
             some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)
 
-        Clips have the key and the other fields of their video. They are decoded one by one, so a film of any length takes the memory of a
-        few clips; states lie between them, and a run that goes on decodes none again. Random steps draw for each clip. With
-        `clips` every video gives as many, and `len(loader)` is exact; how many pieces there are is not known before videos were looked at.
+        Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and
+        resuming decodes none again. Random steps draw for each clip. `len(loader)` is exact with `clips`; the number of pieces is not known
+        in advance.
 
         Args:
-            frames: how many a clip has.
+            frames: frames in a clip.
             stride: from one frame to the next, in frames; by default 1.
-            fps: frames a second: those on screen at these times, also where a video's rate varies.
-            step: from the beginning of one piece to that of the next, in frames of the video, or with fps in frames at that rate. By
-                default pieces follow each other without gaps: every frame comes once where stride is 1.
-            clips: instead of pieces, that many clips of each video.
-            start: where these begin: `"random"`, the default, or evenly spread with `"center"` or `"begin"`.
-            short: what happens to a clip that has too few frames, as the last piece may: `"repeat"`, the default: its last frame again;
-                `"loop"`: it begins again; `"black"` frames; `"error"`: it is a bad sample; `"drop"`: it is left out.
+            fps: frames per second: those on screen at these times, even if a video's rate varies.
+            step: from one piece's beginning to the next, in frames of the video, or at the rate fps; by default without gaps.
+            clips: instead of pieces, this many clips per video.
+            start: with clips: `"random"`, the default; `"center"` and `"begin"` spread them evenly.
+            short: clips with too few frames, such as the last piece: `"repeat"`, the default: the last frame again; `"loop"`: start again;
+                `"black"`: black frames; `"error"`: a bad sample; `"drop"`: left out.
             times: as for `decode_video`.
-            window: as for `decode_video`, after `files(…, content=False)`.
-            number: a field to write with the number of the clip among those of its video, from 0.
-            stream: as for `decode_video`.
-            orient: as for `decode_video`.
-            aspect: as for `decode_video`.
-            mode: as for `decode_video`.
-            dtype: as for `decode_video`.
-            color: as for `decode_video`.
-            size: as for `decode_video`.
-            matrix: as for `decode_video`.
-            damaged: as for `decode_video`.
-            mask: as for `decode_video`.
-            max_pixels: as for `decode_video`.
-            field: as for `decode_video`.
-            to: as for `decode_video`.
+            window: likewise, after `files(…, content=False)`.
+            number: a field for the clip's number in its video, from 0.
+            stream: as for `decode_video`, like all that follow.
+            orient: likewise.
+            aspect: likewise.
+            mode: likewise.
+            dtype: likewise.
+            color: likewise.
+            size: likewise.
+            matrix: likewise.
+            damaged: likewise.
+            mask: likewise.
+            max_pixels: likewise.
+            field: likewise.
+            to: likewise.
         """
         given = by_name(field=field, to=to, stream=stream, frames=frames, stride=stride, fps=fps, step=step, clips=clips, start=start)
         given |= by_name(short=short, times=times, window=window, number=number, max_pixels=max_pixels)
@@ -900,17 +878,17 @@ class Pipeline:
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
-        """Read an array in NumPy's format (.npy), as `numpy.save` writes it: numbers or truth values, little-endian, in C order.
-
-        A file that holds something else than is said here is a bad sample. Nothing in it is evaluated or unpickled.
+        """Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.
 
             hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)
 
+        A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.
+
         Args:
-            dtype: `"int32"`, `numpy.int32` and so on. `"bfloat16"` takes their bits as uint16, or as NumPy writes ml_dtypes'.
-            shape: with None for an extent that differs between files; by default (None,), a sequence of numbers.
-            field: where the file is; by default where `files` put it.
-            to: the field to write, by default `"array"`.
+            dtype: `"int32"`, `numpy.int32` and so on; `"bfloat16"` accepts its bits as uint16, or as ml_dtypes writes them.
+            shape: None for an extent that differs; by default (None,), a sequence of numbers.
+            field: the field with the file; by default where `files` put it.
+            to: the field for the array, by default `"array"`.
         """
         extents = None if shape is None else [optional("shape", n) for n in shape]
         return self._with("decode_npy", {"field": field, "to": to, "dtype": dtype_name(dtype), "shape": extents})
@@ -927,24 +905,23 @@ class Pipeline:
         field: str | None = None,
         fields: Some | None = None,
     ) -> Pipeline:
-        """Resize, antialiased.
+        """Resize an image, antialiased.
 
             .resize((480, 640), fit="pad", fill=114)    # a letterbox
 
         Args:
-            size: the length that the shorter edge gets; or (height, width). With a fit other than `"short"`, one number means both.
-            max_size: the length that the longer edge must not exceed.
-            filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"`, `"lanczos"` or `"nearest"`, each as in Pillow. Masks take
-                the nearest pixel in any case.
-            fit: how an image of other proportions gets the size. `"short"`, the default for one number: its shorter edge gets it.
-                `"stretch"`, the default for (height, width): both edges do. `"pad"`: it is resized in proportion into the size, and the
-                rest is filled, as Pillow's `ImageOps.pad` does. `"crop"`: in proportion over the size, and what is over is cut off, as
-                `ImageOps.fit` does.
-            anchor: with `"pad"`, where the image is; with `"crop"`, which part of it stays: `"center"`, the default, `"top_left"`, `"top"`,
-                `"top_right"`, `"left"`, `"right"`, `"bottom_left"`, `"bottom"` or `"bottom_right"`.
-            fill: with `"pad"`, the colour of the rest: one number for all channels, or one for each; by default 0.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            size: length of the shorter edge, or (height, width). With a fit other than `"short"`, one number means both.
+            max_size: limit for the longer edge.
+            filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"`, `"lanczos"` or `"nearest"`, as in Pillow. Masks always use
+                nearest.
+            fit: `"short"`, the default with one number: the shorter edge gets the size. `"stretch"`, the default with (height, width): to
+                the size. `"pad"`: into the size, the rest is fill, as Pillow's `ImageOps.pad`. `"crop"`: over the size, the rest is cut
+                off, as `ImageOps.fit`.
+            anchor: where the image is (pad), or the part to keep (crop): `"center"`, the default, `"top_left"`, `"top"`, `"top_right"`,
+                `"left"`, `"right"`, `"bottom_left"`, `"bottom"` or `"bottom_right"`.
+            fill: with `"pad"`, the colour of the rest: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image(
             "resize", field, fields, by_name(size=size_of(size), max_size=max_size, filter=filter, fit=fit, anchor=anchor, fill=fill)
@@ -953,42 +930,42 @@ class Pipeline:
     def resize_to_bucket(
         self, sizes: Iterable[Size], *, filter: Filter | None = None, field: str | None = None, fields: Some | None = None
     ) -> Pipeline:
-        """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
+        """Resize to cover the size whose proportions are nearest, and crop the middle.
 
             .resize_to_bucket([[256, 256], [256, 384], [384, 256]])
 
-        With several sizes, `batch` makes batches of one size each; operations that leave the size alone, or change each to another, may
-        come between. A crop or resize to one size makes all batches alike again.
+        With several sizes, each batch holds images of one size. Operations in between must keep the size, or change each to another; a crop
+        or resize to one size makes all batches alike again.
 
         Args:
-            sizes: (height, width) of each; of two that are as near, the first is taken.
+            sizes: (height, width) of each; if two are equally near, the first is used.
             filter: as for `resize`.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("resize_to_bucket", field, fields, {"sizes": [size_of(size) for size in sizes], "filter": filter})
 
     def center_crop(self, size: Size, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Cut out the middle; where the image is smaller, black is around it.
+        """Crop the middle of an image; a smaller image gets a black border.
 
             .resize(256).center_crop(224)
 
         Args:
-            size: height and width, or one length for both.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            size: (height, width), or one number for both.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("center_crop", field, fields, {"size": size_of(size)})
 
     def random_crop(self, size: Size, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Cut out a random part. An image that is smaller is a bad sample: `pad` or `resize` it first.
+        """Crop a random part of an image. A smaller image is a bad sample: `pad` or `resize` it first.
 
             .pad(4).random_crop(32)
 
         Args:
-            size: height and width, or one length for both.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            size: (height, width), or one number for both.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("random_crop", field, fields, {"size": size_of(size)})
 
@@ -1002,17 +979,17 @@ class Pipeline:
         field: str | None = None,
         fields: Some | None = None,
     ) -> Pipeline:
-        """Cut out a random part and resize it.
+        """Crop a random part of an image and resize it.
 
             .random_resized_crop(224)
 
         Args:
-            size: height and width of the result, or one length for both.
-            scale: the least and greatest share of the image's area, by default (0.08, 1).
-            ratio: the least and greatest ratio of width to height, by default (3/4, 4/3).
+            size: (height, width) of the result, or one number for both.
+            scale: least and greatest share of the image's area, by default (0.08, 1).
+            ratio: least and greatest ratio of width to height, by default (3/4, 4/3).
             filter: as for `resize`.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         args = {"size": size_of(size), "scale": range_of("scale", scale), "ratio": range_of("ratio", ratio), "filter": filter}
         return self._image("random_resized_crop", field, fields, args)
@@ -1027,18 +1004,18 @@ class Pipeline:
         field: str | None = None,
         fields: Some | None = None,
     ) -> Pipeline:
-        """Put a border of one colour around the image: of so many pixels, or up to a size.
+        """Add a border of one colour to an image.
 
             .pad(4)
 
         Args:
-            padding: how wide: of all sides, (horizontal, vertical), or (left, top, right, bottom).
-            fill: its colour: one number for all channels, or one for each.
-            size: instead of padding, (height, width) with the border, or one length for both. A larger image is a bad sample: `resize`
-                with `fit="pad"` makes it smaller first.
-            anchor: with size, where the image is, as for `resize`; by default `"center"`.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            padding: width of the border: of all sides, (horizontal, vertical), or (left, top, right, bottom).
+            fill: its colour: one number, or one per channel.
+            size: instead of padding, (height, width) with the border, or one number for both. Larger images are bad samples: `resize` with
+                `fit="pad"` shrinks them first.
+            anchor: with size: where the image is, as for `resize`; by default `"center"`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         args = {
             "padding": None if padding is None else integers("padding", padding),
@@ -1049,50 +1026,50 @@ class Pipeline:
         return self._image("pad", field, fields, args)
 
     def random_flip(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Mirror left and right.
+        """Flip an image left to right at random.
 
             .random_flip()
 
         Args:
             p: the probability.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("random_flip", field, fields, {"p": number_of("p", p)})
 
     def random_vertical_flip(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Mirror top and bottom.
+        """Flip an image top to bottom at random.
 
             .random_vertical_flip(0.5)
 
         Args:
             p: the probability.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("random_vertical_flip", field, fields, {"p": number_of("p", p)})
 
     def rotate90(self, turns: int = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Turn by quarter turns, counter-clockwise.
+        """Rotate an image by quarter turns.
 
             .rotate90(1)
 
         Args:
-            turns: how many, as `numpy.rot90` counts them; negative ones are clockwise.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            turns: quarter turns counter-clockwise, as `numpy.rot90`; negative ones are clockwise.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("rotate90", field, fields, {"turns": integer("turns", turns)})
 
     def random_rotate90(self, p: float = 1.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Turn by none, one, two or three quarter turns, each as likely.
+        """Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.
 
             .random_rotate90()
 
         Args:
-            p: the probability that there is a choice at all.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            p: the probability of a rotation, which may be by 0 turns.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("random_rotate90", field, fields, {"p": number_of("p", p)})
 
@@ -1106,45 +1083,44 @@ class Pipeline:
         field: str | None = None,
         fields: Some | None = None,
     ) -> Pipeline:
-        """Change brightness, contrast, saturation and hue at random, in an order that is random, too.
+        """Change brightness, contrast, saturation and hue at random, in random order, as torchvision's `ColorJitter`.
 
             .color_jitter(0.4, 0.4, 0.4, 0.1)
 
-        What they mean is what torchvision's `ColorJitter` says: a number x means a factor from 1-x to 1+x, for hue a shift from -x to x of
-        a turn; a pair has the least and the greatest. 0 changes nothing.
+        0 changes nothing.
 
         Args:
-            brightness: how far, or (least, greatest) factor.
-            contrast: likewise.
-            saturation: likewise.
-            hue: how far, up to 0.5, or (least, greatest) part of a turn round the circle of hues.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            brightness: x: a factor from 1-x to 1+x; or the (least, greatest) factor.
+            contrast: as for brightness.
+            saturation: as for brightness.
+            hue: x, at most 0.5: from -x to x of a full turn of the hue; or the (least, greatest) part of a turn.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
         return self._image("color_jitter", field, fields, {name: numbers_of(name, value) for name, value in given.items()})
 
     def grayscale(self, channels: Literal[1, 3] = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Take the colours out: what is left is the lightness.
+        """Convert an image to gray.
 
             .grayscale()
 
         Args:
-            channels: 1, or 3 that are equal.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            channels: 1, or 3 equal ones.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("grayscale", field, fields, {"channels": integer("channels", channels)})
 
     def random_grayscale(self, p: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Take the colours out at random; the image keeps its channels.
+        """Convert an image to gray at random; it keeps its channels.
 
             .random_grayscale(0.1)
 
         Args:
             p: the probability.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("random_grayscale", field, fields, {"p": number_of("p", p)})
 
@@ -1157,35 +1133,35 @@ class Pipeline:
         field: str | None = None,
         fields: Some | None = None,
     ) -> Pipeline:
-        """Make floating point of pixels: (v / 255 - mean) / std, of `uint16` (v / 65535 - mean) / std. Only `layout` may follow.
+        """Convert pixels to floating point: (v / 255 - mean) / std, or for `uint16` (v / 65535 - mean) / std. Only `layout` may follow.
 
             .normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")
 
-        NumPy has no bfloat16 of its own. Where the package ml_dtypes is installed (JAX brings it), arrays are of `ml_dtypes.bfloat16`;
-        otherwise they are `uint16` with the same bytes, `loader.schema` says what they hold, and
-        `torch.from_numpy(a).view(torch.bfloat16)` shows it. After `.to("torch")` they are `torch.bfloat16` either way.
+        NumPy has no bfloat16: arrays are `ml_dtypes.bfloat16` if that package is installed (JAX brings it), else `uint16` with the same
+        bytes, as `loader.schema` says; `torch.from_numpy(a).view(torch.bfloat16)` converts them. After `.to("torch")` they are
+        `torch.bfloat16`.
 
         Args:
-            mean: of values between 0 and 1: one number, or one for each of red, green and blue.
-            std: likewise; above 0.
+            mean: subtracted from values between 0 and 1: one number, or one for each of red, green and blue.
+            std: divides the difference, likewise; above 0.
             dtype: `"float32"`, the default, `"float16"` or `"bfloat16"`.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("normalize", field, fields, {"mean": numbers_of("mean", mean), "std": numbers_of("std", std), "dtype": dtype})
 
     def layout(
         self, layout: Literal["NHWC", "NCHW", "THWC", "TCHW", "CTHW"], *, field: str | None = None, fields: Some | None = None
     ) -> Pipeline:
-        """Order the axes.
+        """Reorder the axes of an image or clip.
 
             .layout("NCHW")
 
         Args:
-            layout: of images `"NHWC"`: a pixel's channels side by side, as decoded; or `"NCHW"`: a plane for each channel. Of clips
-                `"THWC"`, as decoded, `"TCHW"` or `"CTHW"`.
-            field: the image or mask that it works on, where samples have several.
-            fields: several of one size, to which the same is done: see [masks](masks.md).
+            layout: images: `"NHWC"`, as decoded, or `"NCHW"`; clips: `"THWC"`, as decoded, `"TCHW"` or `"CTHW"`. N: batch, T: frames, C:
+                channels.
+            field: the image or mask, if samples have several.
+            fields: several of one size, changed alike: see [masks](masks.md).
         """
         return self._image("layout", field, fields, {"layout": layout})
 
@@ -1201,7 +1177,7 @@ class Pipeline:
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
-        """Apply a function of this program to each sample, in worker processes; after `batch`, to each batch.
+        """Apply a Python function to each sample, in worker processes; after `batch`, to each batch.
 
             def augment(sample, rng):
                 image = sample["image"]
@@ -1209,33 +1185,31 @@ class Pipeline:
 
             loader = hr.files("data/train").decode_image().resize((64, 64)).map(augment, workers=4).batch(32).loader()
 
-        The function is given a sample, a dict of its fields, and returns one: what is not in that is gone, what is new is new. With
-        `fields` it is given their values and returns values, and the other fields stay. Arrays are views on the engine's memory, valid
-        until the function returns. A parameter `rng` is given a `numpy.random.Generator` that draws the same numbers for the same
-        sample in each run. A parameter `out` is given the arrays that results of `gives` can be written into, to be returned: a dict of
-        them, or, with `fields`, one array, or a tuple in the order of `to`. The function may be async. Of a class, each worker makes an
-        object and calls that.
-        [Bring your own Python](own-python.md) tells all of this at length.
+        The function accepts a sample, a dict of its fields, and returns the new one. With `fields` it accepts and returns their values, and
+        other fields stay. Arrays are views of the engine's memory, valid until it returns. It may be async, or a class that each worker
+        makes one object of. Two parameters are special:
 
-        A batch is a sample whose fields have one more axis: arrays of `[rows, …]`, and lists of text and of objects. Samples need not be
-        dicts: a value that is none is given to the next function, and to the loop, as it is.
+        - `rng`: a `numpy.random.Generator` that draws the same numbers for a sample in each run.
+        - `out`: arrays for the results of `gives`, to fill and return: a dict, or with `fields` one array, or a tuple in the order of `to`.
+
+        A batch has one more axis: arrays of `[rows, …]`, and lists of text and objects. Samples other than dicts reach the next function
+        and your loop as they are. [Bring your own Python](own-python.md) explains all of this.
 
         Args:
-            function: a function, a class whose `__init__` takes no arguments, or another object that can be called. A dict, a list, or
-                whatever else has `__getitem__`, is looked into with the value of the one field in `fields`.
-            fields: the fields that it is given, as positional arguments.
-            to: the fields that it gives, as many values as there are names; by default those of `fields`.
-            gives: what it gives, by field: `(dtype, shape)`, with None for an extent that differs, a dtype for single numbers, `str`,
-                `bytes`, or `object` for anything that can be pickled. Of one field in `fields`, its type is enough. By default,
-                the first sample is tried when the loader is made.
-            workers: how many samples are worked on at once; by default as many as `loader(workers=…)` says.
-            where: `"process"`: in worker processes, each with one sample at a time. `"thread"`: in threads of one worker process, for
-                functions that let go of the GIL. `"here"`: in threads of this program, by default one, for functions that need its objects,
-                such as a model or a lock; they cost the loop the GIL, and `time_limit` cannot stop them. `"main"`: in the loop's own
-                thread when it asks for a batch, of which the function gets all fields and returns anything: after `batch` only, and at
-                the end. An object of `headrace.Workers`: in its processes, which steps share.
-            seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
-            copy: True gives copies of arrays, which may be kept when the function has returned.
+            function: a function, a callable object, or a class without `__init__` arguments. Or a dict, list or other object with
+                `__getitem__`, to look up the value of the one field in `fields`.
+            fields: fields passed as positional arguments; by default the whole sample.
+            to: fields for what it returns, one per value; by default the same fields.
+            gives: the fields it returns: `(dtype, shape)`, with None for an extent that differs, a dtype for single numbers, `str`,
+                `bytes`, or `object` for anything that can be pickled. For one field, just its type. By default the first sample decides,
+                when the loader is made.
+            workers: samples worked on at once; by default as `loader(workers=…)`.
+            where: `"process"`: one call at a time in each worker process. `"thread"`: threads of one worker process, for code that releases
+                the GIL. `"here"`: threads of this process, by default one, for functions that need its objects, such as a model or lock;
+                they compete with your loop for the GIL, and `time_limit` cannot stop them. `"main"`: your loop's own thread, in the last
+                steps after `batch`; the function gets all fields and returns anything. An `hr.Workers`: its processes, which steps share.
+            seed: modules to seed before each call: `"random"`, `"numpy"`, `"torch"`; by default none.
+            copy: pass arrays as copies that you may keep.
         """
         from ._recipe.function_arguments import function_arguments
         from ._recipe.table_lookup import as_function
@@ -1254,18 +1228,17 @@ class Pipeline:
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
-        """Keep the samples for which a function of this program returns something true: `.filter(is_large, fields="image")`.
+        """Keep the samples for which a Python function returns true: `.filter(is_large, fields="image")`.
 
-        Those that are left out are no errors, and are not counted as lost. How many batches there are is known by a bound
-        alone then, and several ranks need `steps_per_epoch`.
+        Other samples are not errors or losses. The number of batches is then only a bound, and several ranks need `steps_per_epoch`.
 
         Args:
-            function: as for `map`, but of what it returns only the truth counts.
-            fields: as for `map`.
-            workers: as for `map`.
-            where: as for `map`.
-            seed: as for `map`.
-            copy: as for `map`.
+            function: as for `map`, but it returns True or False.
+            fields: as for `map`, like all that follow.
+            workers: likewise.
+            where: likewise.
+            seed: likewise.
+            copy: likewise.
         """
         from ._recipe.function_arguments import function_arguments
 
@@ -1285,7 +1258,7 @@ class Pipeline:
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
-        """Make several samples of each, or none: the function is a generator, or returns a list.
+        """Return any number of samples for each, usually from a generator.
 
             def crops(sample, rng):
                 for _ in range(4):
@@ -1294,18 +1267,17 @@ class Pipeline:
 
             .flat_map(crops)
 
-        Each is handed on when it is yielded. Random steps after it draw different numbers for each. How many batches there are is known
-        by a bound alone, if at all.
+        Each sample moves on as soon as it is yielded. Later random steps draw for each. The number of batches is at most a bound.
 
         Args:
-            function: as for `map`, but each thing that it yields is a sample, or with `fields` what `map` would return.
-            fields: as for `map`.
-            to: as for `map`.
-            gives: as for `map`.
-            workers: as for `map`.
-            where: as for `map`.
-            seed: as for `map`.
-            copy: as for `map`.
+            function: as for `map`, but it yields samples or returns a list; with `fields`, of what `map` would return.
+            fields: as for `map`, like all that follow.
+            to: likewise.
+            gives: likewise.
+            workers: likewise.
+            where: likewise.
+            seed: likewise.
+            copy: likewise.
         """
         from ._recipe.function_arguments import function_arguments
 
@@ -1315,7 +1287,7 @@ class Pipeline:
         return self._with("flat_map", given)
 
     def aggregate(self, aggregator: Any, *, fields: Some | None = None, gives: Any = None, seed: Seeds = ()) -> Pipeline:
-        """Make samples of several: an object gathers them, and says when something is ready.
+        """Pass the samples of an epoch, one by one, to an object that makes other samples of them.
 
             class Sums:
                 def __init__(self):
@@ -1338,22 +1310,20 @@ class Pipeline:
 
             .aggregate(Sums)
 
-        `accumulate(sample)` is given each sample of an epoch in turn, and `flush()` ends it. Both return a sample, an iterable of samples,
-        or None; they may be generators, or async. A parameter `rng` is given a generator of random numbers, as `map` does. Arrays are
-        copies, which may be kept. One worker process has the object; each epoch has a new one.
+        `accumulate(sample)` is called for each sample in turn, `flush()` at the end of the epoch. Both return a sample, an iterable of
+        samples, or None, and may be generators or async. A parameter `rng` works as in `map`. Arrays are copies that you may keep. One
+        worker process holds the object, a new one for each epoch.
 
-        A sample is finished with what the object gives next. To resume in the middle of an epoch the object needs `state_dict()`, which
-        returns what JSON can hold, arrays of NumPy and bytes, at most 1 MiB, and `load_state_dict(state)`; without them a state inside an
-        epoch is refused when it is loaded.
+        To resume within an epoch the object needs `state_dict()`, which returns JSON, NumPy arrays and bytes, at most 1 MiB, and
+        `load_state_dict(state)`. Without them such a state is refused when you load it.
 
-        An exception in `accumulate` is the failure of that sample, and the object goes on; one in `flush` is that of all that it was given
-        since it gave something. When the worker dies or takes too long, what it had gathered is lost, and the run ends. How many batches
-        there are is not known before. Several ranks need `steps_per_epoch`.
+        If `accumulate` raises, that sample fails and the object goes on. If `flush` raises, all samples since the last output fail. If the
+        worker dies or times out, the run ends. The number of batches is not known in advance, and several ranks need `steps_per_epoch`.
 
         Args:
-            aggregator: a class with these methods, of which `__init__` takes no arguments, or an object with them, which is copied.
-            fields: the fields that `accumulate` is given, as positional arguments; by default the whole sample.
-            gives: the types of the samples that it makes, as for `map`; by default they are those of the first one.
+            aggregator: a class with these methods and without `__init__` arguments, or an object, which is copied.
+            fields: fields passed to `accumulate` as positional arguments; by default the whole sample.
+            gives: the fields it returns, as for `map`; by default the first sample decides.
             seed: as for `map`.
         """
         from ._recipe.function_arguments import aggregate_arguments
@@ -1375,29 +1345,29 @@ class Pipeline:
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
-        """Stack samples to batches, or have a function make them.
+        """Stack samples into batches, or have a function make them.
 
             .batch(32, drop_last=True)
 
-        Where images have several sizes, after `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
-        batch, and `loader.schema` has None there. A size whose last batch of an epoch is not full gives it as it is, or drops it.
+        After `resize_to_bucket` each batch holds images of one size: `loader.schema` has None for height and width. Each size may leave a
+        batch that is not full at the end of an epoch.
 
         Args:
-            size: samples of a batch on each rank.
-            global_size: samples of a batch on all ranks together, of which each takes a contiguous part. Only these batches are
-                the same for another world size.
-            drop_last: whether to leave out an epoch's last batch where it is not full.
-            collate: a function that makes a batch of a list of samples, as PyTorch's `collate_fn` does, in worker processes. It is given
-                dicts of fields of any shape, and returns the fields of the whole batch as a dict: they come out as they are. It may be
-                async, take `rng`, or be a class, as for `map`. Without it, arrays of one shape are stacked.
-            fields: with `collate`, the fields that it is given: each sample is a tuple of them, or of one field its value. It returns a
-                dict then, too, or as many values as there are fields.
-            gives: with `collate`, the fields of the batch, as for `map`, with their whole shapes; by default the first batch is tried when
-                the loader is made, which tells dtypes and numbers of axes.
-            workers: with `collate`, how many batches are worked on at once; by default as many as `loader(workers=…)` says.
-            where: with `collate`, `"process"`, `"thread"` or `"here"`, as for `map`.
-            seed: with `collate`, as for `map`, before each batch.
-            copy: with `collate`, as for `map`.
+            size: samples per batch, on each rank.
+            global_size: samples per batch over all ranks, each taking a contiguous part: only these batches stay the same with another
+                number of ranks.
+            drop_last: drop the epoch's last batch if it is not full.
+            collate: a function of a list of samples that returns the batch, as PyTorch's `collate_fn`, in worker processes. Samples are
+                dicts of fields of any shape; so is the batch, which is not changed. It may be async, take `rng`, or be a class, as for
+                `map`. By default arrays of one shape are stacked.
+            fields: with `collate`: pass each sample as a tuple of these fields, or one as its value. The result may then be one value per
+                field.
+            gives: with `collate`: the batch's fields, as for `map`, with whole shapes; by default the first batch decides dtypes and axes,
+                when the loader is made.
+            workers: with `collate`: batches made at once; by default as `loader(workers=…)`.
+            where: with `collate`: `"process"`, `"thread"` or `"here"`, as for `map`.
+            seed: with `collate`: as for `map`, before each batch.
+            copy: with `collate`: as for `map`.
         """
         from ._recipe.function_arguments import collate_arguments
 
@@ -1406,11 +1376,11 @@ class Pipeline:
         return self._with("batch", args)
 
     def unbatch(self) -> Pipeline:
-        """Take batches apart: each row of a batch is a sample again, with its own key and place.
+        """Split batches: each row becomes a sample again, with its own key and position.
 
             .batch(64).map(model, workers=1).unbatch().map(encode)
 
-        Every field needs a row for each sample of the batch: a list has one value a row.
+        Every field needs one row per sample; a list has one value per row.
         """
         return self._with("unbatch", {})
 
@@ -1426,27 +1396,27 @@ class Pipeline:
         overlong: Literal["error", "truncate", "drop"] | None = None,
         drop_last: bool = False,
     ) -> Pipeline:
-        """Put sequences of like lengths into batches, padded to one length each.
+        """Batch sequences of similar length, padded to one length per batch.
 
             .bucket_batch([128, 256, 512], size=32)
 
-        Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them. A batch has them as [rows, length,
-        …], and beside each `field`, a `field_length`: `int64 [rows]`, how much of each row is no padding. A sample goes into the first
-        bucket that takes the longest of its sequences; all of them are padded to the same length. Everything else is stacked.
+        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it. A batch has [rows, length, …] and, for each
+        `field`, its unpadded lengths as `field_length`, `int64 [rows]`. A sample goes into the first bucket that fits its longest sequence,
+        and all its sequences are padded alike. Other fields are stacked.
 
-        What comes into a batch depends on the samples, so that their number is known by a bound alone, `loader.max_batches`.
+        The number of batches depends on the samples; `loader.max_batches` is its bound.
 
         Args:
-            lengths: the greatest length of each bucket, rising; or of one.
-            size: the most samples of a batch. At least one of size, tokens and bytes is given; a batch keeps all that are.
-            tokens: the most samples of a batch times the greatest length of their bucket.
-            bytes: the most bytes of its arrays, padded to the greatest length of the bucket.
-            pad: the value after the end of a sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
-            pad_to: `"bucket"`, the default: the greatest length of the bucket, so that there are only so many shapes, for which a program
-                is compiled once. `"longest"`: the longest sample of the batch.
-            overlong: what becomes of samples longer than the last bucket: `"error"`, the default: they are bad samples. `"truncate"`: their
-                end is cut off. `"drop"`: they are left out.
-            drop_last: whether to leave out what each bucket has at the end of an epoch, where that fills no batch.
+            lengths: the greatest length of each bucket, ascending.
+            size: most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them.
+            tokens: most samples in a batch times the bucket's length.
+            bytes: most bytes of a batch's arrays, padded to the bucket's length.
+            pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others.
+            pad_to: `"bucket"`, the default: the bucket's length, so that there are few shapes to compile for. `"longest"`: the batch's
+                longest sample.
+            overlong: sequences longer than the last bucket: `"error"`, the default: bad samples. `"truncate"`: cut at the end. `"drop"`:
+                left out.
+            drop_last: drop batches that are not full at the end of an epoch.
         """
         bounds = integers("lengths", lengths)
         args = {"lengths": bounds if isinstance(bounds, list) else [bounds], "size": optional("size", size)}
@@ -1464,53 +1434,50 @@ class Pipeline:
         overlong: Literal["error", "truncate", "drop"] | None = None,
         drop_last: bool = False,
     ) -> Pipeline:
-        """Pack several sequences after each other into each row of a batch, without cutting any.
+        """Pack several sequences into each row of a batch, without cutting any.
 
             .pack(2048, 8)
 
-        Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them; those of a sample are equally long.
-        A batch has them as [size, length, …], and beside each `field`:
+        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it; those of a sample must be equally long. A
+        batch has [size, length, …] and, for each `field`:
 
-        - `field_segment_ids`: `int32 [size, length]`, which sequence of its row an element belongs to, from 1; 0 where there is none.
-        - `field_positions`: `int32 [size, length]`, which element of its sequence it is, from 0.
+        - `field_segment_ids`: `int32 [size, length]`: the element's sequence in its row, from 1; 0 for padding.
+        - `field_positions`: `int32 [size, length]`: the element's place in its sequence, from 0.
 
-        A single number of a sample, such as its label, is repeated for each of its elements. Text, such as `key`, is one JSON list a row:
-        `json.loads(batch["key"][0])` has that of each sequence.
+        A single number, such as a label, is repeated for each element. Text, such as `key`, is one JSON list per row:
+        `json.loads(batch["key"][0])` has one value per sequence.
 
-        What comes into a batch depends on the samples, so that their number is known by a bound alone, `loader.max_batches`.
+        The number of batches depends on the samples; `loader.max_batches` is its bound.
 
         Args:
-            length: of a row.
-            size: rows of a batch.
-            fit: into which of the open rows a sequence goes: `"best"`, the default: the one that it leaves the least room in. `"first"`:
-                the oldest in which it fits.
-            open: how many rows are filled at once, by default 64: more leave less room, and hold more samples.
-            pad: the value where there is no sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
-            overlong: what becomes of sequences longer than a row: `"error"`, the default: they are bad samples. `"truncate"`: their end is
-                cut off. `"drop"`: they are left out.
-            drop_last: whether to leave out an epoch's last batch where it has fewer rows.
+            length: length of a row.
+            size: rows in a batch.
+            fit: `"best"`, the default: the open row where least room is left. `"first"`: the oldest row with room.
+            open: rows filled at once, by default 64: more waste less room and hold more samples.
+            pad: the value of unused room: a number, or numbers by field, such as {"labels": -100}, 0 for others.
+            overlong: sequences longer than a row: `"error"`, the default: bad samples. `"truncate"`: cut at the end. `"drop"`: left out.
+            drop_last: drop the epoch's last batch if it has fewer rows.
         """
         args = by_name(length=integer("length", length), size=integer("size", size), fit=fit, open=open, pad=numbers_for("pad", pad))
         return self._with("pack", args | {"overlong": overlong, "drop_last": drop_last})
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
-        """Choose what batches consist of: arrays of NumPy, tensors of PyTorch, or arrays of JAX.
+        """Choose what batches hold: NumPy arrays, PyTorch tensors, or JAX arrays.
 
             .batch(32).to("torch", device="cuda")
 
-        All are in the memory that the engine has filled, and are valid as long as anything refers to them. Fields of text stay `Texts`.
+        They use the engine's memory and stay valid as long as anything refers to them. Text fields stay `Texts`.
 
-        `"jax"` gives what `jax.device_put` makes of a field: an array on JAX's default device. On a CPU it is in the same memory,
-        unless JAX has no such type: without `jax_enable_x64`, `int64` becomes `int32`, `uint64` `uint32` and `float64` `float32`, by
-        JAX's own conversion, which drops the upper bits of whole numbers that do not fit.
+        With `"jax"`, `jax.device_put` puts fields on JAX's default device. A CPU shares the memory, unless JAX converts the type: without
+        `jax_enable_x64`, `int64`, `uint64` and `float64` become 32-bit, and integers that do not fit lose their upper bits.
 
         Args:
             format: `"numpy"`, the default of a pipeline, `"torch"` or `"jax"`.
-            pin_memory: with `"torch"`, True locks the pages of the memory for CUDA, so that `tensor.to("cuda", non_blocking=True)` is a
-                copy that the program does not wait for. A slot is filled again only when everything is done that was queued in the current
-                stream when its batch was let go. Where there is no CUDA, it does nothing.
-            device: with `"torch"`, where tensors go: whatever `torch.device` takes. A GPU copies from pinned memory while the program goes
-                on, and the slot is not filled again before. None, the default: tensors stay in the engine's memory.
+            pin_memory: with `"torch"`: lock the memory's pages for CUDA, so that `tensor.to("cuda", non_blocking=True)` does not block. A
+                batch's memory is reused once the work queued in the current stream when you dropped it is done. Without CUDA it does
+                nothing.
+            device: with `"torch"`: where tensors go, anything `torch.device` accepts. A GPU copies from pinned memory in the background. By
+                default tensors stay in the engine's memory.
 
         Raises:
             RecipeError: if there is no such format, or it has no such option.
@@ -1518,18 +1485,18 @@ class Pipeline:
         return Pipeline(self._seed, self._steps, formats.check(format, pin_memory, device), self._defaults)
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
-        """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
+        """Return the pipeline as a recipe, which `load` and the command `headrace` read.
 
             Path("train.yaml").write_text(pipeline.recipe())
 
-        It is complete: all defaults are written out, so that it keeps its meaning when one of them changes. Functions are in it by
-        name, `module:function`, and are imported where the recipe runs.
+        All defaults are written out, so a recipe keeps its meaning if one changes. Functions are written as `module:function` and imported
+        where the recipe runs.
 
         Args:
             format: `"yaml"` or `"json"`.
 
         Raises:
-            RecipeError: if there is a mistake in it, or a function that cannot be imported by name, such as a lambda.
+            RecipeError: if the pipeline has a mistake, or a function that cannot be imported by name, such as a lambda.
         """
         return self._written(self._defaults, format)
 
@@ -1573,47 +1540,42 @@ class Pipeline:
                     for batch in loader:
                         train_step(batch["image"], batch["label"])
 
-        Without `batch` at the end of the pipeline the loop gets samples, one by one: dicts of arrays, numbers, `str` and `bytes`, or,
-        where a source or function gives no dicts, what it gives. Everything here that is said of batches is true of samples then.
+        Without `batch` your loop gets single samples: dicts of arrays, numbers, `str` and `bytes`, or what a source or function returns
+        instead. What is said of batches holds for them.
 
-        Of a pipeline that `load` read, the defaults are what its recipe says in the section `loader`; then what `headrace.defaults` says of
-        this process; otherwise they are these.
+        Defaults are those of a loaded recipe's section `loader`, then of `headrace.defaults`, then these:
 
         Args:
-            epochs: how many times to go through the source; None, the default: without end. Epochs count from 0, so a loader that
-                goes on from a state ends where the first would have.
+            epochs: how many times to go through the source, counted from the first even after resuming; None, the default: without end.
             rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or 0.
             world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or 1.
-            workers: samples in hand at once; None, the default: one and a half times the cores that are this process's: those it may
-                use, divided by `LOCAL_WORLD_SIZE`. No more than there are cores are worked on at the same time, whatever the number.
-            order: `"input"`, the default: batches are the same in every run; `"completion"`: fast samples pass slow ones.
-            memory: bytes that the engine may use for samples and batches, a number or text like `"2GiB"`; None, the default: a quarter of
-                what is available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
-            hold_limit: bytes of batches that the program may hold; None, the default: half of what is available.
-            on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named;
-                `"replace"`: another sample of the same source comes instead of each, the same in every run.
-            max_errors: with `"skip"` and `"replace"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the
-                default: 1 %, at least 10.
-            steps_per_epoch: batches of every epoch, the same on every rank: what is left is dropped, and an epoch that has less raises
-                `EpochTooShort`. Where samples may be lost or dropped, several ranks need it. None, the default: as many as there are.
-            stall_after: seconds in which nothing moves before a warning says which stage has not finished which samples; 0: never; None,
-                the default: 300.
-            dead_letters: a file that gets a line for each sample that is lost or replaced, a JSON object with the attributes of
-                `LostSample` and the rank, after what is in it. Lines are written up to two batches ahead of the loop, and again
-                by a run that goes on from a state before the loss. None, the default: none. A file that a recipe names must be new and
-                end in `.jsonl`, or hold dead letters already.
-            fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
-                With `mode="exact"` the pixels are the same; it is slower.
-            jpeg: what decodes JPEG: `"headrace"`, the default, or `"turbo"`, libjpeg-turbo, which takes longer and has the same pixels. A
-                run may change between the two.
-            prefetch: how many batches are made and sent ahead of the loop, from 1 to 1000, however much `memory` has room for; None, the
-                default: 2. More even out a loop or a source that is slow now and then, and take memory.
-            uneven: True for evaluation: each sample comes exactly once, so that ranks may yield different numbers of batches. **Collective
-                operations in the loop, as of DistributedDataParallel, then wait for ever** for a rank that has ended. Gather results when
-                the loop is over. By default samples of the epoch's beginning come twice where ranks would differ.
-            hooks: objects with methods that are called around your functions, or with statistics: `headrace.Hook` says which. They come
-                within those of `headrace.defaults`.
-            every: seconds between two calls of the hooks' `stats`; None, the default: 10.
+            workers: samples in hand at once, though no more than one per core are worked on; None, the default: 1.5 per core that this
+                process may use, divided by `LOCAL_WORLD_SIZE`.
+            order: `"input"`, the default: the same batches in every run; `"completion"`: fast samples pass slow ones.
+            memory: bytes for samples and batches in the engine, a number or text like `"2GiB"`; None, the default: a quarter of what is
+                available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
+            hold_limit: bytes of batches that your program may hold; None, the default: half of what is available.
+            on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: leave it out; `"replace"`: draw another one of
+                the same source, the same in every run. Both count and name it.
+            max_errors: with `"skip"` and `"replace"`: bad samples allowed in an epoch, a number or a share below 1; None, the default: 1 %,
+                at least 10.
+            steps_per_epoch: batches in every epoch, the same on every rank: the rest is dropped, and a shorter epoch raises
+                `EpochTooShort`. Several ranks need it if samples may be lost or dropped. None, the default: as many as there are.
+            stall_after: seconds without progress before a warning names the stuck stages and samples; 0: never; None, the default: 300.
+            dead_letters: a file to append lost and replaced samples to: a JSON object per line, with the attributes of `LostSample` and the
+                rank. Lines come up to two batches ahead of your loop, and again if you resume from before the loss. If a recipe names it,
+                it must end in `.jsonl` and be new, or hold dead letters already.
+            fuse: False runs each image operation as its own stage, with its own line in `stats()`. That is slower; with `mode="exact"` the
+                pixels are the same.
+            jpeg: `"headrace"`, the default, or `"turbo"`: libjpeg-turbo, slower with the same pixels. You may switch when you resume.
+            prefetch: batches made ahead of your loop, 1 to 1000, as `memory` allows; None, the default: 2. More even out a loop or source
+                that is slow at times, and need memory.
+            uneven: True for evaluation: each sample comes exactly once, so ranks may get different numbers of batches. **Collective
+                operations in the loop, as of DistributedDataParallel, then hang**: gather results after the loop. By default ranks are made
+                even with samples from the epoch's beginning.
+            hooks: objects called around your functions, or with statistics: see `headrace.Hook`. They run inside those of
+                `headrace.defaults`.
+            every: seconds between calls of the hooks' `stats`; None, the default: 10.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.

@@ -1,4 +1,4 @@
-"""Headrace for programs that are built around PyTorch's `DataLoader`. It is imported when it is first used, as `headrace.torch`."""
+"""Headrace for programs built around PyTorch's `DataLoader`. `headrace.torch` is imported when first used."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ __all__ = ["IterableDataset", "to_rgb"]
 
 
 class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
-    """A pipeline, or a loader, as a data set of PyTorch: for programs that want a `DataLoader`, like those on Lightning and Accelerate.
+    """A pipeline or loader as a PyTorch dataset, for programs that need a `DataLoader`, such as those on Lightning and Accelerate.
 
         dataset = hr.torch.IterableDataset(pipeline, epochs=90)
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None):
             …
 
-    It gives whole batches of tensors, which the engine has made outside this process. So the `DataLoader` has `batch_size=None`, since
-    there is nothing to collate, and `num_workers=0`, since there is nothing for workers to do. Each `iter()` is the next epoch.
+    It yields whole batches of tensors, made by the engine: pass `batch_size=None` and `num_workers=0` to the `DataLoader`. Each `iter()` is
+    the next epoch.
 
-    The loader is made at first use, and ends with `close()`, or with this object. Until then rank and world size are not asked
-    for: they are those of `torch.distributed`, where that is initialised, and else as `Pipeline.loader` finds them.
+    The loader is made at first use, and ends with `close()` or with this object. Rank and world size are those of `torch.distributed` if it
+    is initialised by then, else as in `Pipeline.loader`.
 
-    There is no `set_epoch`: the loader counts epochs, and its state has them. Some frameworks call such a method with a count that
-    begins at 0 in every process, and would throw a restored state away. `dataset.loader.set_epoch(n)` does it where it is meant.
+    There is no `set_epoch`, because some frameworks call it with a count from 0 in every process, and would discard a restored state. Call
+    `dataset.loader.set_epoch(n)` if you need it.
 
     Args:
-        source: a pipeline; or a loader, which is then changed to give tensors, and stays the caller's to close.
-        options: what `Pipeline.loader` takes, for a pipeline.
+        source: a pipeline; or a loader, which then yields tensors and stays yours to close.
+        options: arguments of `Pipeline.loader`, for a pipeline.
 
     Raises:
         RecipeError: if options come with a loader. Mistakes in the pipeline are found at first use.
@@ -63,7 +63,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
 
     @property
     def loader(self) -> Loader:
-        """The loader after the data set; of a pipeline, it is made now if it was not before."""
+        """The dataset's loader, which is made now if necessary."""
         if self._loader is None:
             assert self._pipeline is not None
             pipeline = self._pipeline if self._pipeline._format.name == "torch" else self._pipeline.to("torch")
@@ -71,9 +71,9 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         return self._loader
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The next epoch; after `load_state_dict`, what is left of the one that it names.
+        """The next epoch, or after `load_state_dict` the rest of the state's.
 
-        It begins when its first batch is asked for: until then `state_dict()` is where the loop before was left.
+        It begins with its first batch: until then `state_dict()` is where the last loop stopped.
         """
         worker = torch.utils.data.get_worker_info()
         if worker is not None:
@@ -86,7 +86,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         return _Epoch(self.loader)
 
     def _warn_of_what_forgets(self) -> None:
-        """Warn once where Lightning iterates this through a plain DataLoader, which has no state to put into checkpoints."""
+        """Warn once if Lightning iterates this through a plain DataLoader, which has no state for checkpoints."""
         if self._warned or ("lightning.pytorch" not in sys.modules and "pytorch_lightning" not in sys.modules):
             return
         frame = sys._getframe(1)
@@ -107,23 +107,23 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
             warnings.warn(text, HeadraceWarning, stacklevel=outside())
 
     def __len__(self) -> int:
-        """The number of batches in an epoch of this rank. TypeError: it is not known, as for `Loader`."""
+        """The number of batches in this rank's epoch. TypeError: it is unknown, as for `Loader`."""
         return len(self.loader)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where this rank's run is, as `Loader.state_dict` says it: after the batch that was given last."""
+        """Where this rank's run is, after the last batch: see `Loader.state_dict`."""
         return self.loader.state_dict()
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
-        """Have the next `iter()` go on from a state, as `Loader.load_state_dict` does.
+        """Resume the next `iter()` from a state, as `Loader.load_state_dict`.
 
         Raises:
-            StateMismatch: if going on from there would be a guess.
+            StateMismatch: if the state does not fit.
         """
         self.loader.load_state_dict(state)
 
     def close(self) -> None:
-        """End the loader that this data set has made; one that it was given is left as it is. May be called again."""
+        """Close the loader that this dataset made, not one you passed. You may call it again."""
         if self._pipeline is not None and self._loader is not None:
             self._loader.close()
 
@@ -137,10 +137,9 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
 
 
 class _Epoch:
-    """Iterates over a loader's next epoch, which it begins with its first batch.
+    """Iterates over a loader's next epoch, which begins with its first batch.
 
-    Lightning lets go of a `StatefulDataLoader`'s iterator when a fit ends; for the state it makes a new one, of which it takes no
-    batch. That must not end the epoch.
+    Lightning drops a `StatefulDataLoader`'s iterator when a fit ends, and makes a new one just for the state. That must not end the epoch.
     """
 
     def __init__(self, loader: Loader) -> None:
@@ -157,7 +156,7 @@ class _Epoch:
 
 
 def _place() -> dict[str, int]:
-    """Which of the processes that share the source this one is, where PyTorch knows."""
+    """Rank and world size, if PyTorch knows them."""
     distributed = torch.distributed
     if not distributed.is_available() or not distributed.is_initialized():
         return {}

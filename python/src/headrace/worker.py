@@ -1,6 +1,6 @@
-"""A process of the engine's in which the user's own functions run, started by the engine alone.
+"""A worker process, which runs your functions for the engine. Only the engine starts it.
 
-The engine's end is the Go package `extern`; docs/protocol.md, section "Workers", says what the two tell each other.
+The Go package `extern` is the other end; docs/protocol.md, section "Workers", describes the messages.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 
 
 def main(own: list[str]) -> None:
-    """Serve the engine until it has had enough. What is `own` is imported from last, and only by the user's functions."""
+    """Serve the engine until it is done. Modules in `own` are for your functions, and imported last."""
     _leave_signals_to_the_trainer()
     lanes = int(sys.argv[sys.argv.index("--lanes") + 1])
     if "--server" in sys.argv:
@@ -32,10 +32,9 @@ def main(own: list[str]) -> None:
 
 
 def _leave_signals_to_the_trainer() -> None:
-    """Ctrl-C and the like are for the trainer, which ends the engine, which ends this.
+    """Leave Ctrl-C and the like to the trainer, which ends the engine, which ends this process.
 
-    They are not ignored, which processes that functions start would inherit: those could not be ended then. A handler is no program's but
-    this one's.
+    Signals are handled, not ignored: processes that functions start would inherit that and could not be ended.
     """
     import signal
 
@@ -44,7 +43,7 @@ def _leave_signals_to_the_trainer() -> None:
 
 
 def _have_signals_for_forks() -> None:
-    """What functions fork gets the usual handlers."""
+    """Restore the usual handlers in forked children."""
     import os
     import signal
 
@@ -61,7 +60,7 @@ def _nothing(*_: object) -> None:
 
 
 def _leave(code: int) -> None:
-    """End without waiting for threads of the user's, but with what was registered for the end."""
+    """Run exit functions and end, without waiting for your threads."""
     import atexit
     import os
 

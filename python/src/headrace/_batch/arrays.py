@@ -98,9 +98,9 @@ class Layout:
         return batch
 
     def _whole_batch(self, lease: Lease, address: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
-        """The fields of a batch that is made whole: they are one after the other.
+        """The fields of a batch that is made whole, one after the other.
 
-        Small samples are copied: a program may keep many of them, and the engine has slots for a few.
+        Small samples are copied: a program may keep many, and the engine has few slots.
         """
         batch: Batch = {}
         at = address
@@ -123,7 +123,7 @@ class Layout:
         return {name: batch[name] for name in self._names}
 
     def _unpack(self, batch: Batch, packed: memoryview, rows: int) -> None:
-        """Add texts and objects. The arrays in these have memory of their own."""
+        """Add texts and objects. Arrays in these have their own memory."""
         offsets = Struct(f"<{rows + 1}I")
         for name in self._beside:
             ends = offsets.unpack_from(packed)
@@ -160,7 +160,7 @@ def _object(name: str, row: int, data: memoryview) -> Any:
 
 
 def _bfloat16() -> Any:
-    """NumPy's type for bfloat16, which the package ml_dtypes brings; None without it."""
+    """NumPy's bfloat16 from the package ml_dtypes; None without it."""
     try:
         import ml_dtypes
     except ImportError:
@@ -169,7 +169,7 @@ def _bfloat16() -> Any:
 
 
 def load(format: Format) -> None:
-    """Import what a format needs: while the engine lists the source, not after it."""
+    """Import what a format needs, while the engine lists the source."""
     if format.name == "numpy":
         return
     try:
@@ -183,7 +183,7 @@ def load(format: Format) -> None:
 
 
 def pins(format: Format) -> Pins | None:
-    """What pins the engine's memory for a GPU; None where that is not asked for, or cannot be."""
+    """What pins the engine's memory for a GPU; None if that is not requested or not possible."""
     if not format.pin_memory and format.device is None:
         return None
     from . import cuda
@@ -192,7 +192,7 @@ def pins(format: Format) -> Pins | None:
 
 
 def converter(format: Format, layout: Layout) -> Callable[[Batch], Batch] | None:
-    """What turns NumPy's arrays into those of another framework, over the same memory."""
+    """What turns NumPy arrays into another framework's, over the same memory."""
     if format.name == "numpy":
         return None
     return _to_torch(format, layout) if format.name == "torch" else _to_jax(layout)

@@ -1,4 +1,4 @@
-"""What the loop gets: a dict that names its fields when one is asked for that it does not have."""
+"""A batch: a dict that lists its fields when you ask for one it lacks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from ..errors import NoSuchField, NoSuchName
 
 
 class Batch(dict[str, Any]):
-    """The fields of a batch by name, or those of one sample where the pipeline does not end in a batch.
+    """The fields of a batch by name, or of one sample if the pipeline has no batch step.
 
         batch["image"]  # uint8 [32, 224, 224, 3]
         batch["label"]  # int64 [32]
 
-    It is a dict in every respect. `repr` says the type and shape of each field instead of its values. With `.to("jax")`
-    batches are plain dicts, because JAX takes other types for leaves of a tree.
+    It is a dict whose `repr` shows each field's type and shape instead of its values. With `.to("jax")` batches are plain dicts, because
+    JAX treats other types as leaves of a tree.
 
     Raises:
-        NoSuchField: a KeyError that names the fields there are.
+        NoSuchField: a KeyError that lists the fields.
     """
 
     __slots__ = ()

@@ -1,8 +1,7 @@
-"""Batches in memory that GPUs copy from by themselves: page-locked, and not filled again before a copy has ended.
+"""Batches in memory that GPUs copy from by themselves: page-locked, and not reused before a copy has ended.
 
-All that needs CUDA is in this module. PyTorch's own pinned memory knows the copies that read from it; memory that is registered with
-CUDA does not, and after `batch["image"].to("cuda", non_blocking=True)` the batch may be dropped before the GPU has it. So a slot that
-was let go is given back after an event: when all that was queued in the stream by then is done.
+Only this module uses CUDA. PyTorch tracks copies from its own pinned memory, but not from memory registered with CUDA, and a batch may be
+dropped before the GPU has copied it. So a slot is returned only after an event: all work queued in the stream when it was dropped is done.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _PORTABLE = 1  # cudaHostRegisterPortable: pinned for every device of this proce
 
 
 def pins(format: Format) -> Pins | None:
-    """What pins memory for this format; None where it asks for none, or PyTorch sees no GPU of CUDA's."""
+    """What pins memory for this format; None if it needs none, or PyTorch sees no CUDA GPU."""
     import torch
 
     device = None if format.device is None else torch.device(format.device)
@@ -32,8 +31,8 @@ class Pins:
     """Registers segments with CUDA, and tells when copies from them have ended.
 
     Args:
-        runtime: CUDA's runtime, as `torch.cuda.cudart()` gives it.
-        device: where the copies go; None: to the current device.
+        runtime: CUDA's runtime, as `torch.cuda.cudart()` returns it.
+        device: where copies go; None: the current device.
     """
 
     def __init__(self, runtime: Any, device: Any) -> None:
@@ -41,7 +40,7 @@ class Pins:
         self._device = device
 
     def pin(self, segment: Segment) -> None:
-        """Lock a segment's pages, unless that was done before.
+        """Lock a segment's pages, once.
 
         Raises:
             MemoryRefused: if CUDA refuses.
@@ -61,7 +60,7 @@ class Pins:
             )
 
     def _unpin(self, address: int) -> None:
-        """Unlock pages that are about to be unmapped, after the copies that still read them."""
+        """Unlock pages before they are unmapped, once copies from them have ended."""
         try:
             self._synchronize()
             self._runtime.cudaHostUnregister(address)
@@ -74,7 +73,7 @@ class Pins:
         torch.cuda.synchronize(self._device)
 
     def event(self) -> Any:
-        """An event after everything that is queued in the current stream by now: `query()` tells whether it has happened."""
+        """An event after all work now queued in the current stream; `query()` tells whether it has happened."""
         import torch
 
         return torch.cuda.current_stream(self._device).record_event()

@@ -1,4 +1,4 @@
-"""What batches consist of: arrays of which framework, in which memory."""
+"""What batches hold: arrays of which framework, in which memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALSO = {
 
 
 class Format:
-    """What `to` was given."""
+    """The arguments of `to`."""
 
     __slots__ = ("device", "name", "pin_memory")
 
@@ -32,7 +32,7 @@ class Format:
         self.device = device  # whatever torch.device takes; None: the memory that the engine has filled
 
     def arguments(self) -> dict[str, Any]:
-        """What `to` was given, but for defaults."""
+        """The arguments of `to`, without defaults."""
         device = None if self.device is None else str(self.device)
         given = {"format": self.name, "pin_memory": self.pin_memory or None, "device": device}
         return {name: value for name, value in given.items() if value is not None}
@@ -53,7 +53,7 @@ NUMPY = Format("numpy")
 
 
 def check(name: str, pin_memory: bool, device: Any) -> Format:
-    """The format, if there is one of that name that can be had so."""
+    """The format, if it exists and can be had so."""
     if name not in _NAMES:
         text = f"headrace: to({name!r}): the framework must be {', '.join(map(repr, _NAMES[:-1]))} or {_NAMES[-1]!r}"
         plain = str(name).lower()

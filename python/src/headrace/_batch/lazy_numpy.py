@@ -1,4 +1,4 @@
-"""NumPy, imported when it is first asked for something: a process without arrays does without it, which is most of its start."""
+"""Imports NumPy on first use, because that is most of the start of a process without arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONG = 16 << 10  # bytes that take longer to copy than NumPy takes to begin
 
 
 class _NumPy:
-    """Has what the module has."""
+    """Has the module's attributes."""
 
     def __getattr__(self, name: str) -> Any:
         import numpy
@@ -31,19 +31,19 @@ np: Any = _NumPy()
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy's. Where nobody has imported that, there are none."""
+    """Whether a value is a NumPy array. Without NumPy imported, none is."""
     numpy = sys.modules.get("numpy")
     return isinstance(value, getattr(numpy, "ndarray", ()))  # another thread may be importing it
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of NumPy's, with a dtype."""
+    """Whether a value is a NumPy number, with a dtype."""
     numpy = sys.modules.get("numpy")
     return isinstance(value, getattr(numpy, "generic", ()))
 
 
 def copy(data: Any, memory: memoryview) -> None:
-    """Copy bytes into memory of their size: without the GIL, where they are many."""
+    """Copy bytes into memory of their size, without the GIL if there are many."""
     if len(data) <= _LONG:
         memory[:] = data
     else:

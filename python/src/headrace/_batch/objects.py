@@ -24,10 +24,10 @@ _PROTOCOL = 5
 
 
 class Pickled:
-    """A value on its way into memory. The arrays in it are not copied before they are written there.
+    """A value on its way into memory. Its arrays are copied only there.
 
     Attributes:
-        size: how many bytes it takes.
+        size: its size in bytes.
     """
 
     __slots__ = ("_buffers", "_head", "_stream", "size")
@@ -59,7 +59,7 @@ def _aligned(at: int) -> int:
 
 
 class Objects:
-    """Pickles values: classes and functions by their names, where they can be imported, and else by value."""
+    """Pickles values: classes and functions by name if they can be imported, else by value."""
 
     def __init__(self) -> None:
         self._by_value = False  # names have not been enough before
@@ -94,7 +94,7 @@ def _by_value(file: Any, buffer_callback: Any) -> Any:
 
 
 def _reducers() -> dict[type, Any]:
-    """How types are taken apart that would be copied on the way."""
+    """How to take types apart that would otherwise be copied."""
     table = dict(dispatch_table)
     numpy = sys.modules.get("numpy")
     if hasattr(numpy, "ndarray"):  # another thread may be importing it
@@ -150,7 +150,7 @@ def _pickler_by_value() -> type:
             return super().dispatch_table.new_child(_reducers())
 
         def reducer_override(self, obj: Any) -> Any:
-            """A class goes as a pickle of its own, so that who has it need not make it again."""
+            """Pickle a class separately, so that a receiver that has it need not make it again."""
             if not isinstance(obj, type):
                 return super().reducer_override(obj)
             known = sent.get(obj)
@@ -165,7 +165,7 @@ def _pickler_by_value() -> type:
 
 
 def _class(module: str, name: str, pickled: bytes) -> Any:
-    """A class of the program itself: the program has it by its name, workers make it once."""
+    """A class of the program: the program finds it by name, workers make it once."""
     try:
         found = functools.reduce(getattr, name.split("."), sys.modules[module])
     except (AttributeError, KeyError):
@@ -181,22 +181,22 @@ def _made(pickled: bytes) -> Any:
 
 
 class Damaged(ValueError):
-    """Bytes that are no value."""
+    """Invalid bytes."""
 
 
 def unpickle(data: memoryview, own: bool) -> Any:
-    """The value that is in memory.
+    """The value in memory.
 
     Args:
-        data: the memory, as `Pickled.write` has filled it.
-        own: arrays have memory of their own; else they are views of `data`.
+        data: the memory, as `Pickled.write` filled it.
+        own: copy arrays; otherwise they are views of `data`.
     """
     stream, buffers = parse(data)
     return pickle.loads(stream, buffers=map(_copy, buffers) if own else buffers)
 
 
 def parse(data: memoryview) -> tuple[memoryview, list[memoryview]]:
-    """The pickle, and the memory of its arrays. Raises Damaged where they are not within data."""
+    """The pickle, and the memory of its arrays. Raises Damaged if they are not within data."""
     size = len(data)
     if size < _HEAD.size:
         raise Damaged(f"an object of {size} bytes")

@@ -1,4 +1,4 @@
-"""Colours of planes, by PyTorch, wherever these are."""
+"""Converts the colours of planes with PyTorch, on any device."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ UNTAGGED = (6, 0, 0, 8)  # BT.601, limited range, chroma on the left, 8 bits
 
 
 def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch.Tensor | None = None) -> torch.Tensor:
-    """Convert planes of `decode_video(color=…)` to RGB, on the device where they are.
+    """Convert planes of `decode_video(color=…)` to RGB, on their device.
 
         clips = hr.files("films/*.mp4", content=False).decode_video(16, color="nv12", size=(256, 256), matrix="matrix").batch(8)
         for batch in clips.to("torch").loader():
             x = hr.torch.to_rgb(batch["video"].cuda(non_blocking=True), "nv12", batch["matrix"])
 
-    Chroma is interpolated between its samples, from where the video has them.
+    Chroma is interpolated from where the video has its samples.
 
     Args:
-        planes: [..., height + height / 2, width], uint8, or uint16 of videos with more bits.
+        planes: [..., height + height / 2, width], uint8, or uint16 for videos with more bits.
         color: how they were decoded.
-        matrix: the field of this name, [batch, 4] or [4]; by default BT.601 of limited range, with chroma on the left, as untagged videos
-            are decoded.
+        matrix: the field of this name, [batch, 4] or [4]; by default BT.601, limited range, chroma on the left, as untagged videos are
+            decoded.
 
     Returns:
         float32 [..., 3, height, width], from 0 to 1.
 
     Raises:
-        TypeError: if planes or matrix have another form.
+        TypeError: if planes or matrix have another dtype or shape.
     """
     if color not in ("yuv420", "nv12"):
         raise WrongType(f"headrace: to_rgb: color is {color!r}: takes 'yuv420' or 'nv12'")
@@ -79,7 +79,7 @@ def _converted(planes: torch.Tensor, color: str, matrix: int, full: int, siting:
 
 
 def _wider(chroma: torch.Tensor, axis: int, size: int, centre: float) -> torch.Tensor:
-    """Twice as many samples, interpolated: chroma is centre pixels after the first of its two."""
+    """Interpolate to twice as many samples: chroma is centre pixels after the first of its two."""
     at = (torch.arange(size, device=chroma.device) - centre) / 2
     at = at.clamp(0, chroma.shape[axis] - 1)
     first = at.floor().long()

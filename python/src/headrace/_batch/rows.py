@@ -1,4 +1,4 @@
-"""Texts or objects of a batch in one value: how many, where each ends, and then they themselves (docs/protocol.md)."""
+"""Texts or objects of a batch in one value: how many, where each ends, then themselves (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ONE = Struct("<I")
 
 
 def pack(values: Sequence[bytes]) -> bytes:
-    """Values, one a row, as one."""
+    """Values, one per row, as one."""
     ends = accumulate(map(len, values), initial=0)
     return b"".join([_ONE.pack(len(values)), *map(_ONE.pack, ends), *values])
 
@@ -30,7 +30,7 @@ def texts(packed: bytes | memoryview, axes: int) -> Any:
 
 
 def each(packed: bytes | memoryview, axes: int, value_of: Callable[[memoryview], Any]) -> list[Any]:
-    """What is made of each of the values, which have so many axes before them."""
+    """The result for each of the values, which have so many axes before them."""
     (count,) = _ONE.unpack_from(packed)
     ends = Struct(f"<{count + 1}I").unpack_from(packed, _ONE.size)
     data = memoryview(packed)[_ONE.size * (count + 2) :]

@@ -14,11 +14,10 @@ _ONE = Struct("<I")
 
 
 class Texts(Sequence[str]):
-    """The texts of one field, a `str` per row, decoded when it is read.
+    """The texts of a field, one `str` per row, decoded when read.
 
-    It compares equal to any sequence of the same texts. Bytes that are not UTF-8, as in some file names, become surrogate
-    escapes: `os.fsencode` gives the name back, byte by byte. `Texts(["a", "b"])` makes one of any texts, as
-    frameworks do that rebuild the batches they pass on.
+    It equals any sequence of the same texts. Bytes that are not UTF-8, as in some file names, become surrogate escapes: `os.fsencode`
+    returns the original bytes. `Texts(["a", "b"])` makes one, as frameworks do that rebuild batches.
     """
 
     __slots__ = ("_packed", "_rows", "_start", "_text")
@@ -81,14 +80,14 @@ Texts.__module__ = "headrace"
 
 
 def _pack(texts: Iterable[str]) -> tuple[bytes, int]:
-    """Texts as a BATCH frame has them, and how many they are."""
+    """Texts as in a BATCH frame, and how many they are."""
     encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
     ends = accumulate(map(len, encoded), initial=0)
     return b"".join([*map(_ONE.pack, ends), *encoded]), len(encoded)
 
 
 def split(packed: bytes, rows: int, fields: int) -> list[Texts]:
-    """The text fields of a batch, one at least, from the end of its BATCH frame (docs/protocol.md)."""
+    """A batch's text fields, at least one, from the end of its BATCH frame (docs/protocol.md)."""
     texts = [Texts(packed, rows)]
     while len(texts) < fields:
         texts.append(Texts(packed, rows, texts[-1]._end()))

@@ -31,11 +31,11 @@ _SHOWN_SAMPLES = 8
 
 
 class InFlight:
-    """A sample that C code was working on when the engine died.
+    """A sample that was in C code when the engine died.
 
     Attributes:
-        key (str): its name; the end of it where it is long.
-        index (int): its index in the source; with several sources, which are numbered one after the other, among the samples of all.
+        key (str): its name; only the end of a long one.
+        index (int): its index in the source; with several sources, counted over all of them.
         epoch (int): the epoch.
         position (int): its position in this rank's epoch of its source.
     """

@@ -21,9 +21,9 @@ _CREDENTIALS = Struct("iII")
 
 
 class Share:
-    """An engine that the processes started from here on use for `headrace.io`, as long as this is open. `share` makes it.
+    """An engine that processes you start from here on use for `headrace.io`. `share` makes it.
 
-    It can be used as a context manager, and ends when it is closed, or with the process that has opened it.
+    Use it as a context manager; it ends when closed, or with its process.
     """
 
     def __init__(self) -> None:
@@ -51,11 +51,11 @@ class Share:
 
     @property
     def open(self) -> bool:
-        """Whether other processes can use the engine still."""
+        """Whether other processes can still use the engine."""
         return self._pid == os.getpid() and self._connection is not None and self._connection.engine.alive()
 
     def close(self) -> None:
-        """Let nobody in any more, and end what others do there. In other processes, and when called again, this does nothing."""
+        """Admit no more processes, and end the sessions of others. In other processes, or when called again, this does nothing."""
         if self._pid != os.getpid():
             return
         if os.environ.get(VARIABLE) == getattr(self, "_value", None):

@@ -1,6 +1,6 @@
-"""Which release this package is, and which engine it has.
+"""The release of this package, and of its engine.
 
-The version is in the engine's sources alone. Beside them it is read from there; building a wheel writes it into _release.py.
+Only the engine's sources state the version. In a checkout it is read from there; building a wheel writes it into _release.py.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ __version__ = _find()
 
 
 class VersionInfo(dict[str, "Any"]):
-    """What the engine says about itself: a plain dict, which prints for people.
+    """What the engine says about itself: a dict, which prints for people.
 
-    `info["version"]` and `info["commit"]` are those it was built from. `info["features"]` says what decodes and writes each format
-    (`"decoders"`, `"encoders"`), which instructions work on pixels on this machine (`"kernels"`), and whether it has C in it (`"cgo"`)
-    and the memory checks of debug builds (`"debug"`). `info["ffmpeg"]` is the library that decodes video and audio: a dict of its
-    `"version"`, `"license"`, `"path"` and the codecs that it decodes (`"decoders"`); or None, and `info["ffmpeg_error"]` says why.
-    An FFmpeg whose version ends in `-headrace-full` is the wheel's own. `info["program"]` is the engine's path, `info["package"]` the
-    version of this package: `headrace.__version__`.
+    `info["version"]` and `info["commit"]` are what it was built from. `info["features"]` lists what decodes and writes each format
+    (`"decoders"`, `"encoders"`), the CPU instructions used for pixels (`"kernels"`), and whether it contains C (`"cgo"`) or debug memory
+    checks (`"debug"`). `info["ffmpeg"]` describes the library for video and audio: `"version"`, `"license"`, `"path"` and `"decoders"`, its
+    codecs; if it is None, `info["ffmpeg_error"]` says why. A version that ends in `-headrace-full` is the wheel's own FFmpeg.
+    `info["program"]` is the engine's path, `info["package"]` this package's version, `headrace.__version__`.
     """
 
     def __str__(self) -> str:
@@ -56,11 +55,11 @@ VersionInfo.__module__ = "headrace"
 
 
 def version_info() -> VersionInfo:
-    """Ask the engine which one it is: its version, the commit it was built from, and what is linked into it.
+    """Return the engine's version, commit, and linked libraries.
 
         print(hr.version_info())
 
-    Starts the engine's program for some milliseconds. What it prints belongs into reports of bugs.
+    This runs the engine's program for some milliseconds. Include the output in bug reports.
     """
     import json
     import subprocess

@@ -1,4 +1,4 @@
-"""What the engine is asked for a recording."""
+"""The engine's audio tasks."""
 
 from __future__ import annotations
 

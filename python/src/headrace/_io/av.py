@@ -1,4 +1,4 @@
-"""What `headrace.io` does on packets, on long files, and on files that it makes."""
+"""The functions of `headrace.io` for packets, long files, and files it writes."""
 
 from __future__ import annotations
 
@@ -38,27 +38,26 @@ def demux(
     bitstream: str | Mapping[str, str] | None = None,
     max_bytes: int | None = None,
 ) -> Packets:
-    """Take coded packets out of a file, or out of a window of it, without decoding them.
+    """Extract coded packets from a file, or a window of it, without decoding.
 
         packets = hr.io.demux("film.mp4", start=3, end="4.5", streams="video")
         send(packets.tobytes())  # or pickle it
         frames = hr.io.decode(hr.io.Packets(received))  # elsewhere
 
-    The window is half-open: a frame at `start` is in it, one at `end` is not. Packets before it that decoding needs come along. What is
-    decoded of them is that slice of what the whole file gives. A window is cut out exactly: of audio to the sample. Times are counted from
-    the first frame that is displayed, or from the first sample where there is no video.
+    The window includes `start` and excludes `end`. Earlier packets that decoding needs come along, but decoding returns exactly the window,
+    to the audio sample. Time counts from the first frame displayed, or from the first sample if there is no video.
 
     Args:
         src: a path, bytes, or an object with `read()`.
         start: seconds: a number, text, a `Fraction`, or a pair (1, 3); by default the beginning.
         end: likewise; by default the end.
-        streams: `"video"` and `"audio"`: those that players take; `"videos"`, `"audios"`: all; `"v:1"`: the second of video; numbers as
-            ffprobe counts; or a list of them. By default all of video and audio.
-        bitstream: filters of packets as FFmpeg describes them: `"h264_mp4toannexb"`, for video; or {"audio": …}.
-        max_bytes: the most that packets may have; by default 1 GiB.
+        streams: `"video"` and `"audio"`: those players take; `"videos"`, `"audios"`: all; `"v:1"`: the second video; numbers as in ffprobe;
+            or a list of these. By default all video and audio.
+        bitstream: FFmpeg bitstream filters: `"h264_mp4toannexb"`, for video; or {"audio": …}.
+        max_bytes: most bytes of packets; by default 1 GiB.
 
     Raises:
-        MediaError: if the file cannot be read as a container, has no such stream, or if packets are larger than `max_bytes`.
+        MediaError: if the file is not a valid container or lacks the stream, or packets exceed `max_bytes`.
         OSError: if the file cannot be read.
     """
     source = source_of("demux", src, max_bytes)
@@ -77,31 +76,30 @@ def remux(
     container: Mapping[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> bytes | None:
-    """Copy streams into another container, without decoding them.
+    """Copy streams into another container, without decoding.
 
         hr.io.remux("film.mkv", "film.mp4", container={"movflags": "faststart"})
         hr.io.remux("film.mp4", "part.mp4", start=60, end=90)
 
-    Packets stay as they are, and so do tags, chapters, languages and dispositions, as far as the container has them. A window begins at the
-    last key frame before `start`: MP4 and MOV hide what comes before it, other containers show it. The file appears
-    when it is complete, and not at all if something fails.
+    Packets, tags, chapters, languages and dispositions are kept, as far as the container has them. A window begins at the last key frame
+    before `start`; MP4 and MOV hide the frames before `start`, other containers show them. The file appears only once it is complete.
 
     Args:
         src: a path, bytes, an object with `read()`, or packets.
-        to: a path, an object with `write()`, or None for the bytes.
-        start: as for `demux`, and so are end, streams and bitstream.
+        to: a path, an object with `write()`, or None to return the bytes.
+        start: as for `demux`, like end, streams and bitstream.
         end: likewise.
         streams: likewise.
-        bitstream: likewise. What a container needs, such as Annex B in MPEG-TS, is done without it.
-        format: the container, as FFmpeg calls it: `"mp4"`, `"matroska"`; by default by the suffix of the path.
-        container: options of it.
-        max_bytes: the largest file that is read from an object with `read()`; by default 1 GiB.
+        bitstream: likewise. What a container needs, such as Annex B in MPEG-TS, is done anyway.
+        format: the container, by FFmpeg's name: `"mp4"`, `"matroska"`; by default from the path's suffix.
+        container: its options.
+        max_bytes: largest file read from an object with `read()`; by default 1 GiB.
 
     Returns:
-        The content where `to` is None.
+        The content if `to` is None.
 
     Raises:
-        MediaError: if the file cannot be read as a container, or the other cannot hold its streams. Nothing is written then.
+        MediaError: if `src` is not a valid container, or the new one cannot hold its streams. Nothing is written then.
         OSError: if a file cannot be read or written.
     """
     path = target("remux", to)
@@ -132,21 +130,21 @@ def stream_video(
     max_pixels: int | None = None,
     max_bytes: int | None = None,
 ) -> VideoStream:
-    """Decode a video piece by piece, however long it is.
+    """Decode a video of any length piece by piece.
 
         for frames in hr.io.stream_video("day.mp4", 64, width=224, height=224):
             ...  # uint8 [64, 224, 224, 3]; the last may be shorter
 
-    One decoder goes through the file once; what is held is a piece and the decoder's own frames. All pieces together are what `load_video`
-    gives. To stop early, leave the loop and call `close()`, or use it as a context manager; forgotten, it ends with the object.
+    The file is decoded once, holding one piece and the decoder's own frames. Together the pieces equal what `load_video` returns. To stop
+    early, leave the loop and call `close()`, use a context manager, or drop the object.
 
     Args:
         src: a path, bytes, or an object with `read()`.
-        frames: how many frames a piece has.
+        frames: frames in a piece.
         stride: from one frame to the next, in frames.
-        start: the second at which it begins, as for `demux`.
+        start: the second where it begins, as for `demux`.
         end: where it ends.
-        width: as for `load_video`, and so are all that follow.
+        width: as for `load_video`, like all that follow.
         height: likewise.
         mode: likewise.
         orient: likewise.
@@ -191,20 +189,20 @@ def stream_audio(
     stream: int | None = None,
     max_bytes: int | None = None,
 ) -> AudioStream:
-    """Decode audio piece by piece, however long it is.
+    """Decode audio of any length piece by piece.
 
         for samples in hr.io.stream_audio("day.flac", 10.0, 16000, "mono"):
             ...  # float32 [160000]; the last may be shorter
 
-    All pieces together are what `load_audio` gives, also at another rate. It ends as `stream_video` does.
+    Together the pieces equal what `load_audio` returns, at any rate. Stop it as `stream_video`.
 
     Args:
         src: a path, bytes, or an object with `read()`.
-        seconds: how long a piece is.
-        rate: as for `load_audio`, and so are channels, dtype, layout and stream.
+        seconds: length of a piece.
+        rate: as for `load_audio`, like channels, dtype, layout and stream.
         channels: likewise.
-        samples: how many samples of each channel a piece has, instead of seconds.
-        start: the second at which it begins, as for `demux`. Without it the stream begins with the recording.
+        samples: samples per channel in a piece, instead of seconds.
+        start: the second where it begins, as for `demux`; by default the recording's beginning.
         end: where it ends.
         dtype: as for `load_audio`.
         layout: likewise.
@@ -243,20 +241,19 @@ def load_media(
     audio_stream: int | None = None,
     max_bytes: int | None = None,
 ) -> MediaClip:
-    """Decode a clip of a video, and what is heard meanwhile.
+    """Decode a clip of a video with its audio.
 
         clip = hr.io.load_media("talk.mp4", start=3.0, duration=2.0, fps=8, rate=16000, channels="mono")
         clip.video  # uint8 [16, height, width, 3]
         clip.audio  # float32 [32000]: sample n is heard at 3 + n / 16000 s
 
-    Both are on the clock of the video, whose first frame is at 0, to half a sample. Where the file has no audio, before it begins and
-    after it ends, there is silence.
+    Both use the video's clock, whose first frame is at 0, to half a sample. Missing audio is silence.
 
     Args:
         src: a path, bytes, or an object with `read()`.
-        start: the second at which the clip begins; by default the first frame.
-        duration: the seconds that it lasts; by default as long as its frames are on screen.
-        frames: as for `load_video`, and so are those that follow.
+        start: the second where the clip begins; by default the first frame.
+        duration: its length in seconds; by default as long as its frames are on screen.
+        frames: as for `load_video`, like those that follow.
         stride: likewise.
         fps: likewise.
         width: likewise.
@@ -266,12 +263,12 @@ def load_media(
         mode: as for `load_video`.
         audio_dtype: the samples' dtype, as for `load_audio`.
         layout: of samples, likewise.
-        stream: which of several streams of video.
-        audio_stream: which of several of audio.
-        max_bytes: the most that samples may take; by default 1 GiB.
+        stream: which video stream.
+        audio_stream: which audio stream.
+        max_bytes: most bytes of samples; by default 1 GiB.
 
     Raises:
-        MediaError: if the file has no video that can be decoded, or if the clip is damaged.
+        MediaError: if the file has no video that can be decoded, or the clip is damaged.
         OSError: if the file cannot be read.
     """
     name = "load_media"
@@ -301,31 +298,30 @@ def stream_media(
     audio_stream: int | None = None,
     max_bytes: int | None = None,
 ) -> MediaStream:
-    """Decode a video and its audio piece by piece, however long they are.
+    """Decode a video and its audio, of any length, piece by piece.
 
         for clip in hr.io.stream_media("day.mp4", 50, width=224, height=224, rate=16000, channels="mono"):
             clip.video, clip.audio  # uint8 [50, 224, 224, 3]; float32 [32000] where the video has 25 frames a second
 
-    Frames are those of `stream_video`. The audio of a piece begins with its first frame and ends where the next piece begins; of the last
-    it ends with the last frame. Sample n of all pieces is heard n / rate seconds after the first frame, to half a sample. Where there is no
-    audio, there is silence. It ends as `stream_video` does.
+    A piece's audio lasts from its first frame to the next piece's, or in the last piece to the end of the last frame. Sample n of all
+    pieces is heard n / rate seconds after the first frame, to half a sample. Missing audio is silence. Stop it as `stream_video`.
 
     Args:
         src: a path, bytes, or an object with `read()`.
-        frames: how many frames a piece has.
+        frames: frames in a piece.
         stride: from one frame to the next, in frames.
-        start: the second at which it begins, as for `demux`: with the first frame from there on.
+        start: the second where it begins, as for `demux`: at the first frame from there on.
         end: where it ends.
         width: as for `load_video`.
         height: likewise.
-        rate: as for `load_audio`. A file without audio needs it, and so does a window in which there is none.
+        rate: as for `load_audio`. A file or window without audio needs it.
         channels: likewise.
         mode: as for `load_video`.
         audio_dtype: the samples' dtype, as for `load_audio`.
         layout: of samples, likewise.
-        stream: which of several streams of video.
-        audio_stream: which of several of audio.
-        max_bytes: the most that the samples of a piece may take; by default 1 GiB.
+        stream: which video stream.
+        audio_stream: which audio stream.
+        max_bytes: most bytes of a piece's samples; by default 1 GiB.
 
     Raises:
         MediaError: if the file has no video that can be decoded; from the iterator, if a frame or the audio is damaged.
@@ -359,41 +355,41 @@ def save_video(
     audio_codec: str | None = None,
     audio_bit_rate: int | None = None,
 ) -> bytes | None:
-    """Encode frames, and write them into a video file.
+    """Encode frames into a video file.
 
         hr.io.save_video("out.mp4", frames, 25)
         hr.io.save_video("exact.mkv", (render(i) for i in range(1000)), fps=(30000, 1001))
 
-    The file appears when it is complete, and not at all if something fails, whatever fails.
+    The file appears only once it is complete.
 
     Args:
-        to: a path, an object with `write()`, or None for the bytes.
-        frames: an array [frames, height, width], or with 1, 3 or 4 channels after it, of uint8 or uint16; or an iterable of frames or of
-            such arrays, which is taken as it comes.
-        fps: frames a second; exact as a fraction.
-        codec: an encoder, or a format: `"ffv1"`, `"mpeg4"`, `"mjpeg"`, `"libx264"`; by default the usual one of the container. FFV1, that
-            of .mkv, keeps every pixel.
-        format: the container; by default by the suffix of the path.
+        to: a path, an object with `write()`, or None to return the bytes.
+        frames: an array [frames, height, width], or with 1, 3 or 4 channels after it, of uint8 or uint16; or an iterable of frames or such
+            arrays, consumed as it is encoded.
+        fps: frames per second; exact as a fraction.
+        codec: an encoder or format: `"ffv1"`, `"mpeg4"`, `"mjpeg"`, `"libx264"`; by default the container's usual one. FFV1, the default
+            for .mkv, keeps every pixel.
+        format: the container; by default from the path's suffix.
         quality: of mpeg4, mjpeg and mpeg2video, from 1, the best, to 31; by default 3.
-        bit_rate: bits a second, instead.
-        gop: frames from one key frame to the next, at most.
-        pixel_format: what the encoder is given, as FFmpeg calls it: `"yuv444p"`; by default `"yuv420p"`, and for codecs that lose nothing
-            the nearest to what comes.
-        filter: a graph of FFmpeg's filters that frames go through first: `"scale=640:-2"`.
+        bit_rate: bits per second, instead.
+        gop: most frames from one key frame to the next.
+        pixel_format: of the encoder's input, by FFmpeg's name: `"yuv444p"`; by default `"yuv420p"`, for lossless codecs the nearest to the
+            frames.
+        filter: a graph of FFmpeg filters to apply first: `"scale=640:-2"`.
         options: of the encoder: `{"level": 3}`.
         container: options of the container: `{"movflags": "faststart"}`.
         aspect: of a pixel.
-        audio: samples [samples] or [samples, channels] that go with it, as for `save_audio`.
-        audio_rate: samples a second.
-        audio_codec: by default the usual one of the container.
-        audio_bit_rate: bits a second of it.
+        audio: samples [samples] or [samples, channels] to go with it, as for `save_audio`.
+        audio_rate: samples per second.
+        audio_codec: by default the container's usual one.
+        audio_bit_rate: bits per second.
 
     Returns:
-        The file's content where `to` is None.
+        The file's content if `to` is None.
 
     Raises:
         MediaError: if there is no such codec or option, or the container cannot hold the codec. Nothing is written then.
-        OSError: if the file cannot be written, as on a full disk: nothing is left of it.
+        OSError: if the file cannot be written, as on a full disk; nothing is left of it.
     """
     return save_frames(
         "save_video", to, frames, fps, codec, format, quality, bit_rate, pixel_format, filter, gop, options, container, aspect,
@@ -413,30 +409,30 @@ def save_audio(
     options: Mapping[str, Any] | None = None,
     container: Mapping[str, Any] | None = None,
 ) -> bytes | None:
-    """Encode samples, and write them into an audio file. Any number of them is well.
+    """Encode samples into an audio file, any number of them.
 
         hr.io.save_audio("out.flac", samples, 16000)
 
-    WAV keeps float32, float64, int16 and int32 as they are, FLAC int16. Where a codec does not have the rate, samples are resampled to
-    the next one that it has.
+    WAV keeps float32, float64, int16 and int32 as they are, FLAC int16. If a codec lacks the rate, samples are resampled to its next higher
+    one.
 
     Args:
-        to: a path, an object with `write()`, or None for the bytes.
+        to: a path, an object with `write()`, or None to return the bytes.
         samples: [samples] or [samples, channels], of int16, int32, float32 or float64; floats from -1 to 1.
-        rate: samples a second.
-        codec: an encoder, or a format: `"flac"`, `"aac"`, `"opus"`, `"pcm_s24le"`; by default the usual one of the container.
-        format: the container; by default by the suffix of the path.
-        bit_rate: bits a second.
-        filter: a graph of FFmpeg's filters that samples go through first: `"volume=0.5"`.
+        rate: samples per second.
+        codec: an encoder or format: `"flac"`, `"aac"`, `"opus"`, `"pcm_s24le"`; by default the container's usual one.
+        format: the container; by default from the path's suffix.
+        bit_rate: bits per second.
+        filter: a graph of FFmpeg filters to apply first: `"volume=0.5"`.
         options: of the encoder.
         container: options of the container.
 
     Returns:
-        The file's content where `to` is None.
+        The file's content if `to` is None.
 
     Raises:
         MediaError: if there is no such codec or option, or the container cannot hold the codec. Nothing is written then.
-        OSError: if the file cannot be written: nothing is left of it.
+        OSError: if the file cannot be written; nothing is left of it.
     """
     return save_samples("save_audio", to, samples, rate, codec, format, bit_rate, filter, options, container)
 
@@ -452,7 +448,7 @@ def filter(
     end: Seconds | None = None,
     max_bytes: int | None = None,
 ) -> Any:
-    """Have frames and samples go through a graph of FFmpeg's filters.
+    """Apply a graph of FFmpeg filters to frames and samples.
 
         small = hr.io.filter("scale=320:-2,hflip", frames)
         shown = hr.io.filter("bwdif,scale=iw*sar:ih", "tape.mpg", start=60, end=65)
@@ -460,24 +456,25 @@ def filter(
         parts = hr.io.filter("[in]split[x][y];[y]negate[z]", {"in": frames})  # {"x": …, "z": …}
 
     Args:
-        graph: as for `ffmpeg -filter_complex`. Open ends go to inputs of their label.
-        inputs: an array or a file, or several by their labels. Arrays: frames [frames, height, width] or with channels after it, of uint8
-            or uint16; samples [samples] or [samples, channels], of int16, int32, float32 or float64. Files: a path, bytes, an object with
-            `read()`, or packets. Their video enters as it is decoded, or, where they have none, their audio; `demux(…, streams="audio")`
-            takes the audio of a film. Several are decoded side by side, by time: what a filter such as concat needs later waits in memory.
-        fps: frames a second of all inputs that are frames.
-        rate: samples a second of all inputs that are samples.
-        color: how frames come out. They have 16 bits where an array has.
-        start: the second at which files begin, as for `demux`. Their times begin there.
+        graph: as for `ffmpeg -filter_complex`. Open ends are connected to the inputs of their label.
+        inputs: an array or file, or several by label. Arrays: frames [frames, height, width] or with channels after it, of uint8 or uint16;
+            samples [samples] or [samples, channels], of int16, int32, float32 or float64. Files: a path, bytes, an object with `read()`, or
+            packets: their video, or audio if they have none; `demux(…, streams="audio")` takes a film's audio. Several are decoded in
+            parallel, by time; frames that a filter such as concat needs later wait in memory.
+        fps: frames per second of all inputs that are frames.
+        rate: samples per second of all inputs that are samples.
+        color: of the resulting frames, which have 16 bits if an array has.
+        start: the second where files begin, as for `demux`, and their time 0.
         end: where they end.
-        max_bytes: the most that results may have; by default 1 GiB.
+        max_bytes: most bytes of results; by default 1 GiB.
 
     Returns:
-        An array where the graph has one output, or arrays by the labels of its outputs: frames [frames, height, width, channels], samples
-        float32 [samples, channels].
+        An array if the graph has one output, else arrays by its outputs' labels: frames [frames, height, width, channels], samples float32
+        [samples, channels].
 
     Raises:
-        MediaError: if the graph is wrong: what FFmpeg says of it is in the message.
+        MediaError: if the graph is wrong; the message quotes FFmpeg.
+        OSError: if a file cannot be read.
     """
     name = "filter"
     if not isinstance(graph, str):

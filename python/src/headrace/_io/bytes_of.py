@@ -31,7 +31,7 @@ def regular(name: str, path: Any) -> Iterator[tuple[io.FileIO, str]]:
     file, kind = opened(path)
     with file, reading(path):
         if kind:
-            raise bad(name, about, f"it is no regular file but a {kind}: give an open file, or bytes")
+            raise bad(name, about, f"it is not a regular file but a {kind}: give an open file, or bytes")
         yield file, about
 
 

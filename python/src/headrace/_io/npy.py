@@ -27,23 +27,20 @@ def load_npy(
     copy: bool = False,
     out: Array | None = None,
 ) -> Array:
-    """Read an array in NumPy's format, versions 1 to 3, as `numpy.save` writes it.
+    """Read an array in NumPy's format (.npy), versions 1 to 3.
 
         array = hr.io.load_npy("features.npy")
 
     Args:
-        src: a path, bytes, or an object with `read()`, from where it is on. What follows the array is left alone.
-        copy: whether the array is to have memory of its own where `src` is in memory. By default it is a view on it, read-only where
-            that is, and keeps it alive.
-        out: where to put the array: one of exactly its shape and dtype (the order of bytes included), contiguous in C order. A file is
-            read straight into it.
+        src: a path, bytes, or an object with `read()`, read from its current position. Anything after the array is left alone.
+        copy: return memory of its own if `src` is in memory. By default the array is a view that keeps `src` alive, read-only if it is.
+        out: an array for the result, of its exact shape and dtype (byte order included), C-contiguous. Files are read straight into it.
 
     Returns:
-        An array of any number of axes, of any dtype but Python objects, in the order of axes (C or Fortran) and of bytes that the file
-        has; `out` where that is given.
+        An array of any dtype but Python objects, in the file's axis order (C or Fortran) and byte order; `out` if given.
 
     Raises:
-        MediaError: if it is no such file, ends too early, or holds Python objects.
+        MediaError: if the file is invalid, truncated, or holds Python objects.
         OSError: if the file cannot be read.
     """
     if isinstance(src, (str, os.PathLike)):

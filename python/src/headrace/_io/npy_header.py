@@ -85,7 +85,7 @@ class Form:
 def header(name: str, source: Any, about: str) -> Form:
     begin = bytes(source.take(8))
     if begin[:6] != _MAGIC:
-        raise bad(name, about, "it is no file of NumPy: it does not begin as one")
+        raise bad(name, about, "it is not a NumPy file: its first bytes are wrong")
     version = tuple(begin[6:])
     if version not in ((1, 0), (2, 0), (3, 0)):
         raise bad(name, about, f"it is of version {'.'.join(map(str, version))}: takes 1.0, 2.0 and 3.0")
@@ -137,7 +137,7 @@ def _dtype(name: str, descr: Any, about: str) -> numpy.dtype[Any]:
     try:
         dtype = numpy.lib.format.descr_to_dtype(descr)
     except Exception as error:
-        raise bad(name, about, f"its elements are {descr!r}, which is no type: {error}") from error
+        raise bad(name, about, f"its elements are {descr!r}, which is not a dtype: {error}") from error
     if dtype.hasobject:
         raise bad(name, about, "its elements are Python objects, which would have to be unpickled, and that can run anything")
     return dtype

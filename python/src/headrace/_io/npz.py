@@ -32,15 +32,14 @@ def load_npz(src: Path | bytes | bytearray | memoryview | Array | Readable, *, l
         arrays = hr.io.load_npz("features.npz")
 
     Args:
-        src: a path, whose file stays open until the result is closed or gone; bytes; or an object with `read()`, which is read at once.
-        limit: the bytes that one array may expand to, by default 4 GiB: a file of a few megabytes can be made to hold more than any
-            machine has.
+        src: a path, whose file stays open until you close or drop the result; bytes; or an object with `read()`, read at once.
+        limit: most bytes that one array may expand to, by default 4 GiB, because a small file can claim more than any memory.
 
     Returns:
-        A mapping of names to arrays, which are read when they are asked for.
+        A mapping of names to arrays, read on access.
 
     Raises:
-        MediaError: if it is no such archive.
+        MediaError: if the archive is invalid.
         OSError: if the file cannot be read.
     """
     return Npz(src, limit)
@@ -50,10 +49,10 @@ load_npz.__module__ = "headrace.io"
 
 
 class Npz(Mapping[str, "Array"]):
-    """The arrays of an archive, by name, with or without the `.npy` that they have there; `load_npz` makes it.
+    """The arrays of an archive by name, with or without `.npy`; `load_npz` makes it.
 
-    An array is read, and its checksum looked at, each time that it is asked for, by any number of threads at once. One that is stored as
-    it is in an archive in memory is a view on that; the others have memory of their own.
+    Each access reads the array and verifies its checksum; any number of threads may do so. Uncompressed arrays of an archive in memory are
+    views of it; others have their own memory.
     """
 
     def __init__(self, src: Any, limit: int) -> None:
@@ -66,7 +65,7 @@ class Npz(Mapping[str, "Array"]):
             if kind:  # zipfile would read an endless one to its end
                 self._file.close()
                 raise MediaError(
-                    f"headrace: load_npz: {self._about} is no regular file but a {kind}: give the bytes of an archive", key=self._key
+                    f"headrace: load_npz: {self._about} is not a regular file but a {kind}: give the bytes of an archive", key=self._key
                 )
             self._bytes: Bytes | File = File(self._file)
             directory: Any = self._file
@@ -91,7 +90,7 @@ class Npz(Mapping[str, "Array"]):
             if self._about and isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 with reading(src):
                     raise  # it could not be read; places that cannot be are another matter
-            raise MediaError(f"headrace: load_npz: {self._about or 'it'} is no archive of arrays: {error}", key=self._key) from error
+            raise MediaError(f"headrace: load_npz: {self._about or 'it'} is not an archive of arrays: {error}", key=self._key) from error
         self._names: dict[str, str] = {}
         for name in self._members:
             if name.endswith(".npy"):
@@ -127,7 +126,7 @@ class Npz(Mapping[str, "Array"]):
         return f"<headrace.io.Npz {self._about + ' ' if self._about else ''}with {', '.join(map(repr, self._shown)) or 'no arrays'}>"
 
     def close(self) -> None:
-        """Close the file; arrays that were read stay. May be called again."""
+        """Close the file; arrays already read stay valid. You may call it again."""
         if self._file is not None:
             self._file.close()
 

@@ -1,4 +1,4 @@
-"""Coded packets, apart from their file."""
+"""Coded packets, without their file."""
 
 from __future__ import annotations
 
@@ -66,20 +66,20 @@ class Packet(NamedTuple):
 
 
 class Packets:
-    """Coded packets of a window of a file, with all that decoding them needs.
+    """Coded packets of a window of a file, with everything needed to decode them.
 
-    They are a block of bytes, `tobytes()`, which another process or machine makes packets of again: `Packets(data)` looks at the bytes
-    where they are. Pickling does the same. Packets are a source: `load_video(packets)` decodes them, as often as wanted.
+    Send them to another process or machine as `tobytes()`, or pickle them; `Packets(data)` uses the bytes without copying.
+    `load_video(packets)` decodes them, as often as you like.
     """
 
     __slots__ = ("_about", "_data", "_payload", "_table")
 
     def __init__(self, data: Any) -> None:
         """Args:
-            data: what `tobytes` gave: `bytes`, or any buffer, which must not change as long as the packets are used.
+            data: bytes of `tobytes`, or any buffer, which must not change while the packets are used.
 
         Raises:
-            MediaError: if the bytes are no packets, or not whole. Checksums are looked at when they are decoded.
+            MediaError: if the bytes are invalid or truncated. Checksums are verified when decoding.
         """
         try:
             view = memoryview(data)
@@ -89,7 +89,7 @@ class Packets:
             raise MediaError("headrace: Packets: the bytes are not contiguous")
         view = view.cast("B") if view.nbytes else memoryview(b"")
         if len(view) < _HEAD or view[:8] != _MAGIC:
-            raise MediaError("headrace: Packets: the bytes are no packets")
+            raise MediaError("headrace: Packets: these bytes are not packets")
         version, text, count, size = (int.from_bytes(view[at : at + 8], "little") for at in (8, 16, 24, 32))
         if version != 1:
             raise MediaError(f"headrace: Packets: version {version}: this release reads version 1")
@@ -110,22 +110,22 @@ class Packets:
 
     @property
     def streams(self) -> list[StreamInfo]:
-        """The streams that packets are of."""
+        """The packets' streams."""
         streams: list[StreamInfo] = self._about["streams"]
         return streams
 
     @property
     def format(self) -> str:
-        """The container that they come from, as FFmpeg calls it."""
+        """The original container, by FFmpeg's name."""
         return str(self._about["format"])
 
     @property
     def nbytes(self) -> int:
-        """How many bytes `tobytes` gives."""
+        """The size of `tobytes`."""
         return len(self._data)
 
     def __len__(self) -> int:
-        """How many there are, with those that are decoded for others' sake."""
+        """The number of packets, including those needed only to decode others."""
         return len(self._table)
 
     def __getitem__(self, i: int) -> Packet:
@@ -138,7 +138,7 @@ class Packets:
         return (self[i] for i in range(len(self)))
 
     def seconds(self, stream: int = 0) -> Array:
-        """When frames, or pieces of audio, of a stream are displayed, in order, by the file's own clock: float64 [n]."""
+        """Display times of a stream's frames or pieces of audio, in order, by the file's own clock: float64 [n]."""
         if not 0 <= stream < len(self.streams):
             raise MediaError(f"headrace: Packets: there is no stream {stream}: there are {len(self.streams)}")
         rows = self._table[(self._table["stream"] == stream) & (self._table["flags"] & 2 == 0) & (self._table["pts"] != _NO_TIME)]

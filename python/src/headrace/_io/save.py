@@ -58,7 +58,7 @@ def container_of(name: str, path: str | None, given: str | None) -> tuple[str, s
         return _USUAL[key]
     if given:
         return given, "", ""
-    about = f"the suffix of {path!r} says nothing" if path else "there is no suffix that says what to write"
+    about = f"the suffix of {path!r} is unknown" if path else "there is no suffix to tell the format"
     raise MediaError(f"headrace: {name}: {about}: give format, such as 'mp4' or 'wav'")
 
 

@@ -1,4 +1,4 @@
-"""Long files, decoded piece by piece."""
+"""Files of any length, decoded piece by piece."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Stream:
-    """Iterates over pieces. Ends by itself, with `close()`, or as a context manager."""
+    """Iterates over pieces; ends by itself, with `close()`, or as a context manager."""
 
     def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
         self._ongoing = Ongoing(name, what, [source])
@@ -36,7 +36,7 @@ class _Stream:
         return arrays, about
 
     def close(self) -> None:
-        """End it early: nothing is left open. May be called again."""
+        """Stop early and close everything. You may call it again."""
         self._ongoing.close()
 
     def __enter__(self) -> Any:
@@ -99,7 +99,7 @@ class MediaClip(NamedTuple):
 
 
 class MediaStream(_Stream):
-    """Clips of a video, one after the other, with what is heard meanwhile. `stream_media` makes it."""
+    """Clips of a video with their audio, one after the other. `stream_media` makes it."""
 
     def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
         super().__init__(name, what, source, count)

@@ -21,23 +21,23 @@ _PACKED = {b"\x1f\x8b": "gzip", b"BZ": "bz2", b"\xfd7": "lzma"}  # what opens fi
 
 
 def iter_tar(src: Path | bytes | bytearray | memoryview | Array | Readable) -> Iterator[tuple[str, memoryview | bytes]]:
-    """Go through the files in a tar file: of each its name and its bytes, in their order.
+    """Iterate over the files in a tar file, in order: name and content.
 
         for name, data in hr.io.iter_tar("train-000000.tar"):
             if name.endswith(".jpg"):
                 image = hr.io.load_image(data)
 
-    For training there is `hr.read`, which reads samples by number, in any order. Directories, links and devices are left out. A name is
-    what the archive says, `../` included: it is no path to write to. A compressed archive is to be opened: `iter_tar(gzip.open("a.tgz"))`.
+    For training, `hr.read` reads samples by number, in any order. Directories, links and devices are skipped. Names are as in the archive,
+    even `../`: don't write to them. For a compressed archive use `iter_tar(gzip.open("a.tgz"))`.
 
     Args:
-        src: a path; bytes; or an object with `read(n)`, which is read from where it is on, and only forwards.
+        src: a path; bytes; or an object with `read(n)`, read forwards from its current position.
 
     Yields:
-        Name and content: of bytes in memory a memoryview on them, which keeps them alive, else bytes of their own.
+        Name and content: for bytes in memory a memoryview that keeps them alive, else new bytes.
 
     Raises:
-        MediaError: if it is no tar file, is damaged or ends too early, when it comes to that: the members before have come.
+        MediaError: if the file is invalid, damaged or truncated, once iteration gets there.
         OSError: if the file cannot be read.
     """
     if isinstance(src, (str, os.PathLike)):
@@ -136,12 +136,12 @@ class _Said:
             raise bad("iter_tar", about, f"it ends within a header, {len(head)} bytes after byte {at:,}")
         if _number(head[148:156]) not in _sums(head):
             by = next((f": open it with {library}.open" for begin, library in _PACKED.items() if head.startswith(begin)), "")
-            raise bad("iter_tar", about, f"at byte {at:,} is no header of a member{by if at == 0 else ''}")
+            raise bad("iter_tar", about, f"there is no member's header at byte {at:,}{by if at == 0 else ''}")
         kind, name, size = head[156], head[:100].split(b"\0")[0], _number(head[124:136])
         if head[257:263] == b"ustar\0" and head[345]:
             name = head[345:500].split(b"\0")[0] + b"/" + name
         if size is None or size < 0:
-            raise bad("iter_tar", about, f"the size of {_text(name)!r}, at byte {at:,}, is no number")
+            raise bad("iter_tar", about, f"the size of {_text(name)!r}, at byte {at:,}, is not a number")
         if kind == ord("S"):
             raise _sparse(_text(name), about)
         if kind in b"LKxg":

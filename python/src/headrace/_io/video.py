@@ -1,4 +1,4 @@
-"""What the engine is asked for a video."""
+"""The engine's video tasks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VideoInfo.__module__ = "headrace.io"
 
 
 def told(text: bytes) -> VideoInfo:
-    """What the engine has said."""
+    """The engine's answer."""
     about = json.loads(text)
     about |= {name: float(about[name]) for name in ("duration", "fps")}  # JSON has whole numbers of them
     about |= {"seconds": numpy.array(about["seconds"], numpy.float64), "color": ColorInfo(**about["color"])}

@@ -32,22 +32,22 @@ def load_wav(
     start: float = 0.0,
     duration: float | None = None,
 ) -> tuple[Array, int]:
-    """Read a WAV file as it is, or a window of it: for other files, rates, channels or types there is `load_audio`.
+    """Read a WAV file unconverted, or a window of it. For other files, rates, channels or types use `load_audio`.
 
         samples, rate = hr.io.load_wav("talk.wav", start=90.0, duration=10.0)
 
     Args:
-        src: a path, of whose file only the window is read; bytes; or an object with `read()`, which is read at once.
-        start: the second at which the window begins.
-        duration: the seconds of the window; by default all that follows. A window that the recording ends before is shorter.
+        src: a path, of which only the window is read; bytes; or an object with `read()`, read at once.
+        start: the second where the window begins.
+        duration: length of the window in seconds, cut off at the recording's end; by default all that follows.
 
     Returns:
-        The samples, [time, channels], and how many of each channel there are in a second. They are uint8 from 0 to 255 of 8 bits, int16,
-        int32, float32 or float64; of 24 bits int32, 256 times as large. Of bytes in memory, unless they are of 24 bits, the array is a view
-        on them, read-only where they are, and keeps them alive; otherwise it is the caller's alone.
+        The samples, [time, channels], and their rate per channel. Their dtype is uint8 (0 to 255), int16, int32, float32 or float64; 24
+        bits become int32, times 256. For bytes in memory, except 24-bit ones, the array is a view that keeps them alive, read-only if they
+        are; otherwise it is yours.
 
     Raises:
-        MediaError: if it is no WAV file or a damaged one, or holds A-law, µ-law or something else that is to be decoded.
+        MediaError: if the file is invalid or damaged, or needs decoding, as A-law and µ-law do.
         OSError: if the file cannot be read.
     """
     begin = 0.0 if start == 0 else number_of("start", start)
@@ -93,7 +93,7 @@ def _samples(file: Any, about: str) -> tuple[str, int, int, int, int, int]:
             return (*_format(head[20:36], about), 44, size)
     head = head[:12]
     if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
-        raise bad("load_wav", about, "it is no WAV file: load_audio reads others")
+        raise bad("load_wav", about, "it is not a WAV file: load_audio reads others")
     at, end = 12, file.size()
     long = None  # bytes of samples, as ds64 says
     known = None

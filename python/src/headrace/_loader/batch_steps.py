@@ -1,4 +1,4 @@
-"""Steps with `where="main"`: functions of batches, which the program's own loop calls."""
+"""Steps with `where="main"`: functions of batches, called in your own loop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Step(NamedTuple):
 
 
 class MainSteps:
-    """What is done with a batch before the loop gets it."""
+    """Applies these steps to a batch before the loop gets it."""
 
     def __init__(self, steps: list[dict[str, Any]], seed: int, rank: int, hooks: Iterable[Any] = ()) -> None:
         self._seed, self._rank = seed, rank
@@ -46,7 +46,7 @@ class MainSteps:
             raise
 
     def __call__(self, batch: Any, epoch: int, number: int) -> Any:
-        """What the steps make of a batch. Their errors are their own, with a note that names the batch."""
+        """Return what the steps make of a batch. Their errors are raised with a note that names the batch."""
         made = dict(batch) if isinstance(batch, dict) else batch
         for step in self._steps:
             try:
@@ -86,7 +86,7 @@ class MainSteps:
         return numpy.random.Generator(numpy.random.Philox(key=key))
 
     def close(self) -> None:
-        """Let objects that were made of classes end. May be called again."""
+        """Close objects made of classes. You may call it again."""
         steps, self._steps = self._steps, []
         try:
             for step in steps:
@@ -116,7 +116,7 @@ def _keys(batch: Any) -> str:
 
 
 def _note(error: Exception, text: str) -> None:
-    """What `add_note` does, which came with Python 3.11."""
+    """`add_note`, which came with Python 3.11."""
     notes = getattr(error, "__notes__", None)
     try:
         error.__notes__ = [*(notes or ()), text]  # type: ignore[attr-defined]

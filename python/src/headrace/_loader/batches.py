@@ -1,4 +1,4 @@
-"""The loop over frames: what the engine sends becomes batches."""
+"""Turns the engine's frames into batches."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class Batches:
-    """Takes one batch after the other from the session that a run has.
+    """Takes batches, one after the other, from a run's session.
 
     Attributes:
-        main: the steps that are done here, in the program's own loop.
-        rows: of the next batch, where each comes from; only of a replay.
+        main: the steps done in the program's own loop.
+        rows: the origin of the next batch's rows; only in a replay.
     """
 
     def __init__(self, run: Run, format: Format, main: MainSteps | None) -> None:
@@ -47,7 +47,7 @@ class Batches:
         self.rows: list[dict[str, Any]] | None = None
 
     def set_format(self, format: Format) -> None:
-        """Choose what batches consist of from now on. Where that cannot be had, nothing has changed."""
+        """Choose what batches hold from now on. If that is impossible, nothing changes."""
         convert = arrays.converter(format, self.layout)
         self.pins: Pins | None = arrays.pins(format)
         self.convert = convert
@@ -73,7 +73,7 @@ class Batches:
         return hand
 
     def _receive(self, loop: Loop, deadline: Deadline | None) -> Hand:
-        """The next batch of a loop, as the engine has made it."""
+        """The next batch of a loop, as the engine made it."""
         run = self.run
         hand = run.hand
         if hand is not None:
@@ -121,7 +121,7 @@ class Batches:
         return run.session
 
     def _wait(self, session: Session, told: bool, deadline: Deadline | None) -> bool:
-        """Wait for more frames. Before it really waits it tells the engine so; the result says whether it did."""
+        """Wait for more frames, and tell the engine first if that will block. Returns whether it did."""
         run = self.run
         if deadline is not None:
             deadline.look()
@@ -184,7 +184,7 @@ class Batches:
         return hand
 
     def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:
-        """Handle a frame that is no batch of the stream at hand."""
+        """Handle a frame that is not a batch of the current stream."""
         kind, stream, buffer, start, end = frame
         payload = bytes(buffer[start:end])
         if kind == frames.SEGMENT:
@@ -208,7 +208,7 @@ class Batches:
                 log.show(payload)
 
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
-        """Take a LOST frame."""
+        """Handle a LOST frame."""
         run = self.run
         lost = LostSample(json.loads(payload))
         place = (lost.epoch, lost.source, lost.position, tuple(lost.output))
@@ -226,7 +226,7 @@ class Batches:
         known |= {place}
 
     def _end_epoch(self, loop: Loop, session: Session, payload: bytes, end: int) -> None:
-        """Take an EPOCH frame. One of an epoch whose loop was left after its last batch says nothing new."""
+        """Handle an EPOCH frame. One of an epoch whose loop was left after its last batch is redundant."""
         run = self.run
         epoch = json.loads(payload)["epoch"]
         frontier = run.frontier
@@ -245,7 +245,7 @@ class Batches:
         loop.done = done
 
     def _fail(self, session: Session, payload: bytes, end: int) -> NoReturn:
-        """Raise what an ERROR frame says. Every code but "held" has ended the stream, and some the session."""
+        """Raise an ERROR frame's error. Every code but "held" has ended the stream, and some the session."""
         run = self.run
         code, error = failures.parse(payload)
         if run.here is not None:

@@ -1,4 +1,4 @@
-"""How long a loop waits for its batches, by the clock of the thread that waits."""
+"""Times how long a loop waits for its batches, by the clock of the waiting thread."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from time import monotonic_ns
 
 
 class Clock:
-    """Times the calls of `next()`, and the loops that make them. Who calls it holds the loader's lock, except for `gives`.
+    """Times the calls of `next()`, and the loops that make them. Callers hold the loader's lock, except in `gives`.
 
-    The wait for the first batch of a stream, and with `steps_per_epoch` of each epoch, is distinguished: the engine has
-    just begun. Where several threads wait at once, that is one wait.
+    The wait for a stream's first batch, and with `steps_per_epoch` for each epoch's, is separate: the engine has just started. Several
+    threads that wait at once are one wait.
     """
 
     __slots__ = (
@@ -33,7 +33,7 @@ class Clock:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again, with a new engine. A wait may be under way."""
+        """Start over with a new engine. A wait may be in progress."""
         self._start = self._loop = self._waited = self._handed = self._main = 0
         self._told = 0  # of all waits, what the engine knows
         self._since: int | None = None  # when the loop was entered; None: no loop is under way
@@ -44,23 +44,23 @@ class Clock:
         self.batches = 0
 
     def begins(self, asked: int) -> None:
-        """A call of `next()` has begun at that time."""
+        """A call of `next()` began at that time."""
         self._count()
         if self._since is None and not self._fresh:
             self._since = max(asked, self.left)
 
     def gives(self, asked: int, ready: bool, own: int) -> None:
-        """The call that began at that time is about to return a batch, of which `own` was work of steps with `where="main"`.
+        """The call that began at that time is about to return a batch; steps with `where="main"` took `own` of it.
 
-        It sets `left` once more as the last thing it does: what comes after the clock is read is not timed, and where
-        batches are ready, that is a part of the wait that matters. So the wait is counted by who comes next.
+        The last thing it does is to set `left` again: time after the clock is read is not measured, which matters when batches are ready.
+        So the next call counts this wait.
         """
         self._count()
         self._began, self._ready, self._own = max(asked, self.left), ready, own
         self.left = monotonic_ns()  # so that another thread that comes before the call has ended counts nearly all of it
 
     def _count(self) -> None:
-        """Count the wait of the last call that gave a batch."""
+        """Count the wait of the last call that returned a batch."""
         began, self._began = self._began, None
         if began is None:
             return
@@ -91,25 +91,25 @@ class Clock:
         self.pause()
 
     def pause(self) -> None:
-        """The program has left the loop."""
+        """The program left the loop."""
         self._count()
         since, self._since = self._since, None
         if since is not None:
             self._loop += max(0, monotonic_ns() - since)
 
     def restart(self) -> None:
-        """The engine begins elsewhere."""
+        """The engine starts elsewhere."""
         self.pause()
         self._fresh = True
 
     def untold(self) -> int:
-        """Microseconds of waiting since the last call of this."""
+        """Microseconds of waiting since this was last called."""
         new = min((self._start + self._waited) // 1000 - self._told, 0xFFFFFFFF)
         self._told += new
         return new
 
     def told(self) -> dict[str, int]:
-        """What the engine gets: the object `loop` of docs/protocol.md."""
+        """The object `loop` of docs/protocol.md for the engine."""
         self._count()
         loop = self._loop
         if self._since is not None:

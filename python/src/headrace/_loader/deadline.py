@@ -1,4 +1,4 @@
-"""A limit on how long a call may wait, over all that it waits for."""
+"""A time limit for a call, over everything it waits for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 1e6  # seconds: what poll and locks can count
 class Deadline:
     """The moment until which one call of `Loader.get` waits.
 
-    As a context manager it holds a lock, for which it has waited no longer than that.
+    As a context manager it holds a lock, which it waits for no longer than that.
     """
 
     def __init__(self, timeout: Any, lock: RLock) -> None:
@@ -31,11 +31,11 @@ class Deadline:
         self._looked = False
 
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds left."""
         return max(0.0, self._end - monotonic())
 
     def look(self) -> None:
-        """Raise NotReady if the time is over. The first call does not, for a limit of 0 takes what has arrived."""
+        """Raise NotReady if the time is over, except in the first call: a limit of 0 takes what has arrived."""
         if self._looked and not self.left():
             self.miss()
         self._looked = True

@@ -1,4 +1,4 @@
-"""What the program tells of itself in traces: spans, and numbers."""
+"""Your program's own spans and numbers in traces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class span:
-    """Show a part of the program in the traces of its loaders: `with hr.span("forward"):`.
+    """Show a part of your program in traces of its loaders: `with hr.span("forward"):`.
 
-    It has a line for each thread, below those of the loader; spans within each other are shown so. While no trace is written it costs next
-    to nothing, so it may stay in the program. `Loader.trace` begins a trace; what a span took is in it when it ends before the trace.
+    Each thread has a line below the loader's, where spans nest. A span is in the trace if it ends before the trace does; see
+    `Loader.trace`. Without a trace it costs next to nothing.
 
     Args:
-        name: what it is called.
+        name: its name.
     """
 
     __slots__ = ("_began", "_clock", "_name")
@@ -44,13 +44,13 @@ class span:
 
 
 def counter(name: str, value: float) -> None:
-    """Show a number of the program in the traces of its loaders, as it is from now on: `hr.counter("loss", float(loss))`.
+    """Show a number of your program in traces of its loaders: `hr.counter("loss", float(loss))`.
 
-    While no trace is written it does nothing.
+    Without a trace it does nothing.
 
     Args:
-        name: what it is called; each name has a line.
-        value: the number. What is not finite is left out.
+        name: its name; each has a line.
+        value: the number from now on. Infinities and NaN are left out.
     """
     _name("counter", name)
     if not observers:
@@ -64,7 +64,7 @@ def counter(name: str, value: float) -> None:
 
 def _name(what: str, name: Any) -> str:
     if not isinstance(name, str):
-        raise WrongType(f"headrace: {what}: {name!r} is no name: takes text")
+        raise WrongType(f"headrace: {what}: {name!r} is not a name: names are text")
     return name
 
 

@@ -1,4 +1,4 @@
-"""What a faster loader would bring to a program, whatever loader it has: `headrace explain train.py` runs this."""
+"""Measures what a faster loader would bring to a program with any loader: `headrace explain train.py` runs this."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ FEW = 5  # batches that say something
 
 
 class Done(SystemExit):
-    """Ends the program: enough was measured."""
+    """Ends the program once enough is measured."""
 
 
 class Record:
-    """What is known of one loader: first its batches are kept, then timed as they come, then the kept ones are given again."""
+    """One loader's measurements: its first batches are kept, later ones timed, then the kept ones repeated."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -116,13 +116,13 @@ class Watch:
             self._within = False
 
     def result(self) -> Record | None:
-        """The loader of which most is known; None: of none there is enough."""
+        """The loader with most measurements; None if none has enough."""
         best = max(self.records.values(), key=lambda record: (record.again, record.timed), default=None)
         return best if best is not None and best.again >= FEW else None
 
 
 def own(batch: Any) -> Any:
-    """A copy of a batch that stays as it is."""
+    """A copy of a batch that never changes."""
     try:
         return copy.deepcopy(batch)
     except Exception:
@@ -137,7 +137,7 @@ def length_of(loader: Any) -> int | None:
 
 
 class Finder:
-    """Has loaders watched as soon as the program imports them, and imports nothing itself."""
+    """Watches loaders as soon as the program imports them, and imports nothing itself."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch

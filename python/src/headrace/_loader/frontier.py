@@ -1,4 +1,4 @@
-"""State records: where a run is, and whose run it is."""
+"""State records: where a run is, and which run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READ = {*_KEYS, *_PLACE, "decoder", "in_step", "steps", "quarantine"}
 
 
 class Frontier:
-    """A place between two batches: what is before it was given out or lost."""
+    """A place between two batches: everything before it was returned or lost."""
 
     __slots__ = ("epoch", "inside", "place")
 
@@ -42,7 +42,7 @@ class Frontier:
 
 
 class Identity:
-    """What a run must have in common with the one whose state it takes, and whose record is its own."""
+    """What a run must share with the one whose state it loads, and what makes a record its own."""
 
     def __init__(self, beginning: dict[str, Any]) -> None:
         self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
@@ -50,14 +50,14 @@ class Identity:
         self._samples = {name: source["samples"] for name, source in beginning["sources"].items()}
 
     def place(self, frontier: Frontier) -> dict[str, Any]:
-        """What a record says of a place."""
+        """A record's description of a place."""
         place: dict[str, Any] = json.loads(frontier.place or self._beginning)
         return place
 
     def record(self, frontier: Frontier, lost: Iterable[Place], quarantine: list[int]) -> dict[str, Any]:
         """The state record of this run at a place.
 
-        It has all keys, whatever they hold: checkpoint libraries read what the record has that is there when they load.
+        It always has all keys: checkpoint libraries read only those that the record has when they load.
         """
         place = {**_EMPTY, **self.place(frontier)}
         sources = place["sources"] = {name: {**_EMPTY_SOURCE, **source} for name, source in place["sources"].items()}
@@ -81,7 +81,7 @@ class Identity:
         return samples == self._samples and all(state.get(key) == self._keys[key] for key in keys)
 
     def warning(self, state: dict[str, Any]) -> str:
-        """What will not be as in the run that saved a state."""
+        """What will differ from the run that saved a state."""
         if _pixels(state.get("decoder")) == _pixels(self._keys.get("decoder")):
             return ""
         return (
@@ -91,12 +91,12 @@ class Identity:
 
 
 def _pixels(decoder: Any) -> str:
-    """What pixels depend on in the names of decoders: one that follows a plus makes the same."""
+    """What pixels depend on in decoders' names; a decoder after a plus makes the same."""
     return re.sub(r"\+\S*", "", str(decoder))
 
 
 def whole(state: Any) -> dict[str, Any]:
-    """A state as JSON has it, with all that a record may have, and nothing shared. Whether it fits a run, the engine says."""
+    """A state as JSON, with all its possible keys, sharing nothing. The engine says whether it fits a run."""
     try:
         items = dict(state.items())
     except (AttributeError, TypeError, ValueError):
@@ -117,7 +117,7 @@ def _short(value: Any) -> str:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A value as JSON has it; keys that say None are left out."""
+    """A value as JSON; keys with None are left out."""
     if hasattr(value, "tolist"):  # NumPy's, PyTorch's
         value = value.tolist()
     if isinstance(value, (str, bool)):
@@ -135,14 +135,14 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _check_keys(state: dict[str, Any]) -> None:
-    """Raise StateMismatch where something is missing that every record has. Of what other versions have, the engine knows."""
+    """Raise StateMismatch if a record lacks a required key. The engine checks those of other versions."""
     missing = [key for key in _KEYS if key not in state]
     if missing and state.get("version") in (None, _VERSION):
         raise _none(f"it has no {', '.join(map(repr, missing))}")
 
 
 def _check_place(state: dict[str, Any]) -> None:
-    """Raise StateMismatch where a plain record has something that cannot be."""
+    """Raise StateMismatch if a plain record is impossible."""
     for key in ("epoch", "batches", "replaced"):
         _check_count(key, state.get(key, 0))
     dropped = state.get("dropped", 0)
@@ -196,7 +196,7 @@ def _check_list(name: str, value: Any, ranges: bool = False) -> None:
 
 
 def _counts(source: dict[str, Any], position: int) -> bool:
-    """Whether a place counts a position of its epoch that was lost."""
+    """Whether a place counts a position of its epoch as lost."""
     return (
         position < source["position"]
         or any(begin <= position < end for begin, end in source.get("ahead", ()))
@@ -205,6 +205,6 @@ def _counts(source: dict[str, Any], position: int) -> bool:
 
 
 def lost_in(state: dict[str, Any]) -> set[Place]:
-    """The samples that a record counts as lost; which of their outputs it was, it does not say."""
+    """The samples that a record counts as lost; it does not say which of their outputs."""
     epoch = state["epoch"]
     return {(epoch, name, position, ()) for name, source in state["sources"].items() for position in source.get("lost") or ()}

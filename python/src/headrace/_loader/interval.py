@@ -1,4 +1,4 @@
-"""A thread that tells hooks the statistics, again and again."""
+"""A thread that passes statistics to hooks at intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GRACE = 5.0  # seconds that `close` waits for hooks to return
 
 
 class Interval:
-    """Has methods `stats` of hooks called every so many seconds, while the run lives, and once more at its end."""
+    """Calls hooks' `stats` every so many seconds while the run lives, and once at its end."""
 
     def __init__(self, run: Run, hooks: Iterable[Any], every: float) -> None:
         self._over = over = threading.Event()
@@ -33,7 +33,7 @@ class Interval:
             _begin_at_exit(self)
 
     def close(self) -> None:
-        """Tell hooks the last statistics, and end. May be called again."""
+        """Call hooks with the last statistics, and end. You may call it again."""
         self._over.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(_GRACE)
@@ -91,6 +91,6 @@ def _begin_at_exit(interval: Interval) -> None:
 
 
 def _end_all() -> None:
-    """The program ends, and has not closed its loaders."""
+    """Handle a program that ends without closing its loaders."""
     for interval in list(_all):
         interval.close()

@@ -1,11 +1,11 @@
-"""A fit of Lightning that goes on from a checkpoint counts batches and epochs of its own, which may differ from a loader's state.
+"""Aligns a loader with a resumed Lightning fit, which counts batches and epochs of its own.
 
-Lightning (2.6) does three things that lose or repeat batches without a word:
+Lightning (2.6) silently loses or repeats batches in three ways:
 
-- It loads no loader's state where the last epoch was finished: samplers get the epoch, and nothing else does.
-- It stops at the last batch of an epoch, be it the loader's or one that `limit_train_batches` cuts short, and later goes on as if there
-  were more of that epoch: it asks for one batch, and then for the next epoch. There is none, and so it ends the epoch without it.
-- With `limit_train_batches` it saves a state in the middle of the loader's epoch, of which it wants no more.
+- If the last epoch was finished it loads no loader's state: only samplers get the epoch.
+- It stops at the last batch of an epoch, the loader's or the one that `limit_train_batches` sets, and resumes as if more followed: it asks
+  for one batch, finds none, and ends the epoch without it.
+- With `limit_train_batches` it saves a state in the middle of the loader's epoch, but wants no more of that epoch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIT_LOOPS = ("lightning.pytorch.loops.fit_loop", "pytorch_lightning.loops.fit_l
 
 
 def align(loader: Loader) -> None:
-    """Where a fit of Lightning asks for its first iterator now, have the loader begin where that fit goes on."""
+    """If a Lightning fit asks for its first iterator now, move the loader to where that fit resumes."""
     fit = _asking()
     if fit is None:
         return
@@ -42,7 +42,7 @@ def align(loader: Loader) -> None:
 
 
 def _asking() -> Any:
-    """The fit loop that sets up its data, in a call of which this is called; None: there is none."""
+    """The fit loop, further up this call stack, that sets up its data; None without one."""
     if not any(name in sys.modules for name in _FIT_LOOPS):
         return None
     frame = sys._getframe(2)

@@ -1,4 +1,4 @@
-"""The loader: epochs of batches, where they are, and what happens when something fails."""
+"""The loader: epochs of batches, their position, and recovery from failures."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _EVERY = 10.0  # seconds between two calls of hooks with statistics
 
 
 class Field(NamedTuple):
-    """What one field of a batch is. A shape says what follows the number of rows; None where it differs between batches.
+    """One field of a batch. The shape follows the number of rows, and has None where it differs between batches.
 
-    Of batches that a function makes, with `batch(collate=…)`, it is the shape of the whole field.
+    With `batch(collate=…)` it is the whole field's shape.
     """
 
     kind: str
@@ -60,9 +60,8 @@ Field.__module__ = "headrace"
 class Loader:
     """Batches, epoch by epoch. `Pipeline.loader` makes it.
 
-    Each `for` loop is one epoch; after a `break` the next loop begins the next epoch, unless `resume` was called. Use the loader as a
-    context manager, or call `close()`. It may be used by several threads: each batch goes to one of them. It may not be used in a forked
-    child.
+    Each `for` loop is one epoch; after a `break` the next loop starts the next epoch, unless you call `resume`. Use it as a context
+    manager, or call `close()`. Several threads may share a loader, and each batch goes to one of them. A forked child must not use it.
 
     Attributes:
         errors (Errors): the samples that were lost.
@@ -98,9 +97,9 @@ class Loader:
 
     @briefly
     def __iter__(self) -> Loop:
-        """Begin the next epoch. An epoch of which no batch was taken yet is begun again.
+        """Start the next epoch, or the same one if no batch was taken from it.
 
-        In a fit of Lightning that was resumed, it is the epoch with which that fit goes on.
+        In a resumed Lightning fit, it is the epoch that the fit continues with.
         """
         run = self._run
         run.check()
@@ -128,23 +127,23 @@ class Loader:
             return loop
 
     def get(self, timeout: float | None = None) -> Any:
-        """The next batch, as `next()` gives it, within a time limit.
+        """Return the next batch, as `next()` does, within a time limit.
 
             try:
                 batch = loader.get(timeout=5)
             except TimeoutError:
                 ...  # do something else: the next call gets the batch
 
-        It takes from the loop that is under way. Where there is none, it goes on with an epoch that was left by `break`, or begins the
-        next. The end of an epoch raises StopIteration once.
+        It takes from the current loop. Without one, it continues an epoch left by `break`, or starts the next. The end of an epoch raises
+        StopIteration once.
 
         Args:
-            timeout: seconds to wait for a batch; 0 takes one that is ready; None, the default: as long as it takes. A step with
-                `where="main"` and starting an engine again are not cut short.
+            timeout: seconds to wait for a batch; 0 takes one that is ready; None, the default: no limit. It does not interrupt a step with
+                `where="main"`, or an engine's restart.
 
         Raises:
-            NotReady: a TimeoutError, if there is no batch within the time. Nothing is lost.
-            StopIteration: if the epoch has ended. The next call begins another.
+            NotReady: a TimeoutError, if no batch comes in time. Nothing is lost.
+            StopIteration: if the epoch has ended. The next call starts another.
         """
         run = self._run
         deadline = None if timeout is None else Deadline(timeout, run.lock)
@@ -157,7 +156,7 @@ class Loader:
         return loop.__next__(deadline)
 
     def resume(self) -> Loader:
-        """Have the next loop go on with what is left of an epoch that was left by `break`.
+        """Make the next loop continue an epoch that you left by `break`, instead of starting the next one.
 
             for batch in loader:
                 if enough(batch):
@@ -165,7 +164,7 @@ class Loader:
             for batch in loader.resume():  # the very next batch
                 ...
 
-        Without it the next loop begins the next epoch. Where no epoch was left in its middle, it changes nothing.
+        If you left none, it changes nothing.
 
         Returns:
             This loader.
@@ -185,7 +184,7 @@ class Loader:
         )
 
     def __len__(self) -> int:
-        """The number of batches in an epoch of this rank."""
+        """The number of batches in this rank's epoch."""
         run = self._run
         if not run.opened["exact"]:
             why = "the number of batches is not known before they are made"
@@ -196,20 +195,19 @@ class Loader:
 
     @property
     def max_batches(self) -> int | None:
-        """The number of batches in an epoch when no sample is lost; where samples are grouped by what they are, its bound.
+        """The number of batches in an epoch if no sample is lost, or its bound if samples are grouped by length or size.
 
-        None where there is no bound: nobody knows how many samples come of a source that is iterated over, or of `flat_map` and
-        `aggregate`.
+        None without a bound: for a source that is iterated, and after `flat_map` and `aggregate`.
         """
         batches = int(self._run.opened["batches_per_epoch"])
         return None if batches < 0 else batches
 
     def set_epoch(self, epoch: int) -> None:
-        """Have the next loop run this epoch, from its beginning; what was prefetched of another is dropped.
+        """Make the next loop run this epoch, from its beginning; batches prefetched of another are dropped.
 
             loader.set_epoch(3)
 
-        The epoch that would come next anyway changes nothing, also where a state was restored in its middle.
+        The epoch that is next anyway changes nothing, even in the middle after restoring a state.
         """
         run = self._run
         run.check()
@@ -224,49 +222,47 @@ class Loader:
     # State.
 
     def state_dict(self) -> dict[str, Any]:
-        """Where this rank's run is: everything before it was given out or lost, nothing else. Plain JSON.
+        """Return where this rank's run is, as plain JSON: exactly the batches and losses so far.
 
             torch.save({"model": model.state_dict(), "loader": loader.state_dict()}, "checkpoint.pt")
 
-        It counts the batch that the loop gave last. After a `break` it is the middle of that epoch, until the next loop begins; after
-        an epoch's last batch it is the beginning of the next epoch.
+        It includes the batch your loop got last. After a `break` it is the middle of that epoch, until the next loop starts; after an
+        epoch's last batch it is the beginning of the next.
         """
         return self._run.record()
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
-        """Go on from a state that `state_dict` gave, of this or another loader with the same pipeline and source.
+        """Resume from a state of this or another loader with the same pipeline and source.
 
             loader.load_state_dict(checkpoint["loader"])
 
-        Under another world size what is left of the epoch is divided again. That takes the states of all ranks, in any order; only where
-        all ranks have the same batches at every moment, as with `.batch(global_size=…)`, and nothing was lost, is the state of any one
-        enough.
+        With another world size the rest of the epoch is divided again, which needs the states of all ranks, in any order. One is enough if
+        all ranks have the same batches at every moment, as with `.batch(global_size=…)`, and lost nothing.
 
         Args:
             state: this rank's state, or several.
 
         Raises:
-            StateMismatch: if going on from there would be a guess. Nothing has changed then.
+            StateMismatch: if the state does not fit. Nothing has changed then.
         """
         self._run.check()
         load(self._run, state)
 
     def set_workers(self, workers: int, stage: str | None = None) -> None:
-        """Change how many samples are in hand at once, while the loader runs. Batches, their order and the state stay as they are.
+        """Change how many samples are worked on at once, while the loader runs. Batches, order and state are unaffected.
 
             loader.set_workers(8)
 
-        What is in hand is finished first, which this does not wait for. The number holds until the loader is closed. However many there
-        are, no more samples are worked on at the same time than the process has cores. Of `batch(collate=…)` no more batches are made at
-        the same time than there are slots for, two for each worker that it began with.
+        It returns at once; work in progress finishes. Never more samples than the process has cores run at the same time, nor, with
+        `batch(collate=…)`, more batches than twice the original workers.
 
         Args:
             workers: 1 to 256.
-            stage: the name of a stage, as in `stats()`; None: all stages that compute, which have what `loader(workers=…)` says. Reading
-                waits, and has workers of its own: `"read"`.
+            stage: a stage's name, as in `stats()`; `"read"` has workers of its own. None: all stages that compute, like
+                `loader(workers=…)`.
 
         Raises:
-            RecipeError: if there is no such stage, or no such number of workers. Nothing has changed then.
+            RecipeError: if there is no such stage or number of workers. Nothing has changed then.
         """
         run = self._run
         run.check()
@@ -289,7 +285,7 @@ class Loader:
     # The end.
 
     def close(self) -> None:
-        """End the run, and with the process's last loader its engine. Batches that were given stay valid. May be called again.
+        """End the run, and with the process's last loader its engine. Batches you have stay valid. You may call it again.
 
         `loader.close()` is what `with pipeline.loader() as loader:` does at its end.
         """
@@ -327,31 +323,30 @@ class Loader:
     # What it is and what it did.
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Loader:
-        """Choose what batches consist of from now on, as `Pipeline.to` does.
+        """Choose what batches hold from now on, as `Pipeline.to`.
 
             loader.to("torch", device="cuda")
 
         Args:
             format: `"numpy"`, `"torch"` or `"jax"`.
-            pin_memory: with `"torch"`, in pages that are locked for CUDA.
-            device: with `"torch"`, where tensors go.
+            pin_memory: with `"torch"`: in pages locked for CUDA.
+            device: with `"torch"`: where tensors go.
 
         Returns:
             This loader.
 
         Raises:
-            RecipeError: if PyTorch cannot have a field, or not on that device. Nothing has changed then.
+            RecipeError: if PyTorch cannot hold a field, or not on that device. Nothing has changed then.
         """
         self._batches.set_format(formats.check(format, pin_memory, device))
         return self
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
-        """What this loader runs, as a recipe: the text of a file that `headrace.load` and the command `headrace` read.
+        """Return what this loader runs as a recipe, which `headrace.load` and the command `headrace` read.
 
             Path("train.yaml").write_text(loader.recipe())
 
-        It is complete, and what `Pipeline.loader` was given is its section `loader`, but for rank and world size: they belong to the
-        process.
+        Its section `loader` has the arguments of `Pipeline.loader`, except the process's rank and world size.
 
         Args:
             format: `"yaml"` or `"json"`.
@@ -364,10 +359,10 @@ class Loader:
 
     @property
     def classes(self) -> list[str]:
-        """The names of the labels, by number; empty where labels have no names.
+        """The labels' names, by number; empty if they have none.
 
-        A map with `fields=` that writes labels takes their names away. One that is given whole samples leaves them: whether it numbers
-        labels again, nobody can tell.
+        A map with `fields=` that writes labels removes their names. One that is passed whole samples keeps them, even if it renumbers
+        labels.
         """
         return self._run.opened.get("classes") or []
 
@@ -406,34 +401,33 @@ class Loader:
         return cast("TypedLoader[T]", self)
 
     def stats(self, since: Stats | dict[str, Any] | None = None) -> Stats:
-        """What every stage and queue did so far, and what its processes use; also after the end.
+        """Return what every stage and queue did so far, and what its processes use, even after the end.
 
             print(loader.stats())  # a report; loader.stats()["stages"] has the numbers
 
         Args:
-            since: what an earlier call gave: then the numbers are of the time since.
+            since: an earlier result, to count from there.
 
         Raises:
-            ValueError: if `since` is of another loader, or of an engine that has died since.
+            ValueError: if `since` is from another loader, or an engine that died.
         """
         return statistics(self._run, since)
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
-        """Measure each stage alone, as fast as it can, on what the stages before have made, with each number of workers in turn.
+        """Measure how many samples per second each stage manages alone, with each number of workers.
 
             print(loader.profile())
 
-        So it tells of every stage how many samples a second it is enough for, which a run tells of the slowest only. The result prints as a
-        table. It is the command `headrace profile` in a process of its own, with this loader's recipe and settings, but for rank and world
-        size: the loader is not disturbed, but should not be iterated meanwhile, since both would share the machine.
+        A run only shows that of its slowest stage. This runs `headrace profile` in another process, with this loader's recipe and settings.
+        Don't iterate the loader meanwhile: both would share the machine.
 
         Args:
             items: samples for each number of workers, from the beginning of epoch 0; by default 256, or as many as `memory` has room for.
-            workers: numbers of workers; by default up to all cores, and half as many more.
-            fuse: False takes apart what is one stage, to see what each operation costs; by default as the loader was made.
+            workers: numbers of workers; by default up to 1.5 times the cores.
+            fuse: False splits fused stages, to see what each operation costs; by default as in `loader()`.
 
         Raises:
-            RecipeError: if the numbers make no sense, or do not fit into `memory`.
+            RecipeError: if the numbers are invalid, or do not fit into `memory`.
             HeadraceError: if a sample fails, and `on_error` is `"raise"`.
         """
         run = self._run
@@ -446,27 +440,27 @@ class Loader:
         return profile(notation.write(run.recipe, self._settings(), "json"), run.python, items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
-        """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev.
+        """Write what every worker does, and when, to a file for https://ui.perfetto.dev.
 
             with loader.trace("trace.json"):
                 for batch in loader:
                     …
 
-        It begins at once, and ends with the `with` block, with `stop()` of what is returned, or with the loader: at any time, also
-        within an epoch. It costs the engine a few percent at most. There is one at a time.
+        It starts at once, even within an epoch, and ends with the block, with `stop()`, or with the loader. There is one at a time, and it
+        costs the engine a few percent at most.
 
-        Each worker has a line: its operations with the name, index and position of their sample, and its waits, by what it waits for. The
-        consumer's line has each batch that is handed to this process, and `training loop` what the program waits for them. Arrows lead
-        from one operation on a sample to the next. Counters show what is ready in each queue, and the memory held.
+        Each worker has a line: its operations, with their sample's name, index and position, and its waits. The consumer's line has each
+        batch handed over; `training loop` is your time between them. Arrows connect the operations on a sample. Counters show each queue's
+        length, and the memory held.
 
-        The file is a JSON array in the Trace Event Format, about 300 bytes an event. That of a process that was killed lacks the bracket at
-        its end, as the format allows.
+        The file is JSON in the Trace Event Format, about 300 bytes per event. If the process is killed it lacks the final bracket, which
+        the format allows.
 
         Args:
-            path: the file, which is written again.
+            path: the file, which is overwritten.
 
         Raises:
-            OSError: if it cannot be written, or a trace is being written already.
+            OSError: if it cannot be written, or a trace is already running.
         """
         from .trace import Trace, absolute
 
@@ -474,25 +468,24 @@ class Loader:
         return Trace(self._run, absolute(path))
 
     def preview(self, n: int = 16, *, epoch: int | None = None, columns: int | None = None, tile: int | None = None) -> Preview:
-        """Show what training gets: the first samples of an epoch on a contact sheet, each with its label and key.
+        """Show what training gets: a contact sheet of an epoch's first samples, with label and key.
 
             loader.preview()  # in a notebook, the sheet
             loader.preview(60, epoch=1).save("sheet.png")
 
-        The pixels are those of the batches, with all that is random. Values that `normalize` made are turned back by its mean and std. A
-        sample that fails has a tile as well, with the reason in it. The samples are those of all ranks together. What is done to whole
-        batches is not shown.
+        Pixels are those of the batches, random operations included, and `normalize` is reverted. A failing sample has a tile with the
+        reason. Samples are those of all ranks together; steps on whole batches are left out.
 
-        An engine of its own draws it, which ends then: this loader goes on from where it is, and no batch of it is taken.
+        Another engine draws it, so this loader does not move.
 
         Args:
-            n: how many samples.
-            epoch: of which epoch; by default the one in which the loader is.
-            columns: images side by side; by default so that the sheet is wider than high.
-            tile: the longest side of an image, in pixels; by default its own, between 128 and 256.
+            n: number of samples.
+            epoch: by default the loader's current one.
+            columns: images side by side; by default enough for a wide sheet.
+            tile: longest side of an image, in pixels; by default its own, between 128 and 256.
 
         Raises:
-            RecipeError: if samples have no image, or a number makes no sense.
+            RecipeError: if samples have no image, or a number is invalid.
         """
         run = self._run
         from .preview import preview

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Loop:
-    """One epoch's iterator: what `iter(loader)` gives."""
+    """One epoch's iterator, from `iter(loader)`."""
 
     __slots__ = ("__weakref__", "_batches", "done", "epoch", "number")
 
@@ -69,7 +69,7 @@ class Loop:
 
 
 class Hand(NamedTuple):
-    """A batch that was taken from the engine's side and is not yet counted on ours."""
+    """A batch taken from the engine and not yet counted here."""
 
     batch: Any
     frontier: Frontier  # where the run is after it

@@ -9,19 +9,19 @@ MOST = 1000  # that are remembered by name
 
 
 class LostSample:
-    """A sample that failed, and why. It was left out, or replaced.
+    """A sample that failed and was left out or replaced.
 
     Attributes:
         key (str): its name; for files the path as given.
         index (int): its index in the source.
-        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, from 0; empty where it is the source's own.
+        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, from 0; empty for the source's own.
         source (str): the name of the source's step in the recipe.
         stage (str): the stage that failed.
-        step (str | None): the step that failed, where the stage carries out several.
+        step (str | None): the step that failed, if the stage runs several.
         error (str): why.
         epoch (int): the epoch.
         position (int): its position in this rank's epoch of the source.
-        replaced (bool): whether another sample came in its place.
+        replaced (bool): whether another sample replaced it.
     """
 
     __slots__ = ("epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage", "step")
@@ -48,11 +48,11 @@ LostSample.__module__ = "headrace"
 
 
 class Errors(Sequence[LostSample]):
-    """The samples that were lost or replaced: the first 1,000 by name, all of them counted.
+    """The samples that were lost or replaced: the first 1,000 in detail, all of them counted.
 
     Attributes:
         total (int): how many failed.
-        replaced (int): instead of how many of these another came.
+        replaced (int): how many of these were replaced.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A contact sheet: what training would get, to look at."""
+"""A contact sheet of what training would get."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class PreviewSample(NamedTuple):
 
     Attributes:
         key (str): the sample's name; for files the path as given.
-        label (str | None): the name of its class, with the number; None where samples have no labels.
-        error (str | None): why there is no image: the sample fails. None where there is one.
+        label (str | None): its class name and number, if it has a label.
+        error (str | None): why the sample failed; None if there is an image.
     """
 
     key: str
@@ -40,15 +40,15 @@ PreviewSample.__module__ = "headrace"
 
 
 class Preview:
-    """A contact sheet, which `Loader.preview` makes. A notebook shows it; a terminal lists what is on it.
+    """A contact sheet from `Loader.preview`. A notebook shows it; a terminal lists its samples.
 
     Attributes:
-        png (bytes): the sheet, a file in PNG.
+        png (bytes): the sheet, a PNG file.
         width (int): of the sheet, in pixels.
         height (int): of the sheet, in pixels.
-        samples (tuple[PreviewSample, ...]): what is on it, in the order of the epoch.
-        epoch (int): of which these are the first samples.
-        samples_per_epoch (int): how many that has; -1 where nobody knows, as of a generator.
+        samples (tuple[PreviewSample, ...]): its samples, in the epoch's order.
+        epoch (int): their epoch.
+        samples_per_epoch (int): samples in that epoch; -1 if unknown, as for a generator.
     """
 
     def __init__(self, png: bytes, told: dict[str, Any], epoch: int) -> None:
@@ -60,14 +60,14 @@ class Preview:
         self.samples_per_epoch: int = told["of"]
 
     def save(self, path: Path) -> str:
-        """Write the sheet to a file, whose name ends in `.png`: `loader.preview().save("sheet.png")`.
+        """Write the sheet to a `.png` file: `loader.preview().save("sheet.png")`.
 
         Returns:
             The file's absolute path.
 
         Raises:
-            ValueError: if the name ends otherwise.
-            OSError: if it cannot be written.
+            ValueError: if the name does not end in `.png`.
+            OSError: if the file cannot be written.
         """
         name = os.path.abspath(os.fsdecode(path))
         if not name.lower().endswith(".png"):
@@ -105,7 +105,7 @@ def preview(
     tile: int | None,
     here: Here | None,
 ) -> Preview:
-    """Have the first samples of an epoch drawn, by an engine of its own: what happens there does not touch any loader."""
+    """Draw the first samples of an epoch in another engine, so no loader is affected."""
     asked: dict[str, Any] = {"samples": integer("n", n), "epoch": integer("epoch", epoch)}
     for name, value, most in (("columns", columns, 10_000), ("tile", tile, 4096)):
         if value is not None:

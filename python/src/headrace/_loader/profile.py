@@ -1,4 +1,4 @@
-"""Where the time goes: each stage alone, and the program's own step on batches that cost nothing."""
+"""Where the time goes: each stage alone, and your step on batches that cost nothing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Trial(NamedTuple):
-    """What a stage has done alone, with so many workers.
+    """What a stage did alone, with one number of workers.
 
     Attributes:
         workers (int): how many.
-        items (int): the items that it worked on.
+        items (int): the items that it processed.
         seconds (float): how long that took.
-        rate (float): items of its own input a second.
-        samples_per_second (float): samples of the sources a second that this is enough for.
-        mean, p50, p90, p99 (float): seconds that an operation takes; 0 where none was timed by itself.
+        rate (float): its input items per second.
+        samples_per_second (float): the samples of the sources per second that this is enough for.
+        mean, p50, p90, p99 (float): seconds per operation; 0 if none was timed by itself.
     """
 
     workers: int
@@ -51,8 +51,8 @@ class StageProfile(NamedTuple):
 
     Attributes:
         name (str): the stage, as in `Loader.stats`.
-        kind (str): what it is: source, map, fill, …
-        trials (tuple[Trial, ...]): one for each number of workers.
+        kind (str): source, map, fill, …
+        trials (tuple[Trial, ...]): one per number of workers.
     """
 
     name: str
@@ -69,12 +69,12 @@ StageProfile.__module__ = "headrace"
 
 
 class Profile:
-    """What `Loader.profile` has found; it prints as a table.
+    """The result of `Loader.profile`, which prints as a table.
 
     Attributes:
-        items (int): the samples that were worked on.
+        items (int): samples processed.
         stages (tuple[StageProfile, ...]): from the source on.
-        verdict (str): what limits, in a sentence or two.
+        verdict (str): the bottleneck, in a sentence or two.
         text (str): that, and the table.
     """
 
@@ -86,7 +86,7 @@ class Profile:
 
     @property
     def slowest(self) -> StageProfile:
-        """The stage whose best trial is the slowest: the loader cannot be faster."""
+        """The stage whose best trial is the slowest, which bounds the loader's speed."""
         working = [stage for stage in self.stages if stage.best.samples_per_second > 0]
         return min(working or self.stages, key=lambda stage: stage.best.samples_per_second)
 
@@ -109,7 +109,7 @@ def _trial(t: dict[str, Any]) -> Trial:
 
 
 def profile(recipe: str, python: dict[str, Any] | None, items: int | None, workers: Sequence[int] | None, fuse: bool | None) -> Profile:
-    """Run `headrace profile` on a recipe, whose functions `python` has."""
+    """Run `headrace profile` on a recipe whose functions `python` has."""
     arguments = [find_program(), "profile", "-", "--json"]
     if items is not None:
         arguments += ["--items", str(integer("items", items))]
@@ -146,13 +146,13 @@ def profile(recipe: str, python: dict[str, Any] | None, items: int | None, worke
 
 
 class Headspace(NamedTuple):
-    """What `headspace` has measured; it prints as a sentence.
+    """The result of `headspace`, which prints as a sentence.
 
     Attributes:
-        batches (int): steps that were timed, each way.
+        batches (int): steps timed, each way.
         seconds (float): what they took with the loader.
         waited (float): of it, waiting for the loader.
-        cached_seconds (float): what they took on batches that were there already.
+        cached_seconds (float): what they took on cached batches.
     """
 
     batches: int
@@ -162,17 +162,17 @@ class Headspace(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Batches a second with the loader."""
+        """Batches per second with the loader."""
         return self.batches / max(self.seconds, 1e-9)
 
     @property
     def cached_rate(self) -> float:
-        """Batches a second if they cost nothing: no loader makes the program faster."""
+        """Batches per second if they cost nothing, which no loader exceeds."""
         return self.batches / max(self.cached_seconds, 1e-9)
 
     @property
     def ratio(self) -> float:
-        """How many times as fast the program would be with a loader that costs nothing."""
+        """The speedup from a loader that costs nothing."""
         return self.seconds / max(self.cached_seconds, 1e-9)
 
     def __str__(self) -> str:
@@ -193,26 +193,24 @@ Headspace.__module__ = "headrace"
 
 
 def headspace(loader: Any, step: Callable[[Any], object], batches: int = 100, *, cached: int = 4) -> Headspace:
-    """Measure how fast a program would be if its batches cost nothing, beside how fast it is.
+    """Measure how much faster your program would be if its batches cost nothing.
 
         print(hr.headspace(loader, train_step))
 
-    `step` is called with a few batches that are kept, which are not timed, then with `batches` of them as the loader gives them, and then
-    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed.
+    It calls `step` with a few untimed batches, which it keeps, then with `batches` of them from the loader, then with the kept ones over
+    and over while the loader does nothing. Epochs follow one another as needed. If PyTorch uses a GPU, its work is waited for.
 
-    Any loader will do: PyTorch's `DataLoader`, a `tf.data.Dataset`, a generator. A loader of Headrace is afterwards where it stood
-    before, and loops over it that were under way have ended; others are where they are.
-
-    Where PyTorch has begun to use a GPU, the clock is read when that has done its work.
+    Any loader will do: PyTorch's `DataLoader`, a `tf.data.Dataset`, a generator. A Headrace loader is then back where it was, with its
+    current loops ended; others stay where they are.
 
     Args:
-        loader: what the program loops over.
-        step: what the program does with a batch: a training step. It must leave the batch as it was.
-        batches: how many steps are timed each way.
-        cached: how many batches are kept, as copies.
+        loader: what your program loops over.
+        step: what it does with a batch, such as a training step. It must not change the batch.
+        batches: steps timed, each way.
+        cached: batches kept, as copies.
 
     Raises:
-        ValueError: if there is nothing to measure, or too little.
+        ValueError: if there are too few batches to measure.
     """
     if batches < 1 or cached < 1:
         raise WrongValue(f"headrace: headspace needs numbers of at least 1, not batches={batches} and cached={cached}")
@@ -256,7 +254,7 @@ def _measure(stream: Iterator[Any], step: Callable[[Any], object], batches: int,
 
 
 def _passes(loader: Any) -> Iterator[Any]:
-    """Batches of any loader, pass after pass; of one of Headrace, the first epoch comes after the last."""
+    """Batches of any loader, pass after pass; a Headrace loader restarts with its first epoch after the last."""
     given = 0
     while True:
         before = given
@@ -277,7 +275,7 @@ def _passes(loader: Any) -> Iterator[Any]:
 
 
 def settle() -> None:
-    """Wait until a GPU has done what it was asked for."""
+    """Wait until a GPU has finished its work."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.synchronize()

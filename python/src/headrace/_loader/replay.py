@@ -1,4 +1,4 @@
-"""A batch of a run again, and where its rows come from."""
+"""Makes a batch of a run again, and tells where its rows come from."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Replayed(NamedTuple):
     """A batch that was made again.
 
     Attributes:
-        batch (dict): its fields, as the loop got them.
-        rows (list[dict]): of each sample its `row`, which several share where they are packed; its `source`, `index` and `key`; `output`,
-            which of the samples that `flat_map` and `aggregate` made of it, `[3]` for the fourth, and empty where it is the source's own;
-            `epoch` and `position`, where it is in this rank's share of the epoch; `draws`, of each random operation its `step` and
-            what it drew, `values`; and where another sample came instead of one that failed, that one: `replaced`.
+        batch (dict): its fields, as your loop got them.
+        rows (list[dict]): of each sample its `row`, shared if samples are packed; its `source`, `index` and `key`; `output`: which of the
+            samples that `flat_map` and `aggregate` made of it, `[3]` for the fourth, empty for the source's own; its `epoch` and `position`
+            in this rank's share; `draws`: each random operation's `step` and drawn `values`; and `replaced`: the failed sample that it
+            replaces, if any.
     """
 
     batch: dict[str, Any]
@@ -37,22 +37,20 @@ Replayed.__module__ = "headrace"
 
 @briefly
 def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **options: Any) -> Replayed:
-    """Make a batch of a run again, bit for bit, and tell where each of its rows comes from.
+    """Make a batch of a run again, bit for bit, with the origin of each row.
 
         batch = hr.replay(pipeline, state, 7).batch
 
     Args:
         pipeline: what was run, or the file of its recipe.
-        state: what `loader.state_dict()` gave before the batch. The batch is that of the rank whose state it is. After a change of world
-            size, give what `state_dict()` says once the new loader has loaded the states.
-        batch: which batch after the state: 0 is the one that came next. In completion order, and after
-            a merge by arrival, batches may come in another composition.
-        options: what `loader()` was given for `order`, `on_error`, `max_errors`, `steps_per_epoch`, `uneven` and `fuse`; other options
-            do not change what is in a batch.
+        state: what `loader.state_dict()` returned before the batch, on the batch's rank. After a change of world size, use the new loader's
+            `state_dict()` once it has loaded the states.
+        batch: which batch after the state, from 0. In completion order, or after a merge by arrival, its composition may differ.
+        options: the `order`, `on_error`, `max_errors`, `steps_per_epoch`, `uneven` and `fuse` of `loader()`; others do not change a batch.
 
     Raises:
-        StateMismatch: if the state is of another pipeline or source.
-        RecipeError: if there is a mistake in the recipe or an option, or no such batch.
+        StateMismatch: if the state is from another pipeline or source.
+        RecipeError: if the recipe or an option is wrong, or there is no such batch.
     """
     for name in options:
         if name not in _OPTIONS:

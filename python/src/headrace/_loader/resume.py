@@ -1,4 +1,4 @@
-"""Going on from states. Whether they fit the run, its engine says."""
+"""Resuming from states. The engine says whether they fit the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load(run: Run, state: Any) -> None:
-    """What `Loader.load_state_dict` does."""
+    """Implements `Loader.load_state_dict`."""
     if state is None or isinstance(state, (str, bytes)) or hasattr(state, "items") or not hasattr(state, "__iter__"):
         state = [state]  # what is no state is refused as one
     states = [whole(one) for one in state]
@@ -31,7 +31,7 @@ def load(run: Run, state: Any) -> None:
 
 
 def _judged(run: Run, states: list[dict[str, Any]]) -> dict[str, Any]:
-    """The state to go on from: this rank's, or what the engine makes of those of other ranks or another world size."""
+    """The state to resume from: this rank's, or what the engine makes of other ranks' or another world size's."""
     if run.inside:  # the engine's answer would come before frames that next() is about to read
         own = next(filter(run.identity.alike, states), None)
         if own is None:

@@ -1,4 +1,4 @@
-"""Where a loader's run is, the engine it is with, and how it goes on when that has died."""
+"""A loader's position, its engine, and recovery when that dies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Run:
-    """One run, over all its epochs. The lock is for anyone who changes it."""
+    """One run, over all its epochs. Hold the lock to change it."""
 
     def __init__(
         self, session: Session, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None
@@ -62,7 +62,7 @@ class Run:
         fork.share(self)
 
     def check(self) -> None:
-        """Raise LoaderClosed or ForkedLoader where nothing can be asked of it any more."""
+        """Raise LoaderClosed or ForkedLoader if the run can no longer be used."""
         if self.refused is not None:
             self.refuse()
 
@@ -77,11 +77,11 @@ class Run:
         raise self.refused("headrace: this loader is closed; the batches that it gave stay valid")
 
     def record(self) -> dict[str, Any]:
-        """The state record of where it is."""
+        """The state record of its position."""
         return self.identity.record(self.frontier, self.lost, self.recovery.quarantine)
 
     def go_to(self, frontier: Frontier) -> None:
-        """Drop what is under way and go on from somewhere else; the loops that exist have ended."""
+        """Drop work in progress and continue elsewhere; existing loops end."""
         self.adrift = True
         self.number += 1
         self.clock.restart()
@@ -98,7 +98,7 @@ class Run:
         self.adrift = False
 
     def ask(self, refusal: str, ask: Callable[[Session], T]) -> T:
-        """Ask something of an engine that lives: where one dies over it, of the next. The refusal is for a signal handler within next()."""
+        """Send a request to a live engine, restarting one that dies over it. The refusal is for a signal handler within next()."""
         if self.inside:
             raise HeadraceError(f"headrace: a signal handler within next() {refusal}")
         while True:
@@ -112,7 +112,7 @@ class Run:
                 self.recover(session)
 
     def open_again(self) -> None:
-        """Open a session at the place where this run is, with an engine that lives."""
+        """Open a session at this run's position, with a live engine."""
         record = self.record()
         self.recovery.passed(record["epoch"], record["sources"])
         serial_until = self.recovery.serial_until()
@@ -147,7 +147,7 @@ class Run:
             raise
 
     def recover(self, session: Session) -> None:
-        """After the engine's death: go on from the same place, or raise EngineDied."""
+        """After the engine's death: continue from the same place, or raise EngineDied."""
         death = session.death()
         suspects = death.of(session.connection.number)
         alone = len(death.in_flight) == len(suspects)
@@ -161,7 +161,7 @@ class Run:
         self.open_again()
 
     def finish(self) -> None:
-        """End the session in good order, and tell of what became known then, once all is let go of: a warning may be an exception."""
+        """End the session in order. Warn last, because a warning may be an exception."""
         if self.here is None:
             self._finish()
             return

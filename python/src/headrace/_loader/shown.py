@@ -1,4 +1,4 @@
-"""A loader for people: what it is, where it is, and what its stages do."""
+"""Shows a loader to people: what it is, where it is, and what its stages do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _fields(loader: Loader) -> list[tuple[str, str]]:
 
 
 def _rows(loader: Loader) -> str:
-    """How many rows a batch has, but of one that is made whole."""
+    """The rows of a batch, except for one made whole."""
     return "" if loader._run.opened.get("whole") else f" × {loader._run.opened['rows']} rows"
 
 
@@ -56,12 +56,12 @@ def _length(loader: Loader) -> str:
 
 
 def _items(loader: Loader) -> str:
-    """What a loop is given."""
+    """What a loop gets."""
     return "batches" if not loader._run.opened.get("single") or batched(loader._pipeline._steps) else "samples"
 
 
 def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:
-    """Where the run is, how fast it is, and what limits it."""
+    """The run's position, speed and bottleneck."""
     frontier = loader._run.frontier
     given = loader._run.identity.place(frontier).get("batches", 0)
     most = "" if loader.max_batches is None else f" of {loader.max_batches:,}"
@@ -80,7 +80,7 @@ def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:
 
 
 def _samples(stages: list[dict[str, Any]]) -> int:
-    """How many samples came into batches: where a function makes these, to the stage that gathers them for it."""
+    """How many samples came into batches; with a collate function, into the stage that gathers them for it."""
     last = stages[-1]
     gathers = f"group {last['name']}"
     return int(next((stage["in"] for stage in stages if stage["name"] == gathers), last["in"]))

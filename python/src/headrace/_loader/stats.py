@@ -1,4 +1,4 @@
-"""Statistics as the engine gives them."""
+"""The engine's statistics."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _GLANCE = 0.5  # seconds that the engine has to answer where people only look
 class Stats(dict[str, "Any"]):
     """What every stage and queue of a loader did so far: a plain dict, which prints as a table.
 
-    `stats["stages"]` has a dict per stage (items in, out and lost; `shares`, the parts of their time that its workers were starved, busy,
-    blocked and gated; percentiles of how long an operation takes), `stats["queues"]` one per queue (occupancy), `stats["memory"]` the
-    bytes held. Of `stats["loop_ns"]`, the time of your loop from its first batch on, it waited `stats["waited_ns"]` for batches, and before
-    that `stats["start_ns"]` for the first; `stats["verdict"]` judges by these. Of a stage that is a
-    function of yours the workers are those that call it, and an operation is a call. A stage with nothing left to do counts as starved.
+    `stats["stages"]` has a dict per stage: items in, out and lost; `shares`, the parts of their time that its workers were starved, busy,
+    blocked and gated; percentiles of an operation's time. For a function of yours, workers are those that call it, and an operation is a
+    call. A stage with nothing left to do counts as starved.
+
+    `stats["queues"]` has a dict per queue (occupancy), `stats["memory"]` the bytes held. Your loop waited `stats["start_ns"]` for its first
+    batch, and since then `stats["waited_ns"]` of `stats["loop_ns"]`; `stats["verdict"]` judges by these.
     """
 
     @property
@@ -40,7 +41,7 @@ Stats.__module__ = "headrace"
 
 
 def statistics(run: Run, since: Any) -> Stats:
-    """What `Loader.stats` gives."""
+    """Implements `Loader.stats`."""
     if run.refused is ForkedLoader or (since is not None and run.refused is not None):
         run.refuse()
     with run.lock:
@@ -66,7 +67,7 @@ def _since(run: Run, since: Any) -> Stats:
 
 
 def glance(run: Run) -> dict[str, Any]:
-    """Statistics without waiting: of now, where nobody is in next() and the engine answers at once, else the last ones."""
+    """Statistics without waiting: current if no thread is in next() and the engine answers at once, else the last ones."""
     if run.refused is None and not run.inside and run.lock.acquire(blocking=False):
         try:
             if run.session is not None and not run.inside:

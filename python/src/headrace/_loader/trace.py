@@ -1,4 +1,4 @@
-"""Traces: a file of what every worker of a loader does, at what time."""
+"""Traces: a file of what every worker of a loader does, and when."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """A trace that is being written: `Loader.trace` begins it, and `stop()`, the end of a `with` block, or closing the loader ends it.
+    """A trace in progress, from `Loader.trace`. `stop()`, the end of a `with` block, or closing the loader ends it.
 
     Attributes:
         path (str): the file.
-        events (int | None): how many events are in it; None until it was stopped, and where the engine died before.
-        bytes (int | None): how large it is.
-        dropped (int | None): how many events are missing, because the disk was slower than what happened.
+        events (int | None): number of events in it; None until it stops, or if the engine died.
+        bytes (int | None): its size.
+        dropped (int | None): events missing because the disk was too slow.
     """
 
     def __init__(self, run: Run, path: str) -> None:
@@ -41,10 +41,10 @@ class Trace:
         self._session = _begin(run, path)
 
     def stop(self) -> None:
-        """Complete the file: `trace.stop()`. May be called again.
+        """Complete the file: `trace.stop()`. You may call it again.
 
         Raises:
-            OSError: if it could not be written, because the disk is full for instance. The loader goes on.
+            OSError: if the file could not be written, as on a full disk. The loader goes on.
         """
         if self._run is None:
             return
@@ -88,7 +88,7 @@ def _begin(run: Run, path: str) -> Session:
 
 
 def _end(run: Run, session: Session) -> dict[str, Any] | None:
-    """End a trace of this session, if that has not ended it itself. None: the engine has died before."""
+    """End a session's trace unless the session has. None: the engine died before."""
     if run.refused is ForkedLoader:
         run.refuse()
     with run.lock:
@@ -103,7 +103,7 @@ def _end(run: Run, session: Session) -> dict[str, Any] | None:
 
 
 def _at_exit(run: Run) -> Session | None:
-    """The program ends: complete the file of a trace that goes on, unless a thread is in next(). The session, if that was done."""
+    """Complete a running trace at the program's end, unless a thread is in next(). Returns the session if it did."""
     if run.refused is not None or not run.lock.acquire(timeout=1):
         return None
     try:
@@ -119,7 +119,7 @@ def _at_exit(run: Run) -> Session | None:
 
 
 def _raise_if_refused(told: dict[str, object], path: str) -> None:
-    """Raise what a TRACED frame says went wrong."""
+    """Raise a TRACED frame's error."""
     reason = told.get("error")
     if reason:
         text = f"headrace: the trace cannot be written: {reason}"
@@ -128,7 +128,7 @@ def _raise_if_refused(told: dict[str, object], path: str) -> None:
 
 
 def warn_if_incomplete(session: Session) -> None:
-    """Warn of a trace that ended with its session and has not all that happened."""
+    """Warn if a trace ended with its session and misses events."""
     told = session.traced or {}
     text = ""
     if told.get("error"):
@@ -147,7 +147,7 @@ _traced: WeakSet[Run] = WeakSet()  # runs that are, or were
 
 
 def _end_at_exit(run: Run) -> None:
-    """Complete the trace of a run when the program ends and has not."""
+    """Complete a run's trace at the program's end."""
     if not _traced:
         atexit.unregister(_end_all)
         atexit.register(_end_all)
@@ -162,5 +162,5 @@ def _end_all() -> None:
 
 
 def absolute(path: str | os.PathLike[str] | bytes) -> str:
-    """The file's whole name: the engine may have been started in another folder."""
+    """The file's absolute path: the engine's current directory may differ."""
     return os.path.abspath(os.fsdecode(path))

@@ -1,1 +1,1 @@
-"""What the methods of a pipeline were given, as its recipe has it."""
+"""Turns arguments of a pipeline's methods into a recipe."""

@@ -1,4 +1,4 @@
-"""Arguments of a pipeline's methods as its recipe has them. What is no number, path or size is refused; the engine judges the rest."""
+"""Converts arguments of a pipeline's methods for its recipe. Wrong types are refused here; the engine checks the values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def path_text(path: Any) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise RecipeError(f"headrace: files: {path!r} is no path; takes str, bytes or os.PathLike") from None
+        raise RecipeError(f"headrace: files: {path!r} is not a path: use str, bytes or os.PathLike") from None
 
 
 def absolute(name: str, path: Any) -> str | None:
-    """A file's whole name: the engine may have been started in another folder."""
+    """A file's absolute path: the engine's current directory may differ."""
     try:
         return None if path is None else os.path.abspath(os.fsdecode(path))
     except TypeError:
@@ -36,21 +36,21 @@ def integer(name: str, value: Any) -> int:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number, of Python or NumPy. Truth values are none."""
+    """Whether it is a number, of Python or NumPy, and not a bool."""
     return hasattr(value, "__float__") and not isinstance(value, (bool, type)) and getattr(value, "shape", ()) == ()
 
 
 def names_of(step: str, given: tuple[Any, ...]) -> list[str]:
-    """Names of fields, each by itself or several in a list."""
+    """Names of fields, one by one or in lists."""
     names = [name for item in given for name in ([item] if isinstance(item, str) else item if hasattr(item, "__iter__") else [item])]
     for name in names:
         if not isinstance(name, str):
-            raise RecipeError(f"headrace: {step}: {name!r} is no name of a field: takes text")
+            raise RecipeError(f"headrace: {step}: {name!r} is not a field name: names are text")
     return names
 
 
 def as_float(value: Any) -> float:
-    """A number as float has it; one that is too large is infinite."""
+    """A number as a float; infinite if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -114,7 +114,7 @@ def seconds_of(name: str, value: Any) -> float | None:
 
 
 def dtype_name(value: Any) -> str:
-    """The name of a dtype, which may be NumPy's, PyTorch's, or one of Python's own."""
+    """The name of a NumPy, PyTorch or Python dtype."""
     if value is int or value is float:
         return f"{value.__name__}64"
     if type(value).__module__ == "torch":
@@ -130,14 +130,14 @@ def numbers_of(name: str, value: Any) -> float | list[float]:
 
 
 def numbers_for(name: str, value: Any) -> float | dict[str, float]:
-    """A number, or numbers by fields."""
+    """A number, or numbers by field."""
     if hasattr(value, "items"):
         return {field: number_of(name, number) for field, number in value.items()}
     return number_of(name, value)
 
 
 def is_several(value: Any) -> bool:
-    """Tells lists, tuples and arrays from single numbers, of which NumPy's scalars are iterable in name only."""
+    """Tells lists, tuples and arrays from single numbers; NumPy scalars only look iterable."""
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
 
 
@@ -198,5 +198,5 @@ _AS = dict.fromkeys(_WHOLE.split(), integer) | {
 
 
 def by_name(**given: Any) -> dict[str, Any]:
-    """Arguments as a recipe has them: of those with names that say what they are, the values are looked at."""
+    """Arguments as in a recipe. Some names imply a conversion of the value."""
     return {name: _AS[name](name, value) if value is not None and name in _AS else value for name, value in given.items()}

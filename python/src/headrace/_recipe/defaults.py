@@ -1,4 +1,4 @@
-"""What `loader()` takes in this process where a program does not say."""
+"""Defaults of `loader()` for this process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _said: dict[str, Any] = {}
 
 
 def said(name: str, otherwise: Any) -> Any:
-    """What was said of an argument."""
+    """The default of an argument."""
     return _said.get(name, otherwise)
 
 
 def change(given: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Say something of arguments of these names, and return what was said before of those given."""
+    """Set defaults, and return the previous ones of the same names."""
     for name in given:
         if name not in names:
-            raise RecipeError(f"headrace: defaults: {name!r} is none of {', '.join(names)}")
+            raise RecipeError(f"headrace: defaults: {name!r} is not one of {', '.join(names)}")
     before = {name: _said.get(name) for name in given}
     for name, value in given.items():
         if value is None:

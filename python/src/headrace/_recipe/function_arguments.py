@@ -1,4 +1,4 @@
-"""What is given to steps with functions, as their recipe has it. What cannot work is refused before a worker exists."""
+"""Arguments of steps with functions, as in their recipe. Mistakes are refused before a worker starts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def function_arguments(
     seed: str | Iterable[str] = (),
     copy: bool = False,
 ) -> dict[str, Any]:
-    """The arguments of a step with a function, as its recipe has them."""
+    """The arguments of a step with a function, as in its recipe."""
     _check_function(op, function)
     names = _names(op, "fields", fields)
     targets = _names(op, "to", to)
@@ -88,7 +88,7 @@ def aggregate_arguments(aggregator: Any, fields: str | Iterable[str] | None, giv
 
 
 def _check_method(aggregator: Any, method: str, count: int, what: str) -> None:
-    """Raise RecipeError where a method does not take what it will be given."""
+    """Raise RecipeError if a method does not accept its arguments."""
     function = getattr(aggregator, method)
     try:
         signature = inspect.signature(function)
@@ -118,7 +118,7 @@ def _check_main(op: str, function: Any, **given: Any) -> None:
 
 
 def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
-    """The arguments of a function that makes batches, as their recipe has them. `given` is what goes with it."""
+    """A collate function's arguments, as in their recipe. `given` goes with it."""
     if collate is None:
         for name, value in given.items():
             if not (value is None or value is False or (isinstance(value, (str, tuple)) and value in ("process", ()))):
@@ -148,7 +148,7 @@ def _check_function(op: str, function: Any) -> None:
 
 
 def _check_made(made: type, op: str) -> None:
-    """Raise RecipeError where a class asks for arguments."""
+    """Raise RecipeError if a class needs arguments."""
     try:
         inspect.signature(made).bind()
     except TypeError as error:
@@ -159,7 +159,7 @@ def _check_made(made: type, op: str) -> None:
 
 
 def check_chooser(function: Any, fields: str | Iterable[str] | None) -> None:
-    """Raise RecipeError where a function cannot choose a branch: it has to answer when it is called with a sample."""
+    """Raise RecipeError if a function cannot choose a branch, which it must do when called with a sample."""
     if isinstance(function, type) or inspect.iscoroutinefunction(function):
         kind = "a class" if isinstance(function, type) else "async"
         raise RecipeError(f"headrace: route: by={_repr(function)} is {kind}: takes a plain function, or an object that is called")
@@ -167,7 +167,7 @@ def check_chooser(function: Any, fields: str | Iterable[str] | None) -> None:
 
 
 def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
-    """Raise RecipeError where a function does not take what it will be given."""
+    """Raise RecipeError if a function does not accept its arguments."""
     try:
         signature = inspect.signature(_called(function))
     except (TypeError, ValueError):
@@ -185,12 +185,12 @@ def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
 
 
 def _positional(op: str, function: Any, fields: list[str] | None) -> int:
-    """How many arguments a function is given by their places, with self."""
+    """The number of positional arguments, with self."""
     return (1 if op == "batch" else len(fields or [""])) + isinstance(function, type)
 
 
 def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: str | Workers) -> None:
-    """Raise RecipeError where a function must have memory for its results, and there is none of a known size."""
+    """Raise RecipeError if a function needs memory for its results, but their size is unknown."""
     try:
         wants = takes_out(inspect.signature(_called(function)), _positional(op, function, fields))
     except (TypeError, ValueError):
@@ -216,7 +216,7 @@ def takes_rng(function: Any) -> bool:
 
 
 def _called(function: Any) -> Any:
-    """What is called in the end, for each sample."""
+    """What is called for each sample in the end."""
     if inspect.isroutine(function) or isinstance(function, functools.partial):
         return function
     return function.__call__ if isinstance(function, type) else type(function).__call__.__get__(function)
@@ -240,7 +240,7 @@ def _seeds(op: str, argument: str, seed: str | Iterable[str]) -> list[str] | Non
 
 
 def types(op: str, gives: Any, fields: Sequence[str] | None) -> dict[str, Any] | None:
-    """What results are, by field: of one field, or of samples that are no dicts, the type is enough."""
+    """Result types by field. For one field, or samples that are not dicts, a type is enough."""
     if gives is None:
         return None
     by_field = hasattr(gives, "items") and not isinstance(gives, type)
@@ -355,7 +355,7 @@ def _check_keys(obj: Any, length: int | None, keys: Any) -> None:
 
 
 def _is_iterable_dataset(obj: Any) -> bool:
-    """Whether it is one of PyTorch's, which have a `__getitem__` that only raises, and often a length."""
+    """Whether it is a PyTorch IterableDataset, whose `__getitem__` only raises, and which often has a length."""
     return any(c.__name__ == "IterableDataset" and c.__module__.startswith("torch.utils.data") for c in type(obj).__mro__)
 
 

@@ -1,4 +1,4 @@
-"""The program's own functions in a pipeline, and what a recipe calls them: `module:qualname`."""
+"""Your functions in a pipeline, and their names in a recipe: `module:qualname`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPAWNED = "__mp_main__"  # what multiprocessing calls the program in processes t
 
 
 class Function:
-    """A function, class or object in a step. In what the engine is sent, its name replaces it."""
+    """A function, class or object in a step. The engine gets its name."""
 
     __slots__ = ("name", "value")
 
@@ -35,7 +35,7 @@ class Function:
         return self.name.rpartition(":")[2].rpartition("<locals>.")[2]
 
     def importable(self) -> bool:
-        """Whether its name is enough to find it."""
+        """Whether its name is enough to import it."""
         module, _, names = self.name.partition(":")
         if module == "__main__":
             return False
@@ -46,9 +46,9 @@ class Function:
 
 
 def takes_out(signature: Any, positional: int) -> str:
-    """Whether a function has a parameter `out` for the memory of its results: "must", or "may" where it can do without; "" for no.
+    """Whether a function has a parameter `out` for its results: "must", "may" if it defaults to None, or "".
 
-    `positional` is the number of arguments that it is given by their places. What these are bound to is no such parameter.
+    The first `positional` parameters get arguments, and do not count.
     """
     parameter = signature.parameters.get("out")
     if parameter is None or parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -64,7 +64,7 @@ def takes_out(signature: Any, positional: int) -> str:
 
 
 def _name(value: Any) -> str:
-    """How a recipe calls a function, or an object that can be called: that of its class, with brackets."""
+    """A function's name in a recipe; for a callable object that of its class, with brackets."""
     if isinstance(value, functools.partial):
         module, _, name = _name(value.func).partition(":")
         return f"{module}:partial({name})"
@@ -74,15 +74,15 @@ def _name(value: Any) -> str:
 
 
 def _module(value: Any) -> str | None:
-    """The module of a function or class. In processes that multiprocessing spawns, the program itself has another name."""
+    """A function's or class's module. In processes that multiprocessing spawns, the main program has another name."""
     module: str | None = getattr(value, "__module__", None)
     return "__main__" if module == SPAWNED else module
 
 
 class Names:
-    """Gives each function of a recipe a name of its own, and each set of workers.
+    """Gives each function, and each set of workers, of a recipe a unique name.
 
-    What is called alike is distinguished by `#2`, `#3` and so on.
+    Equal names get `#2`, `#3` and so on.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Names:
 
 
 def plain(name: str, value: Any) -> Any:
-    """A value that a recipe can hold: NumPy's numbers become Python's, and what JSON lacks is refused."""
+    """A value for a recipe: NumPy numbers become Python's, and what JSON lacks is refused."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if value is None or isinstance(value, (str, int, float, list, tuple, dict, Function, Workers)):
@@ -126,7 +126,7 @@ def plain(name: str, value: Any) -> Any:
 
 
 def importable(function: Function | Workers) -> str:
-    """The name of a function that others can import. Raises RecipeError for what they cannot."""
+    """The name of a function that others can import, or RecipeError."""
     if isinstance(function, Workers):
         raise RecipeError('headrace: a recipe cannot have hr.Workers in it: say where="process" or "thread", and how many workers')
     if function.importable():
@@ -142,7 +142,7 @@ def importable(function: Function | Workers) -> str:
 
 
 def spelled(chain: Iterable[dict[str, Any]], spell: Callable[[Any], str]) -> list[dict[str, Any]]:
-    """A list of steps with text instead of functions, but without those of the program's loop."""
+    """Steps with text instead of functions, without those of the program's loop."""
     return [_spelled(step, spell) for step in chain if not is_main(step)]
 
 
@@ -167,7 +167,7 @@ def _spelled(step: dict[str, Any], spell: Callable[[Any], str]) -> dict[str, Any
 
 
 def operation(step: dict[str, Any]) -> str:
-    """The name of a step's operation."""
+    """A step's operation."""
     return next(key for key in step if key not in ("name", "failures"))
 
 
@@ -176,7 +176,7 @@ _BATCHING = frozenset(("batch", "bucket_batch", "pack"))
 
 
 def batched(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether batches come after these steps, and not single samples."""
+    """Whether these steps end with batches, not single samples."""
     for step in reversed(steps):
         if "unbatch" in step:
             return False
@@ -186,12 +186,12 @@ def batched(steps: Sequence[dict[str, Any]]) -> bool:
 
 
 def is_main(step: dict[str, Any]) -> bool:
-    """Whether a step is done by the program's loop, and not by the engine."""
+    """Whether the program's loop does a step, not the engine."""
     return bool(step.get("map") and step["map"].get("where") == "main")
 
 
 def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
-    """The names of functions in a list of steps, with where they are called."""
+    """The names of functions in steps, and where they are called."""
     for step in chain:
         args = step[operation(step)] or {}
         for inside in (args, args.get("collate") or {}):
@@ -204,7 +204,7 @@ def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
 
 
 def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
-    """Whether a list of steps has any that workers do."""
+    """Whether workers do any of the steps."""
     for step in chain:
         args = step[operation(step)] or {}
         inside = [*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))]

@@ -1,4 +1,4 @@
-"""Hooks: what a program has done around the functions of its pipelines."""
+"""Hooks around the functions of a pipeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Sent:
-    """Pickles of a function and of the hooks around it, on their way to workers. Without the first, the function is imported."""
+    """Pickles of a function and its hooks for workers. Without the first, the function is imported."""
 
     __slots__ = ("function", "hooks")
 
@@ -26,9 +26,9 @@ class Call:
     """One call of a function, as hooks see it.
 
     Attributes:
-        step (str): the name of the step, as in `stats()`.
-        args (tuple): what the function is given, but for `rng` and `out`.
-        result (Any): what it has returned, once it has; before, and where it has raised, None.
+        step (str): the step's name, as in `stats()`.
+        args (tuple): the arguments, without `rng` and `out`.
+        result (Any): what it returned; None before that, or if it raised.
     """
 
     __slots__ = ("args", "result", "step")
@@ -43,44 +43,43 @@ class Call:
 
 
 class Hook:
-    """Watches the functions of a pipeline: `loader(hooks=[…])` takes objects with any of these three methods.
+    """Watches the functions of a pipeline: `loader(hooks=[…])` accepts objects with any of these three methods.
 
         class Timing:
             def call(self, call):
                 with tracer.span(call.step):
                     yield
 
-    A class need not derive from this one, which does nothing; it says what there is. Each method may be `async`. `stage` and `call` may
-    `yield` once: what is before is done first, what is after when the stage or the call has ended. Instead they may return a context
-    manager, or None.
+    You need not derive from this class, which does nothing. Methods may be `async`. `stage` and `call` may `yield` once, to run code before
+    and after, or return a context manager or None.
 
-    Hooks are called where the function is. With `where="here"` and `"main"` that is this process, and this object. Elsewhere it is a
-    worker, and a copy that was pickled with the functions: each process has one for all its steps and threads.
+    Hooks run where the function runs. With `where="here"` and `"main"` that is this process, and this object. Elsewhere each worker process
+    has one copy for all its steps and threads, pickled with the functions.
     """
 
     def stage(self, step: str) -> Any:
-        """Called in each process that calls the function of a step, before its first call; it ends with the process or the loader.
+        """Called in each process before the first call of a step's function; it ends with the process or the loader.
 
-        It does not end in a worker that is killed, be it because of a time limit.
+        It does not end in a worker that is killed, as for a time limit.
 
         Args:
-            step: the name of the step, as in `stats()`.
+            step: the step's name, as in `stats()`.
         """
 
     def call(self, call: Call) -> Any:
-        """Called around each call of a function; where that makes several samples, around each of them.
+        """Called around each call of a function, or around each sample if it makes several.
 
-        An exception of the function comes out of `yield`, and goes on to the engine whatever the hook does with it. One of the hook
-        itself ends the run: `HookFailed`.
+        The function's exception comes out of `yield`, and reaches the engine whatever the hook does. The hook's own ends the run:
+        `HookFailed`.
         """
 
     def stats(self, stats: Stats) -> Any:
-        """Called in this process, by a thread of its own, every so many seconds (`loader(every=)`), and when the loader is closed.
+        """Called in a thread of this process every `loader(every=)` seconds, and when the loader is closed.
 
-        What it raises becomes a warning.
+        An exception becomes a warning.
 
         Args:
-            stats: what `loader.stats()` gives. While the loop waits in `next()` it comes when that has ended.
+            stats: as from `loader.stats()`. While your loop is in `next()`, the call waits for its end.
         """
 
 
@@ -90,7 +89,7 @@ _METHODS = ("stage", "call", "stats")
 
 
 def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
-    """The hooks that a loader was given, if they can be some."""
+    """A loader's hooks, if valid."""
     if given is None:
         return ()
     if not hasattr(given, "__iter__"):
@@ -105,7 +104,7 @@ def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
 
 
 def method_of(hook: Any, name: str) -> Any:
-    """A method of a hook; None: it has none, or that of `Hook`, which does nothing."""
+    """A hook's method; None if it has none, or only that of `Hook`, which does nothing."""
     method = getattr(hook, name, None)
     if not callable(method) or getattr(method, "__func__", None) is getattr(Hook, name):
         return None
@@ -113,10 +112,10 @@ def method_of(hook: Any, name: str) -> Any:
 
 
 def of_functions(hooks: Iterable[Any]) -> list[Any]:
-    """Those hooks that are called where functions are."""
+    """The hooks that run where functions do."""
     return [hook for hook in hooks if method_of(hook, "stage") or method_of(hook, "call")]
 
 
 def name_of(hook: Any) -> str:
-    """What messages call a hook."""
+    """A hook's name in messages."""
     return type(hook).__name__

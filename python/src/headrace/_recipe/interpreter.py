@@ -1,7 +1,7 @@
-"""What the engine learns of this Python, so that it can start workers which are alike, and run the functions of a recipe.
+"""Describes this Python to the engine, which starts workers alike to run a recipe's functions.
 
-Workers get a pickle of each function: by reference where they can import it, by value where it is of the program itself, a lambda or
-a closure. What a recipe in a file names, they import.
+Workers get a pickle of each function: by reference if they can import it, by value for the main program's own, a lambda or a closure. They
+import functions that a recipe file names.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MOST_BYTES = 256 << 20  # of all pickles of a recipe
 def interpreter(
     functions: Mapping[str, Function], sets: Mapping[str, dict[str, Any]], imported: Iterable[str] = (), hooks: list[Any] | None = None
 ) -> dict[str, Any]:
-    """What OPEN says of the Python that workers are, of the functions that they run, and of sets of them.
+    """OPEN's description of the workers' Python, their functions, and sets of workers.
 
-    `imported` are the names of functions that workers find themselves. Each function comes with the hooks that are around its calls.
+    Workers import the functions named in `imported`. Each function comes with its hooks.
     """
     directory = _directory()
     sent = pickled(functions)
@@ -89,14 +89,14 @@ def _directory() -> str:
 
 
 class Pickle(NamedTuple):
-    """A pickle, and the modules that are imported when it is loaded."""
+    """A pickle, and the modules that loading it imports."""
 
     data: bytes
     modules: set[str]
 
 
 def pickled(functions: Mapping[str, Function]) -> dict[str, Pickle]:
-    """Functions as bytes: by reference where workers can import them, by value otherwise."""
+    """Functions as bytes: by reference if workers can import them, else by value."""
     if not functions:
         return {}
     done, size = {}, 0
@@ -113,7 +113,7 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, Pickle]:
 
 
 def _with_hooks(hooks: Pickle, function: Pickle | None, name: str) -> Pickle:
-    """A function, None for one that is imported by its name, with hooks."""
+    """A function, or None for one imported by name, with hooks."""
     import pickle
 
     modules = {name.partition(":")[0]} if function is None else function.modules
@@ -121,7 +121,7 @@ def _with_hooks(hooks: Pickle, function: Pickle | None, name: str) -> Pickle:
 
 
 def _pickled_hooks(hooks: list[Any]) -> Pickle:
-    """Hooks together, since they may share something."""
+    """Hooks in one pickle, since they may share something."""
     try:
         return dumps(hooks)
     except Exception:
@@ -141,10 +141,10 @@ def _pickled_hooks(hooks: list[Any]) -> Pickle:
 def pickler() -> Any:
     """Cloudpickle's Pickler, with modules of all kinds by name, and code with its file.
 
-    cloudpickle knows plain modules only, and takes more along than a function needs: who says `self.classes` in a method that uses
-    `torch` has `torch.classes` in the pickle, which is an object of a class of its own. Modules that load lazily are such, too.
+    cloudpickle knows plain modules only, and takes too much along: if a method that uses `torch` says `self.classes`, the pickle has
+    `torch.classes`, an object of its own class. Modules that load lazily are like that, too.
 
-    cloudpickle 3.1.3 leaves the file of a function out, and errors would not say where it is.
+    cloudpickle 3.1.3 drops a function's file, which errors need.
     """
     import importlib
     from types import CodeType, ModuleType
@@ -166,7 +166,7 @@ def pickler() -> Any:
 
 @functools.cache
 def _listing_pickler() -> Any:
-    """The same, which lists the modules that are imported when its pickle is loaded."""
+    """The same, listing the modules that loading its pickle imports."""
     from types import BuiltinFunctionType, FunctionType, ModuleType
 
     class Pickler(pickler()):  # type: ignore[misc]
@@ -187,7 +187,7 @@ def _listing_pickler() -> Any:
 
 
 def dumps(value: Any) -> Pickle:
-    """A pickle of something, by value where it cannot be imported."""
+    """A pickle, by value for what cannot be imported."""
     import io
 
     file = io.BytesIO()
@@ -202,9 +202,9 @@ _registering = threading.RLock()
 
 @contextlib.contextmanager
 def _of_the_program() -> Iterator[None]:
-    """Have cloudpickle send what is of the program by value in processes that multiprocessing spawns, too, where it has another name.
+    """Make cloudpickle send the main program's objects by value even in processes that multiprocessing spawns, where it has another name.
 
-    The setting that makes it send so holds for all users of it in this process, so it is set for as long as it takes.
+    The setting affects all users of cloudpickle in this process, so it is reset afterwards.
     """
     import cloudpickle
 
@@ -233,7 +233,7 @@ def _refusal(function: Function, error: Exception) -> str:
 
 
 def _unpicklable(value: Any, error: Exception) -> tuple[str, Exception]:
-    """What it is of something that cannot be pickled, and why."""
+    """What cannot be pickled, and why."""
     for held, part in _held(value):
         try:
             dumps(part)
@@ -253,7 +253,7 @@ def _too_large(function: Function, own: int, size: int) -> str:
 
 
 def _held(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a function, class or object takes along when it is pickled, with words for each."""
+    """What pickling a function, class or object takes along, with a description of each."""
     if isinstance(value, functools.partial):
         yield "its function", value.func
         for i, argument in enumerate(value.args):

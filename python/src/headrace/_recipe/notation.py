@@ -1,4 +1,4 @@
-"""Recipes as text. The engine's program reads and writes them, so that there is one notation and one judge of it."""
+"""Recipes as text. The engine's program reads and writes them, so there is one notation and one parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MISTAKE = 2  # the exit code of a program that was used wrongly, or found a mis
 
 
 def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: Mapping[str, Any]) -> dict[str, Any]:
-    """A recipe from a file, complete, each step as an object, and its section `loader`."""
+    """A recipe from a file, complete, with each step as an object, and its section `loader`."""
     name = os.fsdecode(path)
     if name != "-":
         try:
@@ -29,7 +29,7 @@ def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: M
         except FileNotFoundError as error:
             raise _missing(name, error) from None
         if kind:
-            raise RecipeError(f'headrace: {name}: is no regular file but a {kind}: takes a file, or "-" for what standard input has')
+            raise RecipeError(f'headrace: {name}: is not a regular file but a {kind}: give a file, or "-" for standard input')
     given = [f"--set={variable}={_value(variable, value)}" for variable, value in variables.items()]
     text = _convert(["--to", "json", *given, "--", name], None)
     recipe: dict[str, Any] = _texts(json.loads(text), lambda text: text.replace("$$", "$"))
@@ -38,7 +38,7 @@ def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: M
 
 
 def _missing(name: str, error: FileNotFoundError) -> FileError:
-    """The same error, with the name of a file beside it that may have been meant."""
+    """The same error, with a similar file name that exists."""
     import difflib
 
     folder, base = os.path.split(name)
@@ -53,7 +53,7 @@ def _missing(name: str, error: FileNotFoundError) -> FileError:
 
 
 def _objects(chain: list[Any]) -> list[dict[str, Any]]:
-    """A list of steps, each of which is an object, also inside of others."""
+    """Steps as objects, nested ones too."""
     chain = [{step: {}} if isinstance(step, str) else step for step in chain]
     for step in chain:
         if "merge" in step:
@@ -87,7 +87,7 @@ def write(recipe: dict[str, Any], loader: dict[str, Any], format: str) -> str:
 
 
 def _convert(args: list[str], given: bytes | None) -> bytes:
-    """Run `headrace convert`; standard input is this program's, if nothing is given."""
+    """Run `headrace convert`, with this program's standard input by default."""
     done = subprocess.run([find_program(), "convert", *args], input=given, capture_output=True)
     if done.returncode == 0:
         return done.stdout
@@ -96,7 +96,7 @@ def _convert(args: list[str], given: bytes | None) -> bytes:
 
 
 def _texts(value: Any, change: Callable[[str], str]) -> Any:
-    """The same value with all its text changed, but not the keys."""
+    """The value with all text but its keys changed."""
     if isinstance(value, str):
         return change(value) if "$" in value else value
     if isinstance(value, list):
@@ -107,7 +107,7 @@ def _texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _value(name: str, value: Any) -> str:
-    """A variable's value as text: text as it is, everything else as JSON spells it."""
+    """A variable's value as text: text as it is, other values as JSON."""
     if isinstance(value, (str, bytes, os.PathLike)):
         return os.fsdecode(value)
     try:
@@ -118,5 +118,5 @@ def _value(name: str, value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A number or an array of NumPy's as one of Python's."""
+    """A NumPy number or array as Python's."""
     return value.tolist()

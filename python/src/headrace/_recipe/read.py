@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
-    """The arguments of the step read, but for its root."""
+    """The arguments of the step read, without root."""
     several = not isinstance(source, (str, bytes, os.PathLike)) and hasattr(source, "__iter__")
     given: dict[str, Any] = {"from": [path_text(one) for one in source] if several else path_text(source)}
     if fields is not None:
@@ -27,7 +27,7 @@ def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
 
 
 def fields_from(step: str, fields: Any) -> dict[str, Any]:
-    """What the fields of a step are in its files."""
+    """What each field is in the files."""
     if isinstance(fields, str):
         fields = [fields]
     if not hasattr(fields, "items"):

@@ -1,4 +1,4 @@
-"""Routes by a function: its answer is a field, which the branches leave out."""
+"""Routes by a function: its result is a field, which the branches drop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIELD = "route.by"
 
 
 class Chooser:
-    """Calls a function that says which branch a sample takes."""
+    """Calls a function that chooses a sample's branch."""
 
     def __init__(self, function: Any, whole: bool, text: bool) -> None:
         self._function, self._whole, self._text = function, whole, text
@@ -37,7 +37,7 @@ class Chooser:
 
 
 def _signature(function: Any) -> Any:
-    """What it takes, where it says so."""
+    """Its signature, if known."""
     import inspect
 
     try:
@@ -47,7 +47,7 @@ def _signature(function: Any) -> Any:
 
 
 def numbered(branches: list[Any]) -> list[Any]:
-    """Branches with what they take: functions alone, where there are no others, take their numbers, and truth values are numbers."""
+    """Branches with what they match: if all are functions alone, their numbers; bools become numbers."""
     if len(branches) > 1 and all(callable(branch) for branch in branches):
         return list(enumerate(branches))
     return [(int(b[0]), b[1]) if isinstance(b, tuple) and len(b) == 2 and isinstance(b[0], bool) else b for b in branches]

@@ -1,4 +1,4 @@
-"""Samplers of PyTorch and others: objects that say in which order samples come."""
+"""Samplers of PyTorch and others: objects that order samples."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Orders:
-    """What a sampler gives, by the number of the epoch. A copy of it is made for each worker.
+    """A sampler's sample numbers by epoch. Each worker has a copy.
 
-    A sampler may hold generators that go on from epoch to epoch. So an epoch that does not follow the last one is reached from the
-    beginning, unless the sampler has a method `set_epoch`.
+    A sampler may hold generators that continue from epoch to epoch. So an epoch that does not follow the last one is reached from the
+    first, unless the sampler has `set_epoch`.
     """
 
     def __init__(self, sampler: Any, seed: int) -> None:
@@ -47,7 +47,7 @@ class Orders:
         return np.asarray(order, dtype=np.int64)
 
     def _epoch(self, epoch: int) -> list[int]:
-        """The numbers of one epoch, which is drawn from generators as they are now."""
+        """The numbers of one epoch, drawn from the generators as they are now."""
         _seed_globals(self._seed, epoch)
         for setter in _epochs_set(self._sampler):
             setter(epoch)
@@ -70,7 +70,7 @@ def sampler_arguments(sampler: Any, samples: int | None, seed: int) -> dict[str,
 
 
 def _length(sampler: Any) -> int:
-    """How many samples an epoch has."""
+    """The number of samples in an epoch."""
     if not hasattr(sampler, "__len__"):
         raise RecipeError("headrace: source: sampler has no length: takes one whose epochs end, with __len__")
     if type(sampler).__module__.startswith("torch.utils.data"):
@@ -85,7 +85,7 @@ def _length(sampler: Any) -> int:
 
 @contextlib.contextmanager
 def _own_generators() -> Iterator[None]:
-    """Have global generators be as they were afterwards."""
+    """Restore global generators afterwards."""
     before, torch, numpy = random.getstate(), sys.modules.get("torch"), sys.modules.get("numpy")
     tensors = None if torch is None else torch.get_rng_state()
     arrays = None if numpy is None else numpy.random.get_state()
@@ -100,7 +100,7 @@ def _own_generators() -> Iterator[None]:
 
 
 def _copied(sampler: Any) -> Any:
-    """A sampler with a state of its own. What it only reads, such as a data set, is not copied."""
+    """A sampler with its own state. What it only reads, such as a dataset, is shared."""
     plain = (list, tuple, dict, set, str, bytes, bytearray)
     memo = {}
     for one in _inner(sampler):
@@ -111,7 +111,7 @@ def _copied(sampler: Any) -> Any:
 
 
 def _numbers(sampler: Any) -> Iterator[int]:
-    """What a sampler gives; of lists, their items."""
+    """A sampler's numbers; lists are joined."""
     for item in sampler:
         if hasattr(item, "__index__"):
             yield item.__index__()
@@ -122,17 +122,17 @@ def _numbers(sampler: Any) -> Iterator[int]:
 
 
 def _inner(sampler: Any) -> list[Any]:
-    """A sampler, and the one that it makes batches of."""
+    """A sampler, and the one whose numbers it batches."""
     return [one for one in (sampler, getattr(sampler, "sampler", None)) if one is not None]
 
 
 def _epochs_set(sampler: Any) -> list[Any]:
-    """What tells a sampler the number of its epoch."""
+    """The methods to call with the epoch's number."""
     return [one.set_epoch for one in _inner(sampler) if hasattr(one, "set_epoch")]
 
 
 def _light(sampler: Any) -> Any:
-    """A sampler without the data set that it holds for the sake of its length."""
+    """A sampler without the dataset that it holds only for its length."""
     if not type(sampler).__module__.startswith("torch.utils.data"):
         return sampler
     own = copy.copy(sampler)
@@ -145,7 +145,7 @@ def _light(sampler: Any) -> Any:
 
 
 def _seed_globals(seed: int, epoch: int) -> None:
-    """Seed what samplers draw from that have no generator of their own."""
+    """Seed the global generators for samplers without their own."""
     random.seed(f"{seed} {epoch}")
     number = random.getrandbits(62)
     random.seed(number)

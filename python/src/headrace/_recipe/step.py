@@ -1,4 +1,4 @@
-"""A step of a pipeline, which knows the line of the program that added it, so that mistakes found later can show it."""
+"""A step of a pipeline and the line of your program that added it, for errors found later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Step(dict):  # type: ignore[type-arg]
-    """An operation with its arguments, as a recipe has it.
+    """An operation with its arguments, as in a recipe.
 
     Attributes:
         line: where the program called the method.
@@ -28,7 +28,7 @@ class Step(dict):  # type: ignore[type-arg]
 
 
 def located(error: RecipeError, steps: Iterable[dict[str, Any]]) -> RecipeError:
-    """The error with the user's line below each mistake in a step."""
+    """The error with your line below each mistake in a step."""
     import re
 
     steps = list(steps)

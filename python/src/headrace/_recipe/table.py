@@ -1,4 +1,4 @@
-"""Files with values beside them: pairs, tuples, dicts, and the rows of a DataFrame."""
+"""Files with values beside them: pairs, tuples, dicts, and rows of a DataFrame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def files_arguments(source: Any, label: Any, fields: Any, path: str, metadata: Any = None) -> dict[str, Any]:
-    """The arguments of the step files, but for its root."""
+    """The arguments of the step files, without root."""
     if metadata is not None:
         return _beside(source, label, fields, metadata)
     names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
@@ -49,7 +49,7 @@ def files_arguments(source: Any, label: Any, fields: Any, path: str, metadata: A
 
 
 def _beside(source: Any, label: Any, fields: Any, metadata: Any) -> dict[str, Any]:
-    """The arguments for files with a table of metadata, which the engine reads."""
+    """The arguments for files with a metadata table, which the engine reads."""
     if not isinstance(source, (str, bytes, os.PathLike)):
         raise RecipeError("headrace: files: metadata= is for a pattern or a folder; a list brings its values itself")
     if callable(label):
@@ -61,7 +61,7 @@ def _beside(source: Any, label: Any, fields: Any, metadata: Any) -> dict[str, An
 
 
 def _list(pattern: str) -> list[str]:
-    """The files of a pattern, as the engine lists them."""
+    """A pattern's files, as the engine lists them."""
     import subprocess  # only here: a program may have lost its right to read Python's own files
 
     from .._client.program import find_program
@@ -74,7 +74,7 @@ def _list(pattern: str) -> list[str]:
 
 
 def _frame(frame: Any, names: list[str] | None, path: str) -> tuple[list[str], dict[str, Sequence[Any]]]:
-    """The columns of a DataFrame, of pandas, polars, or anything that has `columns` and `frame[name]`."""
+    """The columns of a DataFrame: pandas, polars, or any object with `columns` and `frame[name]`."""
     have = [str(name) for name in frame.columns]
     if path not in have:
         raise RecipeError(f"headrace: files: the table has no column {path!r} with the paths, but {', '.join(map(repr, have))}: say path=")
@@ -87,7 +87,7 @@ def _frame(frame: Any, names: list[str] | None, path: str) -> tuple[list[str], d
 
 
 def _values(column: Any) -> Any:
-    """The values of a column, as an array where it has numbers."""
+    """A column's values, as an array if they are numbers."""
     array = column.to_numpy() if hasattr(column, "to_numpy") else column
     return array if getattr(getattr(array, "dtype", None), "kind", "O") in "iufb" else list(column)
 
@@ -128,7 +128,7 @@ def _dicts(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[st
 
 
 def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    """A column with its type: all its values are of one."""
+    """A column with its one type."""
     kinds = set()
     for i, value in enumerate(values):
         kind = _kind(value)
@@ -154,7 +154,7 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether it is None, or a NaT. Arrays and pandas' NA cannot be asked."""
+    """Whether it is None or NaT. Arrays and pandas' NA have no truth value."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):

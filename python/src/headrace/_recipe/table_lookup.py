@@ -1,4 +1,4 @@
-"""A dict, a list, or anything else with `__getitem__`, instead of a function."""
+"""A dict, list, or other object with `__getitem__`, instead of a function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Lookup:
-    """Gives what a table has at a value."""
+    """Looks a value up in a table."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -23,7 +23,7 @@ class Lookup:
 
 
 def as_function(function: Any, fields: Any) -> Any:
-    """What is called; tables become functions of one field."""
+    """What to call; tables become functions of one field."""
     if callable(function) or isinstance(function, (str, bytes)) or not hasattr(type(function), "__getitem__"):
         return function
     if fields is None or (isinstance(fields, (list, tuple)) and len(fields) != 1):

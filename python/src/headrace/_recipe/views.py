@@ -1,4 +1,4 @@
-"""Several views of one image: each a field, with steps of its own."""
+"""Several views of one image, each a field with its own steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ON_IMAGES = {
 
 
 def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The name of each view, and the function that adds its steps."""
+    """Each view's name, and the function that adds its steps."""
     if count is not None or steps is not None:
         yield from several("view", count, steps)
     elif not named:
@@ -34,21 +34,23 @@ def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple
 def several(name: str, count: Any, steps: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise RecipeError(
-            f"headrace: views: {count!r} is no number of views: takes a whole number from 1 on, and then a function of a pipeline"
+            f"headrace: views: {count!r} is not a number of views: give a whole number, at least 1, and a function of a pipeline"
         )
     if not callable(steps):
-        raise RecipeError(f"headrace: views: {steps!r} is no function: takes one of a pipeline, as in .views(2, lambda p: p.random_flip())")
+        raise RecipeError(
+            f"headrace: views: {steps!r} is not a function: give one of a pipeline, as in .views(2, lambda p: p.random_flip())"
+        )
     for i in range(count):
         yield f"{name}_{i}", steps
 
 
 def steps_of(name: str, steps: Iterable[dict[str, Any]]) -> Iterator[Step]:
-    """Steps on an image as they are on the view."""
+    """Image steps, changed to work on the view."""
     for step in steps:
         op = next(iter(step))
         args = step[op]
         if op not in ON_IMAGES:
-            raise RecipeError(f"headrace: views: {op} is no step on an image: put it before the views, or after them")
+            raise RecipeError(f"headrace: views: {op} does not work on an image: put it before the views, or after them")
         if "field" in args or "fields" in args:
             raise RecipeError(f"headrace: views: {op} says which field it is on: leave that out, it is on the view")
         yield Step(step | {op: args | {"field": name}}, line=getattr(step, "line", None))

@@ -1,4 +1,4 @@
-"""Sets of workers that steps share, or have to themselves."""
+"""Sets of workers for steps to share."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ _MOST = 256
 
 
 class Workers:
-    """Processes for steps, with the threads, the environment and the beginning that you say.
+    """Worker processes for steps, with your threads, environment and initializer.
 
         models = hr.Workers(processes=2, threads=4, initializer=load_tables, env={"OMP_NUM_THREADS": "4"})
         pipeline.map(tokenize, where=models).batch(32).map(embed, where=models)
 
-    Steps with the same object as `where=` share its processes, also those of several loaders; steps with another object have others, even
-    if it says the same. A step's `workers=` is how many of its calls may run at once, at most as many as there are threads in all. The
-    processes start with the first loader that needs them, and end with the last one that is closed.
+    Steps with the same object as `where=` share its processes, even across loaders; an equal object has its own. A step's `workers=` limits
+    its calls at once, which never exceed the threads in all. Processes start with the first loader that needs them, and end with the last.
 
     Args:
-        processes: how many; None, the default: as many as there are cores for the loader that starts them.
-        threads: of each process, for functions that let go of the GIL. Arrays are copies with more than one.
-        initializer: called without arguments once in each process, before anything else of yours; `functools.partial` gives it some.
-            What it raises ends the run.
-        env: variables of the environment, besides those of this process.
+        processes: how many; None, the default: one per core of the loader that starts them.
+        threads: per process, for functions that release the GIL. With more than one, arrays are copies.
+        initializer: called once in each process before your other code, without arguments; `functools.partial` binds some. An exception
+            ends the run.
+        env: environment variables, added to this process's.
 
     Raises:
-        RecipeError: if a number makes no sense, or the initializer cannot be called so.
+        RecipeError: if a number is invalid, or the initializer needs arguments.
     """
 
     __slots__ = ("_name", "env", "initializer", "processes", "threads")

@@ -53,7 +53,7 @@ class Callee:
                 raise TypeError(f"{setup['function']} cannot be indexed: it has no __getitem__")
         elif self.kind == "iterate":
             if not (callable(target) or hasattr(target, "__iter__") or hasattr(target, "__aiter__")):
-                raise TypeError(f"{setup['function']} is no iterable, and no function that returns one")
+                raise TypeError(f"{setup['function']} is neither an iterable nor a function that returns one")
         elif not callable(target):
             raise TypeError(f"{setup['function']} is {told(target)}, which cannot be called")
         self.target = target

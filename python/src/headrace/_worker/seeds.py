@@ -43,4 +43,4 @@ def _seed(name: str) -> Callable[[int, int], None]:
             torch.manual_seed(low ^ high)
 
         return seed
-    raise ValueError(f"{name!r} is no generator that can be seeded: random, numpy, torch")
+    raise ValueError(f"{name!r} cannot be seeded: use random, numpy or torch")
