@@ -155,7 +155,7 @@ def first_batch(name, path):
 
 
 def full(name, path, seconds):
-    """Prints what contest does, of whole frames at their own size."""
+    """Prints what contest does, of whole frames at their own size. Batches use memory again, as the limit does."""
     if name == "limit":
         program = pathlib.Path(path).with_name("limit_video")
         libraries = ["libavformat", "libavcodec", "libswscale", "libavutil"]
@@ -169,10 +169,12 @@ def full(name, path, seconds):
     import headrace as hr
     from measure import cpu_seconds
 
-    hr.io.video_info(path)  # which keeps the engine, whose CPU time counts
+    info = hr.io.video_info(path)  # which keeps the engine, whose CPU time counts
     clips = hr.files([path] * 8, content=False).decode_video(FULL, stride=1, start="begin")
-    with clips.loader(workers=1) as loader:
-        (frames,) = {len(sample["video"]) for sample in loader}  # memory is there
+    if name != "alone":
+        clips = clips.resize((info.height, info.width)).batch(1)
+    with clips.loader(workers=1, memory="4GiB") as loader:
+        (frames,) = {sample["video"].shape[-4] for sample in loader}  # memory is there
         done, begun, cpu = 0, time.monotonic(), cpu_seconds()
         while time.monotonic() - begun < seconds:
             done += sum(1 for _ in loader)
@@ -199,7 +201,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--only", default=",".join(CONTESTANTS), help="contestants, and limit for --work full")
+    parser.add_argument(
+        "--only",
+        default=",".join(CONTESTANTS),
+        help="contestants; for --work full also limit, and alone: clips that are no batches",
+    )
     parser.add_argument("--work", default="spread,every")
     parser.add_argument("--videos", default=",".join(VIDEOS))
     parser.add_argument("--bed", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "headrace-video-bed")
