@@ -23,12 +23,12 @@ type user struct {
 
 func join(t *testing.T, name string, set extern.Set) *user {
 	t.Helper()
+	python := interpreter(t)
 	heap, err := extern.CommonHeap()
 	if err != nil {
 		t.Fatal(err)
 	}
 	u := &user{t: t, name: name, heap: heap}
-	python := interpreter(t)
 	python.Functions = map[string][]byte{"functions:double": []byte("cfunctions\ndouble\n.")}
 	u.workers = extern.Join(set, python.Of(set), heap)
 	u.pool, err = extern.Open(extern.Options{Stage: name, Function: "functions:double", Kind: extern.Map, Interpreter: python.Of(set), Heap: heap,
