@@ -135,13 +135,9 @@ func (p *Pool) pickled(function string) []byte {
 	return own
 }
 
-// pickles are all that the pool has in the heap.
-func (p *Pool) pickles() [][]byte {
-	return append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer)
-}
-
+// unload gives back all that the pool has in the heap.
 func (p *Pool) unload() {
-	for _, pickle := range p.pickles() {
+	for _, pickle := range append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer) {
 		p.function.Heap.Give(pickle)
 	}
 }

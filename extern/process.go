@@ -160,9 +160,8 @@ func (w *Workers) start(k *keeper) (*process, error) {
 
 // tell tells of a line that a process has said.
 func (w *Workers) tell(line Line) {
-	stage := w.stage()
 	if line.Stage == "" {
-		line.Stage = stage
+		line.Stage = w.stage()
 	}
 	if log := w.logOf(line.Stage); log != nil {
 		log(line)

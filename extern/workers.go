@@ -32,7 +32,6 @@ type Workers struct {
 	removed   map[any][]removal // joined: of pools that are closed, by their users, until these leave
 	forgotten []removal         // of users that have left
 	count     int               // of all pools that there were
-	pickles   [][]byte          // of those that are closed
 	keepers   []*keeper
 	begun     bool  // processes are started
 	lost      error // Aggregate: how the last process has ended
@@ -85,11 +84,9 @@ func (w *Workers) remove(p *Pool) {
 	w.pools = slices.Delete(w.pools, i, i+1)
 	w.queue.Close(&p.line)
 	w.dropped(p)
-	if w.joined == "" {
-		w.pickles = append(w.pickles, p.pickles()...) // a process may be loading it
-		return
+	if w.joined != "" {
+		w.log = p.o.Log // of what is said when nobody else is left
 	}
-	w.log = p.o.Log // of what is said when nobody else is left
 	if p.closed = true; p.loading == 0 {
 		p.unload()
 	}
@@ -251,10 +248,6 @@ func (w *Workers) Close() error {
 	}
 	w.closed = true
 	w.retire(0)
-	for _, p := range w.pools {
-		w.pickles = append(w.pickles, p.pickles()...)
-	}
-	pickles := w.pickles
 	w.mu.Unlock()
 
 	w.queue.Fail(ErrClosed)
@@ -264,9 +257,14 @@ func (w *Workers) Close() error {
 	}
 	w.starter.Close()
 	w.spaces.Close()
-	for _, pickle := range pickles {
-		w.heap.Give(pickle)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pools {
+		p.closed = true
+		p.unload()
 	}
+	w.pools = nil
 	return nil
 }
 

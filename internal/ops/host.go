@@ -101,13 +101,10 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	}
 	o.Exact = p.Workers != nil
 	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
-	switch {
-	case ofSet && !h.idle:
+	if ofSet && !h.idle {
 		o.On, o.User = h.join(p, set, o), h
-	default:
-		if o.On = h.share(p, o); o.On == nil {
-			o.On = h.keepsAlone(name, o)
-		}
+	} else if o.On = h.share(p, o); o.On == nil {
+		o.On = h.keepsAlone(name, o)
 	}
 	h.mu.Lock()
 	o.Beside = slices.Contains(h.beside, name)
@@ -283,8 +280,12 @@ func (h *Host) Close() error {
 		return nil
 	}
 	h.mu.Lock()
+	again := h.closed // others use what is shared
 	h.closed = true
 	h.mu.Unlock()
+	if again {
+		return nil
+	}
 	var errs []error
 	for _, p := range h.All() {
 		errs = append(errs, p.Close())

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"headrace/media/av"
+	"headrace/media/av/packets"
 	"headrace/media/internal/avtest"
 	"headrace/media/sound/coded"
 	"headrace/media/video"
@@ -110,6 +111,21 @@ func demuxed(t testing.TB, f *os.File, w *Window) []byte {
 	return b
 }
 
+// clockOf is the clock of a file, and its streams.
+func clockOf(t *testing.T, f *os.File) (*Clock, []packets.Stream) {
+	t.Helper()
+	r, _, streams, err := open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c, err := clock(r, streams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, streams
+}
+
 // What packets of a window decode to is a slice of what the file decodes to, bit by bit,
 // in every container.
 func TestWindowsDecodeToSlices(t *testing.T) {
@@ -120,15 +136,7 @@ func TestWindowsDecodeToSlices(t *testing.T) {
 			data := whole(t, f)
 			all, at := frames(t, data)
 			sound, rate, channels := samples(t, data)
-			r, _, streams, err := open(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			clock, err := clock(r, streams)
-			r.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			clock, _ := clockOf(t, f)
 			samplesOf := func(t *big.Rat) int { return int(ticks(t, av.Rational{Num: 1, Den: int32(rate)})) }
 			half := big.NewRat(-1, 2*int64(rate)) // so that it is rounded, not up
 			begin := samplesOf(half.Add(half, clock.Begins[1]))

@@ -105,15 +105,7 @@ func TestWindowsOfMatroskaCostTheirBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			all, rate, channels := samples(t, whole(t, f))
-			r, _, streams, err := open(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			clock, err := clock(r, streams)
-			r.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			clock, streams := clockOf(t, f)
 			one := av.Rational{Num: 1, Den: int32(rate)}
 			first := int(ticks(clock.Begins[len(streams)-1], one))
 			zero, _ := new(big.Rat).Mul(clock.Zero, big.NewRat(int64(rate), 1)).Float64()

@@ -30,7 +30,16 @@ var kilobits = [2][3][15]int{
 	},
 }
 
-var aacRates = [13]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+var aacRates = [...]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+
+// AACRate is the rate that AAC has by its number (ISO 14496-3, table 1.18); 0: there is
+// none of that number.
+func AACRate(n int) int {
+	if n < 0 || n >= len(aacRates) {
+		return 0
+	}
+	return aacRates[n]
+}
 
 // Parse reads the header of a frame. It reports whether there is one: frames of free
 // format, which do not say their length, are none.
@@ -71,12 +80,12 @@ func Parse(b []byte) (Header, bool) {
 
 // adts reads the header of an AAC frame.
 func adts(b []byte) (Header, bool) {
-	rate := int(b[2] >> 2 & 15)
-	if b[1]&0xF6 != 0xF0 || rate >= len(aacRates) {
+	rate := AACRate(int(b[2] >> 2 & 15))
+	if b[1]&0xF6 != 0xF0 || rate == 0 {
 		return Header{}, false
 	}
 	h := Header{
-		Codec: "aac", Rate: aacRates[rate], Channels: int(b[2]&1)<<2 | int(b[3]>>6),
+		Codec: "aac", Rate: rate, Channels: int(b[2]&1)<<2 | int(b[3]>>6),
 		Size:    int(b[3]&3)<<11 | int(b[4])<<3 | int(b[5]>>5),
 		Samples: 1024 * (int(b[6]&3) + 1),
 	}

@@ -1,8 +1,6 @@
 package coded
 
-// aacRates are the rates that a configuration has by their numbers (ISO 14496-3, table
-// 1.18).
-var aacRates = [...]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+import "headrace/media/av/mpa"
 
 // aacSamples is how many samples a packet of AAC gives at a rate, by the decoder's
 // configuration (ISO 14496-3, 1.6.2.1); 0: it does not say so. With SBR they are twice
@@ -62,12 +60,8 @@ func (r *forwards) aacObject() int {
 }
 
 func (r *forwards) aacRate() int {
-	n := r.bits(4)
-	switch {
-	case n == 15:
-		return r.bits(24)
-	case n < len(aacRates):
-		return aacRates[n]
+	if n := r.bits(4); n < 15 {
+		return mpa.AACRate(n)
 	}
-	return 0
+	return r.bits(24)
 }

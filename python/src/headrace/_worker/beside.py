@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import _socket
-import json
 import select
 
 from .._client.frames import HEADER_FRAME
-from .connection import Connection, unmap
+from .connection import Connection, forget, unmap
 from .event_loop import event_loop
 from .frames import ERROR, FORGET, FUNCTION, PACK, ROOM, SEGMENT
 
@@ -118,11 +117,7 @@ class Beside:
         elif kind == ROOM:
             self.first_cell = int.from_bytes(payload, "little")
         elif kind == FORGET:
-            removals = json.loads(bytes(payload))
-            for number in {one["function"] for one in removals} & self.lanes.keys():
-                self.lanes.pop(number).let_go()
-            self.connection.unmap(self.spaces, removals)
-            for end in self.process.forget(removals, concurrent=True):
+            for end in self.process.forget(forget(payload, self.lanes, self.spaces), concurrent=True):
                 self._start(end)
         else:
             raise SystemExit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import json
 import mmap
 import os
 import select
@@ -16,6 +17,8 @@ from .frames import PULL, RESULTS, ROOM
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .lane import Lane
 
 _ROOM = Struct("<QQQ")
 _DESCRIPTORS = _socket.CMSG_SPACE(16 * 4)
@@ -95,11 +98,6 @@ class Connection:
             spaces[number] = mmap.mmap(fd, size)
         finally:
             os.close(fd)
-
-    @staticmethod
-    def unmap(spaces: dict[int, Any], removals: list[dict[str, Any]]) -> None:
-        """Unmap memory of which FORGET tells."""
-        unmap({number: spaces.pop(number) for one in removals for number in one["segments"] or () if number in spaces})
 
     # What a lane asks of it.
 
@@ -184,6 +182,15 @@ class Connection:
     def _leave(self, code: int) -> None:
         """End the process, for which there is nothing more to do."""
         os._exit(code)
+
+
+def forget(payload: memoryview, lanes: dict[int, Lane], spaces: dict[int, Any]) -> list[dict[str, Any]]:
+    """Let go of the lanes of functions and of memory of which FORGET tells; returns what it says."""
+    removals: list[dict[str, Any]] = json.loads(bytes(payload))
+    for number in {one["function"] for one in removals} & lanes.keys():
+        lanes.pop(number).let_go()
+    unmap({number: spaces.pop(number) for one in removals for number in one["segments"] or () if number in spaces})
+    return removals
 
 
 def unmap(spaces: dict[int, Any]) -> None:

@@ -13,7 +13,7 @@ from itertools import chain
 from .._recipe.hooks import Sent
 from . import errors, log, start
 from .beside import Beside, Streams
-from .connection import Connection, unmap
+from .connection import Connection, forget, unmap
 from .errors import Ended
 from .frames import ERROR, FORGET, FUNCTION, PACK, PULL, READY, SEGMENT, SETUP
 
@@ -274,11 +274,7 @@ class Thread:
             elif kind == SETUP:
                 self.process.install(connection, json.loads(bytes(payload)))
             elif kind == FORGET:
-                removals = json.loads(bytes(payload))
-                for number in {one["function"] for one in removals} & self.lanes.keys():
-                    self.lanes.pop(number).let_go()
-                connection.unmap(self.spaces, removals)
-                self.process.forget(removals)
+                self.process.forget(forget(payload, self.lanes, self.spaces))
             elif kind != PULL:  # a stream's last ones come after its end
                 raise SystemExit(1)
 
