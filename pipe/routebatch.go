@@ -58,7 +58,7 @@ type branchSet struct {
 
 // giveParts divides a batch.
 func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) queue.Message[[]In] {
-	parts, members, err := splitBatch(r, w, &m, pick)
+	parts, dropped, members, err := splitBatch(r, w, &m, pick)
 	if err != nil {
 		return r.unpicked(w, &m, err)
 	}
@@ -67,6 +67,9 @@ func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]
 	if end, over := r.passed(w); over {
 		r.in.Discard(m.Val)
 		return end
+	}
+	if len(dropped) > 0 {
+		r.in.Discard(dropped)
 	}
 
 	set := branchSet{split: true, lineage: m.Lineage}
@@ -97,8 +100,8 @@ func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]
 	return queue.Message[[]In]{}
 }
 
-// splitBatch picks a branch for every element. An error leaves the batch as it is.
-func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]progress.Lineage, err error) {
+// splitBatch picks a branch for every element, or drops it. The batch is left as it is.
+func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, dropped []In, members [][]progress.Lineage, err error) {
 	batch := m.Val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
@@ -110,7 +113,7 @@ func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		sizes[to[i]]++
 	}
@@ -121,7 +124,7 @@ func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[
 	}
 	for i, v := range batch {
 		if to[i] < 0 {
-			r.in.Discard([]In{v})
+			dropped = append(dropped, v)
 			continue
 		}
 		parts[to[i]] = append(parts[to[i]], v)
@@ -137,5 +140,5 @@ func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[
 			i++
 		})
 	}
-	return parts, members, nil
+	return parts, dropped, members, nil
 }
