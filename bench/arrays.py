@@ -53,7 +53,6 @@ def stored(count: int, size: int) -> int:
 
 
 def iterated(count: int, size: int) -> int:
-    """Each array is copied once more, into its batch."""
     import headrace as hr
 
     pipeline = hr.source(functools.partial(produce, count, size), fields="x", gives=("uint8", (size,))).batch(1)

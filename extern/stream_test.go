@@ -46,6 +46,43 @@ func TestLargeResultsOfGenerators(t *testing.T) {
 	}
 }
 
+// Large arrays of a stream are written where the caller says, if that is possible; and he
+// is asked before the sample is there.
+func TestStreamsIntoASegment(t *testing.T) {
+	const n = 360000
+	fd, memory := segment(t, 5*n)
+	pool := open(t, extern.Options{Function: "functions:big_parts", Kind: extern.FlatMap, In: intField, Gives: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Float32, 300, 300)}}})
+	if err := pool.Segment(fd, 3, memory); err != nil {
+		t.Fatal(err)
+	}
+	places := [][]byte{memory[:n], nil, memory[n:][:n-1], make([]byte, n), memory[n:][:n], memory[3*n:][:n+1], memory[4*n:][:n]}
+	wants := []bool{true, false, false, false, true, false, true}
+
+	i, asked := 0, 0
+	place := func(item, field int) []byte {
+		if item != i || field != 0 {
+			t.Errorf("asked for field %d of sample %d when %d had come", field, item, i)
+		}
+		asked++
+		return places[item]
+	}
+	err := pool.Stream(within(t, time.Minute), &extern.Call{In: []extern.Value{number(int64(len(places)))}, Place: place}, func(vs []extern.Value) error {
+		data := vs[0].Data
+		if is := len(places[i]) > 0 && &data[0] == &places[i][0]; is != wants[i] {
+			t.Errorf("sample %d is where it was wanted: %v", i, is)
+		}
+		if last := math.Float32frombits(binary.LittleEndian.Uint32(data[n-4:])); last != float32(i) {
+			t.Errorf("sample %d ends in %v", i, last)
+		}
+		heapOf(pool).Give(data) // which leaves the segment alone
+		i++
+		return nil
+	})
+	if err != nil || i != len(places) || asked != i {
+		t.Errorf("%d of %d were asked for: %v", asked, i, err)
+	}
+}
+
 // A generator without end is ahead by a few samples, and ends when nobody wants more.
 func TestAGeneratorDoesNotRunAway(t *testing.T) {
 	var n notes

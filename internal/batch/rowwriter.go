@@ -14,8 +14,9 @@ import (
 // workers, into the sample's row of the batch.
 type RowWriter struct {
 	*ops.Function
-	Begin  ops.Op     // makes the sample first, of which there is only its number; nil: it is there
-	fields []rowField // in the order of what it gives
+	Begin  ops.Op                                   // makes the sample first, of which there is only its number; nil: it is there
+	Land   func(*record.Record, *extern.Call) error // has a sample come that the worker of a stream has; nil: the function is called
+	fields []rowField                               // in the order of what it gives
 }
 
 // rowField says where in a batch a field is.
@@ -35,7 +36,12 @@ func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 		return err
 	}
 	defer r.Done(c)
-	if err := r.Ask(ctx, c); err != nil {
+	if r.Land != nil {
+		err = ops.Final(r.Land(it, c))
+	} else {
+		err = r.Ask(ctx, c)
+	}
+	if err != nil {
 		return err
 	}
 	return r.take(ctx, c, b, row)

@@ -216,7 +216,9 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		return err
 	}
 	if c.reads {
-		c.reader = read.python
+		if c.reader = read.python; source.Iterated() {
+			c.reader, _ = source.Stream()
+		}
 		return nil
 	}
 	c.push(n, read, s.Failures, source.Read(c.work), c.work.Drop)
@@ -684,6 +686,9 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		c.reader.Stage = p.Name()
 		e.Function = batch.NewRowWriter(c.reader, c.layout)
 		e.Function.Begin = n.source.Late(c.work, &c.scope.columns)
+		if n.source.Iterated() {
+			_, e.Function.Land = n.source.Stream()
+		}
 	} else if p.Step != nil {
 		c.reach(n, p)
 		late := c.scope.columns.Branch()

@@ -3,16 +3,12 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"slices"
 	"sync"
 
-	"headrace/budget"
 	"headrace/extern"
 	"headrace/internal/ops"
 	"headrace/internal/record"
-	"headrace/pipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
 )
@@ -59,6 +55,7 @@ func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where 
 	s.begins(w, f, gives, schema, where)
 	var err error
 	s.python.Pool, _, err = OpenWorkers(w.Host, f, extern.Iterate, s.rank, s.world)
+	s.python.Workers, s.python.PerWorker = 1, rowsAhead
 	return nil, err
 }
 
@@ -73,72 +70,6 @@ func (s *Iterable) Begin(epoch int, from *ObjectState) {
 	s.States = append(s.States[:0], streamState{epoch, s.from})
 }
 
-// items are those of an epoch from a position on. Those before it that come again are
-// thrown away.
-func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*record.Record, error] {
-	return func(yield func(*record.Record, error) bool) {
-		call := &extern.Call{ID: sample.ID{Source: s.Source.Name, Epoch: epoch, Index: int64(epoch)}, Key: s.Source.Name}
-		at := int64(0)
-		if epoch == s.epoch && s.from.State != "" {
-			call.State, at = []byte(s.from.State), s.from.Position
-		}
-
-		room, err := s.ahead(ctx, epoch, pos)
-		if err != nil {
-			return // the run has ended
-		}
-		defer room.Release()
-
-		reserved := int64(0)
-		enough := false
-		last := "" // state after the last sample
-		give := func(out []extern.Value) error {
-			out, state := out[:len(out)-1], out[len(out)-1].Text
-			if at++; at <= pos {
-				s.giveBack(out)
-				last = state
-				return nil
-			}
-
-			it := s.Source.Record(epoch, at-1, at-1)
-			err := s.receive(ctx, it, out)
-			if err != nil {
-				s.work.Drop(it)
-				it, err = nil, ops.Blame(it, err)
-			}
-
-			s.Note(epoch, at, state)
-			last = state
-			if n := s.python.Pool.Ahead(); n != reserved { // larger ones have come
-				room.Resize(n)
-				reserved = n
-			}
-			if enough = !yield(it, err) || s.Source.ends(at); enough {
-				return ops.ErrEnough
-			}
-			return ctx.Err()
-		}
-
-		// Where the object says where it is, another worker goes on there when one has
-		// died.
-		for died := true; died; {
-			before := at
-			call.Random = s.random(epoch, at)
-			err = s.python.Pool.Stream(ctx, call, give)
-			var gone *extern.WorkerError
-			if died = errors.As(err, &gone) && at > before && last != "" && ctx.Err() == nil; died {
-				call.State = []byte(last)
-			} else if gone != nil && at > before {
-				err = fmt.Errorf("%w\nthe source has no state_dict(), so no other worker can go on after %d samples", err, at)
-			}
-		}
-
-		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended
-			yield(nil, pipe.Fatal(ops.Blame(s.Source.Record(epoch, at, at), err)))
-		}
-	}
-}
-
 // random is the key of an epoch's random numbers from a place on; the worker counts its
 // samples on from there.
 func (s *Iterable) random(epoch int, at int64) [2]uint64 {
@@ -146,17 +77,15 @@ func (s *Iterable) random(epoch int, at int64) [2]uint64 {
 	return [2]uint64{key.Uint64(s.python.DrawID, 2*uint32(s.rank)), key.Uint64(s.python.DrawID, 2*uint32(s.rank)+1) + uint64(at)}
 }
 
-// ahead waits until there are bytes for what the worker makes before anybody has asked
-// for it. They are held all the time, so no sample waits until they come back.
-func (s *Iterable) ahead(ctx context.Context, epoch int, pos int64) (budget.Grant, error) {
-	room, err := s.Source.Lane.Acquire(ctx, s.work.Age(s.Source.Record(epoch, pos, pos).ID), ops.ForFiles, s.python.Pool.Ahead())
-	room.Park()
-	return room, err
-}
-
 // receive makes a sample of what came. While there is no room for it the worker waits.
 func (s *Iterable) receive(ctx context.Context, it *record.Record, out []extern.Value) error {
-	n, err := s.take(s.work, it, out)
+	var n int64
+	var err error
+	if s.late {
+		n = s.landed(it, out)
+	} else {
+		n, err = s.take(s.work, it, out)
+	}
 	if err == nil {
 		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.Age(it.ID), ops.ForFiles, n)
 	}
@@ -172,7 +101,10 @@ func (s *Iterable) giveBack(out []extern.Value) {
 }
 
 // Fetch implements contents: the sample is there. Nobody can read it again.
-func (s *Iterable) Fetch(_ context.Context, _ *ops.Env, it *record.Record) (int64, error) {
+func (s *Iterable) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+	if s.late {
+		return s.object.Fetch(ctx, w, it)
+	}
 	if it.Values == nil {
 		return 0, errGone
 	}

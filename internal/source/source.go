@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"headrace/extern"
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/order"
@@ -202,11 +203,17 @@ func (l *Listing) LinkOrder(w *ops.Env) error {
 }
 
 // Late has samples read when they have rows, by the function that Link has returned or by
-// a chain, and returns what is done before: the same as Read. Only objects that are not
-// iterated over can do that.
+// a chain, and returns what is done before: the same as Read. Only objects can do that.
 func (l *Listing) Late(w *ops.Env, where *record.Columns) ops.Op {
-	l.Contents.(*object).Late(where)
+	l.Contents.(interface{ Late(*record.Columns) }).Late(where)
 	return l.Fetch(w)
+}
+
+// Stream returns the function of an object that is iterated over, and what has a sample
+// of it land in its row.
+func (l *Listing) Stream() (*ops.Function, func(*record.Record, *extern.Call) error) {
+	s := l.Contents.(*Iterable)
+	return s.python, s.Land
 }
 
 // Iterated tells whether nobody knows how many samples there are.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -189,3 +191,145 @@ def test_out_needs_to_be_told_how_much():
         hr.source(Written(False))
     with pytest.raises(hr.RecipeError, match="gives no array of which the shape is known: 'n'"):
         hr.source(Written(False), gives={"n": int})
+
+
+# What is iterated over: a sample gets its row when it is there, and is written there before the next one is asked for.
+
+KINDS = {"picture": (np.uint8, SHAPE), "n": int, "name": str, "more": object}
+
+
+class Stream:
+    """Samples one after the other, of which some make trouble. Pictures are all made in the same memory, one after the other."""
+
+    def __init__(self, folder: Path | None = None, trouble: dict[int, str] | None = None, stateful: bool = True) -> None:
+        self.folder, self.trouble, self.at = folder, trouble or {}, 0
+        if stateful:
+            self.state_dict = lambda: {"at": self.at}
+            self.load_state_dict = lambda state: setattr(self, "at", state["at"])
+
+    def __getstate__(self):
+        return {**self.__dict__, "state_dict": None, "load_state_dict": None, "stateful": hasattr(self, "state_dict")}
+
+    def __setstate__(self, state):
+        self.__init__(state["folder"], state["trouble"], state["stateful"])
+
+    def __iter__(self):
+        memory = np.empty(SHAPE, np.uint8)
+        while self.at < COUNT:
+            i, what = self.at, self.trouble.get(self.at, "")
+            if what == "bad":
+                raise ValueError(f"picture {i} is bad")
+            if what == "dies" or (what == "dies once" and Pictures.first_time(self, i)):
+                os.kill(os.getpid(), signal.SIGKILL)
+            memory[...] = large(i)
+            self.at += 1
+            more = {i, "set"} if what != "dies as it is read" else Deadly(self.folder / f"read {i}")
+            yield {"picture": memory, "n": "no number" if what == "odd" else i, "name": f"number {i}", "more": more}
+
+    def set_epoch(self, epoch: int) -> None:
+        self.at = 0
+
+
+class Deadly:
+    """Kills the process that pickles it, the first time. By then the picture before it is in its row, or on the way there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        if not self.path.exists():
+            self.path.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return set, ([int(self.path.name.split()[1]), "set"],)
+
+
+WANTED = [{"picture": large(i), "n": i, "name": f"number {i}", "more": {i, "set"}} for i in range(COUNT)]
+
+
+def samples(got) -> list:
+    """What is in some batches, sample by sample."""
+    return [{name: batch[name][i] for name in KINDS} for batch in got for i in range(len(batch["name"]))]
+
+
+@pytest.mark.parametrize("where", ["process", "thread", "here"])
+def test_streams_land_in_rows(where):
+    source = hr.source(Stream(), gives=KINDS, where=where)
+    for pipeline in (source.batch(5), source.batch(4, drop_last=True), source.batch(COUNT + 1), source.batch(1)):
+        got, _ = both(pipeline)
+        assert equal(samples(got), WANTED[: len(samples(got)) // 2] * 2)
+        assert len(samples(got)) >= 2 * 20
+    bare, *_ = batches(hr.source(map(large, range(COUNT)), gives=(np.uint8, SHAPE), where="here").batch(5), epochs=1)
+    assert np.array_equal(np.concatenate([batch[""] for batch in bare]), np.stack([one["picture"] for one in WANTED]))
+
+
+@pytest.mark.parametrize("where", ["process", "thread"])
+@pytest.mark.parametrize("what", ["dies once", "dies as it is read"])
+@pytest.mark.parametrize("when", [0, 7])
+def test_streams_whose_worker_dies(where, what, when, tmp_path):
+    """Another worker goes on where the object was, and writes into the same row."""
+    source = hr.source(Stream(tmp_path, {when: what}), gives=KINDS, where=where)
+    got, lost, _ = batches(source.batch(5))
+    assert not lost
+    assert equal(samples(got), WANTED * 2)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message", "whole"),
+    [
+        ({12: "bad"}, "picture 12 is bad", 2),
+        ({12: "odd"}, "field 'n' is a str", 2),
+        ({12: "dies"}, "killed", 2),
+    ],
+)
+def test_streams_that_fail(trouble, message, whole):
+    """With the sample that failed, as where samples are stored first; the batches before it come."""
+    for fuse in (True, False):
+        source = hr.source(Stream(trouble=trouble, stateful=False), gives=KINDS)
+        with source.batch(5).loader(epochs=1, fuse=fuse) as loader:
+            got = []
+            with pytest.raises(hr.HeadraceError, match=message):
+                got.extend(batch["n"].tolist() for batch in loader)
+        assert got == [list(range(5 * k, 5 * k + 5)) for k in range(whole)]
+
+
+def endless(loader):
+    while True:
+        yield from loader
+
+
+def test_streams_go_on_at_every_place():
+    pipeline = hr.source(Stream(), gives=KINDS).batch(3)
+    want, *_ = batches(pipeline)
+    for cut in range(len(want)):
+        with pipeline.loader(epochs=2) as loader:
+            got = [np.array(batch["picture"]) for batch in itertools.islice(endless(loader), cut + 1)]
+            state = loader.state_dict()
+        with pipeline.loader(epochs=2) as loader:
+            loader.load_state_dict(state)
+            got += [np.array(batch["picture"]) for batch in itertools.islice(endless(loader), len(want) - cut - 1)]
+        assert len(got) == len(want)
+        assert all(np.array_equal(a, b["picture"]) for a, b in zip(got, want))
+
+
+def test_a_stream_that_waits_for_a_row_takes_no_time():
+    """Neither the time limit of a sample nor what statistics call its work is about a loop that takes its time."""
+    source = hr.source(Stream(), gives=KINDS).failures(time_limit=0.5)
+    with source.batch(1).loader(epochs=1, prefetch=1) as loader:
+        for i, _ in enumerate(loader):
+            if i < 4:
+                time.sleep(0.8)
+        assert i == COUNT - 1
+        report = loader.stats()
+        assert "training loop is the bottleneck" in report["verdict"]
+        function = report["functions"][0]
+        assert function["time_ns"] < 1e9
+
+
+def test_what_a_stream_has_made_when_nobody_wants_more():
+    """A debug engine ends badly where memory is left."""
+    for steps in (1, 3):
+        with hr.source(Stream(), gives=KINDS).batch(4).loader(epochs=3, steps_per_epoch=steps) as loader:
+            assert [batch["n"][0] for _ in range(3) for batch in loader] == [4 * i for i in range(steps)] * 3
+    with hr.source(Stream(), gives=KINDS).batch(2).loader(epochs=1) as loader:
+        next(iter(loader))

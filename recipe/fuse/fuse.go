@@ -318,14 +318,14 @@ const largeSample = 64 << 10
 
 // readsInto tells whether samples of an object are read into the batch that is after
 // them: of one for which nothing else is known of a sample, such as its name, before it
-// is there.
+// is there. Those of an object that is iterated over have a row when they are there.
 func readsInto(f *Flow, batch recipe.Step) bool {
 	if f.Source == nil || f.Source.Object == nil || len(f.Nodes) > 0 {
 		return false
 	}
 	object := f.Source.Object
 	gives := object.Gives.Schema
-	if _, stacks := batch.Args.(*recipe.Batch); !stacks || object.Iterated() || object.Keys != "" || gives.Find("key") >= 0 {
+	if _, stacks := batch.Args.(*recipe.Batch); !stacks || object.Keys != "" || gives.Find("key") >= 0 {
 		return false
 	}
 	size := int64(0)

@@ -57,6 +57,13 @@ type Call struct {
 	// may have been written there.
 	Whole []byte
 
+	// Place, of Pool.Stream, gives memory for a large array of a sample, by its number
+	// among those of the stream, before yield is called with it. It may wait: the worker
+	// does, too, and writes there then. Memory that is not as large as the array, or that
+	// the worker cannot write into, is not used; a piece of the heap is. nil: that is
+	// always so.
+	Place func(item, field int) []byte
+
 	// State, where it is not nil before the call, is given to load_state_dict(), as JSON,
 	// before anything else. After a call of Aggregate that has given a sample, with
 	// Options.States, it is that of state_dict(); nil: the object has none. Iterate

@@ -48,6 +48,24 @@ const (
 
 func aligned(n int) int { return (n + shared.Align - 1) &^ (shared.Align - 1) }
 
+// placed is memory of the caller's for a result of a stream, and where it is, where the
+// caller has some that the worker can write into; nil: he has none.
+func (k *Pack) placed(item, field, n int) (memory []byte, at uint64, err error) {
+	if !k.single { // the first call may have come back
+		return nil, 0, nil
+	}
+	j := k.tasks[0]
+	if j.Yield == nil || j.Call.Place == nil || j.Err != nil || j.Ctx.Err() != nil {
+		return nil, 0, nil
+	}
+	memory = j.Call.Place(item, field)
+	at, in := k.of.Spaces.Find(memory)
+	if in == nil || len(memory) != n {
+		return nil, 0, nil
+	}
+	return memory, at, k.Link.Announce([]uint64{in.Number}, k.of.Spaces)
+}
+
 // allArrays is the field of an offer for all of them.
 const allArrays = -1
 

@@ -241,10 +241,16 @@ func (k *Pack) grant(payload []byte) error {
 	if item > math.MaxUint32 || field >= message.MostFields || n == 0 || n > uint64(len(heap.Memory)/4) || len(k.grants) >= 4*message.MostCalls {
 		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
 	}
-	memory := heap.Take(int(n))
-	at, in := k.of.Spaces.Find(memory)
-	if in == nil {
-		return errors.New("extern: the heap has no room for a result")
+	memory, at, err := k.placed(int(item), int(field), int(n))
+	if err != nil {
+		return err
+	}
+	if memory == nil {
+		memory = heap.Take(int(n))
+		var in *shared.Space
+		if at, in = k.of.Spaces.Find(memory); in == nil {
+			return errors.New("extern: the heap has no room for a result")
+		}
 	}
 	k.grants = append(k.grants, grant{int(item), int(field), memory})
 	return k.Link.Conn.Send(wire.KindRoom, k.Stream, word(nil, at))

@@ -8,7 +8,7 @@ import select
 from .._client.frames import HEADER_FRAME
 from .connection import Connection, forget, unmap
 from .event_loop import event_loop
-from .frames import ERROR, FORGET, FUNCTION, PACK, ROOM, SEGMENT
+from .frames import ERROR, FORGET, FUNCTION, HEAP_SPACE, PACK, ROOM, SEGMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Beside:
         """Have the thread run from now on."""
         if not self._begun:
             self._begun = True
-            self.spaces: dict[int, Any] = {1: self.process.heap}
+            self.spaces = self.connection.spaces
+            self.spaces[HEAP_SPACE] = self.process.heap
             self.process.start_thread(self._serve, "headrace-event-loop")
 
     def _serve(self) -> None:
@@ -113,7 +114,7 @@ class Beside:
         if kind == PACK:
             self._begin(bytearray(payload))  # its values are used when the next frames have come
         elif kind == SEGMENT:
-            self.connection.map(self.spaces, payload)
+            self.connection.map(payload)
         elif kind == ROOM:
             self.first_cell = int.from_bytes(payload, "little")
         elif kind == FORGET:

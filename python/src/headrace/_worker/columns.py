@@ -459,7 +459,7 @@ def _room(writer: Writer, name: str, room: tuple[int, int, int] | None, item: in
         if room[2]:
             raise Misfit(name, f"field {name!r} has {size} bytes, and there is room for {room[1]}", "ValueError")
         del writer.offered[item, index]
-    return writer.engine.room(item, index, max(1, size))
+    return writer.room(item, index, max(1, size))
 
 
 def _padded(part: bytes, parts: list[Any], size: int) -> int:

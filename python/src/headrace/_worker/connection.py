@@ -12,7 +12,7 @@ from struct import Struct
 
 from .._client.frames import HEADER_FRAME
 from .errors import Ended
-from .frames import PULL, RESULTS, ROOM
+from .frames import PULL, RESULTS, ROOM, SEGMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Connection:
         self.in_seq = self.out_seq = 0
         self.stream = 0
         self.descriptors: list[int] = []
+        self.spaces: dict[int, Any] = {}  # memory by number, which values are in and results may be written into
         self.credit = 0  # samples of a stream that the engine takes
         self.stopped = False  # it takes no more of this pack
         self.at_end: list[Any] = []  # what is called when the thread ends that it is of, if the process goes on then
@@ -68,13 +69,17 @@ class Connection:
             self.buffer = larger
         while self.have < wanted:
             with memoryview(self.buffer) as view, view[self.have :] as room:
-                count, ancillary, _, _ = self.socket.recvmsg_into((room,), _DESCRIPTORS, _socket.MSG_CMSG_CLOEXEC)
-            for level, kind, data in ancillary:
-                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
-                    self.descriptors += [int.from_bytes(data[i : i + 4], sys.byteorder) for i in range(0, len(data) - 3, 4)]
+                count = self._receive(room)
             if count == 0:
                 raise Ended
             self.have += count
+
+    def _receive(self, room: memoryview) -> int:
+        count, ancillary, _, _ = self.socket.recvmsg_into((room,), _DESCRIPTORS, _socket.MSG_CMSG_CLOEXEC)
+        for level, kind, data in ancillary:
+            if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                self.descriptors += [int.from_bytes(data[i : i + 4], sys.byteorder) for i in range(0, len(data) - 3, 4)]
+        return count
 
     def send(self, kind: int, *parts: Any) -> None:
         """Send a frame whose payload is in parts."""
@@ -90,12 +95,12 @@ class Connection:
                 self.socket.sendall(memoryview(part)[sent:], _socket.MSG_NOSIGNAL)
                 sent = 0
 
-    def map(self, spaces: dict[int, Any], payload: memoryview) -> None:
+    def map(self, payload: memoryview | bytes) -> None:
         """Map memory that results may be written into, of which SEGMENT tells."""
         number, size = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[16:24], "little")
         fd = self.descriptors.pop(0)
         try:
-            spaces[number] = mmap.mmap(fd, size)
+            self.spaces[number] = mmap.mmap(fd, size)
         finally:
             os.close(fd)
 
@@ -160,6 +165,8 @@ class Connection:
         if kind == PULL:
             self.credit += 1
             self.stopped = self.stopped or payload[0] != 0
+        elif kind == SEGMENT:
+            self.map(payload)
         elif kind != ROOM:
             self._leave(1)
         return kind, payload
@@ -173,10 +180,11 @@ class Connection:
             self.buffer[self.used : self.used + len(rest)] = rest
             self.have -= len(have)
         while len(have) < size:
-            more = self.socket.recv(size - len(have))
-            if not more:
+            more = bytearray(size - len(have))
+            count = self._receive(memoryview(more))
+            if not count:
                 self._leave(0)  # the engine has ended; there is nobody to tell
-            have += more
+            have += more[:count]
         return have
 
     def _leave(self, code: int) -> None:

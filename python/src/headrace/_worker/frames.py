@@ -16,6 +16,8 @@ IN_ROOM, IS_SAME, IN_WHOLE = 1 << 48, 2 << 48, 3 << 48  # places of results
 OFFSET = (1 << 48) - 1
 ALL_ARRAYS = -1  # the field of an offer of memory for all of them
 
+HEAP_SPACE = 1  # the number of the heap among memory
+
 # What became of a sample, and flags of RESULTS.
 DONE, FAILED, DROPPED = 0, 1, 2
 LAST, WITH_FIELDS, RETURNED = 1, 2, 4

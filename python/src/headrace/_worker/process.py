@@ -15,7 +15,7 @@ from . import errors, log, start
 from .beside import Beside, Streams
 from .connection import Connection, forget, unmap
 from .errors import Ended
-from .frames import ERROR, FORGET, FUNCTION, PACK, PULL, READY, SEGMENT, SETUP
+from .frames import ERROR, FORGET, FUNCTION, HEAP_SPACE, PACK, PULL, READY, SEGMENT, SETUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -253,7 +253,8 @@ class Thread:
         """`cell` is where in the heap the engine reads what is in work."""
         self.process = process
         self.connection = connection
-        self.spaces: dict[int, Any] = {1: process.heap}
+        self.spaces = connection.spaces
+        self.spaces[HEAP_SPACE] = process.heap
         self.cell = memoryview(process.heap)[cell : cell + 24].cast("Q")
         self.lanes: dict[int, Lane] = {}  # by functions
 
@@ -270,7 +271,7 @@ class Thread:
                 lane = self.lanes.get(function) or self.lane(function)
                 lane.work(connection.buffer, FRAME, FRAME + len(payload))
             elif kind == SEGMENT:
-                connection.map(self.spaces, payload)
+                connection.map(payload)
             elif kind == SETUP:
                 self.process.install(connection, json.loads(bytes(payload)))
             elif kind == FORGET:

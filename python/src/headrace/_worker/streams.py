@@ -7,7 +7,7 @@ from time import monotonic_ns
 from .._recipe.hooks import Call
 from . import state as states
 from .event_loop import event_loop, iterate
-from .frames import AS_FLUSH, AS_FRESH
+from .frames import AS_FLUSH, AS_FRESH, HEAP_SPACE
 from .held_back import HeldBack
 from .reader import unpacked
 from .results import values_of_result
@@ -42,6 +42,9 @@ class Streams:
             writer.names = writer.names[:-1]  # the last one is the state
         self.values_of = values_of_result(self.setup, writer)
         self.held_back = HeldBack(lane.engine, self._send)
+        self.waited = 0  # nanoseconds for memory, of the sample in work
+        self.in_row = False  # it is in the row of a batch
+        writer.room = self._room
 
     def run(self, task: Task) -> None:
         lane, writer = self.lane, self.lane.writer
@@ -64,7 +67,8 @@ class Streams:
                     values = [*values, self._state()]
                 writer.add(item, values, row)
                 item += 1
-                took = monotonic_ns() - begun
+                took = monotonic_ns() - begun - self.waited
+                self.waited = 0
                 writer.took(took)
                 more = self._pass_on(took < _QUICK)
                 begun = monotonic_ns()
@@ -93,7 +97,8 @@ class Streams:
         the engine may have no room for a second sample before it has the first.
         """
         engine, writer = self.lane.engine, self.lane.writer
-        may_wait = not engine.stopped and not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
+        in_row, self.in_row = self.in_row, False
+        may_wait = not in_row and not engine.stopped and not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
         if may_wait and ((quick and not writer.in_rooms) or (engine.credit <= 0 and not engine.pulled_now())):
             self.held_back.hold()
             return True
@@ -105,6 +110,15 @@ class Streams:
             return False
         self._send()
         return True
+
+    def _room(self, item: int, field: int, size: int) -> int:
+        """Memory for a result. It may be in the row of a batch, for which the engine waits: no sample is in work meanwhile."""
+        begun = monotonic_ns()
+        self.lane.resting()
+        place = self.lane.engine.room(item, field, size)
+        self.in_row = self.in_row or place >> 48 != HEAP_SPACE
+        self.waited += self.lane.working(item) - begun
+        return place
 
     def _send(self) -> None:
         self.lane.writer.send(False)

@@ -29,6 +29,7 @@ class Writer:
     def __init__(self, setup: dict[str, Any], spaces: dict[int, Any], engine: Engine) -> None:
         self.spaces = spaces
         self.engine = engine
+        self.room = engine.room
         self.memory = memoryview(bytearray(_SCRATCH))
         self.inline_most = setup["inline_most"]
         self.inputs = setup["in"]
