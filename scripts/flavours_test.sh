@@ -20,8 +20,8 @@ free() {
 	HEADRACE_AV=free "$TREE/scripts/wheel.sh" x86_64
 	load "$DIST" full
 	load "$TREE/build/dist" free
-	clean headrace doctor >"$WORK/doctor" || true
-	grep -q "✓ ffmpeg .*-headrace-free" "$WORK/doctor" && grep -q "not aac, .*h264, hevc" "$WORK/doctor" || die "doctor does not say what is missing:
+	clean headrace doctor --json >"$WORK/doctor" || true
+	grep -q '"fact": "FFmpeg .*-headrace-free' "$WORK/doctor" && grep -q '"not aac, .*h264, hevc' "$WORK/doctor" || die "doctor does not say what is missing:
 $(cat "$WORK/doctor")"
 	sed 's/^/   free: /' "$WORK/free"
 	diff "$WORK/free" <(grep -F "$(cut -d : -f 1 "$WORK/free")" "$WORK/full") || die "the wheel with free codecs decodes to something else"
