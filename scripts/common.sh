@@ -72,6 +72,20 @@ fetch_qemu() {
 	mv "$QEMU.new" "$QEMU"
 }
 
+# copy_tree FOLDER NAME... copies the tree as git sees it, changes and all, and links
+# folders of its build/ by their names.
+copy_tree() {
+	local folder="$1" name
+	shift
+	mkdir -p "$folder/build"
+	git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
+		tar --null --files-from - --ignore-failed-read -cf - 2>/dev/null | tar -C "$folder" -xf -
+	ln -s "$ROOT/.git" "$ROOT/.venv" "$folder/"
+	for name in "$@"; do
+		ln -s "$ROOT/build/$name" "$folder/build/"
+	done
+}
+
 say() { printf '%s\n' "$*"; }
 
 die() {

@@ -178,6 +178,8 @@ run_rest() {
 	step "wheels for x86-64 and arm64" scripts/wheel.sh
 	step "archives of the command" scripts/binaries.sh
 	step "wheels, installed and run" scripts/wheel_test.sh
+	step "wheels of free codecs, and without FFmpeg" scripts/flavours_test.sh
+	step "wheels again, from another folder: FFmpeg's checkasm, the same bytes" scripts/again_test.sh
 	step "JPEG on arm64, under qemu" scripts/arm64_test.sh
 	step "python tests, TensorFlow" scripts/test_tensorflow.sh
 	step "python tests, every Python" scripts/pythons.sh

@@ -2,18 +2,21 @@
 
 The sums are for a comparison with those of other machines.
 
-Usage: python wheel_test.py PHOTOGRAPHS RECORDINGS
+Usage: python wheel_test.py PHOTOGRAPHS RECORDINGS [FLAVOUR]
 
-The first folder has JPEG files, the second one video/ and audio/ of one second each.
+The first folder has JPEG files, the second one video/ and audio/ of one second each. The wheel has to refuse what its
+flavour (full, free, none) leaves out.
 HEADRACE_ENGINE may name the engine of another machine, and how to run it.
 """
 
+import ctypes
 import hashlib
 import os
 import pathlib
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 
 import headrace as hr
 import numpy as np
@@ -32,9 +35,18 @@ FORMATS = {
     "tiff": ({"compression": "lzma"}, 0),
     "avif": ({"quality": 80}, 3),
 }
+# how names of codecs begin on which somebody may hold patents
+NOT_FREE = ("h26", "hevc", "vvc", "mpeg4", "msmpeg4", "flv", "vp6", "wmv", "vc1", "prores", "dnxhd", "aac", "eac3", "wma", "amr")
+# of each flavour: which recordings it refuses, by their names, and what it says then
+REFUSES = {
+    "full": ((), ""),
+    "free": (NOT_FREE, "-headrace-free has no decoder for {}; HEADRACE_FFMPEG chooses another (headrace doctor)"),
+    # WAV is read by the engine itself.
+    "none": ((), "decoding video and audio needs FFmpeg, and none could be opened"),
+}
 
 
-def main(photographs: pathlib.Path, recordings: pathlib.Path) -> None:
+def main(photographs: pathlib.Path, recordings: pathlib.Path, flavour: str) -> None:
     info = hr.version_info()
     assert info["version"] == hr.__version__, info
     at_home = info["platform"] == {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}[platform.machine()]
@@ -46,11 +58,38 @@ def main(photographs: pathlib.Path, recordings: pathlib.Path) -> None:
             if format != "avif" or features.check("avif"):
                 write(photographs, pathlib.Path(folder, format), format)
                 check(pathlib.Path(folder, format), format)
-    if info["ffmpeg"]:
-        for path in sorted((recordings / "video").iterdir()):
-            watch(path)
-        for path in sorted((recordings / "audio").iterdir()):
-            listen(path)
+    if flavour == "free":
+        have = codecs(info["ffmpeg"]["path"])
+        assert {"libdav1d", "vp9", "opus", "flac", "mp3float"} <= have, have
+        assert not [name for name in have if name.startswith(NOT_FREE)], have
+    assert bool(info["ffmpeg"]) == (flavour != "none"), info["ffmpeg"]
+    for look, kind in ((watch, "video"), (listen, "audio")):
+        for path in sorted((recordings / kind).iterdir()):
+            if path.name.startswith(REFUSES[flavour][0]) or (flavour == "none" and path.suffix != ".wav"):
+                refused(look, path, REFUSES[flavour][1].format(path.stem))
+            else:
+                look(path)
+
+
+def codecs(path: str) -> set[str]:
+    """The names of all decoders and encoders in a library, as it lists them itself."""
+    library = ctypes.CDLL(path)
+    library.av_codec_iterate.restype = ctypes.POINTER(ctypes.c_char_p)  # the first field is the name
+    at, names = ctypes.c_void_p(), set()
+    while codec := library.av_codec_iterate(ctypes.byref(at)):
+        names.add(codec[0].decode())
+    return names
+
+
+def refused(look: Callable[[pathlib.Path], None], path: pathlib.Path, says: str) -> None:
+    try:
+        look(path)
+    except hr.SampleError as error:
+        assert path.name in str(error), error
+        assert says in str(error), error
+        assert "HEADRACE_FFMPEG" in str(error), error
+    else:
+        raise AssertionError(f"{path.name} decodes")
 
 
 def write(photographs: pathlib.Path, folder: pathlib.Path, format: str) -> None:
@@ -109,4 +148,4 @@ def batch_of(pipeline: hr.Pipeline) -> np.ndarray:
 
 
 assert os.environ.get("HEADRACE_ENGINE") or pathlib.Path(sys.prefix) in pathlib.Path(hr.__file__).parents, hr.__file__
-main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "full")

@@ -6,84 +6,30 @@
 # They load videos and audio in each container that people train on, too, made by the
 # ffmpeg command. The tests of media/ffmpeg, which compare every frame with that command's,
 # run with the FFmpeg of either wheel.
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-
-DIST="$ROOT/build/dist"
-PHOTOGRAPHS="$ROOT/build/photographs"
-WORK="$(mktemp -d)"
-trap 'rm -rf "$WORK"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/wheel/testing.sh"
 
 main() {
 	fetch
 	record
+	environment
 	here
-	elsewhere
+	on_arm64 "$DIST" >"$WORK/elsewhere"
 	diff <(grep -v ^avif "$WORK/here") <(grep -v ^avif "$WORK/elsewhere") || die "the two machines decode the same photographs to other pixels"
 	sed 's/^/   /' "$WORK/here"
 	archives
-	if [ -f "$AV/libhrav.so" ]; then
-		suites
-	fi
+	suites
 }
-
-# fetch has what the tests need and the product does not.
-fetch() {
-	local all="$ROOT/build/photographs.new"
-	if [ ! -d "$PHOTOGRAPHS" ]; then
-		rm -rf "$all"
-		scripts/debian.sh unpack "$all" lomiri-wallpapers-16.04:amd64
-		mv "$all/usr/share/backgrounds" "$PHOTOGRAPHS"
-		rm -r "$all"
-	fi
-	fetch_qemu
-}
-
-# record makes a recording in each codec and container that people train on.
-record() {
-	local into="$WORK/recordings" film=(-f lavfi -i "testsrc2=s=128x96:r=25:d=1") sound=(-f lavfi -i "sine=f=440:r=48000:d=1")
-	mkdir -p "$into"/{video,audio}
-	while read -r name arguments; do
-		# shellcheck disable=SC2086 # they are several arguments
-		ffmpeg -nostdin -v error "${film[@]}" $arguments "$into/video/$name" 2>/dev/null || die "ffmpeg cannot make $name"
-	done <<-END
-		h264.mp4 -c:v libx264 -pix_fmt yuv420p -bf 3
-		hevc.mp4 -c:v libx265 -x265-params log-level=none -pix_fmt yuv420p -tag:v hvc1
-		av1.mp4 -c:v libsvtav1 -preset 12
-		mpeg4.mp4 -c:v mpeg4 -bf 2
-		h264.mkv -c:v libx264 -pix_fmt yuv420p -bf 3
-		vp9.webm -c:v libvpx-vp9 -deadline realtime -cpu-used 8
-		vp8.webm -c:v libvpx -deadline realtime
-		mpeg4.avi -c:v mpeg4
-		h264.ts -c:v libx264 -pix_fmt yuv420p
-	END
-	while read -r name arguments; do
-		# shellcheck disable=SC2086 # they are several arguments
-		ffmpeg -nostdin -v error "${sound[@]}" $arguments "$into/audio/$name" || die "ffmpeg cannot make $name"
-	done <<-END
-		pcm.wav -c:a pcm_s24le
-		flac.flac -c:a flac
-		mp3.mp3 -c:a libmp3lame
-		opus.opus -c:a libopus
-		aac.m4a -c:a aac
-		vorbis.ogg -c:a libvorbis
-	END
-}
-
-# clean runs a program of the environment, and lets it find no others.
-clean() { (cd "$WORK" && env -i HOME="$WORK" PATH="$WORK/env/bin" "$@"); }
 
 here() {
-	"$PYTHON" -m venv "$WORK/env"
-	"$WORK/env/bin/pip" install -q numpy pillow cloudpickle isal
 	clean pip install -q --no-index "$DIST"/headrace-*_x86_64.whl
 	clean headrace version
 	[ -f "$WORK/env/share/man/man1/headrace.1" ] || die "the manual was not installed"
 	! grep -qF "$ROOT/" "$WORK"/env/lib/python3*/site-packages/headrace/_bin/headrace || die "the engine has the path of $ROOT inside"
-	[ "$(find "$WORK"/env/lib -path '*/headrace/licenses/lib*.txt' | wc -l)" = 3 ] || die "the licences of libraries were not installed"
+	for name in libjpeg-turbo libwebp libspng zlib libtiff liblzma libzstd libdeflate; do
+		[ -s "$(echo "$WORK"/env/lib/python3*/site-packages/headrace/licenses/$name.txt)" ] || die "the licence of $name was not installed"
+	done
 	AV="$(echo "$WORK"/env/lib/python3*/site-packages/headrace/_av)"
-	if [ -f "$AV/libhrav.so" ]; then
-		av "$AV"
-	fi
+	av "$AV"
 	clean python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" "$WORK/recordings" >"$WORK/here"
 }
 
@@ -108,24 +54,11 @@ av() {
 # doctor asks it which FFmpeg decodes, and whether every codec does.
 doctor() {
 	local path="$1" license="$2" told
-	told="$(clean ${HEADRACE_FFMPEG:+HEADRACE_FFMPEG="$HEADRACE_FFMPEG"} headrace doctor)" || true
-	grep -F "✓ ffmpeg" <<<"$told" | grep -F "$path" | grep -qF "$license" || die "this is not FFmpeg at $path, $license:
+	told="$(clean ${HEADRACE_FFMPEG:+HEADRACE_FFMPEG="$HEADRACE_FFMPEG"} headrace doctor --json)" || true
+	grep -F "\"fact\": \"FFmpeg " <<<"$told" | grep -F "$license" | grep -F "$path" || die "this is not FFmpeg at $path, $license:
 $told"
-	grep -q "✓ codecs" <<<"$told" || die "not every codec is decoded:
+	grep -A 1 '"name": "codecs"' <<<"$told" | grep -q '"status": "ok"' || die "not every codec is decoded:
 $told"
-	grep -F "✓ ffmpeg" <<<"$told"
-}
-
-# elsewhere lets the client of this machine start the engine of the other one: all they
-# share is memory, sockets and the protocol.
-elsewhere() {
-	clean pip install -q --no-index --no-deps --target "$WORK/arm64" --platform manylinux_2_17_aarch64 --only-binary :all: "$DIST"/headrace-*_aarch64.whl
-	cat >"$WORK/engine" <<-END
-		#!/bin/sh
-		exec ${ON_ARM64[*]} "$WORK/arm64/headrace/_bin/headrace" "\$@"
-	END
-	chmod +x "$WORK/engine"
-	clean HEADRACE_ENGINE="$WORK/engine" python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" "$WORK/recordings" >"$WORK/elsewhere"
 }
 
 # suites has the tests of media/ffmpeg run with the FFmpeg of either wheel.
