@@ -179,7 +179,7 @@ func (s *Iterable) Fetch(_ context.Context, _ *ops.Env, it *record.Record) (int6
 	return it.Content.Bytes(), nil
 }
 
-var errGone = errors.New("headrace: what is iterated over cannot be read again")
+var errGone = errors.New("headrace: an iterable cannot be read again")
 
 // MostStates bounds how many states are kept for places that nobody has come to yet.
 const MostStates = 256

@@ -81,8 +81,8 @@ def test_windows_are_exact(films):
                 hr.io.decode(packets)
     for start, end, error in (
         (2, 1, "ends"),
-        ("soon", None, "takes a number of seconds"),
-        ((1, 0), None, "takes a number"),
+        ("soon", None, "must be a number of seconds"),
+        ((1, 0), None, "must be a number"),
         (float("nan"), 1, "takes"),
         (10**12, None, "at most"),
     ):

@@ -263,7 +263,7 @@ def test_a_batch_that_fails_is_lost_with_its_samples():
         assert [sample["n"] for sample in loader] == [*range(8), *range(16, 22)]
         assert len(loader.errors) == 8
         assert loader.errors[0].key == "8"
-    with pytest.raises(hr.HeadraceError, match=r"makes samples of several, and no other can be had"):
+    with pytest.raises(hr.HeadraceError, match=r"makes samples from several, and cannot give another"):
         pipeline.loader(on_error="replace")
 
 
