@@ -201,7 +201,7 @@ func TestStartRefuses(t *testing.T) {
 		"lacks the source numbers":              {flow: numbers, config: saved("other", pipe.SourceState{})},
 		"a source other, which the flow lacks":  {flow: numbers, config: saved("other", pipe.SourceState{})},
 		"source numbers: position -1":           {flow: numbers, config: saved("numbers", pipe.SourceState{Low: -1})},
-		"the open position 4, of which nothing": {flow: numbers, config: saved("numbers", pipe.SourceState{Lost: []int64{3}, Open: []int64{4}})},
+		"the open position 4, which lost nothing": {flow: numbers, config: saved("numbers", pipe.SourceState{Lost: []int64{3}, Open: []int64{4}})},
 		"the range [3, 3)":                      {flow: numbers, config: saved("numbers", pipe.SourceState{Ahead: [][2]int64{{3, 3}}})},
 	} {
 		run, err := pipe.Start(context.Background(), c.flow, c.config)

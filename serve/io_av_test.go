@@ -19,7 +19,7 @@ func TestTasksOnStreamsThatAreWrong(t *testing.T) {
 		`{"do":"save","av":{"foo":1}}`:      "unknown field",
 		`{"do":"nonsense"}`:                 "demux, end, filter",
 		`{"do":"demux","max_bytes":-1}`:     "max_bytes",
-		`{"do":"filter","av":{}}`:           "pictures",
+		`{"do":"filter","av":{}}`:           "images",
 		`{"do":"demux","av":{"start":"x"}}`: "must be seconds",
 		`{"do":"save","av":{"save":[{"format":"rgb24","width":1000000,"height":1000000,"each":3,"fps":[1,1]}]}}`: "pixels",
 		`{"do":"save","av":{"save":[{"format":"rgb24","width":4,"height":4,"each":48,"fps":[0,1]}]}}`:            "frames a second",

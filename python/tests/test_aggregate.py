@@ -82,7 +82,7 @@ def nothing(self):
     [
         (
             lambda p: p.aggregate(functions.same),
-            r"aggregate: same has no method accumulate: must be a class, or an object, with accumulate\(sample\) and flush\(\)",
+            r"aggregate: same has no method accumulate: give a class, or an object, with accumulate\(sample\) and flush\(\)",
         ),
         (lambda p: p.aggregate(Captured), "aggregate: the class Captured: missing a required argument: 'size'"),
         (

@@ -156,7 +156,7 @@ def test_empty_and_wrong_windows_of_one_file(folder, tmp_path):
         ({"layout": "T"}, "has one channel: set channels=1"),
         ({"start": "center"}, "set duration"),
         ({"duration": 9.0, "short": "error"}, "samples are wanted"),
-        ({"stream": 1}, "audio track 1 is wanted, and there are 1"),
+        ({"stream": 1}, "there is no audio track 1: the file has 1"),
     ):
         with pytest.raises(hr.MediaError, match=message):
             hr.io.load_audio(folder / "a.flac", **wrong)

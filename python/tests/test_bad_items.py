@@ -459,7 +459,7 @@ SAME = lambda sample: sample  # noqa: E731
         (lambda: NONE.batch(2, collate=SAME), 'step "batch" .*no sample came to find it from'),
         (lambda: by_n(lambda p: p.map(SAME)), 'step "map" .*does not say what it gives, and is in a branch'),
         (lambda: by_n(lambda p: p.aggregate(Pairs)), "whose other branches go on meanwhile: put it before or after"),
-        (lambda: numbers(9).aggregate(Pairs).map(SAME).failures(on_error="replace"), '"aggregate" makes samples of several'),
+        (lambda: numbers(9).aggregate(Pairs).map(SAME).failures(on_error="replace"), '"aggregate" makes samples from several'),
         (lambda: numbers(9).aggregate(Pairs, fields="m"), 'is an unknown field "m"'),
         (lambda: numbers(9).batch(2, collate=SAME, fields="m"), 'is an unknown field "m"'),
         (lambda: numbers(9).batch(2, collate=lambda samples: False), "returned bool False, not a batch"),

@@ -248,7 +248,7 @@ def writes(image, out):
         (lambda: IMAGES.batch(2, collate=3), "batch: 3 cannot be called: give a function, a class, or an object with __call__"),
         (
             lambda: IMAGES.batch(2, collate=functions.halves),
-            "batch: halves is a generator: must be a function that returns the fields of one",
+            "batch: halves is a generator: give a function that returns the fields of one",
         ),
         (
             lambda: IMAGES.batch(2, collate=functions.collated, where="main"),

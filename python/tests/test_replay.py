@@ -131,7 +131,7 @@ def test_what_cannot_be_replayed(photos):
         hr.replay(pipeline(photos), state, -1)
     with pytest.raises(hr.RecipeError, match=r"batch is 1\.5: must be a whole number"):
         hr.replay(pipeline(photos), state, 1.5)
-    with pytest.raises(hr.RecipeError, match=r"replay\(workers=…\): must be order, on_error"):
+    with pytest.raises(hr.RecipeError, match=r"replay\(workers=…\): the options are order, on_error"):
         hr.replay(pipeline(photos), state, workers=3)
     with pytest.raises(hr.RecipeError, match="on_error"):
         hr.replay(pipeline(photos), state, on_error="pray")

@@ -240,7 +240,7 @@ def test_what_is_no_mapping_is_no_state(photos, whole):
         loop = iter(loader)
         assert digests([next(loop)]) == whole[:1]
         for state in (None, 5, "", '{"version": 2}', b"{}", [None], [[]], [("version", 2)]):
-            with pytest.raises(hr.StateMismatch, match="no state"):
+            with pytest.raises(hr.StateMismatch, match="not a loader state"):
                 loader.load_state_dict(state)
         assert digests(loop) == whole[1:12]
 

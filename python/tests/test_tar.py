@@ -168,7 +168,7 @@ def test_every_cut_and_changed_bytes():
 def test_what_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError):
         got(tmp_path / "none.tar")
-    with pytest.raises(TypeError, match="io: must be a path, bytes"):
+    with pytest.raises(TypeError, match="io: the source must be a path, bytes"):
         hr.io.iter_tar(3)
     with pytest.raises(TypeError, match="read\\(\\) gives text"):
         got(io.StringIO("text"))

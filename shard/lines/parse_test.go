@@ -52,11 +52,11 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	}{
 		{`{"a":300}`, sample.TensorType(tensor.Uint8), `field "a": "300" is not valid as uint8`},
 		{`{"a":1.5}`, sample.TensorType(tensor.Int64), `"1.5" is not valid as int64; give the field's type`},
-		{`{"a":"x"}`, sample.TensorType(tensor.Float64), "is no number"},
+		{`{"a":"x"}`, sample.TensorType(tensor.Float64), "is not a number"},
 		{`{"a":2}`, sample.TensorType(tensor.Bool), "is not a boolean"},
 		{`{"b":2}`, sample.TensorType(tensor.Int64), "there is no value, and int64 needs one"},
 		{`{"a":null}`, sample.TensorType(tensor.Int64), "there is no value"},
-		{`{"a":1}`, sample.TensorType(tensor.Int64, tensor.Unknown), "is no list of numbers"},
+		{`{"a":1}`, sample.TensorType(tensor.Int64, tensor.Unknown), "is not a list of numbers"},
 		{`{"a":[1,2]}`, sample.TensorType(tensor.Int64, 3), "it has 2 numbers, want 3"},
 		{`{"a":1}`, sample.TensorType(tensor.Float16), "cannot be read as float16"},
 	} {
@@ -95,7 +95,7 @@ func TestTablesAsSaid(t *testing.T) {
 		{"1,2", "c", sample.TextType, shard.ErrCorrupt, "another number of values"},
 		{"1,2,3,4", "c", sample.TextType, shard.ErrCorrupt, "another number of values"},
 		{`1,2,"x""`, "c", sample.TextType, shard.ErrTruncated, "a quote does not end"},
-		{"1,2,3", "c", sample.TensorType(tensor.Int64, 2), shard.ErrUnsupported, "a table has no"},
+		{"1,2,3", "c", sample.TensorType(tensor.Int64, 2), shard.ErrUnsupported, "a table cannot hold"},
 	} {
 		if _, err := parse(t, p, c.row, sample.Field{Name: c.name, Type: c.t}); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.row, err, c.says)
