@@ -121,7 +121,7 @@ func TestStatesThatCannotBe(t *testing.T) {
 			s.Parts = append(s.Parts, pipe.PartState{Stage: "twice", Source: "one", Item: []int64{4}})
 		},
 		"source one: the lost position -3":                      source(func(s *pipe.SourceState) { s.Lost = []int64{-3} }),
-		"source one: the open position 7, which lost":             source(func(s *pipe.SourceState) { s.Open = []int64{7} }),
+		"source one: the open position 7, which lost":           source(func(s *pipe.SourceState) { s.Open = []int64{7} }),
 		"lacks the turns of the merge merge":                    func(s *pipe.State) { s.Merges = nil },
 		"has turns of a merge other, which the flow lacks":      func(s *pipe.State) { s.Merges["other"] = pipe.Progress{} },
 		"merge merge: the range [1, 1)":                         func(s *pipe.State) { s.Merges["merge"] = pipe.Progress{Ahead: [][2]int64{{1, 1}}} },
