@@ -98,7 +98,7 @@ def test_other_formats(films):
     assert full["how"].tolist() == [1, 1, 0, 8]
     with pytest.raises(hr.SampleError, match=r"rgb\.mkv(?s:.*)frames of the format bgr0 have no chroma"):
         decoded(films / "rgb.mkv", "nv12")
-    with pytest.raises(hr.SampleError, match="must be dtype uint8"):
+    with pytest.raises(hr.SampleError, match="needs dtype uint8"):
         decoded(films / "full.mp4", "nv12", dtype="uint16")
 
 

@@ -83,7 +83,7 @@ def test_what_is_iterated_over_has_no_length_and_no_place():
         assert batches_of(loader) == [[*range(6)], [*range(6, 12)], [*range(12, 18)], [18, 19]]
         next(iter(loader))
         state = loader.state_dict()
-        with pytest.raises(hr.StateMismatch, match=r"has no state_dict\(\): the position cannot be found again"):
+        with pytest.raises(hr.StateMismatch, match=r"without state_dict\(\): the position cannot be found again"):
             loader.load_state_dict(state)
 
 

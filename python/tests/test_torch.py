@@ -328,7 +328,7 @@ def test_options_of_formats(photos):
     for format in ("numpy", "jax"):
         with pytest.raises(hr.RecipeError, match=f"to\\('{format}', pin_memory=True\\): only 'torch' tensors have pin_memory"):
             pipeline(photos).to(format, pin_memory=True)
-        with pytest.raises(hr.RecipeError, match="take device"):
+        with pytest.raises(hr.RecipeError, match="have device"):
             pipeline(photos).to(format, device="cpu")
     pinned = pipeline(photos).to("torch", pin_memory=True)
     assert pinned == pipeline(photos).to("torch", pin_memory=True) == pickle.loads(pickle.dumps(pinned))

@@ -75,7 +75,7 @@ def test_a_merge_has_what_its_pipelines_have(tmp_path):
         ([a, a, a.to("torch")], "pipeline 2 has the format 'torch', but pipeline 0 has 'numpy': they must be the same"),
         ([hr.files("x", seed=1), hr.files("y")], "pipeline 1 has the seed 0, but pipeline 0 has 1: they must be the same"),
         ([], "there is nothing to merge: give pipelines"),
-        ([a, "b"], "item 1 is 'b': must be pipelines"),
+        ([a, "b"], "item 1 is 'b': must be a pipeline"),
     ]:
         with pytest.raises(hr.RecipeError, match=f"^headrace: merge: {re.escape(text)}$"):
             hr.merge(others)
