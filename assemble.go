@@ -68,7 +68,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		s.Most = m.most
 	}
 	if c.Uneven && l.batch.DropLast {
-		return nil, fmt.Errorf("%w: uneven has every sample come, and drop_last leaves some out: takes one of them", ErrConfig)
+		return nil, fmt.Errorf("%w: uneven delivers every sample, and drop_last leaves some out: use only one of them", ErrConfig)
 	}
 	if err := c.terms().CheckRanks(r, p); err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, erro
 	err := all.Check()
 	if len(l.sources) > 1 && err == nil {
 		if all.Batch%int64(world) != 0 {
-			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: takes as many rows for each", all.Batch, world)
+			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: must be a multiple of the number of ranks", all.Batch, world)
 		}
 	}
 	if err != nil {

@@ -102,7 +102,7 @@ func TestJPEGByTheLibrary(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open(t.Context(), augmented(t, root, `{"size":4}`), Config{JPEG: "libjpeg"}, Options{}); err == nil || !strings.Contains(err.Error(), `jpeg is "libjpeg": takes "headrace" or "turbo"`) {
+	if _, err := Open(t.Context(), augmented(t, root, `{"size":4}`), Config{JPEG: "libjpeg"}, Options{}); err == nil || !strings.Contains(err.Error(), `jpeg is "libjpeg": must be "headrace" or "turbo"`) {
 		t.Errorf("%v", err)
 	}
 }

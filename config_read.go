@@ -23,8 +23,8 @@ type Mistake struct {
 	stray bool // the key itself is wrong, not its value
 }
 
-// Error is like `headrace: workers is 0: takes 1 to 256, or null for the default`; of a
-// recipe's file, it begins with the place.
+// Error is like `headrace: workers is 0: must be from 1 to 256, or null for the
+// default`; of a recipe's file, it begins with the place.
 func (m *Mistake) Error() string {
 	if m.File != "" || m.Line > 0 {
 		return m.Position.String() + ": loader: " + m.Err.Error()
@@ -73,7 +73,7 @@ func FileConfig(f recipe.File) (Config, error) {
 	c, err := r.read(f.Loader)
 	c.DeadLettersOwn = c.DeadLetters != ""
 	if climbs(string(c.DeadLetters)) {
-		err = errors.Join(err, &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters is %q: takes a path without .. in a recipe, or .loader(dead_letters=…) or --dead-letters", c.DeadLetters)})
+		err = errors.Join(err, &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters is %q: must be a path without .. in a recipe; for other paths use .loader(dead_letters=…) or --dead-letters", c.DeadLetters)})
 	}
 	return c, f.Locate(err)
 }
@@ -121,7 +121,7 @@ func (r *configReader) wrong(key string, stray bool, err error) {
 func (r *configReader) read(b []byte) (c Config, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return Config{}, &Mistake{Err: errors.New("the configuration is no JSON object")}
+		return Config{}, &Mistake{Err: errors.New("the configuration is not a JSON object")}
 	}
 
 	given := make(map[string]bool)
@@ -132,7 +132,7 @@ func (r *configReader) read(b []byte) (c Config, err error) {
 			err = d.Decode(&value)
 		}
 		if err != nil {
-			return Config{}, &Mistake{Err: fmt.Errorf("the configuration is no JSON: %w", err)}
+			return Config{}, &Mistake{Err: fmt.Errorf("the configuration is not valid JSON: %w", err)}
 		}
 
 		name := key.(string)
@@ -145,7 +145,7 @@ func (r *configReader) read(b []byte) (c Config, err error) {
 	}
 
 	if _, err := d.Token(); err != nil || d.More() {
-		return Config{}, &Mistake{Err: errors.New("the configuration is no JSON: it does not end with its object")}
+		return Config{}, &Mistake{Err: errors.New("the configuration is not valid JSON: something follows its object")}
 	}
 
 	// What could not be read has no value to be checked; the rest is.
@@ -188,7 +188,7 @@ func (r *configReader) fill(c *Config, s setting, value json.RawMessage) {
 	field := in.Addr().Interface()
 	if err := json.Unmarshal(value, field); err != nil {
 		in.SetZero()
-		r.wrong(s.name, false, fmt.Errorf("%s is %s: takes %s", s.name, shortened(value), s.takes(field)))
+		r.wrong(s.name, false, fmt.Errorf("%s is %s: must be %s", s.name, shortened(value), s.takes(field)))
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 func TestConfigRefusals(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"epochs":-1}`:                        "epochs is -1",
-		`{"rank":2,"world_size":2}`:            "rank is 2: takes 0 to 1",
+		`{"rank":2,"world_size":2}`:            "rank is 2: must be from 0 to 1",
 		`{"rank":-1}`:                          "rank is -1",
 		`{"world_size":-2}`:                    "world_size is -2",
 		`{"local_world_size":-1}`:              "local_world_size is -1",
-		`{"workers":0}`:                        "workers is 0: takes 1 to 256",
+		`{"workers":0}`:                        "workers is 0: must be from 1 to 256",
 		`{"workers":257}`:                      "workers is 257",
-		`{"order":"random"}`:                   `order is "random": takes "input" or "completion"`,
+		`{"order":"random"}`:                   `order is "random": must be "input" or "completion"`,
 		`{"on_error":"ignore"}`:                `on_error is "ignore"`,
 		`{"memory":0}`:                         "memory is 0",
 		`{"hold_limit":-5}`:                    "hold_limit is -5",
@@ -26,22 +26,22 @@ func TestConfigRefusals(t *testing.T) {
 		`{"max_errors":5}`:                     "max_errors has no meaning",
 		`{"on_error":"skip","max_errors":-1}`:  "max_errors is -1",
 		`{"on_error":"skip","max_errors":1.5}`: "max_errors is 1.5: a rate must be in (0, 1]",
-		`{"on_error":"skip","max_errors":"x"}`: "takes a whole number of samples or a rate",
+		`{"on_error":"skip","max_errors":"x"}`: "must be a whole number of samples or a rate",
 		`{"on_error":"skip","world_size":2}`:   "ranks could yield different numbers of batches",
-		`{"wrokers":2}`:                        `headrace: unknown key "wrokers": did you mean "workers"? takes epochs, rank,`,
-		`{"epochs":"1"}`:                       `headrace: epochs is "1": takes a whole number`,
-		`{"epochs":1.5}`:                       `headrace: epochs is 1.5: takes a whole number`,
-		`{"memory":"2GiB"}`:                    `headrace: memory is "2GiB": takes a number of bytes`,
-		`{"order":3}`:                          `headrace: order is 3: takes text`,
-		`{"fuse":1}`:                           `headrace: fuse is 1: takes true or false`,
+		`{"wrokers":2}`:                        `headrace: unknown key "wrokers": did you mean "workers"? the keys are epochs, rank,`,
+		`{"epochs":"1"}`:                       `headrace: epochs is "1": must be a whole number`,
+		`{"epochs":1.5}`:                       `headrace: epochs is 1.5: must be a whole number`,
+		`{"memory":"2GiB"}`:                    `headrace: memory is "2GiB": must be a number of bytes`,
+		`{"order":3}`:                          `headrace: order is 3: must be text`,
+		`{"fuse":1}`:                           `headrace: fuse is 1: must be true or false`,
 		`{"epochs":1,"epochs":2}`:              `headrace: epochs is given twice`,
 		`{"Epochs":1}`:                         `headrace: unknown key "Epochs": did you mean "epochs"?`,
-		`[1]`:                                  `headrace: the configuration is no JSON object`,
-		``:                                     `headrace: the configuration is no JSON object`,
-		`{"epochs":1`:                          `headrace: the configuration is no JSON`,
-		`{"epochs":}`:                          `headrace: the configuration is no JSON: `,
-		`{"epochs":1} {}`:                      `headrace: the configuration is no JSON: it does not end with its object`,
-		`{"memory":` + strings.Repeat("1", 99) + `}`: `headrace: memory is ` + strings.Repeat("1", 60) + `…: takes a number of bytes`,
+		`[1]`:                                  `headrace: the configuration is not a JSON object`,
+		``:                                     `headrace: the configuration is not a JSON object`,
+		`{"epochs":1`:                          `headrace: the configuration is not valid JSON`,
+		`{"epochs":}`:                          `headrace: the configuration is not valid JSON: `,
+		`{"epochs":1} {}`:                      `headrace: the configuration is not valid JSON: something follows its object`,
+		`{"memory":` + strings.Repeat("1", 99) + `}`: `headrace: memory is ` + strings.Repeat("1", 60) + `…: must be a number of bytes`,
 	} {
 		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %q", text, err, want)
@@ -68,16 +68,16 @@ func TestConfigOfAFile(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for loader, want := range map[string]string{
-		"loader:\n  epochs: many":  `r.yaml:5:11: loader: epochs is "many": takes a whole number`,
+		"loader:\n  epochs: many":  `r.yaml:5:11: loader: epochs is "many": must be a whole number`,
 		"loader:\n  memory: much":  `r.yaml:5:11: loader: memory is "much": must be a number of bytes, at least 1, such as 1073741824, 512MiB or 2GB`,
-		"loader:\n  memory: [1]":   `r.yaml:5:11: loader: memory is [1]: takes a number of bytes`,
-		"loader:\n  wrokers: 3":    `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? takes epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, jpeg, dead_letters`,
+		"loader:\n  memory: [1]":   `r.yaml:5:11: loader: memory is [1]: must be a number of bytes`,
+		"loader:\n  wrokers: 3":    `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? the keys are epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, jpeg, dead_letters`,
 		"loader:\n  max_errors: 3": `r.yaml:5:15: loader: max_errors has no meaning with on_error="raise": the first bad sample stops the run; use on_error="skip"`,
-		"loader:\n  fuse: yes":     `r.yaml:5:9: loader: fuse is "yes": takes true or false`,
-		"loader: {a: 1, a: 2}": "r.yaml:4:16: loader: unknown key \"a\": takes epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, jpeg, dead_letters\n" +
+		"loader:\n  fuse: yes":     `r.yaml:5:9: loader: fuse is "yes": must be true or false`,
+		"loader: {a: 1, a: 2}": "r.yaml:4:16: loader: unknown key \"a\": the keys are epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, jpeg, dead_letters\n" +
 			"r.yaml:4:16: loader: a is given twice",
-		"loader: {memory: 1.0, workers: ']'}": `r.yaml:4:18: loader: memory is 1.0: takes a number of bytes
-r.yaml:4:32: loader: workers is "]": takes a whole number`,
+		"loader: {memory: 1.0, workers: ']'}": `r.yaml:4:18: loader: memory is 1.0: must be a number of bytes
+r.yaml:4:32: loader: workers is "]": must be a whole number`,
 		"loader: {fuse: false, fuse: true}": `r.yaml:4:23: loader: fuse is given twice`,
 		"loader:\n  rank: 0":                `r.yaml:5:3: loader: rank has no place in a recipe: each process has its own; Python takes it from RANK in the environment`,
 		"loader: {world_size: 2, local_world_size: 2}": `r.yaml:4:10: loader: world_size has no place in a recipe: it belongs to the processes that share the data; Python takes it from WORLD_SIZE in the environment

@@ -91,7 +91,7 @@ func (l *Loader) cut() error {
 
 // short ends the run, since other ranks have batches that this one has not.
 func (l *Loader) short() error {
-	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d: take fewer steps, or lose and drop fewer samples",
+	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d: use a smaller steps_per_epoch, or lose and drop fewer samples",
 		ErrShort, l.config.Rank, l.count.Batches, l.count.Epoch, *l.config.StepsPerEpoch)
 	l.Stop()
 	return l.failure
@@ -130,6 +130,6 @@ func (l *Loader) overspent(last *Lost, limit int, at State) error {
 	defer l.mu.Unlock()
 	l.place = at
 	failed := &pipe.StageError{Stage: last.Stage, Source: last.ID.Source, Epoch: last.ID.Epoch, Pos: last.ID.Pos, Err: last.Err}
-	l.failure = fmt.Errorf("%w: %w (others came in the places of %d samples of this epoch; max_errors allows no more)", ErrTooManyLost, failed, limit)
+	l.failure = fmt.Errorf("%w: %w (%d samples of this epoch were replaced; max_errors allows no more)", ErrTooManyLost, failed, limit)
 	return l.failure
 }

@@ -226,7 +226,7 @@ func rowsOf(t *testing.T, b *Batch) []row {
 // Where nothing can come in a sample's place, the run stops at it, and says so.
 func TestNothingIsLeftToReplaceWith(t *testing.T) {
 	leak.Check(t)
-	for n, want := range map[int]string{1: "none could take its place", 3: "and so did the 10 samples that were drawn for its place"} {
+	for n, want := range map[int]string{1: "none of the 100 samples drawn could replace it", 3: "the 10 samples drawn to replace it failed too"} {
 		root := phototest.Folder(t, n)
 		for i := range n {
 			phototest.Spoil(t, root, fmt.Sprintf("%03d.jpg", i))

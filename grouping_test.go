@@ -431,7 +431,7 @@ func TestGroupedBatchesWithLittleMemory(t *testing.T) {
 func TestGroupedBatchesOfRanks(t *testing.T) {
 	leak.Check(t)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},"shuffle",{"decode_npy":{"dtype":"int32"}},{"bucket_batch":{"lengths":[4,10],"size":3}}`, sequences(t, lengthsOfFiles...))
-	if _, err := Open(t.Context(), r, Config{WorldSize: 2}, Options{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "say steps_per_epoch") {
+	if _, err := Open(t.Context(), r, Config{WorldSize: 2}, Options{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set steps_per_epoch") {
 		t.Error(err)
 	}
 	seen := map[string]bool{}

@@ -33,7 +33,7 @@ var (
 
 	// ErrUncalled is what Open returns with [Options.Look] where a function of Python
 	// does not say what it gives: calling it would tell.
-	ErrUncalled = errors.New("headrace: a function does not say what it gives, and is not called to find out")
+	ErrUncalled = errors.New("headrace: a function has no gives, and is not called to find out")
 
 	// ErrTooManyLost marks the failure that was one more than MaxErrors allows.
 	ErrTooManyLost = errors.New("headrace: too many samples lost")

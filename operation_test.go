@@ -92,7 +92,7 @@ type invertOut struct {
 
 func (o *invert) Check() error {
 	if o.From != nil && (*o.From < 0 || *o.From > 255) {
-		return recipe.Wrong("from", "is %d: takes 0 to 255", *o.From)
+		return recipe.Wrong("from", "is %d: must be from 0 to 255", *o.From)
 	}
 	return nil
 }

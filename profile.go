@@ -35,10 +35,10 @@ type ProfileOptions struct {
 // for, or for eight, the error is an [ErrConfig].
 func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (pipe.Report, error) {
 	if o.Items < 0 {
-		return pipe.Report{}, fmt.Errorf("%w: %d samples are to be profiled: must be at least 1", ErrConfig, o.Items)
+		return pipe.Report{}, fmt.Errorf("%w: items is %d: must be at least 1", ErrConfig, o.Items)
 	}
 	if o.Epoch < 0 {
-		return pipe.Report{}, fmt.Errorf("%w: epoch %d is to be profiled: epochs count from 0", ErrConfig, o.Epoch)
+		return pipe.Report{}, fmt.Errorf("%w: epoch is %d: epochs count from 0", ErrConfig, o.Epoch)
 	}
 
 	if o.Workers == nil {
@@ -46,7 +46,7 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 	}
 	for _, n := range o.Workers {
 		if n < 1 || n > maxWorkers {
-			return pipe.Report{}, fmt.Errorf("%w: %d workers are to be tried: takes numbers from 1 to %d", ErrConfig, n, maxWorkers)
+			return pipe.Report{}, fmt.Errorf("%w: workers has %d: must be from 1 to %d", ErrConfig, n, maxWorkers)
 		}
 	}
 	if len(o.Workers) != len(slices.Compact(slices.Sorted(slices.Values(o.Workers)))) {

@@ -73,11 +73,11 @@ func TestProfileRefuses(t *testing.T) {
 	root := phototest.Folder(t, 12)
 	r := augmented(t, root, `{"size":4}`)
 	for want, o := range map[string]ProfileOptions{
-		"-1 samples are to be profiled":     {Items: -1},
-		"0 workers are to be tried":         {Workers: []int{1, 0}},
-		"257 workers are to be tried":       {Workers: []int{257}},
+		"items is -1":                       {Items: -1},
+		"workers has 0":                     {Workers: []int{1, 0}},
+		"workers has 257":                   {Workers: []int{257}},
 		"workers [2 1 2] have one twice":    {Workers: []int{2, 1, 2}},
-		"epoch -1 is to be profiled":        {Epoch: -1},
+		"epoch is -1":                       {Epoch: -1},
 		"headrace: source: store: no files": {},
 	} {
 		recipe := r

@@ -83,8 +83,8 @@ func (notAStruct) Do(context.Context, nothing) (out nothing, err error) { return
 func TestRegisterRefuses(t *testing.T) {
 	register(t)
 	for want, err := range map[string]error{
-		"In is int: takes a struct":    registering(&fake[int, nothing, int]{}),
-		"Out is []struct {}: takes":    registering(&fake[nothing, []struct{}, int]{}),
+		"In is int: must be a struct":  registering(&fake[int, nothing, int]{}),
+		"Out is []struct {}: must be":  registering(&fake[nothing, []struct{}, int]{}),
 		`field Image of In has no tag`: registering(&fake[struct{ Image media.Pixels }, nothing, int]{}),
 		`field image of In is not exported`: registering(&fake[struct {
 			image media.Pixels `field:"image"`
@@ -92,36 +92,36 @@ func TestRegisterRefuses(t *testing.T) {
 		`field A of In has the option "keep" in its tag: there is only "take"`: registering(&fake[struct {
 			A string `field:"key,keep"`
 		}, nothing, int]{}),
-		`field A of In is int: takes bool, int8 to int64`: registering(&fake[struct {
+		`field A of In is int: must be bool, int8 to int64`: registering(&fake[struct {
 			A int `field:"label"`
 		}, nothing, int]{}),
-		`field A of Out is []float32: takes`: registering(&fake[nothing, struct {
+		`field A of Out is []float32: must be`: registering(&fake[nothing, struct {
 			A []float32 `field:"x"`
 		}, int]{}),
-		`field B of In means what another field means`: registering(&fake[struct {
+		`field B of In has the name of another field`: registering(&fake[struct {
 			A, B string `field:"key"`
 		}, nothing, int]{}),
-		`field R of In is a headrace.Rand, which is no field of samples: takes no tag`: registering(&fake[struct {
+		`field R of In is a headrace.Rand, which is not a field of samples: leave out the tag`: registering(&fake[struct {
 			R Rand `field:"image"`
 		}, nothing, int]{}),
-		`field C of In is a headrace.Canvas, which is no field`: registering(&fake[struct {
+		`field C of In is a headrace.Canvas, which is not a field`: registering(&fake[struct {
 			C Canvas `field:"bytes,take"`
 		}, nothing, int]{}),
-		`field S of In means what another`:                             registering(&fake[struct{ R, S Rand }, nothing, int]{}),
-		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
+		`field S of In has the name of another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
+		`In has two images, "a" and "b": at most one is allowed`:       registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
 		`a field that only In can have is in Out: headrace.Rand`:       registering(&fake[nothing, withRand, int]{}),
 		`a field that only In can have is in Out: "key,take"`:          registering(&fake[nothing, takes, int]{}),
 		`"fake" gives the image "a" and reads none: it needs a method`: registering(&fake[nothing, oneImage, int]{}),
-		`its argument Args is a float32: takes bool, int, int64`:       registering(&fake[nothing, nothing, float32]{}),
-		`its argument Args is a map[string]int: takes`:                 registering(&fake[nothing, nothing, map[string]int]{}),
-		`its argument Args is a [][2]uint8: takes`:                     registering(&fake[nothing, nothing, [][2]uint8]{}),
+		`its argument Args is a float32: must be bool, int, int64`:     registering(&fake[nothing, nothing, float32]{}),
+		`its argument Args is a map[string]int: must be`:               registering(&fake[nothing, nothing, map[string]int]{}),
+		`its argument Args is a [][2]uint8: must be`:                   registering(&fake[nothing, nothing, [][2]uint8]{}),
 		`its argument Level has the tag json:"level,omitempty"`:        registering(&omits{}),
 		`its argument Level has the tag json:"level,string"`:           registering(&quotes{}),
-		`it embeds *headrace.share: takes structs without a tag`:       registering(&embeds{}),
+		`it embeds *headrace.share: only structs without a tag`:        registering(&embeds{}),
 		`two of its arguments are called "Depth"`:                      registering(&twice{}),
-		`is headrace.notAStruct: takes a pointer to a struct`:          registering(notAStruct(0)),
-		`is *headrace.omits: takes a pointer`:                          registering((*omits)(nil)),
+		`is headrace.notAStruct: must be a pointer to a struct`:        registering(notAStruct(0)),
+		`is *headrace.omits: must be a pointer`:                        registering((*omits)(nil)),
 		`its function is nil`:                                          Register[nothing, nothing]("fake", "", nil),
 		`there is an operation "invert" already`:                       Register("invert", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
 		`its name is "two words"`:                                      Register("two words", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
@@ -177,7 +177,7 @@ func TestArgumentsGoThroughText(t *testing.T) {
 		}
 	}
 	_, err = recipe.Parse([]byte(`{"headrace": 1, "steps": [{"kinds": {"flaot": 1, "int": 0.5}}]}`))
-	for _, want := range []string{`unknown argument "flaot": did you mean "float"?`, `int is 0.5: takes a whole number`} {
+	for _, want := range []string{`unknown argument "flaot": did you mean "float"?`, `int is 0.5: must be a whole number`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}
@@ -221,16 +221,16 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: Args(&share{math.NaN()})}}},
 		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
 		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
-		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
+		{`step "invert" (#3): from is 300: must be from 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
 		{`step "trouble" (#2): of is 0: must be at least 1`, []recipe.Step{{Args: Args(&trouble{})}}},
 		{`step "asks" (#2): reads "label" as float32: it is int64
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
 recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},
 		{`step "told" (#3): reads the field "a"`, []recipe.Step{decode, {Op: "told"}}},
 		{`step "told" (#4): is not possible: it does not work`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{}, errFail)}},
-		{`step "told" (#4): gives the image "image", which its method Result says to be uint8 [0, 3, 3]: takes uint8 or uint16, a height, a width, and 1, 3 or 4 channels`,
+		{`step "told" (#4): gives the image "image", which its method Result says is uint8 [0, 3, 3]: must be uint8 or uint16, a height, a width, and 1, 3 or 4 channels`,
 			[]recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Width: 3}, nil)}},
-		{`says to be float32 [3, 3, 3]`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Height: 3, Width: 3, DType: tensor.Float32}, nil)}},
+		{`says is float32 [3, 3, 3]`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Height: 3, Width: 3, DType: tensor.Float32}, nil)}},
 		{`step "cipher" (#3): reads the field "bytes": the samples have "image", "label", "key"`, []recipe.Step{decode, {Op: "cipher"}}},
 		{`step "raw_2" (#3): reads the field "bytes": the samples have "label", "key", "image"`, []recipe.Step{{Op: "raw"}, {Op: "raw"}}},
 		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &recipe.Batch{Size: 1}}}},
@@ -297,10 +297,10 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 	for kind, want := range map[string]string{
 		"short":  "do not fit into 10 bytes",
 		"float":  "pixels of float32 [8, 8, 3]",
-		"gray":   `wrong gives the image "image" as uint8 [8, 8, 1], and is to give uint8 [8, 8, 3]`,
-		"small":  `as uint8 [7, 8, 3], and is to give uint8 [8, 8, 3]`,
+		"gray":   `wrong gives the image "image" as uint8 [8, 8, 1], and must give uint8 [8, 8, 3]`,
+		"small":  `as uint8 [7, 8, 3], and must give uint8 [8, 8, 3]`,
 		"none":   `wrong gives the image "image": media: impossible geometry`,
-		"canvas": "Canvas.Pixels of uint8 [1048576, 1048576, 3]: takes",
+		"canvas": "Canvas.Pixels of uint8 [1048576, 1048576, 3]: must be",
 	} {
 		r := recipe.Recipe{Steps: []recipe.Step{
 			{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},

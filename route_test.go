@@ -36,7 +36,7 @@ func TestSamplesThatNoBranchTakes(t *testing.T) {
 		l := openLoader(t, byKey(t, root, failures), Config{Epochs: new(1), Workers: new(3)}, Options{Lost: func(l Lost) { bad = append(bad, filepath.Base(l.Key)+" in "+l.Stage) }})
 		if failures == "" {
 			_, err := rowsUntilError(t, l)
-			if want := `012.jpg" (index 6): headrace: no branch of route takes this sample, whose key is "`; !strings.Contains(err.Error(), want) {
+			if want := `012.jpg" (index 6): headrace: no branch of route matches this sample, whose key is "`; !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, expected %s", err, want)
 			}
 			continue

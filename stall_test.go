@@ -91,7 +91,7 @@ func TestStallAfter(t *testing.T) {
 			t.Errorf("%s: %v", json, s.After)
 		}
 	}
-	for json, want := range map[string]string{`{"stall_after":-1}`: "stall_after is -1: takes seconds from 0", `{"stall_after":1e9}`: "takes seconds from 0, for never, to 31536000", `{"stall_after":"x"}`: "takes a number of seconds"} {
+	for json, want := range map[string]string{`{"stall_after":-1}`: "stall_after is -1: must be from 0 (never)", `{"stall_after":1e9}`: "must be from 0 (never) to 31536000 seconds", `{"stall_after":"x"}`: "must be a number of seconds"} {
 		if _, err := ParseConfig([]byte(json)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", json, err)
 		}

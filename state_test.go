@@ -63,7 +63,7 @@ func TestPlacesAreWrittenAsTheRecordIs(t *testing.T) {
 		}
 		var back State
 		if text := s.AppendPlace(nil); json.Unmarshal(text, &back) != nil {
-			t.Fatalf("%s is no JSON", text)
+			t.Fatalf("%s is not JSON", text)
 		}
 		want, _ := json.Marshal(s)
 		if got, _ := json.Marshal(back); string(got) != string(want) {
@@ -103,7 +103,7 @@ func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
 		"epoch is -1":                         func(s *State) { s.Epoch = -1 },
 		"epoch is 9223372036854775807":        func(s *State) { s.Epoch = math.MaxInt },
 		`has a source "more"`:                 func(s *State) { s.Sources["more"] = SourceState{} },
-		"says nothing of its sources":         func(s *State) { s.Sources, s.Dropped = nil, 3 },
+		"has no sources":                      func(s *State) { s.Sources, s.Dropped = nil, 3 },
 		`"files" had 99 samples`:              at(func(s *SourceState) { s.Samples = 99 }),
 		"position is 101":                     at(func(s *SourceState) { s.Position = 101 }),
 		"position is -1":                      at(func(s *SourceState) { s.Position = -1 }),

@@ -109,7 +109,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 		t.Errorf("more steps than there are: %v", err)
 	}
 	c.StepsPerEpoch = nil
-	if _, err := Open(t.Context(), r, c, Options{}); err == nil || !strings.Contains(err.Error(), "or say steps_per_epoch") {
+	if _, err := Open(t.Context(), r, c, Options{}); err == nil || !strings.Contains(err.Error(), "or set steps_per_epoch") {
 		t.Errorf("without: %v", err)
 	}
 }

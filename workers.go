@@ -21,7 +21,7 @@ import (
 // [ErrConfig].
 func (l *Loader) SetWorkers(stage string, n int) error {
 	if n < 1 || n > maxWorkers {
-		return fmt.Errorf("%w: %d workers: takes 1 to %d", ErrConfig, n, maxWorkers)
+		return fmt.Errorf("%w: %d workers: must be from 1 to %d", ErrConfig, n, maxWorkers)
 	}
 
 	l.mu.Lock()

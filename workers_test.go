@@ -128,10 +128,10 @@ func TestSetWorkersIsTold(t *testing.T) {
 	}
 	drain(t, l)
 	for want, err := range map[string]error{
-		`unknown stage "raed": did you mean "read"? takes`: l.SetWorkers("raed", 2),
-		"the stage files has one worker by its nature":     l.SetWorkers("files", 2),
-		"0 workers: takes 1 to 256":                        l.SetWorkers("", 0),
-		"257 workers: takes 1 to 256":                      l.SetWorkers("read", 257),
+		`unknown stage "raed": did you mean "read"? the stages are`: l.SetWorkers("raed", 2),
+		"the stage files has one worker by its nature":              l.SetWorkers("files", 2),
+		"0 workers: must be from 1 to 256":                          l.SetWorkers("", 0),
+		"257 workers: must be from 1 to 256":                        l.SetWorkers("read", 257),
 	} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, not %s", err, want)

@@ -82,7 +82,7 @@ func remedy(call string, err error) string {
 	case errors.Is(err, unix.ENOMEM) && call == "mmap":
 		return fmt.Sprintf("raise the limit of address space (ulimit -v, now %s bytes) or of mappings (vm.max_map_count), or hold fewer batches", limitText(unix.RLIMIT_AS))
 	case errors.Is(err, unix.ENOMEM), errors.Is(err, unix.ENOSPC):
-		return "the system has no such amount of memory to promise: use smaller batches, hold fewer of them, or relax vm.overcommit_memory"
+		return "the system cannot promise that much memory: use smaller batches, hold fewer of them, or relax vm.overcommit_memory"
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return "the sandbox forbids it: allow memfd_create, sealing, and shared mappings (seccomp profile)"
 	}

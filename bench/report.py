@@ -32,7 +32,7 @@ def main() -> None:
     names = [match[2] for match in BLOCK.finditer(text)]
     unknown = sorted(set(names) - set(BLOCKS))
     if unknown:
-        raise SystemExit(f"docs/performance.md wants tables that nobody makes: {', '.join(unknown)}")
+        raise SystemExit(f"docs/performance.md wants tables that nothing makes: {', '.join(unknown)}")
     PAGE.write_text(BLOCK.sub(block, text))
 
 

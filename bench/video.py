@@ -204,7 +204,7 @@ def main():
     parser.add_argument(
         "--only",
         default=",".join(CONTESTANTS),
-        help="contestants; for --work full also limit, and alone: clips that are no batches",
+        help="contestants; for --work full also limit, and alone: clips that are not batches",
     )
     parser.add_argument("--work", default="spread,every")
     parser.add_argument("--videos", default=",".join(VIDEOS))

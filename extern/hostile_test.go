@@ -90,7 +90,7 @@ func TestHostileWorkerWithoutInputs(t *testing.T) {
 func TestCollateTakesSamples(t *testing.T) {
 	pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: intField})
 	for _, rows := range []int{0, -1} {
-		if err := pool.Call(within(t, time.Minute), &extern.Call{Rows: rows}); err == nil || !strings.Contains(err.Error(), "takes one or more") {
+		if err := pool.Call(within(t, time.Minute), &extern.Call{Rows: rows}); err == nil || !strings.Contains(err.Error(), "must be at least one") {
 			t.Errorf("%d samples: %v", rows, err)
 		}
 	}

@@ -89,7 +89,7 @@ func Open(o Options) (*Pool, error) {
 	case Aggregate, Iterate:
 		o.Workers = 1
 	default:
-		return nil, fmt.Errorf("extern: %q is no kind of function", o.Kind)
+		return nil, fmt.Errorf("extern: %q is not a kind of function", o.Kind)
 	}
 
 	if o.Threads && o.Workers > 1 && len(o.Seed) > 0 {
@@ -236,13 +236,13 @@ func (p *Pool) check(c *Call) error {
 		return nil
 	}
 	if p.o.Kind == Collate && c.Rows < 1 {
-		return fmt.Errorf("extern: %s is given %d samples: takes one or more", p.o.Stage, c.Rows)
+		return fmt.Errorf("extern: %s got %d samples: must be at least one", p.o.Stage, c.Rows)
 	}
 	if p.o.Kind == Chain && len(c.Keys) != len(p.function.Chain) {
 		return fmt.Errorf("extern: %s has %d functions and is given keys for %d", p.o.Stage, len(p.function.Chain), len(c.Keys))
 	}
 	if want := len(p.o.In) * p.rows(c); len(c.In) != want {
-		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))
+		return fmt.Errorf("extern: %s needs %d values, got %d", p.o.Stage, want, len(c.In))
 	}
 	for i := range c.In {
 		v, f := &c.In[i], &p.o.In[i%len(p.o.In)]
@@ -253,7 +253,7 @@ func (p *Pool) check(c *Call) error {
 		}
 		if !fit {
 			is := sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}
-			return fmt.Errorf("extern: %s is given %q as %v of %d bytes: it is to be %v", p.o.Stage, f.Name, is, len(v.Data), f.Type)
+			return fmt.Errorf("extern: %s is given %q as %v of %d bytes: it must be %v", p.o.Stage, f.Name, is, len(v.Data), f.Type)
 		}
 	}
 	return nil

@@ -440,7 +440,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	good := extern.Options{Stage: "step", Function: "functions:same", Kind: extern.Map, Heap: heap, In: intField, Gives: intField}
 	for want, change := range map[string]func(*extern.Options){
 		"a pool needs a heap":             func(o *extern.Options) { o.Heap = nil },
-		`"" is no kind of function`:       func(o *extern.Options) { o.Kind = "" },
+		`"" is not a kind of function`:    func(o *extern.Options) { o.Kind = "" },
 		"what step is given":              func(o *extern.Options) { o.In = sample.Schema{{}} },
 		"what step gives":                 func(o *extern.Options) { o.Gives = sample.Schema{{}} },
 		"threads share the generators of": func(o *extern.Options) { o.Threads, o.Workers, o.Seed = true, 2, []string{"random"} },

@@ -45,7 +45,7 @@ func (o BucketOpts) Limit() int {
 func (o BucketOpts) Check() error {
 	errs := []error{o.Overlong.check()}
 	if o.Size < 0 || o.Tokens < 0 {
-		errs = append(errs, fmt.Errorf("group: batches of %d samples and %d tokens: takes no limit below 0", o.Size, o.Tokens))
+		errs = append(errs, fmt.Errorf("group: batches of %d samples and %d tokens: no limit may be below 0", o.Size, o.Tokens))
 	}
 	if len(o.Sizes) > 0 && (len(o.Sizes) != len(o.Lengths) || slices.Min(o.Sizes) < 1) {
 		errs = append(errs, fmt.Errorf("group: sizes are %v for buckets of the lengths %v: each must be at least 1", o.Sizes, o.Lengths))

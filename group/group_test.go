@@ -195,7 +195,7 @@ func TestOverlong(t *testing.T) {
 		if !errors.As(err, &long) || *long != (group.LengthError{Length: 9, Limit: 6}) || !errors.As(err, &at) || at.Pos != 1 || at.Stage != "group" {
 			t.Errorf("%v", err)
 		}
-		if want := "its length is 9: takes at most 6"; long != nil && long.Error() != "group: "+want {
+		if want := "its length is 9: must be at most 6"; long != nil && long.Error() != "group: "+want {
 			t.Errorf("%v", long)
 		}
 	}
@@ -204,21 +204,21 @@ func TestOverlong(t *testing.T) {
 // Settings that make no sense are reported, with what is taken.
 func TestSettings(t *testing.T) {
 	for want, err := range map[string]error{
-		"group: batches of -1 samples and 4 tokens: takes no limit below 0":                                        group.BucketOpts{Size: -1, Tokens: 4}.Check(),
+		"group: batches of -1 samples and 4 tokens: no limit may be below 0":                                       group.BucketOpts{Size: -1, Tokens: 4}.Check(),
 		"group: has neither size nor tokens: without a limit no batch would end":                                   group.BucketOpts{Lengths: []int{1}}.Check(),
 		"group: sizes are [2] for buckets of the lengths [4 8]: each must be at least 1":                           group.BucketOpts{Lengths: []int{4, 8}, Sizes: []int{2}}.Check(),
 		"group: sizes are [2 0] for buckets of the lengths [4 8]: each must be at least 1":                         group.BucketOpts{Lengths: []int{4, 8}, Sizes: []int{2, 0}}.Check(),
 		"group: the buckets' lengths are [4 4]: must be rising numbers, at least 1":                                group.BucketOpts{Size: 1, Lengths: []int{4, 4}}.Check(),
 		"group: the buckets' lengths are [0 4]: must be rising numbers, at least 1":                                group.BucketOpts{Size: 1, Lengths: []int{0, 4}}.Check(),
 		"group: a sample of length 8 alone is more than 7 tokens":                                                  group.BucketOpts{Tokens: 7, Lengths: []int{4, 8}}.Check(),
-		"group: overlong(7): takes Fail, Truncate or Drop":                                                         group.BucketOpts{Size: 1, Overlong: 7}.Check(),
+		"group: overlong(7): must be Fail, Truncate or Drop":                                                       group.BucketOpts{Size: 1, Overlong: 7}.Check(),
 		"group: batches of 0 samples and a budget of 0: the budget must be at least 1, and no size below 0":        group.BudgetOpts{}.Check(),
 		"group: batches of -1 samples and a budget of 1: the budget must be at least 1, and no size below 0":       group.BudgetOpts{Size: -1, Budget: 1}.Check(),
 		"group: batches of 0 samples, 0 open: the size must be at least 1, and no number of open batches below 0":  group.ShapeOpts{}.Check(),
 		"group: batches of 1 samples, -1 open: the size must be at least 1, and no number of open batches below 0": group.ShapeOpts{Size: 1, Open: -1}.Check(),
 		"group: rows of length 0: must be at least 1":                                                              group.PackOpts{}.Check(),
-		"group: -1 segments in each of 0 open rows: takes none below 0":                                            group.PackOpts{Length: 1, Segments: -1}.Check(),
-		"group: fit(2): takes BestFit or FirstFit":                                                                 group.PackOpts{Length: 1, Fit: 2}.Check(),
+		"group: -1 segments in each of 0 open rows: must be at least 0":                                            group.PackOpts{Length: 1, Segments: -1}.Check(),
+		"group: fit(2): must be BestFit or FirstFit":                                                               group.PackOpts{Length: 1, Fit: 2}.Check(),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

@@ -28,14 +28,14 @@ func (o Overlong) String() string {
 type LengthError struct{ Length, Limit int }
 
 func (e *LengthError) Error() string {
-	return fmt.Sprintf("group: its length is %d: takes at most %d", e.Length, e.Limit)
+	return fmt.Sprintf("group: its length is %d: must be at most %d", e.Length, e.Limit)
 }
 
 // Fit returns the length that a sample counts with.
 func (o Overlong) Fit(length, limit int) (int, error) {
 	switch {
 	case length < 0:
-		return 0, fmt.Errorf("group: its length is %d: takes none below 0", length)
+		return 0, fmt.Errorf("group: its length is %d: must be at least 0", length)
 	case length <= limit:
 		return length, nil
 	case o == Truncate:
@@ -49,7 +49,7 @@ func (o Overlong) Fit(length, limit int) (int, error) {
 
 func (o Overlong) check() error {
 	if int(o) >= len(overlongs) {
-		return fmt.Errorf("group: %v: takes Fail, Truncate or Drop", o)
+		return fmt.Errorf("group: %v: must be Fail, Truncate or Drop", o)
 	}
 	return nil
 }

@@ -45,10 +45,10 @@ func (o PackOpts) Check() error {
 		errs = append(errs, fmt.Errorf("group: rows of length %d: must be at least 1", o.Length))
 	}
 	if o.Segments < 0 || o.Open < 0 {
-		errs = append(errs, fmt.Errorf("group: %d segments in each of %d open rows: takes none below 0", o.Segments, o.Open))
+		errs = append(errs, fmt.Errorf("group: %d segments in each of %d open rows: must be at least 0", o.Segments, o.Open))
 	}
 	if o.Fit > FirstFit {
-		errs = append(errs, fmt.Errorf("group: fit(%d): takes BestFit or FirstFit", o.Fit))
+		errs = append(errs, fmt.Errorf("group: fit(%d): must be BestFit or FirstFit", o.Fit))
 	}
 	return errors.Join(errs...)
 }

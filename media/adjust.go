@@ -69,7 +69,7 @@ func (a Adjust) check(f Form) error {
 	case a.Kind > ToGray:
 		return fmt.Errorf("%w: %v", ErrUnsupported, a.Kind)
 	case f.DType != tensor.Uint8 && a.Kind < Grayscale:
-		return fmt.Errorf("%w: %v of %v: takes uint8", ErrUnsupported, a.Kind, f.DType)
+		return fmt.Errorf("%w: %v of %v: must be uint8", ErrUnsupported, a.Kind, f.DType)
 	case a.Factor-a.Factor != 0, a.Kind == Hue && (a.Factor < -0.5 || a.Factor > 0.5):
 		return fmt.Errorf("%w: %v by %v", ErrGeometry, a.Kind, a.Factor)
 	}

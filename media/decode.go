@@ -26,7 +26,7 @@ func Decode(data []byte, o Options, steps []Step, r Rand) (Pixels, error) {
 	}
 	f := plan.Form()
 	if f.Layout != HWC || f.DType != tensor.Uint8 && f.DType != tensor.Uint16 {
-		return Pixels{}, fmt.Errorf("%w: Decode of steps that make %v: takes steps that make pixels", ErrGeometry, f)
+		return Pixels{}, fmt.Errorf("%w: Decode of steps that make %v: they must make pixels", ErrGeometry, f)
 	}
 	p := Pixels{Data: make([]byte, f.RowBytes()*f.Height), Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
 	if err := d.DecodeInto(p.Data, p.Stride, data, &info, &plan); err != nil {

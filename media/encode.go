@@ -74,7 +74,7 @@ func EncoderFor(format string) (Encoder, error) {
 	if format == WebP {
 		return nil, fmt.Errorf("%w: WebP is written by media/webp, which needs cgo and libwebp: PNG is lossless without", ErrUnsupported)
 	}
-	return nil, fmt.Errorf("%w: no encoder for %q: takes %s", ErrUnsupported, format, written)
+	return nil, fmt.Errorf("%w: no encoder for %q: must be %s", ErrUnsupported, format, written)
 }
 
 var encoders = struct {
@@ -96,7 +96,7 @@ func FormatForName(name string) (string, error) {
 	case ".webp":
 		return WebP, nil
 	}
-	return "", fmt.Errorf("%w: writing %q: the suffix is to be .jpg, .png or .webp", ErrUnsupported, name)
+	return "", fmt.Errorf("%w: writing %q: the suffix must be .jpg, .png or .webp", ErrUnsupported, name)
 }
 
 // abilities are what a format can hold and which options it has.
@@ -124,25 +124,25 @@ func (o EncodeOptions) filled() (EncodeOptions, error) {
 
 	switch {
 	case !ok:
-		return refuse("format %q: takes %s", o.Format, written)
+		return refuse("format %q: must be %s", o.Format, written)
 	case o.Quality != 0 && a.quality == 0:
 		return refuse("%s is lossless: it has no quality", a.name)
 	case o.Quality != 0 && o.Lossless:
 		return refuse("quality %d of a lossless %s", o.Quality, a.name)
 	case o.Quality < 0 || o.Quality > 100:
-		return refuse("quality %d: takes 1 to 100", o.Quality)
+		return refuse("quality %d: must be from 1 to 100", o.Quality)
 	case o.Subsampling != "" && !a.subsampling:
 		return refuse("%s has no choice of subsampling", a.name)
 	case o.Subsampling != "" && o.Subsampling != "4:4:4" && o.Subsampling != "4:2:2" && o.Subsampling != "4:2:0":
-		return refuse(`subsampling %q: takes "4:4:4", "4:2:2" or "4:2:0"`, o.Subsampling)
+		return refuse(`subsampling %q: must be "4:4:4", "4:2:2" or "4:2:0"`, o.Subsampling)
 	case o.Progressive && !a.progressive:
 		return refuse("%s has no progressive form here", a.name)
 	case o.Lossless && !a.lossless && a.quality != 0:
-		return refuse("%s cannot be lossless: take PNG or WebP", a.name)
+		return refuse("%s cannot be lossless: use PNG or WebP", a.name)
 	case o.Effort != 0 && !a.effort:
 		return refuse("%s has no effort", a.name)
 	case o.Effort < 0 || o.Effort > 9:
-		return refuse("effort %d: takes 1 to 9", o.Effort)
+		return refuse("effort %d: must be from 1 to 9", o.Effort)
 	}
 
 	if o.Quality == 0 {
@@ -161,21 +161,21 @@ func (o EncodeOptions) filled() (EncodeOptions, error) {
 func (o EncodeOptions) takes(p Pixels) error {
 	a := abilitiesOf[o.Format]
 	if p.DType != tensor.Uint8 && p.DType != tensor.Uint16 {
-		return fmt.Errorf("%w: encoding %v as %s: takes uint8%s", ErrUnsupported, p.DType, a.name, a.orDeep())
+		return fmt.Errorf("%w: encoding %v as %s: must be uint8%s", ErrUnsupported, p.DType, a.name, a.orDeep())
 	}
 	if err := p.Check(); err != nil {
 		return err
 	}
 	switch {
 	case p.DType == tensor.Uint16 && !a.deep:
-		return fmt.Errorf("%w: encoding uint16 as %s, which has 8 bits: take PNG, or decode to uint8", ErrUnsupported, a.name)
+		return fmt.Errorf("%w: encoding uint16 as %s, which has 8 bits: use PNG, or decode to uint8", ErrUnsupported, a.name)
 	case p.Color == RGBA && !a.alpha:
-		return fmt.Errorf("%w: encoding rgba as %s, which has no alpha channel: take PNG or WebP, or decode to rgb with a background",
+		return fmt.Errorf("%w: encoding rgba as %s, which has no alpha channel: use PNG or WebP, or decode to rgb with a background",
 			ErrUnsupported, a.name)
 	case p.Width > a.side || p.Height > a.side:
 		return fmt.Errorf("%w: %d×%d pixels: %s has at most %d on a side", ErrTooLarge, p.Width, p.Height, a.name, a.side)
 	case p.Width > MaxPixels/p.Height:
-		return fmt.Errorf("%w: %d×%d pixels, more than %d, which is what would be read again", ErrTooLarge, p.Width, p.Height, MaxPixels)
+		return fmt.Errorf("%w: %d×%d pixels, more than the %d that can be read again", ErrTooLarge, p.Width, p.Height, MaxPixels)
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ func ParseColor(name string) (Color, error) {
 			return Color(c), nil
 		}
 	}
-	return 0, fmt.Errorf(`media: unknown color %q: takes "rgb", "rgba", "gray" or "mask"`, name)
+	return 0, fmt.Errorf(`media: unknown color %q: must be "rgb", "rgba", "gray" or "mask"`, name)
 }
 
-// Channels is the number of values of a pixel; 0 where c is none of the colours.
+// Channels is the number of values of a pixel; 0 where c is not a colour.
 func (c Color) Channels() int {
 	if int(c) >= len(colors) {
 		return 0
@@ -169,7 +169,7 @@ func (f Form) checkPixels(op string) error {
 // not.
 func (f Form) checkColors(op string) error {
 	if f.Color == Mask {
-		return fmt.Errorf("%w: %s of a mask, whose numbers are no colours", ErrUnsupported, op)
+		return fmt.Errorf("%w: %s of a mask, whose numbers are not colours", ErrUnsupported, op)
 	}
 	return f.checkPixels(op)
 }

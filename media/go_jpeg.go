@@ -76,7 +76,7 @@ func (i *Info) checkScans(src []byte) error {
 		rest = after
 	}
 	if scans > maxScans || scans > usualScans && scans*i.samples(src)/64 > maxVisits {
-		return fmt.Errorf("%w: %d scans, more than any picture needs", ErrCorrupt, scans)
+		return fmt.Errorf("%w: %d scans, more than any image needs", ErrCorrupt, scans)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func goRun(dst []byte, stride int, src Pixels, plan *Plan, spare bool) error {
 // checkSource refuses stored images of a size that the plan was not made for.
 func (p *Plan) checkSource(width, height int) error {
 	if w, h := orient.Size(p.Orientation, width, height); !p.Stages[0].Crop.In(w, h) {
-		return fmt.Errorf("%w: the plan is for a larger picture than %d×%d", ErrGeometry, width, height)
+		return fmt.Errorf("%w: the plan is for a larger image than %d×%d", ErrGeometry, width, height)
 	}
 	return nil
 }

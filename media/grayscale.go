@@ -11,7 +11,7 @@ type ToGrayscale struct {
 // Check returns what is wrong with the parameters.
 func (o ToGrayscale) Check() error {
 	if o.Channels != 0 && o.Channels != 1 && o.Channels != 3 {
-		return fmt.Errorf("%w: grayscale to %d channels: takes 1 or 3", ErrGeometry, o.Channels)
+		return fmt.Errorf("%w: grayscale to %d channels: must be 1 or 3", ErrGeometry, o.Channels)
 	}
 	return nil
 }
@@ -24,7 +24,7 @@ func (o ToGrayscale) Result(in Form) (Form, error) {
 	if o.Channels != 3 {
 		in.Color = Gray
 	} else if in.Color != RGB {
-		return in, fmt.Errorf("%w: grayscale to 3 channels of %v: takes rgb", ErrUnsupported, in.Color)
+		return in, fmt.Errorf("%w: grayscale to 3 channels of %v: must be rgb", ErrUnsupported, in.Color)
 	}
 	return in, nil
 }

@@ -50,7 +50,7 @@ func (o ColorJitter) Result(in Form) (Form, error) {
 		return in, err
 	}
 	if in.DType != tensor.Uint8 {
-		return in, fmt.Errorf("%w: color_jitter of %v: takes uint8", ErrUnsupported, in.DType)
+		return in, fmt.Errorf("%w: color_jitter of %v: must be uint8", ErrUnsupported, in.DType)
 	}
 	return in, nil
 }

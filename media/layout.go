@@ -13,7 +13,7 @@ func ParseLayout(name string) (Layout, error) {
 	case "CTHW":
 		return CTHW, nil
 	}
-	return 0, fmt.Errorf(`media: unknown layout %q: takes "NHWC" or "NCHW", and of clips "THWC", "TCHW" or "CTHW"`, name)
+	return 0, fmt.Errorf(`media: unknown layout %q: must be "NHWC" or "NCHW", and of clips "THWC", "TCHW" or "CTHW"`, name)
 }
 
 // ToLayout orders the axes of an image.

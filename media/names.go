@@ -15,7 +15,7 @@ func (n names) parse(name string) (uint8, error) {
 			return uint8(i), nil
 		}
 	}
-	return 0, fmt.Errorf("media: unknown %s %q: takes one of %q", n.of, name, n.all)
+	return 0, fmt.Errorf("media: unknown %s %q: must be one of %q", n.of, name, n.all)
 }
 
 func (n names) text(value uint8) string {

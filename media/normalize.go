@@ -24,7 +24,7 @@ type Normalize struct {
 func (o Normalize) Check() error {
 	out := o.output(HWC)
 	if d := out.DType; d != tensor.Float32 && d != tensor.Float16 && d != tensor.BFloat16 {
-		return fmt.Errorf("%w: normalize to %v: takes float32, float16 or bfloat16", ErrGeometry, o.DType)
+		return fmt.Errorf("%w: normalize to %v: must be float32, float16 or bfloat16", ErrGeometry, o.DType)
 	}
 	for c := range 3 {
 		if !(o.Std[c] > 0 && o.Std[c] <= math.MaxFloat32) || math.IsNaN(o.Mean[c]) {

@@ -75,9 +75,9 @@ func (o Options) Check() error {
 	case o.Background != nil && o.Color == RGBA:
 		return fmt.Errorf("%w: a background for rgba, which keeps what is transparent", ErrUnsupported)
 	case o.MaxPixels < 0 || o.MaxPixels > MaxPixels:
-		return fmt.Errorf("%w: max_pixels %d: takes 1 to %d", ErrUnsupported, o.MaxPixels, MaxPixels)
+		return fmt.Errorf("%w: max_pixels %d: must be from 1 to %d", ErrUnsupported, o.MaxPixels, MaxPixels)
 	case o.DType != tensor.Invalid && o.DType != tensor.Uint8 && o.DType != tensor.Uint16:
-		return fmt.Errorf("%w: decoding to %v: takes uint8 or uint16", ErrUnsupported, o.DType)
+		return fmt.Errorf("%w: decoding to %v: must be uint8 or uint16", ErrUnsupported, o.DType)
 	}
 	return nil
 }

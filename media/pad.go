@@ -21,7 +21,7 @@ type Pad struct {
 func (o Pad) Check() error {
 	for _, n := range [...]int{o.Left, o.Top, o.Right, o.Bottom} {
 		if n < 0 || n > maxSide {
-			return fmt.Errorf("%w: pad by %d (left), %d (top), %d (right) and %d (bottom) pixels: takes 0 to %d",
+			return fmt.Errorf("%w: pad by %d (left), %d (top), %d (right) and %d (bottom) pixels: must be from 0 to %d",
 				ErrGeometry, o.Left, o.Top, o.Right, o.Bottom, maxSide)
 		}
 	}

@@ -147,7 +147,7 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 		return err
 	}
 	if info.Width <= 0 || info.Height <= 0 {
-		return fmt.Errorf("%w: a picture of %d×%d pixels", ErrGeometry, info.Width, info.Height)
+		return fmt.Errorf("%w: an image of %d×%d pixels", ErrGeometry, info.Width, info.Height)
 	}
 	if err := checkPixels(info.Width, info.Height, o.MaxPixels); err != nil {
 		return err

@@ -71,7 +71,7 @@ func avifMeta(info *Info, meta []byte) error {
 
 	p := f.properties(f.primary)
 	if !p.hasSize {
-		return fmt.Errorf("%w: AVIF without the size of its picture", ErrCorrupt)
+		return fmt.Errorf("%w: AVIF without the size of its image", ErrCorrupt)
 	}
 
 	info.Width, info.Height = p.width, p.height
@@ -254,7 +254,7 @@ func avifMovie(info *Info, moov []byte) error {
 		var body []byte
 		var ok bool
 		if kind, body, rest, ok = nextBox(rest); !ok {
-			return fmt.Errorf("%w: AVIF sequence without the size of its pictures", ErrCorrupt)
+			return fmt.Errorf("%w: AVIF sequence without the size of its images", ErrCorrupt)
 		}
 		if kind != "trak" {
 			continue

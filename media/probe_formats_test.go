@@ -189,7 +189,7 @@ func TestProbeRefusesFormats(t *testing.T) {
 		"AVIF bomb":                {at(avif, ispe, 0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF), media.ErrTooLarge, "pixels"},
 		"AVIF without size":        {at(avif, ispe-8, []byte("what")...), media.ErrCorrupt, "size"},
 		"GIF of zero size":         {at(at(gif, 6, 0, 0, 0, 0), frame+5, 0, 0, 0, 0), media.ErrCorrupt, "0×0"},
-		"GIF without picture":      {at(gif, table, ';'), media.ErrCorrupt, "without a picture"},
+		"GIF without picture":      {at(gif, table, ';'), media.ErrCorrupt, "without an image"},
 		"BMP of zero width":        {at(bmp, 18, 0, 0, 0, 0), media.ErrCorrupt, "0×45"},
 		"BMP of negative width":    {at(bmp, 18, 0xFF, 0xFF, 0xFF, 0xFF), media.ErrCorrupt, "-1×45"},
 		"BMP bomb":                 {at(bmp, 18, 0, 0, 1, 0, 0, 0, 1, 0), media.ErrTooLarge, "pixels"},
@@ -212,7 +212,7 @@ func TestProbeRefusesFormats(t *testing.T) {
 		"text":                     {[]byte("a picture of a horse"), media.ErrFormat, `"a picture of a h"`},
 		"text, what is known":      {[]byte("a picture of a horse"), media.ErrFormat, "JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are known"},
 		"two letters":              {[]byte("BMX bikes for sale here"), media.ErrFormat, "42 4d 58"},
-		"the start of PNG's magic": {[]byte(png[:5]), media.ErrTruncated, "start of a picture"},
+		"the start of PNG's magic": {[]byte(png[:5]), media.ErrTruncated, "start of an image"},
 	} {
 		info, err := media.Probe(c.data)
 		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {

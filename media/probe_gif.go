@@ -19,7 +19,7 @@ func probeGIF(data []byte) (Info, error) {
 	for ok && len(rest) > 0 {
 		switch rest[0] {
 		case ';':
-			return info, fmt.Errorf("%w: GIF without a picture", ErrCorrupt)
+			return info, fmt.Errorf("%w: GIF without an image", ErrCorrupt)
 		case '!':
 			if len(rest) >= 7 && rest[1] == 0xF9 && rest[2] >= 4 && rest[3]&1 != 0 {
 				info.Alpha = true

@@ -75,7 +75,7 @@ func nextSegment(data []byte) (marker byte, body, rest []byte, err error) {
 	data = data[1:]
 	switch {
 	case marker == eoi:
-		return 0, nil, nil, fmt.Errorf("%w: JPEG without a picture", ErrTruncated)
+		return 0, nil, nil, fmt.Errorf("%w: JPEG without an image", ErrTruncated)
 	case marker == temporary || marker >= rst0 && marker < rst0+8:
 		return marker, nil, data, nil
 	case len(data) < 2:

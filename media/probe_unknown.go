@@ -12,7 +12,7 @@ func unknown(data []byte) error {
 	case len(data) == 0:
 		return fmt.Errorf("%w: no data", ErrTruncated)
 	case startOfMagic(data):
-		return fmt.Errorf("%w: %d bytes, which may be the start of a picture", ErrTruncated, len(data))
+		return fmt.Errorf("%w: %d bytes, which may be the start of an image", ErrTruncated, len(data))
 	}
 	if what := foreign(data); what != "" {
 		return fmt.Errorf("%w: %s is not decoded; %s", ErrFormat, what, knownFormats())
@@ -74,7 +74,7 @@ func foreign(data []byte) string {
 		return foreignBrand(string(data[8:12]))
 	}
 	if len(data) >= 3 && data[0] == 'P' && data[1] >= '1' && data[1] <= '7' && (data[2] == '\n' || data[2] == ' ' || data[2] == '\r') {
-		return "a Netpbm picture"
+		return "a Netpbm image"
 	}
 
 	return markup(data)
@@ -104,7 +104,7 @@ func markup(data []byte) string {
 	case bytes.Contains(start, []byte("<svg")):
 		return "SVG"
 	case bytes.Contains(start, []byte("<html")), bytes.HasPrefix(start, []byte("<!doctype html")):
-		return "HTML, a page and no picture,"
+		return "HTML, a web page,"
 	case bytes.HasPrefix(start, []byte("<?xml")):
 		return "XML"
 	}

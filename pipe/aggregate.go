@@ -81,7 +81,7 @@ func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int, fail fun
 		e.begin(epoch, s.memory.Groups)
 		r, ok := agg.(Resumer)
 		if !ok {
-			return errors.New("pipe: the state to resume from has a memory of an aggregator, and this one takes none")
+			return errors.New("pipe: the state to resume from has an aggregator's memory, and this aggregator accepts none")
 		}
 		return r.Resume(s.memory)
 	}, fail)

@@ -75,7 +75,7 @@ func TestSettingsHaveBounds(t *testing.T) {
 	}
 	run := start(t, mapped(pipe.Opts{InFlightPerWorker: 4}), pipe.Config{})
 	defer run.Close()
-	if err := run.SetWorkers("map", math.MaxInt); !contains(err, "stage map: 9223372036854775807 workers: it takes at most 16384") {
+	if err := run.SetWorkers("map", math.MaxInt); !contains(err, "stage map: 9223372036854775807 workers: must be at most 16384") {
 		t.Error(err)
 	}
 }

@@ -236,7 +236,7 @@ func TestStatesThatDoNotSayWhatOf(t *testing.T) {
 			run := start(t, c.flow, pipe.Config{Resume: s})
 			defer run.Close()
 			got, err := remains(run)
-			if some != c.bad || c.bad && (!contains(err, "the state does not say of which") || len(got) > 0) || !c.bad && (err != nil || len(all)+len(got) != 24) {
+			if some != c.bad || c.bad && (!contains(err, "the state does not say what") || len(got) > 0) || !c.bad && (err != nil || len(all)+len(got) != 24) {
 				t.Errorf("%s: %v, then %v: %v", name, all, got, err)
 			}
 		})

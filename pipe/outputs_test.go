@@ -286,7 +286,7 @@ func TestMemoriesInStates(t *testing.T) {
 		forgetful := pipe.Aggregate(pipe.From("numbers", pipetest.Numbers{N: 30}), budgets(4), pipe.AggregateOpts{Name: "hoard"})
 		third := start(t, forgetful, pipe.Config{Resume: bad})
 		defer third.Close()
-		if _, err := third.Next(context.Background()); !contains(err, "this one takes none") {
+		if _, err := third.Next(context.Background()); !contains(err, "this aggregator accepts none") {
 			t.Error(err)
 		}
 	})

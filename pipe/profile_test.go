@@ -183,7 +183,7 @@ func TestE56ProfilesThatFail(t *testing.T) {
 		"Workers is [2 0]":                {Workers: []int{2, 0}},
 		"Config.Failures: an After of -1": {Failures: pipe.Policy{Skip: true, Count: 1, After: -1}},
 		"Config.Epoch is -1":              {Epoch: -1},
-		"it takes numbers of workers":     {Workers: []int{}},
+		"must be numbers of workers":      {Workers: []int{}},
 	} {
 		if _, err := pipe.Profile(context.Background(), numbers, o); !contains(err, want) {
 			t.Errorf("wanted %q, got %v", want, err)

@@ -37,10 +37,10 @@ func (r *Run[T]) SetWorkers(stage string, n int) error {
 		return s.wrong("it is %s, and the number of its workers is fixed", article(s.kind))
 	}
 	if n < 1 {
-		return s.wrong("%d workers: it takes at least 1", n)
+		return s.wrong("%d workers: must be at least 1", n)
 	}
 	if _, ok := operations(n, s.inFlight); !ok {
-		return s.wrong("%d workers: it takes at most %d", n, MaxWorkers/max(1, s.inFlight))
+		return s.wrong("%d workers: must be at most %d", n, MaxWorkers/max(1, s.inFlight))
 	}
 	s.SetWorkers(n)
 	return nil

@@ -98,7 +98,7 @@ func TestWhatIsAShortage(t *testing.T) {
 	}
 	for _, err := range []error{syscall.ENOENT, syscall.EIO, syscall.ECONNREFUSED, syscall.EAGAIN, &os.PathError{Op: "fork/exec", Path: "python", Err: syscall.ENOENT}, io.EOF} {
 		if pipe.Stops(err) {
-			t.Errorf("%v is no item's", err)
+			t.Errorf("%v is not an item's", err)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (s Stall) check() error {
 	if info, err := os.Stat(s.Folder); err != nil {
 		return fmt.Errorf("pipe: Config.Stall.Folder: %w", err)
 	} else if !info.IsDir() {
-		return fmt.Errorf("pipe: Config.Stall.Folder: %s is no folder", s.Folder)
+		return fmt.Errorf("pipe: Config.Stall.Folder: %s is not a folder", s.Folder)
 	}
 	return nil
 }

@@ -314,7 +314,7 @@ func TestStallIsRefused(t *testing.T) {
 		"Stall.After is -1s":                       {After: -time.Second, Report: report},
 		"Stall.Report is nil":                      {After: time.Second},
 		"not a directory":                          {After: time.Second, Report: report, Folder: file + "/none"},
-		"is no folder":                             {After: time.Second, Report: report, Folder: file},
+		"is not a folder":                          {After: time.Second, Report: report, Folder: file},
 		"Stall.Folder is \"/tmp\", and After is 0": {Folder: "/tmp"},
 	} {
 		run, err := pipe.Start(context.Background(), pipe.From("numbers", pipetest.Numbers{}), pipe.Config{Stall: s})

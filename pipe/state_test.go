@@ -109,19 +109,19 @@ func TestStatesThatCannotBe(t *testing.T) {
 		"outputs of stage twice: the range [2, 4) is not beyond 5: ranges must":  part(func(p *pipe.PartState) { p.Ahead = [][2]int64{{4, 5}, {2, 4}} }),
 		"of an item [2 281474976710656] of source one, which cannot be":          part(func(p *pipe.PartState) { p.Item = []int64{2, 1 << 48} }),
 		"0 members, of 0 ranges":                                                 part(func(p *pipe.PartState) { p.Of = new(pipe.Composition) }),
-		"it is made of others than its name says":                                part(func(p *pipe.PartState) { p.Of = composition("one", 3, 5) }),
+		"its members differ from its name":                                       part(func(p *pipe.PartState) { p.Of = composition("one", 3, 5) }),
 		"in stage twice: the range [5, 2)":                                       part(func(p *pipe.PartState) { p.Of = composition("one", 5, 2) }),
 		"of an item of source three, which the flow lacks": part(func(p *pipe.PartState) {
 			p.Of = composition("one", 2, 3)
 			p.Of.Items = append(p.Of.Items, pipe.ItemRange{Source: "three", Range: [2]int64{0, 1}})
 		}),
-		"of which positions [1 4] are finished": part(func(p *pipe.PartState) { p.Of = composition("one", 1, 4) }),
+		"whose positions [1 4] are finished": part(func(p *pipe.PartState) { p.Of = composition("one", 1, 4) }),
 		"two items that are made of the same": func(s *pipe.State) {
 			s.Parts[0].Of = composition("one", 2, 5)
 			s.Parts = append(s.Parts, pipe.PartState{Stage: "twice", Source: "one", Item: []int64{4}})
 		},
 		"source one: the lost position -3":                      source(func(s *pipe.SourceState) { s.Lost = []int64{-3} }),
-		"source one: the open position 7, of which":             source(func(s *pipe.SourceState) { s.Open = []int64{7} }),
+		"source one: the open position 7, which lost":           source(func(s *pipe.SourceState) { s.Open = []int64{7} }),
 		"lacks the turns of the merge merge":                    func(s *pipe.State) { s.Merges = nil },
 		"has turns of a merge other, which the flow lacks":      func(s *pipe.State) { s.Merges["other"] = pipe.Progress{} },
 		"merge merge: the range [1, 1)":                         func(s *pipe.State) { s.Merges["merge"] = pipe.Progress{Ahead: [][2]int64{{1, 1}}} },

@@ -307,7 +307,7 @@ func TestSetWorkersIsRefused(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, -3} {
-		if err := run.SetWorkers("decode", n); !contains(err, fmt.Sprintf("stage decode: %d workers: it takes at least 1", n)) {
+		if err := run.SetWorkers("decode", n); !contains(err, fmt.Sprintf("stage decode: %d workers: must be at least 1", n)) {
 			t.Error(err)
 		}
 	}

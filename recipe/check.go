@@ -227,7 +227,7 @@ func (c *checker) op(i int) Op {
 		c.wrong(i, "op", "%w", unknownOp(s.Op))
 		return Op{}
 	case reflect.TypeOf(argument.Struct(s.Args)) != reflect.TypeOf(argument.Struct(op.New())):
-		c.wrong(i, "args", "has arguments of the type %T: takes %T", argument.Struct(s.Args), argument.Struct(op.New()))
+		c.wrong(i, "args", "has arguments of the type %T: must be %T", argument.Struct(s.Args), argument.Struct(op.New()))
 		return Op{}
 	}
 	return op
@@ -279,15 +279,15 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 
 	switch {
 	case c.steps[i].op.gathers && around.beside:
-		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or after it", c.steps[around.step].Name)
+		c.wrong(i, "", "gathers samples inside %q, whose other branches go on meanwhile: put it before or after %[1]q", c.steps[around.step].Name)
 	case place == Batching && around.op != "":
-		c.wrong(i, "", "makes batches inside of %q: takes its place after it", c.steps[around.step].Name)
+		c.wrong(i, "", "makes batches inside %q: put it after %[1]q", c.steps[around.step].Name)
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
-		c.wrong(i, "", "comes after %q: it has to follow the sources directly, inside of it, since it says in which order a source is read", c.steps[before].Name)
+		c.wrong(i, "", "comes after %q: it must directly follow the sources inside it, since it sets the order of a source", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):
-		c.wrong(i, "", "comes after %q, which is iterated over and comes in an order of its own: takes a source with a length, which is read by number, or let the object shuffle", c.steps[before].Name)
+		c.wrong(i, "", "comes after %q, which is iterated over in its own order: use a source with a length, or let the object shuffle", c.steps[before].Name)
 	case place == Ordering && (c.steps[before].op.Place != Source || first):
-		c.wrong(i, "", "comes after %q: it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others", c.steps[before].Name)
+		c.wrong(i, "", "comes after %q: it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others", c.steps[before].Name)
 	}
 }
 

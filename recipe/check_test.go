@@ -85,14 +85,14 @@ func TestWhatCheckRefuses(t *testing.T) {
 
 		// files
 		{steps(recipe.Step{Op: "files"}), []string{`step "files" (#1): has nothing to read: give pattern, paths or pairs`}},
-		{steps(with(&recipe.Files{Pattern: "a", Paths: []recipe.Path{"b"}})), []string{`step "files" (#1): takes only one of pattern, paths and pairs`}},
+		{steps(with(&recipe.Files{Pattern: "a", Paths: []recipe.Path{"b"}})), []string{`step "files" (#1): has more than one of pattern, paths and pairs: give one`}},
 		{steps(with(&recipe.Files{Paths: []recipe.Path{}})), []string{`step "files" (#1): paths is empty: there is nothing to read`}},
 		{steps(with(&recipe.Files{Pairs: []recipe.Pair{}})), []string{`step "files" (#1): pairs is empty: there is nothing to read`}},
 		{steps(with(&recipe.Files{Paths: []recipe.Path{"a", ""}})), []string{`step "files" (#1): paths[1] is empty`}},
 		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a\x00"}}})), []string{`step "files" (#1): pairs[0] has a path that contains a zero byte`}},
 		{steps(with(&recipe.Files{Pattern: "\x00", Root: "data", Label: "folder", MaxBytes: -1})), []string{
 			`step "files" (#1): pattern contains a zero byte`,
-			`step "files" (#1): root is "data": takes the absolute path of a folder`,
+			`step "files" (#1): root is "data": must be the absolute path of a folder`,
 			`step "files" (#1): label is "folder": it must be "parent", which labels each file with the name of its folder, or left out`,
 			`step "files" (#1): max_bytes is -1: must be at least 1`,
 		}},
@@ -106,8 +106,8 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "decode_image_2" (#3): to is "image": the samples have a field of this name already`,
 		}},
 		{steps(files, with(&recipe.DecodeImage{Field: "key", To: "label", Mode: "fats"})), []string{
-			`step "decode_image" (#2): mode is "fats": did you mean "fast"? takes "exact" or "fast"`,
-			`step "decode_image" (#2): field is "key", which is text: takes a field of bytes`,
+			`step "decode_image" (#2): mode is "fats": did you mean "fast"? must be "exact" or "fast"`,
+			`step "decode_image" (#2): field is "key", which is text: must be a field of bytes`,
 			`step "decode_image" (#2): to is "label": the samples have a field of this name already`,
 		}},
 		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 3, Width: 4}, MaxSize: 5})), []string{`step "resize" (#3): max_size is 5, but size says both height and width`}},
@@ -120,8 +120,8 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
 		{steps(files, decode, with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 3}, Scale: &[2]float64{0, 0}, Ratio: &[2]float64{2, 1}})), []string{
-			`step "random_resized_crop" (#3): scale is [0, 0]: takes two rising shares, above 0 and up to 1`,
-			`step "random_resized_crop" (#3): ratio is [2, 1]: takes two rising numbers above 0`,
+			`step "random_resized_crop" (#3): scale is [0, 0]: must be two rising shares, above 0 and up to 1`,
+			`step "random_resized_crop" (#3): ratio is [2, 1]: must be two rising numbers above 0`,
 		}},
 		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: must be from 0 to 1`}},
 
@@ -131,7 +131,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		}},
 		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image or decode_npy before it, or leave the field out: drop("bytes")`}},
 		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): has no size, or 0: needs either size or global_size, at least 1`}},
-		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: takes either of them`}},
+		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: give one of them`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: must be from 1 to 2147483647`}},
 		{steps(files, decode, crop, with(&recipe.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: must be from 1 to 2147483647`}},
 		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`}},
@@ -139,10 +139,10 @@ func TestWhatCheckRefuses(t *testing.T) {
 		// order
 		{steps(decode), []string{`step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`}},
 		{steps(files, decode, recipe.Step{Op: "shuffle"}), []string{
-			`step "shuffle" (#3): comes after "decode_image": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
+			`step "shuffle" (#3): comes after "decode_image": it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others`,
 		}},
 		{steps(files, recipe.Step{Op: "shuffle"}, recipe.Step{Op: "shuffle"}), []string{
-			`step "shuffle_2" (#3): comes after "shuffle": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
+			`step "shuffle_2" (#3): comes after "shuffle": it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others`,
 		}},
 		{steps(files, files), []string{`step "files_2" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 
@@ -150,12 +150,12 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(files, recipe.Step{Op: "decode_image", Name: "files"}), []string{`step "files" (#2): name is that of step #1 too`}},
 		{steps(files, decode, flip, flip, recipe.Step{Op: "random_flip", Name: "random_flip_2"}), []string{`step "random_flip_2" (#5): name is that of step #4 too`}},
 		{steps(files, decode, recipe.Step{Op: "random_vertical_flip", Name: "random_flip"}, flip), []string{`step "random_flip" (#4): name is that of step #3 too`}},
-		{steps(files, recipe.Step{Op: "decode_image", Name: "a b"}), []string{`step "a b" (#2): name is "a b": takes letters, digits, and _ . - after the first letter`}},
+		{steps(files, recipe.Step{Op: "decode_image", Name: "a b"}), []string{`step "a b" (#2): name is "a b": must be letters, digits, and _ . - after the first letter`}},
 
 		// what only Go programs can write
 		{steps(recipe.Step{}), []string{`step #1: has no operation`}},
 		{steps(recipe.Step{Op: "resise"}), []string{`step "resise" (#1): there is no operation "resise": did you mean "resize"?`}},
-		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: takes *recipe.DecodeImage`}},
+		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: must be *recipe.DecodeImage`}},
 	} {
 		schema, err := c.r.Check()
 		if err == nil {
@@ -312,7 +312,7 @@ func TestRecipeInsideJSON(t *testing.T) {
 func TestEverythingIsDocumented(t *testing.T) {
 	for _, op := range builtin() {
 		if !strings.HasSuffix(op.Doc, ".") || strings.ToUpper(op.Doc[:1]) != op.Doc[:1] {
-			t.Errorf("%s: the doc is no sentence: %q", op.Name, op.Doc)
+			t.Errorf("%s: the doc is not a sentence: %q", op.Name, op.Doc)
 		}
 		args := op.Arguments()
 		if n := fieldsIn(reflect.TypeOf(op.New()).Elem()); len(args) != n {
@@ -372,9 +372,9 @@ func TestRegister(t *testing.T) {
 	}{
 		{op, `recipe: there is an operation "sharpen" already`},
 		{recipe.Op{Name: "sharpen_more", New: op.New}, `recipe: operation "sharpen_more": its arguments *recipe_test.sharpen belong to "sharpen" already`},
-		{recipe.Op{Name: "blunt", New: func() recipe.Args { return blunt{} }}, `recipe: operation "blunt": its arguments are recipe_test.blunt: takes a pointer to a struct`},
-		{recipe.Op{Name: "nil", New: func() recipe.Args { return nil }}, `recipe: operation "nil": its arguments are <nil>: takes a pointer to a struct`},
-		{recipe.Op{Name: "a b", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "a b": its name is "a b": takes letters, digits, and _ . - after the first letter`},
+		{recipe.Op{Name: "blunt", New: func() recipe.Args { return blunt{} }}, `recipe: operation "blunt": its arguments are recipe_test.blunt: must be a pointer to a struct`},
+		{recipe.Op{Name: "nil", New: func() recipe.Args { return nil }}, `recipe: operation "nil": its arguments are <nil>: must be a pointer to a struct`},
+		{recipe.Op{Name: "a b", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "a b": its name is "a b": must be letters, digits, and _ . - after the first letter`},
 		{recipe.Op{Name: "failures", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "failures": its name is a key that steps have beside their operation`},
 	} {
 		if err := recipe.Register(c.op); err == nil || err.Error() != c.want {

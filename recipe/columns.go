@@ -125,9 +125,9 @@ func (c Columns) check(files int, has sample.Schema) (errs []error) {
 		case seen[name]:
 			errs = append(errs, Wrong("columns", "has two fields %q", name))
 		case has.Find(name) >= 0:
-			errs = append(errs, Wrong("columns", "has a field %q, which files have already: takes another name", name))
+			errs = append(errs, Wrong("columns", "has a field %q, which files already have: use another name", name))
 		case c[i].Len() != files:
-			errs = append(errs, Wrong("columns", "has %d values of %q, and there are %d paths: takes as many", c[i].Len(), name, files))
+			errs = append(errs, Wrong("columns", "has %d values of %q, and there are %d paths: give one for each", c[i].Len(), name, files))
 		}
 		seen[name] = true
 	}

@@ -35,7 +35,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// recipe: step "decode_imgae" (#2): there is no operation "decode_imgae": did you mean "decode_image"?
-	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size, filter, fit, anchor, fill, field, fields
+	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? the arguments are size, max_size, filter, fit, anchor, fill, field, fields
 }
 
 func ExampleRead() {
@@ -74,7 +74,7 @@ steps:
 	}
 	fmt.Println(err)
 	// Output:
-	// train.yaml:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba", "gray" or "mask"
+	// train.yaml:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? must be "rgb", "rgba", "gray" or "mask"
 	// train.yaml:5:5: step "batch" (#3): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it
 }
 

@@ -60,13 +60,13 @@ type failing interface {
 
 // noneFail is for operations that do nothing to samples.
 func noneFail(op string) error {
-	return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op)
+	return fmt.Errorf("is given, but no sample fails in %s: put it at steps that read or change samples", op)
 }
 
 // checkOnce is for operations that can be given a sample once only.
 func (f *Failures) checkOnce(why string) error {
 	if f.Retries != 0 || f.Wait != nil || f.OnError == "replace" {
-		return fmt.Errorf("tries again, or has another sample come, but %s: takes raise or skip for on_error, and no retries", why)
+		return fmt.Errorf("tries again or draws another sample, but %s: use raise or skip for on_error, and no retries", why)
 	}
 	return nil
 }

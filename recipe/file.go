@@ -67,7 +67,7 @@ func ReadFile(path string, v Variables) (File, error) {
 		return File{}, unread(err)
 	}
 	if len(doc) > maxFile {
-		return File{}, &Error{Position: Position{File: name}, Err: fmt.Errorf("is larger than %d bytes: takes a recipe", maxFile)}
+		return File{}, &Error{Position: Position{File: name}, Err: fmt.Errorf("is larger than %d bytes, which no recipe may be", maxFile)}
 	}
 	return Read(name, doc, v)
 }
@@ -115,7 +115,7 @@ func (f *File) read(p *reader) error {
 		"vars":    func(rawjson.Value, string) {}, // they have been read
 		"loader": func(v rawjson.Value, path string) {
 			if v.Kind() != rawjson.Object {
-				d.Wrong(path, fmt.Errorf(`is %s: takes an object like {"epochs": 1, "workers": 4}`, v.Describe()))
+				d.Wrong(path, fmt.Errorf(`is %s: must be an object like {"epochs": 1, "workers": 4}`, v.Describe()))
 				return
 			}
 			f.Loader = p.loader(v, path, d)

@@ -77,68 +77,68 @@ func TestMistakesHavePlaces(t *testing.T) {
 	const steps = "headrace: 1\nsteps:\n"
 	for _, c := range []struct{ doc, want string }{
 		// Syntax.
-		{"", "r:1:1: is empty: takes a recipe, which begins with headrace: 1"},
-		{"# nothing\n", "r:1:1: is empty: takes a recipe, which begins with headrace: 1"},
-		{"headrace: 1\nsteps: [\n", "r:2:8: is no YAML: sequence end token ']' not found"},
-		{"headrace: 1\n\tsteps: []\n", "r:2:1: is no YAML: found character '\t' that cannot start any token"},
-		{"headrace: 1\nseed: \"é\n", "r:2:7: is no YAML: could not find end character of double-quoted text"},
+		{"", "r:1:1: is empty: a recipe begins with headrace: 1"},
+		{"# nothing\n", "r:1:1: is empty: a recipe begins with headrace: 1"},
+		{"headrace: 1\nsteps: [\n", "r:2:8: is not valid YAML: sequence end token ']' not found"},
+		{"headrace: 1\n\tsteps: []\n", "r:2:1: is not valid YAML: found character '\t' that cannot start any token"},
+		{"headrace: 1\nseed: \"é\n", "r:2:7: is not valid YAML: could not find end character of double-quoted text"},
 		{"{\"headrace\": 1,\n \"steps\": [}", "r:2:12: invalid character '}' looking for beginning of value"},
-		{"{headrace: 1, steps: [}", "r:1:23: is no YAML: could not find '{' character corresponding to '}'"},
+		{"{headrace: 1, steps: [}", "r:1:23: is not valid YAML: could not find '{' character corresponding to '}'"},
 		{"headrace: 1\nseed: \"\xff\"\n", "r:2:8: is not valid UTF-8"},
 
 		// Shape.
-		{"a recipe", `r:1:1: is "a recipe": takes an object like {"headrace": 1, "steps": […]}`},
-		{"[1]", `r:1:1: is [1]: takes an object like {"headrace": 1, "steps": […]}`},
+		{"a recipe", `r:1:1: is "a recipe": must be an object like {"headrace": 1, "steps": […]}`},
+		{"[1]", `r:1:1: is [1]: must be an object like {"headrace": 1, "steps": […]}`},
 		{"seed: 3\n", "r:1:1: lacks the version of its notation: \"headrace\": 1\nr:1:1: lacks the key \"steps\""},
 		{"headrace: 2\nstep: []\n", "r:1:11: headrace is 2: this engine reads version 1 of recipes"},
 		{"headrace: \"1\"\nsteps: []\n", `r:1:11: headrace is "1": this engine reads version 1 of recipes`},
-		{"headrace: 1\nsteps: {files: {}}\n", "r:2:8: steps is an object: takes a list of steps"},
-		{"headrace: 1\nsteps: []\nstps: []\n", `r:3:1: unknown key "stps": did you mean "steps"? takes headrace, vars, seed, steps, loader`},
+		{"headrace: 1\nsteps: {files: {}}\n", "r:2:8: steps is an object: must be a list of steps"},
+		{"headrace: 1\nsteps: []\nstps: []\n", `r:3:1: unknown key "stps": did you mean "steps"? the keys are headrace, vars, seed, steps, loader`},
 		{"headrace: 1\nsteps: []\nseed: 1\nseed: 2\n", "r:4:1: seed is given twice"},
-		{"headrace: 1\nsteps: []\nseed: -1\n", "r:3:7: seed is -1: takes a whole number, at least 0"},
-		{"headrace: 1\nloader: 3\nsteps: []\n", `r:2:9: loader is 3: takes an object like {"epochs": 1, "workers": 4}`},
-		{steps + "  - 3\n", `r:3:5: step #1: is 3: takes the name of an operation, or an object like {"resize": {"size": 256}}`},
-		{steps + "  - name: a\n", `r:3:5: step "a" (#1): has no operation: takes an object like {"resize": {"size": 256}}`},
+		{"headrace: 1\nsteps: []\nseed: -1\n", "r:3:7: seed is -1: must be a whole number, at least 0"},
+		{"headrace: 1\nloader: 3\nsteps: []\n", `r:2:9: loader is 3: must be an object like {"epochs": 1, "workers": 4}`},
+		{steps + "  - 3\n", `r:3:5: step #1: is 3: must be the name of an operation, or an object like {"resize": {"size": 256}}`},
+		{steps + "  - name: a\n", `r:3:5: step "a" (#1): has no operation: write an object like {"resize": {"size": 256}}`},
 		{steps + "  - resise: {}\n", `r:3:5: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
 		{steps + "  - shufle\n", `r:3:5: step "shufle" (#1): there is no operation "shufle": did you mean "shuffle"?`},
-		{steps + "  - shuffle\n  - resize:\n    size: 256\n", `r:5:5: step "resize" (#2): has the key "size" beside resize, of which it is an argument: takes {"resize": {"size": …}}, in YAML two spaces further in`},
+		{steps + "  - shuffle\n  - resize:\n    size: 256\n", `r:5:5: step "resize" (#2): has the key "size" beside resize, but it is an argument of resize: write {"resize": {"size": …}}, in YAML two spaces further in`},
 		{steps + "  - {shuffle: , nam: b}\n", `r:3:17: step "shuffle" (#1): unknown key "nam": did you mean "name"?`},
 		{steps + "  - {shuffle: {}, resize: {}}\n", `r:3:19: step "shuffle" (#1): has the operations "shuffle" and "resize": each is a step of its own`},
-		{steps + "  - resize: 256\n", `r:3:13: step "resize" (#1): takes its arguments by name, as in {size: …}, not 256`},
+		{steps + "  - resize: 256\n", `r:3:13: step "resize" (#1): give its arguments by name, as in {size: …}, not 256`},
 
 		// Arguments.
-		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter, fit, anchor, fill, field, fields`},
-		{steps + "  - resize: {size: big}\n", `r:3:20: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
+		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? the arguments are size, max_size, filter, fit, anchor, fill, field, fields`},
+		{steps + "  - resize: {size: big}\n", `r:3:20: step "resize" (#1): size is "big": must be a whole number, or [height, width]`},
 		{steps + "  - resize: {size: 3, interpolation: cubic}\n", `r:3:23: step "resize" (#1): interpolation is not an argument: it is called filter`},
 		{steps + "  - resize: {size: 3, size: 4}\n", `r:3:23: step "resize" (#1): size is given twice`},
-		{steps + "  - batch: {drop_last: yes}\n", `r:3:24: step "batch" (#1): drop_last is "yes": takes true or false`},
-		{steps + "  - batch: {size: 256.0}\n", `r:3:19: step "batch" (#1): size is 256.0: takes a whole number`},
-		{steps + "  - batch: {size: 1_000}\n", `r:3:19: step "batch" (#1): size is "1_000": takes a whole number`},
-		{steps + "  - files:\n      paths:\n        - é\n        - 3\n", `r:6:11: step "files" (#1): paths[1] is 3: takes text`},
-		{steps + "  - files:\n      pairs: [[é, 1], [a, b]]\n", `r:4:23: step "files" (#1): pairs[1] is ["a","b"]: takes a [path, label] pair`},
-		{steps + "  - random_resized_crop: {size: 9, scale: [0.5, x]}\n", `r:3:49: step "random_resized_crop" (#1): scale[1] is "x": takes a number`},
-		{steps + "  - {shuffle: , name: [a]}\n", `r:3:23: step "shuffle" (#1): name is ["a"]: takes text`},
+		{steps + "  - batch: {drop_last: yes}\n", `r:3:24: step "batch" (#1): drop_last is "yes": must be true or false`},
+		{steps + "  - batch: {size: 256.0}\n", `r:3:19: step "batch" (#1): size is 256.0: must be a whole number`},
+		{steps + "  - batch: {size: 1_000}\n", `r:3:19: step "batch" (#1): size is "1_000": must be a whole number`},
+		{steps + "  - files:\n      paths:\n        - é\n        - 3\n", `r:6:11: step "files" (#1): paths[1] is 3: must be text`},
+		{steps + "  - files:\n      pairs: [[é, 1], [a, b]]\n", `r:4:23: step "files" (#1): pairs[1] is ["a","b"]: must be a [path, label] pair`},
+		{steps + "  - random_resized_crop: {size: 9, scale: [0.5, x]}\n", `r:3:49: step "random_resized_crop" (#1): scale[1] is "x": must be a number`},
+		{steps + "  - {shuffle: , name: [a]}\n", `r:3:23: step "shuffle" (#1): name is ["a"]: must be text`},
 
 		// What YAML has and recipes have not.
 		{"headrace: &a 1\nseed: *a\n", "r:1:11: has an anchor: recipes have none; a value for several places is a variable"},
 		{"headrace: 1\nseed: *a\n", "r:2:7: has an alias: recipes have none; a value for several places is a variable, and text that begins with * must be quoted"},
-		{"headrace: 1\n<<: {seed: 1}\n", "r:2:1: has a merge key: recipes have none; say it at each place"},
+		{"headrace: 1\n<<: {seed: 1}\n", "r:2:1: has a merge key: recipes have none; write it out at each place"},
 		{"headrace: !!int 1\n", "r:1:11: has a tag: recipes have none; text that begins with ! must be quoted"},
-		{"? headrace\n: 1\n", "r:1:1: has a key after a question mark: takes keys like size:"},
+		{"? headrace\n: 1\n", "r:1:1: has a key after a question mark: write keys like size:"},
 		{"%YAML 1.1\n---\nheadrace: 1\n", "r:1:1: has a directive: recipes have none; text that begins with % must be quoted"},
-		{"headrace: 1\nsteps: []\n---\nheadrace: 1\n", "r:4:9: has a second document: takes one recipe"},
-		{"headrace: 1\nseed: 010\n", `r:2:7: has the number 010, which some read as octal: takes 10, or "010" as text`},
-		{"headrace: 1\nseed: [00, 0o17, 0x1F, .inf, -.INF, .nan]\n", `r:2:8: has the number 00, which some read as octal: takes 0, or "00" as text
-r:2:12: has the number 0o17: takes finite decimal numbers, or text in quotes
-r:2:18: has the number 0x1F: takes finite decimal numbers, or text in quotes
-r:2:24: has the number .inf: takes finite decimal numbers, or text in quotes
-r:2:30: has the number -.INF: takes finite decimal numbers, or text in quotes
-r:2:37: has the number .nan: takes finite decimal numbers, or text in quotes`},
+		{"headrace: 1\nsteps: []\n---\nheadrace: 1\n", "r:4:9: has a second document: a file has one recipe"},
+		{"headrace: 1\nseed: 010\n", `r:2:7: has the number 010, which some read as octal: must be 10, or "010" as text`},
+		{"headrace: 1\nseed: [00, 0o17, 0x1F, .inf, -.INF, .nan]\n", `r:2:8: has the number 00, which some read as octal: must be 0, or "00" as text
+r:2:12: has the number 0o17: must be finite decimal numbers, or text in quotes
+r:2:18: has the number 0x1F: must be finite decimal numbers, or text in quotes
+r:2:24: has the number .inf: must be finite decimal numbers, or text in quotes
+r:2:30: has the number -.INF: must be finite decimal numbers, or text in quotes
+r:2:37: has the number .nan: must be finite decimal numbers, or text in quotes`},
 
 		// What only Check sees.
 		{steps + "  - decode_image\n", `r:3:5: step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`},
 		{steps + "  - files: {}\n", `r:3:5: step "files" (#1): has nothing to read: give pattern, paths or pairs`},
-		{steps + "  - files: {pattern: a}\n  - decode_image: {color: grey}\n", `r:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba", "gray" or "mask"`},
+		{steps + "  - files: {pattern: a}\n  - decode_image: {color: grey}\n", `r:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? must be "rgb", "rgba", "gray" or "mask"`},
 		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": it must be \"parent\", which labels each file with the name of its folder, or left out\nr:4:24: step \"files\" (#1): max_bytes is -1: must be at least 1"},
 		{steps + "  - files:\n      paths: [a, \"\"]\n", `r:4:18: step "files" (#1): paths[1] is empty`},
 		{steps + "  - files: {pattern: a}\n  - {shuffle: , name: files}\n", `r:4:23: step "files" (#2): name is that of step #1 too`},

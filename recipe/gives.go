@@ -149,7 +149,7 @@ func (g Gives) check(names []string) error {
 		return nil
 	}
 	if len(g.Schema) == 0 {
-		return Wrong("gives", "is empty: takes the type of at least one field, or null to let the engine find out")
+		return Wrong("gives", "is empty: give the type of at least one field, or null to let the engine find out")
 	}
 	if err := g.Schema.Check(); err != nil {
 		return Wrong("gives", "is not possible: %w", err)

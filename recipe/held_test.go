@@ -65,8 +65,8 @@ func TestHeldArguments(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		`{radios: 3}`:   `r:5:12: step "blur" (#2): unknown argument "radios": did you mean "radius"? takes radius, edge`,
-		`{radius: big}`: `r:5:20: step "blur" (#2): radius is "big": takes a number`,
+		`{radios: 3}`:   `r:5:12: step "blur" (#2): unknown argument "radios": did you mean "radius"? the arguments are radius, edge`,
+		`{radius: big}`: `r:5:20: step "blur" (#2): radius is "big": must be a number`,
 		`{radius: -1}`:  `r:5:20: step "blur" (#2): radius is -1: must be at least 0`,
 	} {
 		f, err := read(args)

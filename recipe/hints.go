@@ -36,15 +36,15 @@ func unknownKey(op, key string) error {
 	}
 	known, ok := Find(op)
 	if ok && slices.ContainsFunc(known.Arguments(), func(a Argument) bool { return a.Name == key }) {
-		return fmt.Errorf("has the key %q beside %s, of which it is an argument: takes {%q: {%q: …}}, in YAML two spaces further in", key, op, op, key)
+		return fmt.Errorf("has the key %q beside %s, but it is an argument of %s: write {%q: {%q: …}}, in YAML two spaces further in", key, op, op, op, key)
 	}
 	if near := words.Nearest(key, besides); near != "" {
 		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
 	}
 	if isFailure(key) {
-		return fmt.Errorf("has the key %q beside the operation: it belongs to failures: takes {\"failures\": {%q: …}}", key, key)
+		return fmt.Errorf("has the key %q beside the operation: it belongs to failures: write {\"failures\": {%q: …}}", key, key)
 	}
-	return fmt.Errorf("unknown key %q: takes an operation, name, failures", key)
+	return fmt.Errorf("unknown key %q: a step has an operation, name and failures", key)
 }
 
 // isFailure tells whether a key is one of those in the key failures of a step.
@@ -66,7 +66,7 @@ func unknownArgument(args any, key string, known []string) error {
 		return fmt.Errorf("has the key %q as an argument: write it beside the operation, in YAML two spaces further out", key)
 	}
 	if isFailure(key) {
-		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: takes {\"failures\": {%q: …}}", key, key)
+		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: write {\"failures\": {%q: …}}", key, key)
 	}
 	return words.Unknown("argument", key, known)
 }

@@ -37,11 +37,11 @@ func TestTagsAreChecked(t *testing.T) {
 		"share is -0.5: must be at least 0":   func(a *limited) { a.Share = new(-0.5) },
 		"share is NaN: must be at least 0":    func(a *limited) { a.Share = new(math.NaN()) },
 		"top is 8: must be at most 7":         func(a *limited) { a.Top = 8 },
-		`edge is "blak": did you mean "black"? takes "mirror" or "black"`: func(a *limited) { a.Edge = "blak" },
-		`must is "other": takes "a" or "b"`:                               func(a *limited) { a.Must = new("other") },
-		"lacks the argument must":                                         func(a *limited) { a.Must = nil },
-		"lacks the argument list":                                         func(a *limited) { a.List = nil },
-		"level is 0: must be from 1 to 255, lacks the argument must":      func(a *limited) { a.Level, a.Must = 0, nil },
+		`edge is "blak": did you mean "black"? must be "mirror" or "black"`: func(a *limited) { a.Edge = "blak" },
+		`must is "other": must be "a" or "b"`:                               func(a *limited) { a.Must = new("other") },
+		"lacks the argument must":                                           func(a *limited) { a.Must = nil },
+		"lacks the argument list":                                           func(a *limited) { a.List = nil },
+		"level is 0: must be from 1 to 255, lacks the argument must":        func(a *limited) { a.Level, a.Must = 0, nil },
 	} {
 		a := right()
 		change(a)

@@ -49,7 +49,7 @@ func (m MaxErrors) Check() error {
 	return nil
 }
 
-var errMaxErrors = errors.New("recipe: takes a whole number of samples or a rate like 0.01")
+var errMaxErrors = errors.New("recipe: must be a whole number of samples or a rate like 0.01")
 
 // Takes implements [Taker].
 func (*MaxErrors) Takes() string { return "a whole number of samples or a rate like 0.01" }

@@ -40,7 +40,7 @@ func TestMaxErrors(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`"few"`, `[]`, `1e999`, `99999999999999999999`, `true`} {
-		if err := json.Unmarshal([]byte(text), new(recipe.MaxErrors)); err == nil || err.Error() != "recipe: takes a whole number of samples or a rate like 0.01" {
+		if err := json.Unmarshal([]byte(text), new(recipe.MaxErrors)); err == nil || err.Error() != "recipe: must be a whole number of samples or a rate like 0.01" {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

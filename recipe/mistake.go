@@ -20,7 +20,7 @@ type Error struct {
 	key string // of the object at Path, which is what is wrong; "": the whole of it
 }
 
-// Error is like `recipe.yaml:7:17: step "resize" (#3): size is "big": takes a whole
+// Error is like `recipe.yaml:7:17: step "resize" (#3): size is "big": must be a whole
 // number, or [height, width]`, and begins with "recipe: " where it is not about a file.
 func (e *Error) Error() string {
 	var b strings.Builder
@@ -59,7 +59,7 @@ func (p Position) String() string {
 }
 
 // Wrong says what is wrong with an argument, for a Check. The text goes on after the
-// argument's name: "is 300: takes 0 to 255".
+// argument's name: "is 300: must be from 0 to 255".
 func Wrong(argumentName, format string, values ...any) error {
 	return argument.Wrong(argumentName, format, values...)
 }

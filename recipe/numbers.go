@@ -24,7 +24,7 @@ func readNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T,
 	each := func(e rawjson.Value) {
 		var one T
 		if e.Kind() != rawjson.Number || json.Unmarshal(e, &one) != nil {
-			err = fmt.Errorf("recipe: takes %s", takes)
+			err = fmt.Errorf("recipe: must be %s", takes)
 		}
 		n = append(n, one)
 	}
@@ -36,7 +36,7 @@ func readNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T,
 		each(e)
 	}
 	if !slices.Contains(counts, len(n)) {
-		err = fmt.Errorf("recipe: takes %s", takes)
+		err = fmt.Errorf("recipe: must be %s", takes)
 	}
 	return n, err
 }

@@ -44,10 +44,10 @@ func (o On) check(in sample.Schema) error {
 		return nil
 	}
 	if o.Field != "" && o.Fields != nil {
-		return errors.New("has both field and fields: takes either of them")
+		return errors.New("has both field and fields: give one of them")
 	}
 	if len(o.named()) == 0 {
-		return Wrong("fields", "is empty: takes the names of images")
+		return Wrong("fields", "is empty: give the names of images")
 	}
 
 	var errs []error
@@ -62,7 +62,7 @@ func (o On) check(in sample.Schema) error {
 		case at < 0:
 			errs = append(errs, Wrong(argument, "has %q: the samples have the fields %s", name, words.List(in.Names())))
 		case !isImage(in[at].Type):
-			errs = append(errs, Wrong(argument, "has %q, which is %v: takes an image; put decode_image before it", name, in[at].Type))
+			errs = append(errs, Wrong(argument, "has %q, which is %v: must be an image; put decode_image before it", name, in[at].Type))
 		}
 	}
 	return errors.Join(errs...)

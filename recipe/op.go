@@ -94,7 +94,7 @@ func Register(op Op) error {
 	args := argument.Struct(op.New())
 	t := reflect.TypeOf(args)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("recipe: operation %q: its arguments are %T: takes a pointer to a struct", op.Name, args)
+		return fmt.Errorf("recipe: operation %q: its arguments are %T: must be a pointer to a struct", op.Name, args)
 	}
 	if err := checkName(op.Name); err != nil {
 		return fmt.Errorf("recipe: operation %q: its name %w", op.Name, err)
@@ -155,7 +155,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 func checkName(name string) error {
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("is %q: takes letters, digits, and _ . - after the first letter", name)
+		return fmt.Errorf("is %q: must be letters, digits, and _ . - after the first letter", name)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (b *Batch) checkFailures(f *Failures) error {
 	case b.Collate == nil:
 		return noneFail(batchOp.Name)
 	case f.OnError == "replace":
-		return errors.Join(f.Check(), Wrong("on_error", `is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`))
+		return errors.Join(f.Check(), Wrong("on_error", `is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 	case b.Size == 0 && b.GlobalSize == 0:
 		errs = append(errs, errors.New("has no size, or 0: needs either size or global_size, at least 1"))
 	case b.Size != 0 && b.GlobalSize != 0:
-		errs = append(errs, errors.New("has both size and global_size: takes either of them"))
+		errs = append(errs, errors.New("has both size and global_size: give one of them"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
 
@@ -107,7 +107,7 @@ func stackable(f sample.Field) error {
 	case f.Type.Kind == sample.Text || f.Type.Kind == sample.Object || f.Type.Fixed():
 		return nil
 	case isImage(f.Type) && ImageForm(f.Type).Frames == tensor.Unknown:
-		return fmt.Errorf("cannot stack clips of different lengths: the field %q is %v; say frames in decode_video, or end the recipe without batch: each sample comes by itself", f.Name, f.Type)
+		return fmt.Errorf("cannot stack clips of different lengths: the field %q is %v; set frames in decode_video, or end the recipe without batch: each sample comes by itself", f.Name, f.Type)
 	case isImage(f.Type):
 		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:

@@ -28,7 +28,7 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 		case i < 0:
 			errs = append(errs, Wrong(argument, "is an %w", words.Unknown("field", name, in.Names())))
 		case !fits(in[i].Type):
-			errs = append(errs, Wrong(argument, "is %q, which is %v: takes %s", name, in[i].Type, takes))
+			errs = append(errs, Wrong(argument, "is %q, which is %v: must be %s", name, in[i].Type, takes))
 		}
 	}
 	find("field", b.Field, "float32 or float64 [?, 4]: the edges of each box", func(t sample.Type) bool {

@@ -36,7 +36,7 @@ func (b BucketBatch) complete() Args {
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", b.PadTo), argument.Choice(b, "overlong", b.Overlong)}
 	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
-		errs = append(errs, errors.New("has no limit: takes at least one of size, tokens and bytes"))
+		errs = append(errs, errors.New("has no limit: give at least one of size, tokens and bytes"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("tokens", b.Tokens))
 	if b.Bytes < 0 {
@@ -75,7 +75,7 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 
 func (b *BucketBatch) checkLengths() error {
 	if b.Lengths != nil && len(b.Lengths) == 0 {
-		return Wrong("lengths", "is empty: takes at least one number")
+		return Wrong("lengths", "is empty: give at least one number")
 	}
 	for i, n := range b.Lengths {
 		if n < 1 || i > 0 && n <= b.Lengths[i-1] {

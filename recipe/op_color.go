@@ -142,7 +142,7 @@ func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: *g
 func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
 	var wrong error
 	if n := orElse(g.Channels, 1); n != 1 && n != 3 {
-		wrong = Wrong("channels", "is %d: takes 1 or 3", n)
+		wrong = Wrong("channels", "is %d: must be 1 or 3", n)
 	}
 	return checkTransform(in, g, wrong)
 }

@@ -84,10 +84,10 @@ func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
 	var errs []error
 	// Zero is a default to package media, and here a mistake.
 	if s := c.Scale; s != nil && !(s[0] > 0 && s[0] <= s[1] && s[1] <= 1) {
-		errs = append(errs, Wrong("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))
+		errs = append(errs, Wrong("scale", "is [%v, %v]: must be two rising shares, above 0 and up to 1", s[0], s[1]))
 	}
 	if r := c.Ratio; r != nil && !(r[0] > 0 && r[0] <= r[1]) {
-		errs = append(errs, Wrong("ratio", "is [%v, %v]: takes two rising numbers above 0", r[0], r[1]))
+		errs = append(errs, Wrong("ratio", "is [%v, %v]: must be two rising numbers above 0", r[0], r[1]))
 	}
 	return checkTransform(in, c, errs...)
 }

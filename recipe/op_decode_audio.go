@@ -83,16 +83,16 @@ func (d *DecodeAudio) Completed() (*DecodeAudio, error) {
 func (d *DecodeAudio) check() error {
 	errs := []error{argument.CheckTags(d)}
 	if d.Offset != nil && d.Start != "begin" {
-		errs = append(errs, errors.New("has both offset and start: takes one of them"))
+		errs = append(errs, errors.New("has both offset and start: give one of them"))
 	}
 	if d.Window != "" && (d.Offset != nil || d.Start != "begin" || d.Short != "silence") {
 		errs = append(errs, Wrong("window", "says where the window is, and silence what is missing: leave out start and short"))
 	}
 	if d.Layout == "T" && (d.Channels == nil || *d.Channels != 1) {
-		errs = append(errs, Wrong("layout", "is \"T\", which has one channel: say channels 1, or take \"TC\""))
+		errs = append(errs, Wrong("layout", "is \"T\", which has one channel: set channels=1, or use \"TC\""))
 	}
 	if d.Duration == nil && (d.Start == "center" || d.Start == "random") {
-		errs = append(errs, Wrong("start", "is %q, and all of the recording is taken: say duration", d.Start))
+		errs = append(errs, Wrong("start", "is %q, but all of the recording is read: set duration", d.Start))
 	}
 	return errors.Join(errs...)
 }
@@ -123,7 +123,7 @@ func (d *DecodeAudio) checkWindow(in sample.Schema) error {
 	}
 	t := in[i].Type
 	if shape := t.Shape; t.Kind != sample.Tensor || t.DType != tensor.Float32 && t.DType != tensor.Float64 || len(shape) != 1 || shape[0] != 2 {
-		return Wrong("window", "is %q, which is %v: takes float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
+		return Wrong("window", "is %q, which is %v: must be float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
 	}
 	return nil
 }

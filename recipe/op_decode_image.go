@@ -41,7 +41,7 @@ func (d DecodeImage) identity(Recipe) Args {
 }
 
 // firstFrame is why arguments are refused that ask for others.
-const firstFrame = "the first frame alone is decoded"
+const firstFrame = "only the first frame is decoded"
 
 func (*DecodeImage) refused() map[string]string {
 	return map[string]string{"frames": firstFrame, "num_frames": firstFrame, "page": firstFrame, "pages": firstFrame, "index": firstFrame}
@@ -70,12 +70,12 @@ func (d *DecodeImage) Options() media.Options {
 func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.CheckTags(d)}
 	if d.Frame != nil {
-		errs = append(errs, Wrong("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))
+		errs = append(errs, Wrong("frame", "is %d: %s: must be 0", *d.Frame, firstFrame))
 	}
 
 	if b := d.Background; b != nil {
 		if min(b[0], b[1], b[2]) < 0 || max(b[0], b[1], b[2]) > 255 {
-			errs = append(errs, Wrong("background", "is %v: takes three numbers from 0 to 255", shown(b)))
+			errs = append(errs, Wrong("background", "is %v: must be three numbers from 0 to 255", shown(b)))
 		}
 		if d.Color == "rgba" {
 			errs = append(errs, Wrong("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
@@ -85,7 +85,7 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 		}
 	}
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
-		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *n, media.MaxPixels))
+		errs = append(errs, Wrong("max_pixels", "is %d: must be from 1 to %d", *n, media.MaxPixels))
 	}
 	errs = append(errs, checkDecoding(in, d.Field, d.To, false))
 	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
@@ -104,7 +104,7 @@ func checkDecoding(in sample.Schema, field, to string, opens bool) error {
 	case i < 0:
 		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Bytes && (!opens || in[i].Type.Kind != sample.Text) || len(in[i].Type.Shape) > 0:
-		errs = append(errs, Wrong("field", "is %q, which is %v: takes %s", field, in[i].Type, takes))
+		errs = append(errs, Wrong("field", "is %q, which is %v: must be %s", field, in[i].Type, takes))
 	}
 	if to != field && in.Find(to) >= 0 {
 		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", to))

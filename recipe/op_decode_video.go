@@ -64,7 +64,7 @@ func (*DecodeVideo) refused() map[string]string {
 	return map[string]string{
 		"num_frames": "it is called frames", "clip_len": "it is called frames", "num_frames_per_clip": "it is called frames", "sequence_length": "it is called frames",
 		"frame_interval": "it is called stride", "frame_rate": "it is called fps", "frames_per_clip": "it is called frames",
-		"audio": "put decode_audio after it, and say window in both", "audio_rate": "put decode_audio after it, and say window in both",
+		"audio": "put decode_audio after it, and set window in both", "audio_rate": "put decode_audio after it, and set window in both",
 		"num_clips": "it is called clips", "num_segments": "it is called segments",
 		"seek_mode":   "frames are always exact, at the cost of the packets that they need",
 		"num_threads": "a decoder has one thread, and as many videos are decoded at once as there are cores",
@@ -158,13 +158,13 @@ func (d *DecodeVideo) Form() media.Form {
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	errs := []error{argument.CheckTags(completed(d))}
 	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
-		errs = append(errs, errors.New("has more than one of start, offset and at: takes one of them"))
+		errs = append(errs, errors.New("has more than one of start, offset and at: give one of them"))
 	}
 	if d.Aspect == "square" && d.Planes() {
 		errs = append(errs, Wrong("aspect", "is \"square\": planes stay as they are stored, with color %q", d.Color))
 	}
 	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
-		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *d.MaxPixels, media.MaxPixels))
+		errs = append(errs, Wrong("max_pixels", "is %d: must be from 1 to %d", *d.MaxPixels, media.MaxPixels))
 	}
 	switch sized := d.Size != (Size{}); {
 	case sized && !d.Planes():
@@ -273,11 +273,11 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 	field := d.FieldIn(in)
 	switch i := in.Find(field); {
 	case i < 0 && d.Field == "":
-		errs = append(errs, fmt.Errorf("has no file to decode, only %v: begin with files(…, content=False), or say field", in))
+		errs = append(errs, fmt.Errorf("has no file to decode, only %v: begin with files(…, content=False), or set field", in))
 	case i < 0:
 		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Text && in[i].Type.Kind != sample.Bytes || len(in[i].Type.Shape) > 0:
-		errs = append(errs, Wrong("field", "is %q, which is %v: takes text, the path of a file, or bytes, its content", field, in[i].Type))
+		errs = append(errs, Wrong("field", "is %q, which is %v: must be text, the path of a file, or bytes, its content", field, in[i].Type))
 	}
 	if d.At != "" {
 		i := in.Find(d.At)
@@ -285,7 +285,7 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 		case i < 0:
 			errs = append(errs, Wrong("at", "is %q: the samples have the fields %s", d.At, words.List(in.Names())))
 		case in[i].Type.Kind != sample.Tensor || len(in[i].Type.Shape) > 0 || !seconds(in[i].Type.DType):
-			errs = append(errs, Wrong("at", "is %q, which is %v: takes a field with one number of seconds", d.At, in[i].Type))
+			errs = append(errs, Wrong("at", "is %q, which is %v: must be a field with one number of seconds", d.At, in[i].Type))
 		}
 	}
 	var taken []string
@@ -295,7 +295,7 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 		case in.Find(name.is) >= 0 && (name.is != field || d.KeepsFile()):
 			errs = append(errs, Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
 		case slices.Contains(taken, name.is):
-			errs = append(errs, Wrong(name.argument, "is %q, as another field is called", name.is))
+			errs = append(errs, Wrong(name.argument, "is %q, the name of another field", name.is))
 		}
 		taken = append(taken, name.is)
 	}

@@ -124,7 +124,7 @@ func (s *Select) Check(in sample.Schema) (sample.Schema, error) {
 func (d *Drop) Check(in sample.Schema) (sample.Schema, error) {
 	err := checkFields(in, d.Fields)
 	if kept, _ := d.Kept(in); err == nil && len(kept) == 0 {
-		err = Wrong("fields", "are all that there are: leaves nothing of a sample")
+		err = Wrong("fields", "are all the fields: nothing would be left of a sample")
 	}
 	return keep(in, d, err)
 }
@@ -140,7 +140,7 @@ func (r *Rename) Check(in sample.Schema) (sample.Schema, error) {
 		case to == "":
 			errs = append(errs, Wrong("fields", "gives %q no name", name))
 		case in.Find(name) >= 0 && count(after, to) > 1:
-			errs = append(errs, Wrong("fields", "calls %q %q, as another field is called then", name, to))
+			errs = append(errs, Wrong("fields", "renames %q to %q, the name of another field", name, to))
 		}
 	}
 	return keep(in, r, errors.Join(errs...))
@@ -158,14 +158,14 @@ func (c *Copy) Check(in sample.Schema) (sample.Schema, error) {
 	if c.To == nil {
 		errs = append(errs, errors.New("lacks the argument to"))
 	} else if len(c.To) == 0 {
-		errs = append(errs, Wrong("to", "is empty: takes names of new fields"))
+		errs = append(errs, Wrong("to", "is empty: give names of new fields"))
 	}
 	for i, name := range c.To {
 		switch {
 		case name == "":
-			errs = append(errs, Wrong(fmt.Sprintf("to[%d]", i), "is empty: takes the name of a new field"))
+			errs = append(errs, Wrong(fmt.Sprintf("to[%d]", i), "is empty: give the name of a new field"))
 		case in.Find(name) >= 0:
-			errs = append(errs, Wrong(fmt.Sprintf("to[%d]", i), "is %q, as a field of the samples is called already", name))
+			errs = append(errs, Wrong(fmt.Sprintf("to[%d]", i), "is %q: the samples have a field of this name already", name))
 		}
 	}
 	return keep(in, c, errors.Join(errs...))
@@ -186,7 +186,7 @@ func checkFields(in sample.Schema, names []string) error {
 		return errors.New("lacks the argument fields")
 	}
 	if len(names) == 0 {
-		return Wrong("fields", "is empty: takes names of %s", words.List(in.Names()))
+		return Wrong("fields", "is empty: give names of %s", words.List(in.Names()))
 	}
 	errs := []error{differentNames("fields", names)}
 	for i, name := range names {

@@ -114,7 +114,7 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	}
 	for _, g := range f.Gives.Schema {
 		if s.Find(g.Name) >= 0 {
-			errs = append(errs, Wrong("metadata", "has a field %q, which files have already: name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
+			errs = append(errs, Wrong("metadata", "has a field %q, which files already have: name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
 		}
 		s = s.With(g.Name, g.Type)
 	}
@@ -135,7 +135,7 @@ func (f *Files) checkGiven() error {
 	case given == 0:
 		return errors.New("has nothing to read: give pattern, paths or pairs")
 	case given > 1:
-		return errors.New("takes only one of pattern, paths and pairs")
+		return errors.New("has more than one of pattern, paths and pairs: give one")
 	case f.Paths != nil && len(f.Paths) == 0:
 		return Wrong("paths", "is empty: there is nothing to read")
 	case f.Pairs != nil && len(f.Pairs) == 0:
@@ -166,7 +166,7 @@ func (f *Files) checkPaths() error {
 func (f *Files) checkRest() error {
 	var errs []error
 	if f.Root != "" && (f.Root[0] != '/' || f.Root.check() != nil) {
-		errs = append(errs, Wrong("root", "is %q: takes the absolute path of a folder", string(f.Root)))
+		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(f.Root)))
 	}
 	switch {
 	case f.Label != "" && f.Label != "parent":
@@ -209,7 +209,7 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 	return append(strconv.AppendInt(append(b, ','), p.Label, 10), ']'), nil
 }
 
-var errPair = errors.New("recipe: takes a [path, label] pair")
+var errPair = errors.New("recipe: must be a [path, label] pair")
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *Pair) UnmarshalJSON(b []byte) error {

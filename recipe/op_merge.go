@@ -62,7 +62,7 @@ func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, erro
 	if m.Of == nil {
 		errs = append(errs, errors.New("lacks the argument of"))
 	} else if len(m.Of) == 0 {
-		errs = append(errs, Wrong("of", "is empty: takes lists of steps, each beginning with a source such as files"))
+		errs = append(errs, Wrong("of", "is empty: give lists of steps, each beginning with a source such as files"))
 	}
 	for i, c := range m.Of {
 		if len(c) == 0 {
@@ -110,7 +110,7 @@ func (m *Merge) checkUntil() error {
 	case n < 1:
 		return Wrong("until", "is %d: must be a number of samples, at least 1, longest or shortest", n)
 	case m.Order == "arrival":
-		return Wrong("until", `is %d, but order is "arrival", of which nothing is counted: takes another order`, n)
+		return Wrong("until", `is %d, but order is "arrival", which counts nothing: use another order`, n)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func Filled(all []sample.Schema, fill PadValue) (filled []sample.Schema, wrong [
 
 func lacks(fields sample.Schema) string {
 	if len(fields) == 0 {
-		return "no field is lacking"
+		return "no field is missing"
 	}
 	return "the fields that some lack are " + words.List(fields.Names())
 }
@@ -177,19 +177,19 @@ func (m *Merge) checkWeights() error {
 	case m.Weights == nil:
 		return nil
 	case m.Order != "weights":
-		return Wrong("weights", `is given, but order is %q: takes "weights" with them`, m.Order)
+		return Wrong("weights", `is given, but order is %q: use "weights" with them`, m.Order)
 	case len(m.Weights) != len(m.Of):
-		return Wrong("weights", "is a list of %d, but of has %d: takes one for each", len(m.Weights), len(m.Of))
+		return Wrong("weights", "is a list of %d, but of has %d: give one for each", len(m.Weights), len(m.Of))
 	}
 	sum := 0.0
 	for i, w := range m.Weights {
 		if !(w > 0) {
-			return Wrong(fmt.Sprintf("weights[%d]", i), "is %v: takes a number above 0", w)
+			return Wrong(fmt.Sprintf("weights[%d]", i), "is %v: must be a number above 0", w)
 		}
 		sum += w
 	}
 	if sum > math.MaxFloat64 {
-		return Wrong("weights", "has a sum beyond all numbers")
+		return Wrong("weights", "has too large a sum")
 	}
 	return nil
 }

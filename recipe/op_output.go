@@ -68,7 +68,7 @@ func (n *Normalize) Transform() media.Op {
 func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkCount("mean", n.Mean), checkCount("std", n.Std)}
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
-		errs = append(errs, Wrong("std", "is %s: takes numbers above 0", shown(n.Std)))
+		errs = append(errs, Wrong("std", "is %s: must be numbers above 0", shown(n.Std)))
 	}
 	// Numbers for values up to 255 would give a model nothing but noise to train on.
 	errs = append(errs, checkScale("mean", n.Mean), checkScale("std", n.Std))
@@ -91,7 +91,7 @@ func checkScale(name string, c Channels) error {
 // checkCount refuses what only a Go program can write.
 func checkCount(name string, c Channels) error {
 	if c != nil && len(c) != 1 && len(c) != 3 {
-		return Wrong(name, "has %d numbers: takes 1 or 3", len(c))
+		return Wrong(name, "has %d numbers: must have 1 or 3", len(c))
 	}
 	return nil
 }
@@ -116,9 +116,9 @@ func (l *Layout) checkMoves(in sample.Schema) error {
 	for _, name := range l.Images(in) {
 		switch moves := ImageForm(in[in.Find(name)].Type).Moves(); {
 		case moves && strings.HasPrefix(l.Layout, "N"):
-			return Wrong("layout", `is %q, but the field %q has clips: takes "THWC", "TCHW" or "CTHW"`, l.Layout, name)
+			return Wrong("layout", `is %q, but the field %q has clips: must be "THWC", "TCHW" or "CTHW"`, l.Layout, name)
 		case !moves && strings.Contains(l.Layout, "T"):
-			return Wrong("layout", `is %q, but the field %q has images: takes "NHWC" or "NCHW"`, l.Layout, name)
+			return Wrong("layout", `is %q, but the field %q has images: must be "NHWC" or "NCHW"`, l.Layout, name)
 		}
 	}
 	return nil

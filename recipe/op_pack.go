@@ -70,7 +70,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 		case f.Type.Kind == sample.Object:
 			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is an object: a row has several samples; make arrays or text of what is needed of it, and leave it out", f.Name))
 		default:
-			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: takes arrays of which the first extent alone is not known, single numbers, and text", f.Name, f.Type))
+			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: only arrays whose first extent alone is unknown, single numbers and text can be packed", f.Name, f.Type))
 		}
 	}
 	return out, errors.Join(append(errs, p.Pad.check(padded)...)...)

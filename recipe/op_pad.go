@@ -118,9 +118,9 @@ func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
 	var errs []error
 	switch {
 	case p.Padding == nil && p.Size.IsZero():
-		errs = append(errs, errors.New("has neither padding nor size: takes either of them"))
+		errs = append(errs, errors.New("has neither padding nor size: give one of them"))
 	case p.Padding != nil && !p.Size.IsZero():
-		errs = append(errs, errors.New("has both padding and size: takes either of them"))
+		errs = append(errs, errors.New("has both padding and size: give one of them"))
 	case p.Padding != nil && p.Anchor != "":
 		errs = append(errs, Wrong("anchor", "is %q, but there is no size: it is where the image is in that", p.Anchor))
 	}
@@ -148,9 +148,9 @@ func (f Fill) fits(form media.Form) error {
 	}
 	switch n := form.Color.Channels(); {
 	case len(f) > 1 && len(f) != n:
-		return Wrong("fill", "is %s: takes one number, or %d, for the image is %v", shown(f), n, form.Color)
+		return Wrong("fill", "is %s: must be one number, or %d, because the image is %v", shown(f), n, form.Color)
 	case slices.Min(f) < 0 || slices.Max(f) > highest:
-		return Wrong("fill", "is %s: takes numbers from 0 to %d, for the image is %v", shown(f), highest, form.DType)
+		return Wrong("fill", "is %s: must be from 0 to %d, because the image is %v", shown(f), highest, form.DType)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (r ReadShards) identity(Recipe) Args {
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.check(nil)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.check() != nil) {
-		errs = append(errs, Wrong("root", "is %q: takes the absolute path of a folder", string(r.Root)))
+		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
 	}
 	if r.MaxBytes < 0 {
 		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", r.MaxBytes))
@@ -165,7 +165,7 @@ func (f FieldsFrom) Names() (all []string) {
 
 func (f FieldsFrom) check() error {
 	if f != nil && len(f) == 0 {
-		return Wrong("fields", "is empty: takes at least one field, or null for all")
+		return Wrong("fields", "is empty: give at least one field, or null for all")
 	}
 	seen := map[string]bool{}
 	for _, one := range f {
@@ -173,7 +173,7 @@ func (f FieldsFrom) check() error {
 		case one.Name == "":
 			return Wrong("fields", "has a field without a name")
 		case one.From == "":
-			return Wrong("fields", "does not say what %q is: takes the name of a part or column", one.Name)
+			return Wrong("fields", "does not say what %q is: give the name of a part or column", one.Name)
 		case seen[one.Name]:
 			return Wrong("fields", "has two fields %q", one.Name)
 		}

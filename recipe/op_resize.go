@@ -130,11 +130,11 @@ func (r *ResizeToBucket) buckets() []Size { return r.Sizes }
 func (r *ResizeToBucket) Check(in sample.Schema) (sample.Schema, error) {
 	var errs []error
 	if r.Sizes != nil && len(r.Sizes) == 0 {
-		errs = append(errs, Wrong("sizes", "is empty: takes at least one [height, width]"))
+		errs = append(errs, Wrong("sizes", "is empty: give at least one [height, width]"))
 	}
 	for i, s := range r.Sizes {
 		if s.IsZero() {
-			errs = append(errs, Wrong(fmt.Sprintf("sizes[%d]", i), "is 0: takes [height, width]"))
+			errs = append(errs, Wrong(fmt.Sprintf("sizes[%d]", i), "is 0: must be [height, width]"))
 		}
 	}
 	return checkTransform(in, r, errs...)

@@ -69,14 +69,14 @@ func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, err
 	if r.Branches == nil {
 		errs = append(errs, errors.New("lacks the argument branches"))
 	} else if len(r.Branches) == 0 {
-		errs = append(errs, Wrong("branches", `is empty: takes a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
+		errs = append(errs, Wrong("branches", `is empty: give a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
 	}
 	for i, b := range r.Branches {
 		switch {
 		case b.When == nil && i < len(r.Branches)-1:
-			errs = append(errs, Wrong(branch(i), "has no when, and would take all that is left: only the last branch may"))
+			errs = append(errs, Wrong(branch(i), "has no when, and would match everything: only the last branch may"))
 		case b.When != nil && len(b.When) == 0:
-			errs = append(errs, Wrong(branch(i)+".when", "is empty, and takes nothing"))
+			errs = append(errs, Wrong(branch(i)+".when", "is empty, and matches nothing"))
 		}
 	}
 	out, err := unite(outs, branch)
@@ -86,7 +86,7 @@ func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, err
 // checkFailures implements [failing].
 func (r *Route) checkFailures(f *Failures) error {
 	if f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil {
-		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
+		return errors.New("is for samples that no branch matches: set on_error and max_errors here, and the rest at the steps of the branches")
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (r *Route) checkBy(in sample.Schema) (number bool, err error) {
 	case in[i].Type.Kind == sample.Tensor && len(in[i].Type.Shape) == 0 && wholeNumbers(in[i].Type.DType):
 		return true, nil
 	}
-	return false, Wrong("by", "is %q, which is %v: takes a field of text, or of one whole number", r.By, in[i].Type)
+	return false, Wrong("by", "is %q, which is %v: must be a field of text, or of one whole number", r.By, in[i].Type)
 }
 
 func wholeNumbers(d tensor.DType) bool { return d >= tensor.Uint8 && d <= tensor.Int64 }
@@ -124,7 +124,7 @@ func (r *Route) checkWhens(number bool) error {
 			case w.Number == nil && w.Pattern.check() != nil:
 				errs = append(errs, Wrong(place, "%w", w.Pattern.check()))
 			case again:
-				errs = append(errs, Wrong(place, "is %s, as %s is, which takes it", w.text(), first))
+				errs = append(errs, Wrong(place, "is %s, which %s already matches", w.text(), first))
 			default:
 				seen[w.text()] = place
 			}
@@ -165,7 +165,7 @@ func (w When) MarshalJSON() ([]byte, error) {
 	return w.Pattern.MarshalJSON()
 }
 
-var errWhen = errors.New("recipe: takes text, or a whole number")
+var errWhen = errors.New("recipe: must be text, or a whole number")
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (w *When) UnmarshalJSON(b []byte) error {

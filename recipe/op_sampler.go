@@ -69,7 +69,7 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	switch {
 	case !(sum > 0) || sum > math.MaxFloat64:
-		return in, Wrong("weights", "has the sum %v: takes numbers with a sum above 0", sum)
+		return in, Wrong("weights", "has the sum %v: must be numbers with a sum above 0", sum)
 	case w.Draws < 0 || w.Draws > mostSamples:
 		return in, Wrong("draws", "is %d: must be from 1 to %d", w.Draws, int64(mostSamples))
 	case !orElse(w.Replacement, true) && w.Draws > some:

@@ -64,7 +64,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("length", "is %d: must be from 0 to %d", *o.Length, int64(mostSamples)))
 	}
 	if o.Fields != nil && len(o.Fields) == 0 {
-		errs = append(errs, Wrong("fields", "is empty: takes names of fields, or null for dicts"))
+		errs = append(errs, Wrong("fields", "is empty: give names of fields, or null for dicts"))
 	}
 
 	if o.Keys != "" {
@@ -75,7 +75,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	}
 	for i, name := range o.Fields {
 		if name == "" {
-			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is empty: takes the name of a field"))
+			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is empty: give the name of a field"))
 		}
 	}
 

@@ -89,7 +89,7 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 	case v.Clips != nil && v.Step != nil:
 		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))
 	case v.Clips == nil && v.Start != "" && v.Start != "begin":
-		errs = append(errs, Wrong("start", "is %q: pieces of the whole video begin at its first frame: say clips, or leave start out", v.Start))
+		errs = append(errs, Wrong("start", "is %q: pieces of the whole video begin at its first frame: set clips, or leave start out", v.Start))
 	}
 	if v.Number != "" {
 		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || slices.Contains([]string{v.Times, v.Window, v.Matrix, v.Mask}, v.Number) {
@@ -97,7 +97,7 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 		}
 	}
 	if i := in.Find(v.Decoding().FieldIn(in)); v.Window != "" && i >= 0 && in[i].Type.Kind == sample.Bytes {
-		errs = append(errs, Wrong("window", "needs the path of the file, of which each clip has a copy: begin with files(…, content=False)"))
+		errs = append(errs, Wrong("window", "needs the path of the file, copied into each clip: begin with files(…, content=False)"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

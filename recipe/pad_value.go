@@ -121,5 +121,5 @@ func noRagged(in sample.Schema, what string) error {
 	if slices.ContainsFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }) {
 		return fmt.Errorf("has no sequences to %s, only %v; put decode_npy before it", what, in)
 	}
-	return fmt.Errorf("has no sequences to %s, only %v: they are arrays of which the first extent alone is not known", what, in)
+	return fmt.Errorf("has no sequences to %s, only %v: they are arrays whose first extent alone is unknown", what, in)
 }

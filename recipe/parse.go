@@ -90,7 +90,7 @@ func (p *reader) chain(d decode.Decoder, v rawjson.Value, path string) Chain {
 func (p *reader) recipe(v rawjson.Value, sections map[string]func(rawjson.Value, string)) (r Recipe) {
 	d := p.decoder(0, new(string))
 	if v.Kind() != rawjson.Object {
-		d.Wrong("", fmt.Errorf(`is %s: takes an object like {"headrace": 1, "steps": […]}`, v.Describe()))
+		d.Wrong("", fmt.Errorf(`is %s: must be an object like {"headrace": 1, "steps": […]}`, v.Describe()))
 		return r
 	}
 	if version := v.Member("headrace"); version != nil && string(version) != strconv.Itoa(Version) {
@@ -103,7 +103,7 @@ func (p *reader) recipe(v rawjson.Value, sections map[string]func(rawjson.Value,
 		"seed":     func(v rawjson.Value, path string) { d.Into(v, decode.Of(&r.Seed), path) },
 		"steps": func(v rawjson.Value, path string) {
 			if v.Kind() != rawjson.List {
-				d.Wrong(path, fmt.Errorf("is %s: takes a list of steps", v.Describe()))
+				d.Wrong(path, fmt.Errorf("is %s: must be a list of steps", v.Describe()))
 				return
 			}
 			r.Steps = p.chain(d, v, path)
@@ -161,7 +161,7 @@ func (p *reader) step(v rawjson.Value) (s Step) {
 			"failures": func(v rawjson.Value, path string) { d.Into(v, decode.Of(&s.Failures), path) },
 		}, func(key string) error { return unknownKey(op, key) })
 	default:
-		d.Wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.Describe()))
+		d.Wrong("", fmt.Errorf(`is %s: must be the name of an operation, or an object like {"resize": {"size": 256}}`, v.Describe()))
 		return s
 	}
 
@@ -175,7 +175,7 @@ func (p *reader) step(v rawjson.Value) (s Step) {
 	case s.Op != "":
 		d.Wrong("op", unknownOp(s.Op))
 	case v.Kind() == rawjson.Object || len(p.errs)+p.more == before:
-		d.Wrong("", errors.New(`has no operation: takes an object like {"resize": {"size": 256}}`))
+		d.Wrong("", errors.New(`has no operation: write an object like {"resize": {"size": 256}}`))
 	}
 	return s
 }

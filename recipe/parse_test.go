@@ -78,63 +78,63 @@ func operations() string {
 
 func TestWhatParseRefuses(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
-		{`[]`, `recipe: is []: takes an object like {"headrace": 1, "steps": […]}`},
+		{`[]`, `recipe: is []: must be an object like {"headrace": 1, "steps": […]}`},
 		{`{}`, `recipe: lacks the version of its notation: "headrace": 1
 recipe: lacks the key "steps"`},
 		{`{"headrace":2,"steps":[]}`, `recipe: headrace is 2: this engine reads version 1 of recipes`},
 		{`{"headrace":"1","steps":[]}`, `recipe: headrace is "1": this engine reads version 1 of recipes`},
-		{`{"headrace":1,"steps":{}}`, `recipe: steps is an object: takes a list of steps`},
-		{`{"headrace":1,"sed":3,"steps":[]}`, `recipe: unknown key "sed": did you mean "seed"? takes headrace, seed, steps`},
-		{`{"headrace":1,"seed":-3,"steps":[]}`, `recipe: seed is -3: takes a whole number, at least 0`},
-		{`{"headrace":1,"seed":1.5,"steps":[]}`, `recipe: seed is 1.5: takes a whole number, at least 0`},
+		{`{"headrace":1,"steps":{}}`, `recipe: steps is an object: must be a list of steps`},
+		{`{"headrace":1,"sed":3,"steps":[]}`, `recipe: unknown key "sed": did you mean "seed"? the keys are headrace, seed, steps`},
+		{`{"headrace":1,"seed":-3,"steps":[]}`, `recipe: seed is -3: must be a whole number, at least 0`},
+		{`{"headrace":1,"seed":1.5,"steps":[]}`, `recipe: seed is 1.5: must be a whole number, at least 0`},
 		{`{"headrace":1,"seed":1,"seed":2,"steps":[]}`, `recipe: seed is given twice`},
 		{`{"headrace":1,"\ud800":2,"steps":[]}`, `recipe: has the key "\ud800", which has the lone surrogate \ud800, which means nothing`},
-		{wrap(`3`), `recipe: step #1: is 3: takes the name of an operation, or an object like {"resize": {"size": 256}}`},
-		{wrap(`{}`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
-		{wrap(`""`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
-		{wrap(`{"":{}}`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
-		{wrap(`{"name":"a"}`), `recipe: step "a" (#1): has no operation: takes an object like {"resize": {"size": 256}}`},
+		{wrap(`3`), `recipe: step #1: is 3: must be the name of an operation, or an object like {"resize": {"size": 256}}`},
+		{wrap(`{}`), `recipe: step #1: has no operation: write an object like {"resize": {"size": 256}}`},
+		{wrap(`""`), `recipe: step #1: has no operation: write an object like {"resize": {"size": 256}}`},
+		{wrap(`{"":{}}`), `recipe: step #1: has no operation: write an object like {"resize": {"size": 256}}`},
+		{wrap(`{"name":"a"}`), `recipe: step "a" (#1): has no operation: write an object like {"resize": {"size": 256}}`},
 		{wrap(`"\ud800"`), `recipe: step #1: is "\ud800", which has the lone surrogate \ud800, which means nothing`},
 		{wrap(`"resise"`), `recipe: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
 		{wrap(`{"resise":{},"nam":"a"}`), `recipe: step "resise" (#1): unknown key "nam": did you mean "name"?
 recipe: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
 		{wrap(`"tokenize"`), `recipe: step "tokenize" (#1): there is no operation "tokenize": there are ` + operations()},
 		{wrap(`{"resize":{"size":3},"nme":"a"}`), `recipe: step "resize" (#1): unknown key "nme": did you mean "name"?`},
-		{wrap(`{"workers":3,"resize":{"size":3}}`), `recipe: step "resize" (#1): unknown key "workers": takes an operation, name, failures`},
-		{wrap(`{"resize":null,"size":3}`), `recipe: step "resize" (#1): has the key "size" beside resize, of which it is an argument: takes {"resize": {"size": …}}, in YAML two spaces further in`},
+		{wrap(`{"workers":3,"resize":{"size":3}}`), `recipe: step "resize" (#1): unknown key "workers": a step has an operation, name and failures`},
+		{wrap(`{"resize":null,"size":3}`), `recipe: step "resize" (#1): has the key "size" beside resize, but it is an argument of resize: write {"resize": {"size": …}}, in YAML two spaces further in`},
 		{wrap(`{"resize":{"size":3},"center_crop":{"size":3}}`), `recipe: step "resize" (#1): has the operations "resize" and "center_crop": each is a step of its own`},
 		{wrap(`{"resize":{"size":3},"resize":{"size":3}}`), `recipe: step "resize" (#1): resize is given twice`},
-		{wrap(`{"resize":{"size":3},"name":["a"]}`), `recipe: step "resize" (#1): name is ["a"]: takes text`},
-		{wrap(`{"resize":[256]}`), `recipe: step "resize" (#1): takes its arguments by name, as in {size: …}, not [256]`},
-		{wrap(`"files","shuffle",{"resize":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size, filter, fit, anchor, fill, field, fields`},
+		{wrap(`{"resize":{"size":3},"name":["a"]}`), `recipe: step "resize" (#1): name is ["a"]: must be text`},
+		{wrap(`{"resize":[256]}`), `recipe: step "resize" (#1): give its arguments by name, as in {size: …}, not [256]`},
+		{wrap(`"files","shuffle",{"resize":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? the arguments are size, max_size, filter, fit, anchor, fill, field, fields`},
 		{wrap(`{"resize":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): interpolation is not an argument: it is called filter`},
-		{wrap(`{"resize":{"kernel":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "kernel": takes size, max_size, filter, fit, anchor, fill, field, fields`},
-		{wrap(`{"resize":{"size":"big"}}`), `recipe: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
-		{wrap(`{"resize":{"size":256.0}}`), `recipe: step "resize" (#1): size is 256.0: takes a whole number, or [height, width]`},
-		{wrap(`{"resize":{"size":0}}`), `recipe: step "resize" (#1): size is 0: takes a whole number, or [height, width]`},
-		{wrap(`{"resize":{"size":[1,2,3]}}`), `recipe: step "resize" (#1): size is [1,2,3]: takes a whole number, or [height, width]`},
-		{wrap(`{"resize":{"size":[1,null]}}`), `recipe: step "resize" (#1): size is [1,null]: takes a whole number, or [height, width]`},
+		{wrap(`{"resize":{"kernel":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "kernel": the arguments are size, max_size, filter, fit, anchor, fill, field, fields`},
+		{wrap(`{"resize":{"size":"big"}}`), `recipe: step "resize" (#1): size is "big": must be a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":256.0}}`), `recipe: step "resize" (#1): size is 256.0: must be a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":0}}`), `recipe: step "resize" (#1): size is 0: must be a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":[1,2,3]}}`), `recipe: step "resize" (#1): size is [1,2,3]: must be a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":[1,null]}}`), `recipe: step "resize" (#1): size is [1,null]: must be a whole number, or [height, width]`},
 		{wrap(`{"resize":{"size":3,"size":4}}`), `recipe: step "resize" (#1): size is given twice`},
-		{wrap(`{"resize":{"max_size":99999999999999999999}}`), `recipe: step "resize" (#1): max_size is 99999999999999999999: takes a whole number`},
-		{wrap(`{"decode_image":{"orient":1}}`), `recipe: step "decode_image" (#1): orient is 1: takes true or false`},
-		{wrap(`{"decode_image":{"to":true}}`), `recipe: step "decode_image" (#1): to is true: takes text`},
-		{wrap(`{"random_flip":{"p":"0.5"}}`), `recipe: step "random_flip" (#1): p is "0.5": takes a number`},
-		{wrap(`{"random_flip":{"p":1e999}}`), `recipe: step "random_flip" (#1): p is 1e999: takes a number`},
-		{wrap(`{"random_resized_crop":{"scale":[1],"ratio":[1,"a"]}}`), `recipe: step "random_resized_crop" (#1): scale is [1]: takes a list of 2, each a number
-recipe: step "random_resized_crop" (#1): ratio[1] is "a": takes a number`},
-		{wrap(`{"files":{"pattern":3}}`), `recipe: step "files" (#1): pattern is 3: takes text`},
+		{wrap(`{"resize":{"max_size":99999999999999999999}}`), `recipe: step "resize" (#1): max_size is 99999999999999999999: must be a whole number`},
+		{wrap(`{"decode_image":{"orient":1}}`), `recipe: step "decode_image" (#1): orient is 1: must be true or false`},
+		{wrap(`{"decode_image":{"to":true}}`), `recipe: step "decode_image" (#1): to is true: must be text`},
+		{wrap(`{"random_flip":{"p":"0.5"}}`), `recipe: step "random_flip" (#1): p is "0.5": must be a number`},
+		{wrap(`{"random_flip":{"p":1e999}}`), `recipe: step "random_flip" (#1): p is 1e999: must be a number`},
+		{wrap(`{"random_resized_crop":{"scale":[1],"ratio":[1,"a"]}}`), `recipe: step "random_resized_crop" (#1): scale is [1]: must be a list of 2, each a number
+recipe: step "random_resized_crop" (#1): ratio[1] is "a": must be a number`},
+		{wrap(`{"files":{"pattern":3}}`), `recipe: step "files" (#1): pattern is 3: must be text`},
 		{wrap(`{"files":{"pattern":"\ud800"}}`), `recipe: step "files" (#1): pattern is "\ud800", which has the lone surrogate \ud800, which means nothing`},
-		{wrap(`{"files":{"paths":"a.jpg"}}`), `recipe: step "files" (#1): paths is "a.jpg": takes a list, each text`},
-		{wrap(`{"files":{"paths":["a",3,null]}}`), `recipe: step "files" (#1): paths[1] is 3: takes text
-recipe: step "files" (#1): paths[2] is null: takes text`},
-		{wrap(`{"files":{"pairs":[["a",0],["b"],["c","d"],[1,2],["e",1.5],["f",1,2],"g",[null,1]]}}`), `recipe: step "files" (#1): pairs[1] is ["b"]: takes a [path, label] pair
-recipe: step "files" (#1): pairs[2] is ["c","d"]: takes a [path, label] pair
-recipe: step "files" (#1): pairs[3] is [1,2]: takes a [path, label] pair
-recipe: step "files" (#1): pairs[4] is ["e",1.5]: takes a [path, label] pair
-recipe: step "files" (#1): pairs[5] is ["f",1,2]: takes a [path, label] pair
-recipe: step "files" (#1): pairs[6] is "g": takes a [path, label] pair
-recipe: step "files" (#1): pairs[7] is [null,1]: takes a [path, label] pair`},
-		{wrap(`{"files":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},"bath"`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, columns, metadata, fields, gives, root, label, content, max_bytes
+		{wrap(`{"files":{"paths":"a.jpg"}}`), `recipe: step "files" (#1): paths is "a.jpg": must be a list, each text`},
+		{wrap(`{"files":{"paths":["a",3,null]}}`), `recipe: step "files" (#1): paths[1] is 3: must be text
+recipe: step "files" (#1): paths[2] is null: must be text`},
+		{wrap(`{"files":{"pairs":[["a",0],["b"],["c","d"],[1,2],["e",1.5],["f",1,2],"g",[null,1]]}}`), `recipe: step "files" (#1): pairs[1] is ["b"]: must be a [path, label] pair
+recipe: step "files" (#1): pairs[2] is ["c","d"]: must be a [path, label] pair
+recipe: step "files" (#1): pairs[3] is [1,2]: must be a [path, label] pair
+recipe: step "files" (#1): pairs[4] is ["e",1.5]: must be a [path, label] pair
+recipe: step "files" (#1): pairs[5] is ["f",1,2]: must be a [path, label] pair
+recipe: step "files" (#1): pairs[6] is "g": must be a [path, label] pair
+recipe: step "files" (#1): pairs[7] is [null,1]: must be a [path, label] pair`},
+		{wrap(`{"files":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},"bath"`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, root, label, content, max_bytes
 recipe: step "bath" (#2): there is no operation "bath": did you mean "batch"?`},
 	} {
 		r, err := recipe.Parse([]byte(c.doc))

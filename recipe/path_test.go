@@ -73,8 +73,8 @@ func TestPathsThatAreNone(t *testing.T) {
 		`"\udc7f"`:         `has the lone surrogate \udc7f, which means nothing`,
 		`"\udd00"`:         `has the lone surrogate \udd00, which means nothing`,
 		"\"\xff\"":         `is not valid UTF-8`,
-		`3`:                `takes text`,
-		`["a"]`:            `takes text`,
+		`3`:                `must be text`,
+		`["a"]`:            `must be text`,
 		`"\ud800\udc80\q"`: `has an escape that JSON does not know`,
 	} {
 		var p recipe.Path

@@ -65,7 +65,7 @@ const mostPythonWorkers = 256
 func (p *Python) check(in sample.Schema) (errs []error) {
 	errs = append(errs, checkFunction(p.Function), checkWhere(p.Where))
 	if p.Fields != nil && len(p.Fields) == 0 {
-		errs = append(errs, Wrong("fields", "is empty: takes names of fields, or null for the whole sample"))
+		errs = append(errs, Wrong("fields", "is empty: give names of fields, or null for the whole sample"))
 	}
 	errs = append(errs, differentNames("fields", p.Fields))
 	for i, name := range p.Fields {
@@ -100,7 +100,7 @@ func checkFunction(name string) error {
 func checkCallable(argument, name string) error {
 	module, function, ok := strings.Cut(name, ":")
 	if !ok || module == "" || function == "" || strings.ContainsAny(name, "\x00\n") {
-		return Wrong(argument, `is %q: takes "module:name", such as "transforms:augment"`, name)
+		return Wrong(argument, `is %q: must be "module:name", such as "transforms:augment"`, name)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func differentNames(argument string, names []string) error {
 	seen := make(map[string]bool)
 	for i, name := range names {
 		if seen[name] {
-			return Wrong(fmt.Sprintf("%s[%d]", argument, i), "is %q, as another of them is", name)
+			return Wrong(fmt.Sprintf("%s[%d]", argument, i), "is %q, a second time", name)
 		}
 		seen[name] = true
 	}
@@ -152,13 +152,13 @@ func checkTo(fields, to []string) error {
 	case to == nil:
 		return nil
 	case fields == nil:
-		return Wrong("to", "is given without fields: a function that is given whole samples says itself what their fields are called")
+		return Wrong("to", "is given without fields: a function that is given whole samples names its results itself")
 	case len(to) == 0:
-		return Wrong("to", "is empty: takes names of fields, or null for those of fields")
+		return Wrong("to", "is empty: give names of fields, or null for those of fields")
 	}
 	for i, name := range to {
 		if name == "" {
-			return Wrong(fmt.Sprintf("to[%d]", i), "is empty: takes the name of a field")
+			return Wrong(fmt.Sprintf("to[%d]", i), "is empty: give the name of a field")
 		}
 	}
 	return differentNames("to", to)

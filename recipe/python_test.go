@@ -93,35 +93,35 @@ func TestCollateIsShown(t *testing.T) {
 func TestWhatFunctionsOfPythonRefuse(t *testing.T) {
 	for steps, want := range map[string]string{
 		`"map"`:                          `step "map" (#2): lacks the argument function`,
-		`{"map":{"function":"augment"}}`: `step "map" (#2): function is "augment": takes "module:name", such as "transforms:augment"`,
-		`{"filter":{"function":":f"}}`:   `step "filter" (#2): function is ":f": takes "module:name", such as "transforms:augment"`,
+		`{"map":{"function":"augment"}}`: `step "map" (#2): function is "augment": must be "module:name", such as "transforms:augment"`,
+		`{"filter":{"function":":f"}}`:   `step "filter" (#2): function is ":f": must be "module:name", such as "transforms:augment"`,
 		`{"aggregate":{}}`:               `step "aggregate" (#2): lacks the argument function`,
-		`{"aggregate":{"function":"m:C","fields":["x"],"seed":["time"]}}`:                    "step \"aggregate\" (#2): fields[0] is an unknown field \"x\": takes bytes, label, key\nstep \"aggregate\" (#2): seed[0] is \"time\": takes \"random\", \"numpy\" or \"torch\"",
-		`{"route":{"by":"label","branches":[{"steps":[{"aggregate":{"function":"m:C"}}]}]}}`: `step "aggregate" (#3): gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or after it`,
-		`{"flat_map":{"function":"m:"}}`:                                                     `step "flat_map" (#2): function is "m:": takes "module:name", such as "transforms:augment"`,
+		`{"aggregate":{"function":"m:C","fields":["x"],"seed":["time"]}}`:                    "step \"aggregate\" (#2): fields[0] is an unknown field \"x\": the fields are bytes, label, key\nstep \"aggregate\" (#2): seed[0] is \"time\": must be \"random\", \"numpy\" or \"torch\"",
+		`{"route":{"by":"label","branches":[{"steps":[{"aggregate":{"function":"m:C"}}]}]}}`: `step "aggregate" (#3): gathers samples inside "route", whose other branches go on meanwhile: put it before or after "route"`,
+		`{"flat_map":{"function":"m:"}}`:                                                     `step "flat_map" (#2): function is "m:": must be "module:name", such as "transforms:augment"`,
 		`{"map":{"function":"m:f","where":"main"}}`:                                          `step "map" (#2): where is "main": that is for the last steps, after batch, which the Python package carries out by itself`,
-		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? takes "process", "thread" or "here"
+		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? must be "process", "thread" or "here"
 step "map" (#2): workers is 0: must be from 1 to 256
-step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? takes "random", "numpy" or "torch"
-step "map" (#2): seed[2] is "random", as another of them is`,
-		`{"filter":{"function":"m:f","fields":["byte","key","key"]}}`: `step "filter" (#2): fields[2] is "key", as another of them is
-step "filter" (#2): fields[0] is an unknown field "byte": did you mean "bytes"? takes bytes, label, key`,
-		`{"filter":{"function":"m:f","fields":[]}}`:                                                  `step "filter" (#2): fields is empty: takes names of fields, or null for the whole sample`,
-		`{"map":{"function":"m:f","to":["a"]}}`:                                                      `step "map" (#2): to is given without fields: a function that is given whole samples says itself what their fields are called`,
-		`{"map":{"function":"m:f","fields":["key"],"to":[]}}`:                                        `step "map" (#2): to is empty: takes names of fields, or null for those of fields`,
-		`{"map":{"function":"m:f","fields":["key"],"to":["a","a"]}}`:                                 `step "map" (#2): to[1] is "a", as another of them is`,
-		`{"map":{"function":"m:f","fields":["key"],"to":[""]}}`:                                      `step "map" (#2): to[0] is empty: takes the name of a field`,
-		`{"map":{"function":"m:f","gives":{}}}`:                                                      `step "map" (#2): gives is empty: takes the type of at least one field, or null to let the engine find out`,
+step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? must be "random", "numpy" or "torch"
+step "map" (#2): seed[2] is "random", a second time`,
+		`{"filter":{"function":"m:f","fields":["byte","key","key"]}}`: `step "filter" (#2): fields[2] is "key", a second time
+step "filter" (#2): fields[0] is an unknown field "byte": did you mean "bytes"? the fields are bytes, label, key`,
+		`{"filter":{"function":"m:f","fields":[]}}`:                                                  `step "filter" (#2): fields is empty: give names of fields, or null for the whole sample`,
+		`{"map":{"function":"m:f","to":["a"]}}`:                                                      `step "map" (#2): to is given without fields: a function that is given whole samples names its results itself`,
+		`{"map":{"function":"m:f","fields":["key"],"to":[]}}`:                                        `step "map" (#2): to is empty: give names of fields, or null for those of fields`,
+		`{"map":{"function":"m:f","fields":["key"],"to":["a","a"]}}`:                                 `step "map" (#2): to[1] is "a", a second time`,
+		`{"map":{"function":"m:f","fields":["key"],"to":[""]}}`:                                      `step "map" (#2): to[0] is empty: give the name of a field`,
+		`{"map":{"function":"m:f","gives":{}}}`:                                                      `step "map" (#2): gives is empty: give the type of at least one field, or null to let the engine find out`,
 		`{"map":{"function":"m:f","gives":{"":"text"}}}`:                                             `step "map" (#2): gives is not possible: sample: field 0 has no name`,
 		`{"map":{"function":"m:f","gives":{"a":{"dtype":"int64","shape":[4294967296,4294967296]}}}}`: `step "map" (#2): gives is too large: the field "a" is int64 [4294967296, 4294967296]`,
 		`{"map":{"function":"m:f","fields":["key","label"],"gives":{"key":"text","x":"bytes"}}}`:     "step \"map\" (#2): gives names \"x\": the function gives key, label\nstep \"map\" (#2): gives lacks the field \"label\", which the function gives",
-		`{"batch":{"size":2,"collate":{"function":"f","fields":["key","kex"],"gives":{"a":"bytes"}}}}`: `step "batch" (#2): collate.function is "f": takes "module:name", such as "transforms:augment"
-step "batch" (#2): collate.fields[1] is an unknown field "kex": did you mean "key"? takes bytes, label, key
-step "batch" (#2): collate.gives has the field "a" as bytes: a batch has arrays, text and objects; take an array of uint8`,
+		`{"batch":{"size":2,"collate":{"function":"f","fields":["key","kex"],"gives":{"a":"bytes"}}}}`: `step "batch" (#2): collate.function is "f": must be "module:name", such as "transforms:augment"
+step "batch" (#2): collate.fields[1] is an unknown field "kex": did you mean "key"? the fields are bytes, label, key
+step "batch" (#2): collate.gives has the field "a" as bytes: a batch has arrays, text and objects; use an array of uint8`,
 		`{"batch":{"collate":{"function":"m:f"}}}`:                                                                                                      `step "batch" (#2): has no size, or 0: needs either size or global_size, at least 1`,
-		`{"batch":{"size":2,"collate":{"function":"m:f"}},"failures":{"on_error":"replace"}}`:                                                           `step "batch" (#2): failures.on_error is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`,
-		`{"map":{"function":"m:f","gives":{"a":"text"}}},{"batch":{"size":2},"failures":{"on_error":"skip"}}`:                                           `step "batch" (#3): failures is given, but no sample fails in batch: takes it at the steps that read or change samples`,
-		`"decode_image",{"resize_to_bucket":{"sizes":[[2,3],[3,2]]}},{"batch":{"size":2,"collate":{"function":"m:f"}}}`:                                 `step "batch" (#4): has collate, which is given samples in their order, and cannot follow resize_to_bucket, after which each batch has images of one size: take resize, or batch without collate`,
+		`{"batch":{"size":2,"collate":{"function":"m:f"}},"failures":{"on_error":"replace"}}`:                                                           `step "batch" (#2): failures.on_error is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`,
+		`{"map":{"function":"m:f","gives":{"a":"text"}}},{"batch":{"size":2},"failures":{"on_error":"skip"}}`:                                           `step "batch" (#3): failures is given, but no sample fails in batch: put it at steps that read or change samples`,
+		`"decode_image",{"resize_to_bucket":{"sizes":[[2,3],[3,2]]}},{"batch":{"size":2,"collate":{"function":"m:f"}}}`:                                 `step "batch" (#4): has collate, which is given samples in their order, and cannot follow resize_to_bucket, after which each batch has images of one size: use resize, or batch without collate`,
 		`{"map":{"function":"m:f","gives":{"a":"bytes"}}},{"batch":{"size":1}}`:                                                                         `step "batch" (#3): cannot stack the field "a", which is bytes; put decode_image or decode_npy before it, or leave the field out: drop("a")`,
 		`"decode_image",{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"float32","shape":[null,null,3]}}}},{"batch":{"size":1}}`: `step "batch" (#4): cannot stack arrays of different shapes: the field "image" is float32 [?, ?, 3]`,
 	} {
@@ -140,7 +140,7 @@ func errText(err error) string {
 }
 
 func TestGivesThatCannotBeRead(t *testing.T) {
-	const takes = `takes an object like {"image": {"dtype": "uint8", "shape": [224, 224, 3]}, "caption": "text"}`
+	const takes = `must be an object like {"image": {"dtype": "uint8", "shape": [224, 224, 3]}, "caption": "text"}`
 	for gives, is := range map[string]string{
 		`[]`: "[]", `"text"`: `"text"`, `{"a":"txt"}`: "an object", `{"a":"text","a":"text"}`: "an object", `{"a":{"shape":[1]}}`: "an object", `{"a":{"dtype":"int65"}}`: "an object",
 		`{"a":{"dtype":"int64","dtype":"int64"}}`: "an object", `{"a":{"dtype":"int64","shape":[-1]}}`: "an object", `{"a":{"dtype":"int64","axes":"HWC"}}`: "an object", `{"a":null}`: "an object",

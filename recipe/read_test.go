@@ -43,7 +43,7 @@ func TestMistakesOfRead(t *testing.T) {
 		`{"from":"a","fields":{"":"b"}}`:                 "has a field without a name",
 		`{"from":"a","fields":{"b":""}}`:                 `does not say what "b" is`,
 		`{"from":"a","fields":["b","b"]}`:                `has two fields "b"`,
-		`{"from":"a","root":"b"}`:                        "takes the absolute path of a folder",
+		`{"from":"a","root":"b"}`:                        "must be the absolute path of a folder",
 		`{"from":"a","max_bytes":-1}`:                    "must be at least 1",
 		`{"from":"a","gives":{"key":{"dtype":"int64"}}}`: "that is the name of a sample, which is text",
 	} {

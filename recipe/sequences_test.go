@@ -51,32 +51,32 @@ func TestSchemasOfSequences(t *testing.T) {
 func TestWhatSequencesRefuse(t *testing.T) {
 	for steps, want := range map[string]string{
 		`"decode_npy"`: `step "decode_npy" (#2): lacks the argument dtype`,
-		`{"decode_npy":{"dtype":"float23","field":"label","to":"key"}}`: `step "decode_npy" (#2): dtype is "float23": did you mean "float32"? takes "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32" or "float64"
-step "decode_npy" (#2): field is "label", which is int64: takes a field of bytes
+		`{"decode_npy":{"dtype":"float23","field":"label","to":"key"}}`: `step "decode_npy" (#2): dtype is "float23": did you mean "float32"? must be "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32" or "float64"
+step "decode_npy" (#2): field is "label", which is int64: must be a field of bytes
 step "decode_npy" (#2): to is "key": the samples have a field of this name already`,
 		`{"decode_npy":{"dtype":"int8","field":"x"}}`:                                                                             `step "decode_npy" (#2): field is "x": the samples have the fields bytes, label, key`,
 		`{"decode_npy":{"dtype":"int64","shape":[4294967296,4294967296]}}`:                                                        `step "decode_npy" (#2): shape is too large: tensor: shape [4294967296, 4294967296] has more than 2⁶³-1 elements`,
 		tokens + `{"batch":{"size":2}}`:                                                                                           `step "batch" (#3): cannot stack sequences of different lengths: the field "tokens" is int32 [?]; end the recipe with bucket_batch or pack instead, or with batch and a collate function`,
 		`{"decode_npy":{"dtype":"int8","shape":[3,null]}},{"batch":{"size":2}}`:                                                   `step "batch" (#3): cannot stack arrays of different shapes: the field "array" is int8 [3, ?]`,
-		tokens + `"bucket_batch"`:                                                                                                 "step \"bucket_batch\" (#3): lacks the argument lengths\nstep \"bucket_batch\" (#3): has no limit: takes at least one of size, tokens and bytes",
-		tokens + `{"bucket_batch":{"lengths":[],"size":1}}`:                                                                       `step "bucket_batch" (#3): lengths is empty: takes at least one number`,
+		tokens + `"bucket_batch"`:                                                                                                 "step \"bucket_batch\" (#3): lacks the argument lengths\nstep \"bucket_batch\" (#3): has no limit: give at least one of size, tokens and bytes",
+		tokens + `{"bucket_batch":{"lengths":[],"size":1}}`:                                                                       `step "bucket_batch" (#3): lengths is empty: give at least one number`,
 		tokens + `{"bucket_batch":{"lengths":[3,3],"size":1}}`:                                                                    `step "bucket_batch" (#3): lengths is [3,3]: must be rising numbers, at least 1`,
 		tokens + `{"bucket_batch":{"lengths":[0,3],"size":-1,"bytes":-1}}`:                                                        "step \"bucket_batch\" (#3): lengths is [0,3]: must be rising numbers, at least 1\nstep \"bucket_batch\" (#3): size is -1: must be from 1 to 2147483647\nstep \"bucket_batch\" (#3): bytes is -1: must be at least 1",
 		tokens + `{"bucket_batch":{"lengths":[3,9],"tokens":8}}`:                                                                  `step "bucket_batch" (#3): tokens is 8: a single sample of length 9 is more`,
 		tokens + `{"bucket_batch":{"lengths":[3,9],"tokens":9,"bytes":51}}`:                                                       `step "bucket_batch" (#3): bytes is 51: a single sample of length 9 is more`,
-		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad_to":"shortest","overlong":"cut"}}`:                                 "step \"bucket_batch\" (#3): pad_to is \"shortest\": takes \"bucket\" or \"longest\"\nstep \"bucket_batch\" (#3): overlong is \"cut\": takes \"error\", \"truncate\" or \"drop\"",
+		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad_to":"shortest","overlong":"cut"}}`:                                 "step \"bucket_batch\" (#3): pad_to is \"shortest\": must be \"bucket\" or \"longest\"\nstep \"bucket_batch\" (#3): overlong is \"cut\": must be \"error\", \"truncate\" or \"drop\"",
 		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad":0.5}}`:                                                            `step "bucket_batch" (#3): pad is 0.5 for the field "tokens": no int32 has this value`,
 		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad":{"label":-100}}}`:                                                 `step "bucket_batch" (#3): pad names "label": the fields that are padded are tokens`,
-		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: they are arrays of which the first extent alone is not known`,
+		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: they are arrays whose first extent alone is unknown`,
 		`{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                               `step "bucket_batch" (#2): has no sequences to put into buckets, only bytes bytes, label int64, key text; put decode_npy before it`,
 		`{"decode_npy":{"dtype":"int8","to":"x"}},{"bucket_batch":{"lengths":[9223372036854775807],"bytes":9223372036854775807}}`: `step "bucket_batch" (#3): has too much in a row of length 9223372036854775807: the field "x" is int8 [?]`,
 		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: must be at least 1\nstep \"pack\" (#3): lacks the argument size, or has 0 there: must be at least 1",
 		tokens + `{"pack":{"length":-1,"size":2147483648,"fit":"bets","open":-1,"overlong":"","pad":2147483648}}`: `step "pack" (#3): length is -1: must be from 1 to 2147483647
 step "pack" (#3): size is 2147483648: must be from 1 to 2147483647
-step "pack" (#3): fit is "bets": did you mean "best"? takes "best" or "first"
+step "pack" (#3): fit is "bets": did you mean "best"? must be "best" or "first"
 step "pack" (#3): open is -1: must be from 1 to 2147483647
 step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has this value`,
-		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: they are arrays of which the first extent alone is not known`,
+		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: they are arrays whose first extent alone is unknown`,
 		tokens + `{"pack":{"length":1,"size":1}},{"batch":{"size":1}}`:               `step "batch" (#4): cannot stack batches of different sizes: the field "tokens" is int32 [?, 1]; give "pack" a size and drop_last, or put unbatch before "batch"`,
 	} {
 		_, err := parsed(t, steps).Check()
@@ -87,12 +87,12 @@ step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has th
 		}
 	}
 	for steps, want := range map[string]string{
-		tokens + `{"pack":{"length":1,"size":1,"pad":"0"}}`:                     `pad is "0": takes a number, or an object like {field: number}`,
-		tokens + `{"pack":{"length":1,"size":1,"pad":{"tokens":null}}}`:         `pad is an object: takes a number, or an object like {field: number}`,
-		tokens + `{"pack":{"length":1,"size":1,"pad":{"tokens":1,"tokens":2}}}`: `pad is an object: takes`,
-		`{"decode_npy":{"dtype":"int8","shape":3}}`:                             `shape is 3: takes a list of whole numbers, null for an extent that differs`,
-		`{"decode_npy":{"dtype":"int8","shape":[-1]}}`:                          `shape is [-1]: takes a list of whole numbers, null for an extent that differs`,
-		`{"decode_npy":{"dtype":"int8","shape":[1.5]}}`:                         `shape is [1.5]: takes`,
+		tokens + `{"pack":{"length":1,"size":1,"pad":"0"}}`:                     `pad is "0": must be a number, or an object like {field: number}`,
+		tokens + `{"pack":{"length":1,"size":1,"pad":{"tokens":null}}}`:         `pad is an object: must be a number, or an object like {field: number}`,
+		tokens + `{"pack":{"length":1,"size":1,"pad":{"tokens":1,"tokens":2}}}`: `pad is an object: must be`,
+		`{"decode_npy":{"dtype":"int8","shape":3}}`:                             `shape is 3: must be a list of whole numbers, null for an extent that differs`,
+		`{"decode_npy":{"dtype":"int8","shape":[-1]}}`:                          `shape is [-1]: must be a list of whole numbers, null for an extent that differs`,
+		`{"decode_npy":{"dtype":"int8","shape":[1.5]}}`:                         `shape is [1.5]: must be`,
 	} {
 		if _, err := recipe.Parse([]byte(`{"headrace":1,"steps":["files",` + steps + `]}`)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", steps, err, want)

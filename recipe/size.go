@@ -48,7 +48,7 @@ func (s Size) MarshalJSON() ([]byte, error) {
 	return numbersOf(s.Height, s.Width), nil
 }
 
-var errSize = errors.New("recipe: takes a whole number, or [height, width]")
+var errSize = errors.New("recipe: must be a whole number, or [height, width]")
 
 // UnmarshalJSON reads what MarshalJSON wrote. Numbers below 1 are refused here: zero has
 // another meaning in a Size.

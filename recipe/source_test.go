@@ -33,14 +33,14 @@ func TestSchemaOfObjects(t *testing.T) {
 func TestObjectsThatCannotBe(t *testing.T) {
 	for steps, want := range map[string]string{
 		`{"source":{}}`:                                                              `lacks the argument function`,
-		`{"source":{"function":"ab"}}`:                                               `function is "ab": takes "module:name"`,
+		`{"source":{"function":"ab"}}`:                                               `function is "ab": must be "module:name"`,
 		`{"source":{"function":"a:b","length":-1}}`:                                  `length is -1: must be from 0 to 281474976710656`,
-		`{"source":{"function":"a:b","fields":[]}}`:                                  `fields is empty: takes names of fields, or null for dicts`,
-		`{"source":{"function":"a:b","fields":[""]}}`:                                `fields[0] is empty: takes the name of a field`,
-		`{"source":{"function":"a:b","fields":["a","a"]}}`:                           `fields[1] is "a", as another of them is`,
+		`{"source":{"function":"a:b","fields":[]}}`:                                  `fields is empty: give names of fields, or null for dicts`,
+		`{"source":{"function":"a:b","fields":[""]}}`:                                `fields[0] is empty: give the name of a field`,
+		`{"source":{"function":"a:b","fields":["a","a"]}}`:                           `fields[1] is "a", a second time`,
 		`{"source":{"function":"a:b","fields":["a"],"gives":{"b":"text"}}}`:          `gives names "b": the function gives a`,
 		`{"source":{"function":"a:b","gives":{"key":{"dtype":"int64","shape":[]}}}}`: `gives has "key" as int64: that is the name of a sample, which is text`,
-		`{"source":{"function":"a:b"}},"shuffle"`:                                    `step "shuffle" (#2): comes after "source", which is iterated over and comes in an order of its own: takes a source with a length, which is read by number, or let the object shuffle`,
+		`{"source":{"function":"a:b"}},"shuffle"`:                                    `step "shuffle" (#2): comes after "source", which is iterated over in its own order: use a source with a length, or let the object shuffle`,
 		`{"files":{"pattern":"x"}},{"source":{"function":"a:b"}}`:                    `step "source" (#2): is a source and can only begin a recipe, or what merge puts together`,
 	} {
 		r, err := recipe.Parse([]byte(`{"headrace":1,"seed":0,"steps":[` + steps + `]}`))

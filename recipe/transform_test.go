@@ -72,65 +72,65 @@ func TestWhatImagesRefuse(t *testing.T) {
 	const decode, crop = `"decode_image",`, `{"center_crop":{"size":8}},`
 	for _, c := range []struct{ steps, want string }{
 		{`{"decode_image":{"color":"grey","dtype":"float32","mode":"exat","frame":3,"background":[0,256,0]}}`,
-			`step "decode_image" (#2): mode is "exat": did you mean "exact"? takes "exact" or "fast"
-step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba", "gray" or "mask"
-step "decode_image" (#2): dtype is "float32": takes "uint8" or "uint16"
-step "decode_image" (#2): frame is 3: the first frame alone is decoded: takes 0
-step "decode_image" (#2): background is [0,256,0]: takes three numbers from 0 to 255`},
+			`step "decode_image" (#2): mode is "exat": did you mean "exact"? must be "exact" or "fast"
+step "decode_image" (#2): color is "grey": did you mean "gray"? must be "rgb", "rgba", "gray" or "mask"
+step "decode_image" (#2): dtype is "float32": must be "uint8" or "uint16"
+step "decode_image" (#2): frame is 3: only the first frame is decoded: must be 0
+step "decode_image" (#2): background is [0,256,0]: must be three numbers from 0 to 255`},
 		{`{"decode_image":{"color":"rgba","background":[0,0,0]}}`, `step "decode_image" (#2): background is [0,0,0], but color="rgba" keeps what is transparent`},
-		{`{"decode_image":{"max_pixels":0}}`, `step "decode_image" (#2): max_pixels is 0: takes 1 to 178956970`},
-		{`{"decode_image":{"max_pixels":178956971}}`, `step "decode_image" (#2): max_pixels is 178956971: takes 1 to 178956970`},
-		{`{"decode_image":{"background":[0,0]}}`, `step "decode_image" (#2): background is [0,0]: takes a list of 3, each a whole number`},
-		{`{"decode_image":{"frames":4,"page":2}}`, `step "decode_image" (#2): frames is not an argument: the first frame alone is decoded
-step "decode_image" (#2): page is not an argument: the first frame alone is decoded`},
-		{decode + `{"resize":{"size":8,"filter":"bicubik"}}`, `step "resize" (#3): filter is "bicubik": did you mean "bicubic"? takes "bilinear", "box", "hamming", "bicubic", "lanczos" or "nearest"`},
-		{decode + `{"random_resized_crop":{"size":8,"filter":"area"}}`, `step "random_resized_crop" (#3): filter is "area": takes "bilinear", "box", "hamming", "bicubic", "lanczos" or "nearest"`},
+		{`{"decode_image":{"max_pixels":0}}`, `step "decode_image" (#2): max_pixels is 0: must be from 1 to 178956970`},
+		{`{"decode_image":{"max_pixels":178956971}}`, `step "decode_image" (#2): max_pixels is 178956971: must be from 1 to 178956970`},
+		{`{"decode_image":{"background":[0,0]}}`, `step "decode_image" (#2): background is [0,0]: must be a list of 3, each a whole number`},
+		{`{"decode_image":{"frames":4,"page":2}}`, `step "decode_image" (#2): frames is not an argument: only the first frame is decoded
+step "decode_image" (#2): page is not an argument: only the first frame is decoded`},
+		{decode + `{"resize":{"size":8,"filter":"bicubik"}}`, `step "resize" (#3): filter is "bicubik": did you mean "bicubic"? must be "bilinear", "box", "hamming", "bicubic", "lanczos" or "nearest"`},
+		{decode + `{"random_resized_crop":{"size":8,"filter":"area"}}`, `step "random_resized_crop" (#3): filter is "area": must be "bilinear", "box", "hamming", "bicubic", "lanczos" or "nearest"`},
 		{decode + `"resize_to_bucket"`, `step "resize_to_bucket" (#3): lacks the argument sizes`},
-		{decode + `{"resize_to_bucket":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: takes at least one [height, width]`},
-		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: takes a whole number, or [height, width]`},
+		{decode + `{"resize_to_bucket":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: give at least one [height, width]`},
+		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: must be a whole number, or [height, width]`},
 		{`{"route":{"by":"key","branches":[{"steps":["decode_image",{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}}]}]}},{"batch":{"size":4}}`,
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put resize_to_bucket after the merge or route, and not into it`},
 		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}},"random_rotate90",{"batch":{"size":4}}`,
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`},
 		{decode + `"random_crop"`, `step "random_crop" (#3): lacks the argument size`},
-		{decode + `"pad"`, `step "pad" (#3): has neither padding nor size: takes either of them`},
-		{decode + `{"pad":{"padding":[1,2,3]}}`, `step "pad" (#3): padding is [1,2,3]: takes a whole number, [horizontal, vertical] or [left, top, right, bottom]`},
+		{decode + `"pad"`, `step "pad" (#3): has neither padding nor size: give one of them`},
+		{decode + `{"pad":{"padding":[1,2,3]}}`, `step "pad" (#3): padding is [1,2,3]: must be a whole number, [horizontal, vertical] or [left, top, right, bottom]`},
 		{decode + `{"pad":{"padding":[1,-2],"fill":[1,2]}}`, `step "pad" (#3): padding is [1,-2]: must be at least 0
-step "pad" (#3): fill is [1,2]: takes one number, or 3, for the image is rgb`},
-		{decode + `{"pad":{"padding":1,"fill":256}}`, `step "pad" (#3): fill is 256: takes numbers from 0 to 255, for the image is uint8`},
-		{`{"decode_image":{"dtype":"uint16"}},{"pad":{"padding":1,"fill":65536}}`, `step "pad" (#3): fill is 65536: takes numbers from 0 to 65535, for the image is uint16`},
-		{decode + `{"pad":{"padding":1,"fill":"red"}}`, `step "pad" (#3): fill is "red": takes a whole number, or one for each channel`},
-		{decode + `{"pad":{"padding":1,"fill":[]}}`, `step "pad" (#3): fill is []: takes a whole number, or one for each channel`},
-		{decode + `{"pad":{"padding":1,"size":9}}`, `step "pad" (#3): has both padding and size: takes either of them`},
+step "pad" (#3): fill is [1,2]: must be one number, or 3, because the image is rgb`},
+		{decode + `{"pad":{"padding":1,"fill":256}}`, `step "pad" (#3): fill is 256: must be from 0 to 255, because the image is uint8`},
+		{`{"decode_image":{"dtype":"uint16"}},{"pad":{"padding":1,"fill":65536}}`, `step "pad" (#3): fill is 65536: must be from 0 to 65535, because the image is uint16`},
+		{decode + `{"pad":{"padding":1,"fill":"red"}}`, `step "pad" (#3): fill is "red": must be a whole number, or one for each channel`},
+		{decode + `{"pad":{"padding":1,"fill":[]}}`, `step "pad" (#3): fill is []: must be a whole number, or one for each channel`},
+		{decode + `{"pad":{"padding":1,"size":9}}`, `step "pad" (#3): has both padding and size: give one of them`},
 		{decode + `{"pad":{"padding":1,"anchor":"top"}}`, `step "pad" (#3): anchor is "top", but there is no size: it is where the image is in that`},
-		{decode + `{"pad":{"size":9,"anchor":"middle"}}`, `step "pad" (#3): anchor is "middle": takes "center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom" or "bottom_right"`},
+		{decode + `{"pad":{"size":9,"anchor":"middle"}}`, `step "pad" (#3): anchor is "middle": must be "center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom" or "bottom_right"`},
 		{decode + `{"resize":{"size":[8,9],"fit":"short"}}`, `step "resize" (#3): fit is "short", but size says both height and width`},
 		{decode + `{"resize":{"size":[8,9],"max_size":20,"fit":"pad"}}`, `step "resize" (#3): max_size is 20, but size says both height and width`},
 		{decode + `{"resize":{"size":8,"max_size":20,"fit":"crop"}}`, `step "resize" (#3): max_size is 20, but fit is "crop": it is about the longer edge, with "short"`},
 		{decode + `{"resize":{"size":8,"anchor":"top","fill":3}}`, `step "resize" (#3): anchor is "top", but fit is "short": it is for "pad" and "crop"
 step "resize" (#3): fill is 3, but fit is "short": it is for "pad"`},
 		{decode + `{"resize":{"size":8,"fit":"crop","fill":3}}`, `step "resize" (#3): fill is 3, but fit is "crop": it is for "pad"`},
-		{decode + `{"resize":{"size":8,"fit":"pads"}}`, `step "resize" (#3): fit is "pads": did you mean "pad"? takes "short", "stretch", "pad" or "crop"`},
-		{decode + `{"resize":{"size":8,"fit":"pad","fill":[1,2]}}`, `step "resize" (#3): fill is [1,2]: takes one number, or 3, for the image is rgb`},
+		{decode + `{"resize":{"size":8,"fit":"pads"}}`, `step "resize" (#3): fit is "pads": did you mean "pad"? must be "short", "stretch", "pad" or "crop"`},
+		{decode + `{"resize":{"size":8,"fit":"pad","fill":[1,2]}}`, `step "resize" (#3): fill is [1,2]: must be one number, or 3, because the image is rgb`},
 		{decode + `{"random_vertical_flip":{"p":2}}`, `step "random_vertical_flip" (#3): p is 2: must be from 0 to 1`},
 		{decode + `{"random_rotate90":{"p":-0.5}}`, `step "random_rotate90" (#3): p is -0.5: must be from 0 to 1`},
 		{decode + `{"random_grayscale":{"p":1.5}}`, `step "random_grayscale" (#3): p is 1.5: must be from 0 to 1`},
-		{decode + `{"rotate90":{"turns":0.5}}`, `step "rotate90" (#3): turns is 0.5: takes a whole number`},
-		{decode + `{"grayscale":{"channels":2}}`, `step "grayscale" (#3): channels is 2: takes 1 or 3`},
+		{decode + `{"rotate90":{"turns":0.5}}`, `step "rotate90" (#3): turns is 0.5: must be a whole number`},
+		{decode + `{"grayscale":{"channels":2}}`, `step "grayscale" (#3): channels is 2: must be 1 or 3`},
 		{decode + `{"color_jitter":{"brightness":-1,"contrast":[2,1],"saturation":[-1,1],"hue":0.7}}`,
 			`step "color_jitter" (#3): brightness is -1: must be at least 0, or two rising numbers of at least 0
 step "color_jitter" (#3): contrast is [2,1]: must be at least 0, or two rising numbers of at least 0
 step "color_jitter" (#3): saturation is [-1,1]: must be at least 0, or two rising numbers of at least 0
 step "color_jitter" (#3): hue is [-0.7,0.7]: must be from 0 to 0.5, or two rising numbers from -0.5 to 0.5`},
-		{decode + `{"color_jitter":{"hue":[0.1,0.2,0.3],"contrast":[1]}}`, `step "color_jitter" (#3): hue is [0.1,0.2,0.3]: takes a number, or [least, greatest]
-step "color_jitter" (#3): contrast is [1]: takes a number, or [least, greatest]`},
+		{decode + `{"color_jitter":{"hue":[0.1,0.2,0.3],"contrast":[1]}}`, `step "color_jitter" (#3): hue is [0.1,0.2,0.3]: must be a number, or [least, greatest]
+step "color_jitter" (#3): contrast is [1]: must be a number, or [least, greatest]`},
 		{decode + `"normalize"`, `step "normalize" (#3): lacks the argument mean
 step "normalize" (#3): lacks the argument std`},
-		{decode + `{"normalize":{"mean":0,"std":[1,0,1],"dtype":"float64"}}`, `step "normalize" (#3): dtype is "float64": did you mean "float32"? takes "float32", "float16" or "bfloat16"
-step "normalize" (#3): std is [1,0,1]: takes numbers above 0`},
-		{decode + `{"normalize":{"mean":[1,2],"std":1}}`, `step "normalize" (#3): mean is [1,2]: takes a number, or [red, green, blue]`},
+		{decode + `{"normalize":{"mean":0,"std":[1,0,1],"dtype":"float64"}}`, `step "normalize" (#3): dtype is "float64": did you mean "float32"? must be "float32", "float16" or "bfloat16"
+step "normalize" (#3): std is [1,0,1]: must be numbers above 0`},
+		{decode + `{"normalize":{"mean":[1,2],"std":1}}`, `step "normalize" (#3): mean is [1,2]: must be a number, or [red, green, blue]`},
 		{decode + `"layout"`, `step "layout" (#3): lacks the argument layout`},
-		{decode + `{"layout":{"layout":"NHCW"}}`, `step "layout" (#3): layout is "NHCW": did you mean "NHWC"? takes "NHWC", "NCHW", "THWC", "TCHW" or "CTHW"`},
+		{decode + `{"layout":{"layout":"NHCW"}}`, `step "layout" (#3): layout is "NHCW": did you mean "NHWC"? must be "NHWC", "NCHW", "THWC", "TCHW" or "CTHW"`},
 
 		// What may follow what is for package media to say.
 		{decode + crop + `{"normalize":{"mean":0,"std":1}},"random_flip"`,
@@ -211,7 +211,7 @@ func TestTransforms(t *testing.T) {
 func TestCountsThatOnlyGoProgramsCanWrite(t *testing.T) {
 	_, err := steps(files, decode, recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{1, 2}, Std: recipe.Channels{}}}).Check()
 	var mistake *recipe.Error
-	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "mean has 2 numbers: takes 1 or 3") || !strings.Contains(err.Error(), "std has 0 numbers") {
+	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "mean has 2 numbers: must have 1 or 3") || !strings.Contains(err.Error(), "std has 0 numbers") {
 		t.Error(err)
 	}
 }

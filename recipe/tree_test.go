@@ -288,18 +288,18 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 	}{
 		// merge
 		{steps(recipe.Step{Op: "merge"}), []string{`step "merge" (#1): lacks the argument of`}},
-		{steps(recipe.Step{Args: &recipe.Merge{Of: []recipe.Chain{}}}), []string{`step "merge" (#1): of is empty: takes lists of steps, each beginning with a source such as files`}},
+		{steps(recipe.Step{Args: &recipe.Merge{Of: []recipe.Chain{}}}), []string{`step "merge" (#1): of is empty: give lists of steps, each beginning with a source such as files`}},
 		{steps(merge(recipe.Chain{files}, recipe.Chain{})), []string{`step "merge" (#1): of[1] is empty: it begins with a source such as files`}},
 		{steps(merge(recipe.Chain{files}, recipe.Chain{decode, crop})), []string{`step "decode_image" (#3): has nothing to read: what "merge" puts together begins with a source such as files`}},
 		{steps(files, merge(recipe.Chain{files})), []string{`step "merge" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, files})), []string{`step "files_2" (#3): is a source and can only begin a recipe, or what merge puts together`}},
-		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside of "merge": takes its place after it`}},
+		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
 		{steps(merge(recipe.Chain{files}), recipe.Step{Op: "shuffle"}), []string{
-			`step "shuffle" (#3): comes after "merge": it has to follow the sources directly, inside of it, since it says in which order a source is read`,
+			`step "shuffle" (#3): comes after "merge": it must directly follow the sources inside it, since it sets the order of a source`,
 		}},
-		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files})), []string{`step "merge" (#1): of[1] gives samples without the field "image", which those of of[0] have`}},
-		{steps(merge(recipe.Chain{files}, recipe.Chain{unlabelled})), []string{`step "merge" (#1): of[1] gives samples without the field "label", which those of of[0] have`}},
-		{steps(merge(recipe.Chain{unlabelled}, recipe.Chain{files})), []string{`step "merge" (#1): of[1] gives samples with the field "label", which those of of[0] have not`}},
+		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files})), []string{`step "merge" (#1): of[1] gives samples without the field "image", which of[0] has`}},
+		{steps(merge(recipe.Chain{files}, recipe.Chain{unlabelled})), []string{`step "merge" (#1): of[1] gives samples without the field "label", which of[0] has`}},
+		{steps(merge(recipe.Chain{unlabelled}, recipe.Chain{files})), []string{`step "merge" (#1): of[1] gives samples with the field "label", which of[0] does not have`}},
 		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, {Args: &recipe.DecodeImage{DType: "uint16"}}})), []string{
 			`step "merge" (#1): of[1] gives the field "image" as uint16 [?, ?, 3] (HWC), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
@@ -310,42 +310,42 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 			`step "merge" (#1): of[1] gives the field "image" as uint8 [3, ?, ?] (CHW), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
 		{steps(weights(2, recipe.Merge{Order: "by_weight", Until: "end"})), []string{
-			`step "merge" (#1): order is "by_weight": takes "round_robin", "weights" or "arrival"`,
-			`step "merge" (#1): until is "end": takes "longest" or "shortest"`,
+			`step "merge" (#1): order is "by_weight": must be "round_robin", "weights" or "arrival"`,
+			`step "merge" (#1): until is "end": must be "longest" or "shortest"`,
 		}},
 		{steps(weights(2, recipe.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: must be a number of samples, at least 1, longest or shortest`}},
-		{steps(weights(2, recipe.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", of which nothing is counted: takes another order`}},
+		{steps(weights(2, recipe.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", which counts nothing: use another order`}},
 		{steps(weights(2, recipe.Merge{Order: "weights"})), []string{`step "merge" (#1): weights is missing: order="weights" draws by them, one for each of of`}},
-		{steps(weights(2, recipe.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": takes "weights" with them`}},
-		{steps(weights(3, recipe.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is a list of 2, but of has 3: takes one for each`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{1, -1}})), []string{`step "merge" (#1): weights[1] is -1: takes a number above 0`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{1, math.NaN()}})), []string{`step "merge" (#1): weights[1] is NaN: takes a number above 0`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{1, 0}})), []string{`step "merge" (#1): weights[1] is 0: takes a number above 0`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{math.MaxFloat64, math.MaxFloat64}})), []string{`step "merge" (#1): weights has a sum beyond all numbers`}},
+		{steps(weights(2, recipe.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": use "weights" with them`}},
+		{steps(weights(3, recipe.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is a list of 2, but of has 3: give one for each`}},
+		{steps(weights(2, recipe.Merge{Weights: []float64{1, -1}})), []string{`step "merge" (#1): weights[1] is -1: must be a number above 0`}},
+		{steps(weights(2, recipe.Merge{Weights: []float64{1, math.NaN()}})), []string{`step "merge" (#1): weights[1] is NaN: must be a number above 0`}},
+		{steps(weights(2, recipe.Merge{Weights: []float64{1, 0}})), []string{`step "merge" (#1): weights[1] is 0: must be a number above 0`}},
+		{steps(weights(2, recipe.Merge{Weights: []float64{math.MaxFloat64, math.MaxFloat64}})), []string{`step "merge" (#1): weights has too large a sum`}},
 		{steps(weights(2, recipe.Merge{Seed: new(uint64(5))})), []string{`step "merge" (#1): seed is 5, but nothing is drawn: it is for order="weights"`}},
 
 		// route
 		{steps(files, recipe.Step{Op: "route"}), []string{`step "route" (#2): lacks the argument by`, `step "route" (#2): lacks the argument branches`}},
-		{steps(files, recipe.Step{Args: &recipe.Route{By: "key", Branches: []recipe.Branch{}}}), []string{`step "route" (#2): branches is empty: takes a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`}},
+		{steps(files, recipe.Step{Args: &recipe.Route{By: "key", Branches: []recipe.Branch{}}}), []string{`step "route" (#2): branches is empty: give a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`}},
 		{steps(route("key", rest)), []string{`step "route" (#1): has nothing to read: a recipe begins with a source such as files`}},
 		{steps(files, route("kye", rest)), []string{`step "route" (#2): by is "kye": the samples have the fields bytes, label, key`}},
-		{steps(files, route("bytes", rest)), []string{`step "route" (#2): by is "bytes", which is bytes: takes a field of text, or of one whole number`}},
-		{steps(files, decode, route("image", rest)), []string{`step "route" (#3): by is "image", which is uint8 [?, ?, 3]: takes a field of text, or of one whole number`}},
-		{steps(files, route("key", rest, branch(nil, png))), []string{`step "route" (#2): branches[0] has no when, and would take all that is left: only the last branch may`}},
-		{steps(files, route("key", recipe.Branch{When: []recipe.When{}}, rest)), []string{`step "route" (#2): branches[0].when is empty, and takes nothing`}},
+		{steps(files, route("bytes", rest)), []string{`step "route" (#2): by is "bytes", which is bytes: must be a field of text, or of one whole number`}},
+		{steps(files, decode, route("image", rest)), []string{`step "route" (#3): by is "image", which is uint8 [?, ?, 3]: must be a field of text, or of one whole number`}},
+		{steps(files, route("key", rest, branch(nil, png))), []string{`step "route" (#2): branches[0] has no when, and would match everything: only the last branch may`}},
+		{steps(files, route("key", recipe.Branch{When: []recipe.When{}}, rest)), []string{`step "route" (#2): branches[0].when is empty, and matches nothing`}},
 		{steps(files, route("key", branch(nil, number(3)), rest)), []string{`step "route" (#2): branches[0].when[0] is 3, but "key" is text`}},
 		{steps(files, route("label", branch(nil, number(3), png), rest)), []string{`step "route" (#2): branches[0].when[1] is "*.png", but "label" is a number`}},
 		{steps(files, route("key", branch(nil, recipe.When{}), branch(nil, recipe.When{Pattern: "a\x00"}), rest)), []string{
 			`step "route" (#2): branches[0].when[0] is empty`,
 			`step "route" (#2): branches[1].when[0] contains a zero byte`,
 		}},
-		{steps(files, route("label", branch(nil, number(3)), branch(nil, number(4), number(3)))), []string{`step "route" (#2): branches[1].when[1] is 3, as branches[0].when[0] is, which takes it`}},
+		{steps(files, route("label", branch(nil, number(3)), branch(nil, number(4), number(3)))), []string{`step "route" (#2): branches[1].when[1] is 3, which branches[0].when[0] already matches`}},
 		{steps(files, route("key", branch(recipe.Chain{files}, png), rest)), []string{`step "files_2" (#3): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(files, route("key", branch(recipe.Chain{{Op: "shuffle"}}, png), rest)), []string{
-			`step "shuffle" (#3): comes after "route": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
+			`step "shuffle" (#3): comes after "route": it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others`,
 		}},
-		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{`step "batch" (#5): makes batches inside of "route": takes its place after it`}},
-		{steps(files, route("key", branch(recipe.Chain{decode}, png), rest)), []string{`step "route" (#2): branches[1] gives samples without the field "image", which those of branches[0] have`}},
+		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{`step "batch" (#5): makes batches inside "route": put it after "route"`}},
+		{steps(files, route("key", branch(recipe.Chain{decode}, png), rest)), []string{`step "route" (#2): branches[1] gives samples without the field "image", which branches[0] has`}},
 		{steps(files, route("key", branch(recipe.Chain{{Op: "resise"}, crop}, png), branch(recipe.Chain{crop}))), []string{
 			`step "resise" (#3): there is no operation "resise": did you mean "resize"?`,
 			`step "center_crop_2" (#5): has no image to work on, only bytes bytes, label int64, key text; put decode_image before it`,
@@ -356,12 +356,12 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 			`step "fiels" (#2): there is no operation "fiels": did you mean "files"?`, `step "fiels_2" (#4): there is no operation "fiels": did you mean "files"?`,
 		}},
 		{steps(recipe.Step{Op: "shuffle", Args: &recipe.Merge{Of: []recipe.Chain{{files, {Op: "resise"}}}}}), []string{
-			`step "shuffle" (#1): has arguments of the type *recipe.Merge: takes *recipe.Shuffle`,
+			`step "shuffle" (#1): has arguments of the type *recipe.Merge: must be *recipe.Shuffle`,
 			`step "resise" (#3): there is no operation "resise": did you mean "resize"?`,
 		}},
 
 		// failures
-		{steps(files, failing(decode, recipe.Failures{OnError: "skop"})), []string{`step "decode_image" (#2): failures.on_error is "skop": did you mean "skip"? takes "raise", "skip" or "replace"`}},
+		{steps(files, failing(decode, recipe.Failures{OnError: "skop"})), []string{`step "decode_image" (#2): failures.on_error is "skop": did you mean "skip"? must be "raise", "skip" or "replace"`}},
 		{steps(files, failing(decode, recipe.Failures{OnError: "raise", MaxErrors: new(recipe.ErrorCount(1))})), []string{`step "decode_image" (#2): failures.max_errors has no meaning with on_error="raise": the first bad sample stops the run`}},
 		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorCount(-1))})), []string{`step "decode_image" (#2): failures.max_errors is -1: must be a number of samples, at least 0`}},
 		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorRate(1.5))})), []string{`step "decode_image" (#2): failures.max_errors is 1.5: a rate must be in (0, 1]`}},
@@ -371,17 +371,17 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 			`step "decode_image" (#2): failures.time_limit is -1: must be from 0.001 to 86400`,
 		}},
 		{steps(files, failing(decode, recipe.Failures{Wait: new(1.0)})), []string{`step "decode_image" (#2): failures.wait is 1, but retries is 0: there is nothing to wait for`}},
-		{steps(files, failing(recipe.Step{Op: "shuffle"}, recipe.Failures{Retries: 1})), []string{`step "shuffle" (#2): failures is given, but no sample fails in shuffle: takes it at the steps that read or change samples`}},
-		{steps(files, decode, crop, failing(batch, recipe.Failures{Retries: 1})), []string{`step "batch" (#4): failures is given, but no sample fails in batch: takes it at the steps that read or change samples`}},
-		{steps(failing(merge(recipe.Chain{files}), recipe.Failures{Retries: 1})), []string{`step "merge" (#1): failures is given, but no sample fails in merge: takes it at the steps that read or change samples`}},
-		{steps(files, failing(route("key", rest), recipe.Failures{TimeLimit: new(1.0)})), []string{`step "route" (#2): failures is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches`}},
+		{steps(files, failing(recipe.Step{Op: "shuffle"}, recipe.Failures{Retries: 1})), []string{`step "shuffle" (#2): failures is given, but no sample fails in shuffle: put it at steps that read or change samples`}},
+		{steps(files, decode, crop, failing(batch, recipe.Failures{Retries: 1})), []string{`step "batch" (#4): failures is given, but no sample fails in batch: put it at steps that read or change samples`}},
+		{steps(failing(merge(recipe.Chain{files}), recipe.Failures{Retries: 1})), []string{`step "merge" (#1): failures is given, but no sample fails in merge: put it at steps that read or change samples`}},
+		{steps(files, failing(route("key", rest), recipe.Failures{TimeLimit: new(1.0)})), []string{`step "route" (#2): failures is for samples that no branch matches: set on_error and max_errors here, and the rest at the steps of the branches`}},
 
 		// names
 		{steps(merge(recipe.Chain{files}, recipe.Chain{{Name: "files", Args: unlabelled.Args}})), []string{
 			`step "files" (#3): name is that of step #2 too`,
-			`step "merge" (#1): of[1] gives samples without the field "label", which those of of[0] have`,
+			`step "merge" (#1): of[1] gives samples without the field "label", which of[0] has`,
 		}},
-		{steps(files, route("key", branch(recipe.Chain{{Op: "decode_image", Name: "a b"}}))), []string{`step "a b" (#3): name is "a b": takes letters, digits, and _ . - after the first letter`}},
+		{steps(files, route("key", branch(recipe.Chain{{Op: "decode_image", Name: "a b"}}))), []string{`step "a b" (#3): name is "a b": must be letters, digits, and _ . - after the first letter`}},
 	} {
 		schema, err := c.r.Check()
 		if err == nil {
@@ -424,7 +424,7 @@ func TestFieldsInAnotherOrder(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = steps(files, a, recipe.Step{Args: &recipe.Route{By: "a", Branches: []recipe.Branch{{}}}}).Check()
-	if want := `recipe: step "route" (#3): by is "a", which is float32: takes a field of text, or of one whole number`; err == nil || err.Error() != want {
+	if want := `recipe: step "route" (#3): by is "a", which is float32: must be a field of text, or of one whole number`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
@@ -451,46 +451,46 @@ func TestNestedOperationsAlone(t *testing.T) {
 func TestMistakesInTreesHavePlaces(t *testing.T) {
 	const begin = "headrace: 1\nsteps:\n"
 	for _, c := range []struct{ doc, want string }{
-		{begin + "  - merge: {of: 3}\n", `r:3:17: step "merge" (#1): of is 3: takes a list, each a list of steps`},
-		{begin + "  - merge:\n      of:\n        - files: {pattern: a}\n", `r:5:11: step "merge" (#1): of[0] is an object: takes a list of steps`},
+		{begin + "  - merge: {of: 3}\n", `r:3:17: step "merge" (#1): of is 3: must be a list, each a list of steps`},
+		{begin + "  - merge:\n      of:\n        - files: {pattern: a}\n", `r:5:11: step "merge" (#1): of[0] is an object: must be a list of steps`},
 		{begin + "  - merge:\n      of:\n        - - files: {pattern: a}\n          - resise\n        - - files: {patern: a}\n",
 			"r:6:13: step \"resise\" (#3): there is no operation \"resise\": did you mean \"resize\"?\n" +
-				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, columns, metadata, fields, gives, root, label, content, max_bytes`},
-		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? takes of, order, weights, seed, until, fill`},
-		{begin + "  - files: {pattern: a}\n  - route: {by: key, branches: {when: a}}\n", `r:4:32: step "route" (#2): branches is an object: takes a list, each an object like {when: …}`},
+				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, root, label, content, max_bytes`},
+		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? the arguments are of, order, weights, seed, until, fill`},
+		{begin + "  - files: {pattern: a}\n  - route: {by: key, branches: {when: a}}\n", `r:4:32: step "route" (#2): branches is an object: must be a list, each an object like {when: …}`},
 		{begin + "  - files: {pattern: a}\n  - route:\n      by: key\n      branches: [x, {when: a, steps: []}, {when: [true], steps: shuffle}, {wen: [], steps: []}, {when: [a]}, {when: [1.5], steps: [], steps: []}]\n",
-			`r:6:18: step "route" (#2): branches[0] is "x": takes an object like {when: …}
-r:6:28: step "route" (#2): branches[1].when is "a": takes a list, each text, or a whole number
-r:6:51: step "route" (#2): branches[2].when[0] is true: takes text, or a whole number
-r:6:65: step "route" (#2): branches[2].steps is "shuffle": takes a list of steps
-r:6:76: step "route" (#2): branches[3] has an unknown key "wen": did you mean "when"? takes when, steps
+			`r:6:18: step "route" (#2): branches[0] is "x": must be an object like {when: …}
+r:6:28: step "route" (#2): branches[1].when is "a": must be a list, each text, or a whole number
+r:6:51: step "route" (#2): branches[2].when[0] is true: must be text, or a whole number
+r:6:65: step "route" (#2): branches[2].steps is "shuffle": must be a list of steps
+r:6:76: step "route" (#2): branches[3] has an unknown key "wen": did you mean "when"? the keys are when, steps
 r:6:97: step "route" (#2): branches[4] lacks the key "steps"
-r:6:118: step "route" (#2): branches[5].when[0] is 1.5: takes text, or a whole number
+r:6:118: step "route" (#2): branches[5].when[0] is 1.5: must be text, or a whole number
 r:6:135: step "route" (#2): branches[5] steps is given twice`},
-		{begin + "  - shuffle\n  - decode_image:\n    failures: skip\n", `r:5:15: step "decode_image" (#2): failures is "skip": takes an object like {on_error: …}`},
+		{begin + "  - shuffle\n  - decode_image:\n    failures: skip\n", `r:5:15: step "decode_image" (#2): failures is "skip": must be an object like {on_error: …}`},
 		{begin + "  - decode_image:\n    failures: {on_eror: skip, retries: 1.5,\n     max_errors: many, wait: soon}\n",
-			`r:4:16: step "decode_image" (#1): failures has an unknown key "on_eror": did you mean "on_error"? takes on_error, max_errors, retries, wait, time_limit
-r:4:40: step "decode_image" (#1): failures.retries is 1.5: takes a whole number
-r:5:18: step "decode_image" (#1): failures.max_errors is "many": takes a whole number of samples or a rate like 0.01
-r:5:30: step "decode_image" (#1): failures.wait is "soon": takes a number`},
+			`r:4:16: step "decode_image" (#1): failures has an unknown key "on_eror": did you mean "on_error"? the keys are on_error, max_errors, retries, wait, time_limit
+r:4:40: step "decode_image" (#1): failures.retries is 1.5: must be a whole number
+r:5:18: step "decode_image" (#1): failures.max_errors is "many": must be a whole number of samples or a rate like 0.01
+r:5:30: step "decode_image" (#1): failures.wait is "soon": must be a number`},
 		{begin + "  - decode_image:\n      failures: {}\n", `r:4:7: step "decode_image" (#1): has the key "failures" as an argument: write it beside the operation, in YAML two spaces further out`},
 		{begin + "  - files: {pattern: a}\n  - decode_image: {name: x}\n", `r:4:20: step "decode_image" (#2): has the key "name" as an argument: write it beside the operation, in YAML two spaces further out`},
 		{begin + "  - decode_image:\n    failure: {}\n", `r:4:5: step "decode_image" (#1): unknown key "failure": did you mean "failures"?`},
-		{begin + "  - decode_image:\n    retries: 3\n", `r:4:5: step "decode_image" (#1): has the key "retries" beside the operation: it belongs to failures: takes {"failures": {"retries": …}}`},
-		{begin + "  - decode_image: {on_error: skip}\n", `r:3:20: step "decode_image" (#1): has the key "on_error" as an argument: it belongs to failures, beside the operation: takes {"failures": {"on_error": …}}`},
-		{begin + "  - shuffle\n  - resize:\n    from: shuffle\n", `r:5:5: step "resize" (#2): unknown key "from": takes an operation, name, failures`},
+		{begin + "  - decode_image:\n    retries: 3\n", `r:4:5: step "decode_image" (#1): has the key "retries" beside the operation: it belongs to failures: write {"failures": {"retries": …}}`},
+		{begin + "  - decode_image: {on_error: skip}\n", `r:3:20: step "decode_image" (#1): has the key "on_error" as an argument: it belongs to failures, beside the operation: write {"failures": {"on_error": …}}`},
+		{begin + "  - shuffle\n  - resize:\n    from: shuffle\n", `r:5:5: step "resize" (#2): unknown key "from": a step has an operation, name and failures`},
 
 		// What only Check sees.
 		{begin + "  - merge:\n      of:\n        - [decode_image]\n        - - files: {pattern: a, label: x}\n", `r:5:12: step "decode_image" (#2): has nothing to read: what "merge" puts together begins with a source such as files
 r:6:40: step "files" (#3): label is "x": it must be "parent", which labels each file with the name of its folder, or left out`},
-		{begin + "  - merge:\n      of:\n        - - files: {pattern: a, label: parent}\n        - - files: {pattern: a}\n          - decode_image\n", `r:6:11: step "merge" (#1): of[1] gives samples without the field "bytes", which those of of[0] have`},
+		{begin + "  - merge:\n      of:\n        - - files: {pattern: a, label: parent}\n        - - files: {pattern: a}\n          - decode_image\n", `r:6:11: step "merge" (#1): of[1] gives samples without the field "bytes", which of[0] has`},
 		{begin + "  - files: {pattern: a}\n  - route:\n      by: key\n      branches:\n        - when: [a]\n          steps:\n            - shuffle\n        - when: [b, a]\n          steps: [{decode_image: , name: files}]\n",
 			`r:11:42: step "files" (#4): name is that of step #1 too
-r:9:15: step "shuffle" (#3): comes after "route": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others
-r:10:21: step "route" (#2): branches[1].when[1] is "a", as branches[0].when[0] is, which takes it
-r:10:11: step "route" (#2): branches[1] gives samples without the field "bytes", which those of branches[0] have`},
+r:9:15: step "shuffle" (#3): comes after "route": it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others
+r:10:21: step "route" (#2): branches[1].when[1] is "a", which branches[0].when[0] already matches
+r:10:11: step "route" (#2): branches[1] gives samples without the field "bytes", which branches[0] has`},
 		{begin + "  - files: {pattern: a}\n    failures: {retries: 101}\n", `r:4:25: step "files" (#1): failures.retries is 101: must be from 0 to 100`},
-		{begin + "  - files: {pattern: a}\n  - {shuffle: , failures: {retries: 1}}\n", `r:4:27: step "shuffle" (#2): failures is given, but no sample fails in shuffle: takes it at the steps that read or change samples`},
+		{begin + "  - files: {pattern: a}\n  - {shuffle: , failures: {retries: 1}}\n", `r:4:27: step "shuffle" (#2): failures is given, but no sample fails in shuffle: put it at steps that read or change samples`},
 	} {
 		f, err := recipe.Read("r", []byte(c.doc), recipe.Variables{})
 		if err == nil {
@@ -547,8 +547,8 @@ func TestTreesHaveLimits(t *testing.T) {
 // A variable has no steps: they would have no place in the file.
 func TestVariablesAreNoSteps(t *testing.T) {
 	_, err := recipe.Read("r", []byte("headrace: 1\nvars: {s: [[shuffle]], t: [shuffle]}\nsteps:\n  - merge: {of: \"${s}\"}\n  - merge: {of: [\"${t}\"]}\n"), recipe.Variables{})
-	want := `r:4:17: step "merge" (#1): of[0] is ["shuffle"]: takes a list of steps
-r:5:18: step "merge" (#2): of[0] is "${t}", here ["shuffle"]: takes a list of steps`
+	want := `r:4:17: step "merge" (#1): of[0] is ["shuffle"]: must be a list of steps
+r:5:18: step "merge" (#2): of[0] is "${t}", here ["shuffle"]: must be a list of steps`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

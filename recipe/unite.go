@@ -36,14 +36,14 @@ func differ(s, first sample.Schema, name string) error {
 		i := s.Find(f.Name)
 		switch {
 		case i < 0:
-			return fmt.Errorf("gives samples without the field %q, which those of %s have", f.Name, name)
+			return fmt.Errorf("gives samples without the field %q, which %s has", f.Name, name)
 		case !alike(s[i].Type, f.Type):
 			return fmt.Errorf("gives the field %q as %s, but %s gives it as %s", f.Name, inFull(s[i].Type), name, inFull(f.Type))
 		}
 	}
 	for _, f := range s {
 		if first.Find(f.Name) < 0 {
-			return fmt.Errorf("gives samples with the field %q, which those of %s have not", f.Name, name)
+			return fmt.Errorf("gives samples with the field %q, which %s does not have", f.Name, name)
 		}
 	}
 	if !slices.Equal(s.Names(), first.Names()) {

@@ -66,7 +66,7 @@ func TestVariables(t *testing.T) {
 	} {
 		f, err := withVars(c.vars, c.step, recipe.Variables{Given: c.given, Environment: environment})
 		if c.want == nil {
-			if err == nil || !strings.Contains(err.Error(), `names the variable "s"`) {
+			if err == nil || !strings.Contains(err.Error(), `names the unknown variable "s"`) {
 				t.Errorf("%s: %v", c.step, err)
 			}
 			continue
@@ -106,24 +106,24 @@ func TestWhereVariablesStand(t *testing.T) {
 
 func TestMistakesWithVariables(t *testing.T) {
 	for _, c := range []struct{ vars, step, want string }{
-		{`{size: 3}`, `resize: {size: "${siz}"}`, `r:4:20: step "resize" (#1): size is "${siz}", which names the variable "siz", which there is not; did you mean "size"?`},
-		{`{}`, `resize: {size: "${big}"}`, `r:4:20: step "resize" (#1): size is "${big}", which names the variable "big", which there is not: declare it in the section "vars", or set it in the environment`},
-		{`{size: big}`, `resize: {size: "${size}"}`, `r:4:20: step "resize" (#1): size is "${size}", here "big": takes a whole number, or [height, width]`},
-		{`{size: 3.5}`, `resize: {size: "${size}"}`, `r:4:20: step "resize" (#1): size is "${size}", here 3.5: takes a whole number, or [height, width]`},
-		{`{size: 3}`, `resize: {size: "${size}px"}`, `r:4:20: step "resize" (#1): size is "${size}px", here "3px": takes a whole number, or [height, width]`},
-		{`{size: 3}`, `resize: {size: ["${size}", "a${size}"]}`, `r:4:20: step "resize" (#1): size is ["${size}","a${size}"], here [3,"a3"]: takes a whole number, or [height, width]`},
-		{`{l: [a, 3]}`, `files: {paths: "${l}"}`, `r:4:20: step "files" (#1): paths[1] is 3: takes text`},
-		{`{a: 1}`, `files: {pattern: "${a"}`, `r:4:22: step "files" (#1): pattern is "${a", which has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`},
-		{`{a: 1}`, `files: {pattern: "${a b}"}`, `r:4:22: step "files" (#1): pattern is "${a b}", which has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`},
-		{`{a: 1}`, `files: {pattern: "${}"}`, `r:4:22: step "files" (#1): pattern is "${}", which has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`},
-		{`[a]`, `shuffle`, `r:2:7: vars is ["a"]: takes an object of variables and their defaults, like {"root": "data", "size": 224}`},
-		{`{a-b: 1}`, `shuffle`, `r:2:8: vars has the name "a-b": takes letters, digits and _ after the first letter`},
+		{`{size: 3}`, `resize: {size: "${siz}"}`, `r:4:20: step "resize" (#1): size is "${siz}", which names the unknown variable "siz"; did you mean "size"?`},
+		{`{}`, `resize: {size: "${big}"}`, `r:4:20: step "resize" (#1): size is "${big}", which names the unknown variable "big": declare it in the section "vars", or set it in the environment`},
+		{`{size: big}`, `resize: {size: "${size}"}`, `r:4:20: step "resize" (#1): size is "${size}", here "big": must be a whole number, or [height, width]`},
+		{`{size: 3.5}`, `resize: {size: "${size}"}`, `r:4:20: step "resize" (#1): size is "${size}", here 3.5: must be a whole number, or [height, width]`},
+		{`{size: 3}`, `resize: {size: "${size}px"}`, `r:4:20: step "resize" (#1): size is "${size}px", here "3px": must be a whole number, or [height, width]`},
+		{`{size: 3}`, `resize: {size: ["${size}", "a${size}"]}`, `r:4:20: step "resize" (#1): size is ["${size}","a${size}"], here [3,"a3"]: must be a whole number, or [height, width]`},
+		{`{l: [a, 3]}`, `files: {paths: "${l}"}`, `r:4:20: step "files" (#1): paths[1] is 3: must be text`},
+		{`{a: 1}`, `files: {pattern: "${a"}`, `r:4:22: step "files" (#1): pattern is "${a", which has a "${" that is not a variable: write ${name}, or "$$" for a dollar sign`},
+		{`{a: 1}`, `files: {pattern: "${a b}"}`, `r:4:22: step "files" (#1): pattern is "${a b}", which has a "${" that is not a variable: write ${name}, or "$$" for a dollar sign`},
+		{`{a: 1}`, `files: {pattern: "${}"}`, `r:4:22: step "files" (#1): pattern is "${}", which has a "${" that is not a variable: write ${name}, or "$$" for a dollar sign`},
+		{`[a]`, `shuffle`, `r:2:7: vars is ["a"]: must be an object of variables and their defaults, like {"root": "data", "size": 224}`},
+		{`{a-b: 1}`, `shuffle`, `r:2:8: vars has the name "a-b": must be letters, digits and _ after the first letter`},
 		{`{a: 1, a: 2}`, `shuffle`, `r:2:14: vars has a twice`},
-		{`{a: {b: 1}}`, `shuffle`, `r:2:11: vars.a is an object: takes text, a number, true, false, a list, or null where there is no default`},
+		{`{a: {b: 1}}`, `shuffle`, `r:2:11: vars.a is an object: must be text, a number, true, false, a list, or null where there is no default`},
 		{`{a: null}`, `shuffle: {seed: "${a}"}`, `r:2:11: vars.a has no value: give it by --set a=…, in Python by a=…, or in the environment`},
 		{`{a: , b: "${a}"}`, `shuffle: {seed: "${b}"}`, `r:2:10: vars.a has no value: give it by --set a=…, in Python by a=…, or in the environment`},
-		{`{a: "${b}", b: 1}`, `shuffle: {seed: "${a}"}`, `r:2:11: vars.a names the variable "b", which there is not: declare it in the section "vars", or set it in the environment`},
-		{`{a: "${a}"}`, `shuffle`, `r:2:11: vars.a names the variable "a", which there is not: declare it in the section "vars", or set it in the environment`},
+		{`{a: "${b}", b: 1}`, `shuffle: {seed: "${a}"}`, `r:2:11: vars.a names the unknown variable "b": declare it in the section "vars", or set it in the environment`},
+		{`{a: "${a}"}`, `shuffle`, `r:2:11: vars.a names the unknown variable "a": declare it in the section "vars", or set it in the environment`},
 	} {
 		f, err := withVars(c.vars, c.step, recipe.Variables{})
 		if fmt.Sprint(err) != c.want {
@@ -140,7 +140,7 @@ r:2:7: vars declares no variable "width" that could be given: it declares root, 
 		t.Errorf("given, but not declared:\ngot  %v\nwant %s", err, want)
 	}
 	_, err = recipe.Read("r", []byte("headrace: 1\nsteps: [shuffle]\nloader: {epochs: 1, workers: \"${n}\"}"), recipe.Variables{})
-	if want := `r:3:30: loader.workers names the variable "n", which there is not: declare it in the section "vars", or set it in the environment`; fmt.Sprint(err) != want {
+	if want := `r:3:30: loader.workers names the unknown variable "n": declare it in the section "vars", or set it in the environment`; fmt.Sprint(err) != want {
 		t.Errorf("in the section loader: %v", err)
 	}
 }
@@ -153,7 +153,7 @@ func TestVariablesAreBounded(t *testing.T) {
 		fmt.Fprintf(&vars, `, v%d: "${v%d}${v%d}"`, i+1, i, i)
 	}
 	_, err := withVars(vars.String()+"}", `files: {pattern: "${v40}"}`, recipe.Variables{})
-	if err == nil || !strings.Contains(err.Error(), "takes too much: a variable may have 1048576 bytes, and all that is put in their places 16777216") {
+	if err == nil || !strings.Contains(err.Error(), "is too much: a variable may have 1048576 bytes, and all of them together 16777216") {
 		t.Errorf("%.300v", err)
 	}
 	if len(err.Error()) > 10_000 {
@@ -161,7 +161,7 @@ func TestVariablesAreBounded(t *testing.T) {
 	}
 	long := strings.Repeat("x", 1<<20)
 	_, err = withVars("{a: b}", `files: {paths: [`+strings.Repeat(`"${a}",`, 17)+`]}`, recipe.Variables{Given: map[string]string{"a": long}})
-	if err == nil || !strings.Contains(err.Error(), "paths[16] is \"${a}\", which takes too much") || strings.Contains(err.Error(), "paths[15] ") {
+	if err == nil || !strings.Contains(err.Error(), "paths[16] is \"${a}\", which is too much") || strings.Contains(err.Error(), "paths[15] ") {
 		t.Errorf("%.300v", err)
 	}
 }

@@ -24,7 +24,7 @@ FRESH=1440 # minutes that package lists are good for
 
 main() {
 	local what="${1:-}" folder="${2:-}"
-	[ $# -ge 3 ] || die "debian.sh: takes unpack or source, a folder, and packages"
+	[ $# -ge 3 ] || die "debian.sh: needs unpack or source, a folder, and packages"
 	shift 2
 	prepare
 	case "$what" in

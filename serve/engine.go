@@ -124,7 +124,7 @@ func (e *engine) takeSessions(ctx context.Context, conn *wire.Conn) error {
 	}
 }
 
-var errFull = errors.New("the engine cannot open another session: it has all the files open that it may have;" +
+var errFull = errors.New("the engine cannot open another session: it has no file descriptors left;" +
 	" raise the limit (ulimit -n), or use fewer loaders at once")
 
 func (e *engine) greet(conn *wire.Conn) error {

@@ -207,7 +207,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	for over := false; !over; {
 		f := c.receive()
 		if !json.Valid(f.Payload) && f.Kind != wire.KindBatch {
-			t.Errorf("%v is no JSON: %q", f.Kind, f.Payload)
+			t.Errorf("%v is not JSON: %q", f.Kind, f.Payload)
 		}
 		switch f.Kind {
 		case wire.KindLost:

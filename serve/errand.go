@@ -84,7 +84,7 @@ func parseErrand(text []byte) (e errand, err error) {
 	default:
 		d, known := doings[e.Do]
 		if !known {
-			return e, fmt.Errorf(`serve: there is nothing called %q to do: takes "decode", "encode", "audio", "audio_info", "video", "video_info", or one of %s`, e.Do, doingNames())
+			return e, fmt.Errorf(`serve: there is no task %q: must be "decode", "encode", "audio", "audio_info", "video", "video_info", or one of %s`, e.Do, doingNames())
 		}
 		err = d.prepare(&e)
 	}
@@ -105,12 +105,12 @@ func (e *errand) prepareDecode() (err error) {
 	case "fast":
 		o.Mode = media.Fast
 	default:
-		return fmt.Errorf(`serve: mode %q: takes "exact" or "fast"`, e.Mode)
+		return fmt.Errorf(`serve: mode %q: must be "exact" or "fast"`, e.Mode)
 	}
 
 	o.Orient, o.Background, o.MaxPixels = e.Orient, e.Background, e.MaxPixels
 	if e.MaxBytes < 0 || e.TimeLimit < 0 || e.TimeLimit > maxTimeLimit {
-		return fmt.Errorf("serve: max_bytes %d, time_limit %v: takes a number of bytes, and of seconds", e.MaxBytes, e.TimeLimit)
+		return fmt.Errorf("serve: max_bytes %d, time_limit %v: must be a number of bytes, and of seconds", e.MaxBytes, e.TimeLimit)
 	}
 
 	// 0 means no limit, so what is given must not be rounded down to it.
@@ -135,7 +135,7 @@ func (e *errand) prepareDecode() (err error) {
 	case "crop":
 		op = media.ResizeToBucket{Sizes: []media.Size{{Height: e.Height, Width: e.Width}}, Filter: e.Filter}
 	default:
-		return fmt.Errorf(`serve: fit %q: takes "stretch" or "crop"`, e.Fit)
+		return fmt.Errorf(`serve: fit %q: must be "stretch" or "crop"`, e.Fit)
 	}
 	if err := op.Check(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (e *errand) prepareEncode() (err error) {
 	}
 
 	if len(e.Shape) != 3 {
-		return fmt.Errorf("serve: pixels of shape %v: takes [height, width, channels]", e.Shape)
+		return fmt.Errorf("serve: pixels of shape %v: must be [height, width, channels]", e.Shape)
 	}
 	p.Height, p.Width = e.Shape[0], e.Shape[1]
 	switch e.Shape[2] {
@@ -164,11 +164,11 @@ func (e *errand) prepareEncode() (err error) {
 	case 4:
 		p.Color = media.RGBA
 	default:
-		return fmt.Errorf("serve: pixels of %d channels: takes 1, 3 or 4", e.Shape[2])
+		return fmt.Errorf("serve: pixels of %d channels: must be 1, 3 or 4", e.Shape[2])
 	}
 
 	if p.Height < 1 || p.Width < 1 || p.Width > media.MaxPixels/p.Height {
-		return fmt.Errorf("serve: a picture of %d×%d pixels", p.Width, p.Height)
+		return fmt.Errorf("serve: an image of %d×%d pixels", p.Width, p.Height)
 	}
 	p.Stride = p.Width * p.PixelBytes()
 
@@ -185,5 +185,5 @@ func pixelType(name string) (tensor.DType, error) {
 	case "uint16":
 		return tensor.Uint16, nil
 	}
-	return tensor.Invalid, fmt.Errorf(`serve: pixels of %q: takes "uint8" or "uint16"`, name)
+	return tensor.Invalid, fmt.Errorf(`serve: pixels of %q: must be "uint8" or "uint16"`, name)
 }

@@ -465,7 +465,7 @@ func (s *errands) fetch(ctx context.Context, i int, p *picture, h hand) error {
 		return err
 	}
 	if f := s.what.Format; f != "" && p.info.Format != f {
-		return fmt.Errorf("%w: it is %s: takes %s", media.ErrFormat, p.info.Format, f)
+		return fmt.Errorf("%w: it is %s: must be %s", media.ErrFormat, p.info.Format, f)
 	}
 	var err error
 	if p.grant, err = s.images.larder.ask(ctx, s.needs(p, h)); err != nil {
@@ -604,7 +604,7 @@ func (s *errands) decoding(i int, in *input, plan *media.Plan, dst []byte, form 
 			return err
 		}
 		if got := plan.Form(); got != form {
-			return fmt.Errorf("serve: the picture comes out as %v, not %v", got, form)
+			return fmt.Errorf("serve: the image comes out as %v, not %v", got, form)
 		}
 		defer images.inFlight(number, permit, i, key)()
 		return decoder.DecodeInto(dst, form.RowBytes(), *in.data, &in.info, plan)

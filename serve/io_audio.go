@@ -20,13 +20,13 @@ func (e *errand) prepareAudio() (err error) {
 		e.Audio = new(recipe.DecodeAudio)
 	}
 	if e.MaxBytes < 0 {
-		return fmt.Errorf("serve: max_bytes %d: takes a number of bytes", e.MaxBytes)
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
 	}
 	if e.Audio, err = e.Audio.Completed(); err != nil {
 		return err
 	}
 	if e.Audio.Start == "random" {
-		return errors.New(`serve: start "random": there is no seed to draw with: takes "begin", "center" or a second`)
+		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (e *errand) parseAV() error {
 	t := new(avTask)
 	e.more = t
 	if e.MaxBytes < 0 {
-		return fmt.Errorf("serve: max_bytes %d: takes a number of bytes", e.MaxBytes)
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
 	}
 	if len(e.AV) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (e *errand) prepareWindow() error {
 		}
 		t, ok := new(big.Rat).SetString(bound.text)
 		if !ok || len(bound.text) > 100 {
-			return fmt.Errorf("serve: %s is %.50q: takes seconds", bound.name, bound.text)
+			return fmt.Errorf("serve: %s is %.50q: must be seconds", bound.name, bound.text)
 		}
 		*bound.to = t
 	}
@@ -230,7 +230,7 @@ func (e *errand) container() (c recode.Container, err error) {
 			return c, err
 		}
 		if c.Format == "" {
-			return c, fmt.Errorf("%w: the name %q says no container: give format", media.ErrUnsupported, filepath.Base(e.av().To))
+			return c, fmt.Errorf("%w: the name %q has no known suffix: give format", media.ErrUnsupported, filepath.Base(e.av().To))
 		}
 	}
 	c.Options = options(e.av().Options)

@@ -12,15 +12,15 @@ import (
 func TestTasksOnStreamsThatAreWrong(t *testing.T) {
 	c := start(t).io(wire.IO{Protocol: wire.Version})
 	for task, says := range map[string]string{
-		`{"do":"next","av":{"count":1}}`:    "nothing was begun",
+		`{"do":"next","av":{"count":1}}`:    "no stream was begun",
 		`{"do":"next","av":{"count":0}}`:    "count is 0",
-		`{"do":"finish"}`:                   "nothing was begun",
+		`{"do":"finish"}`:                   "no stream was begun",
 		`{"do":"save","av":{}}`:             "0 streams",
 		`{"do":"save","av":{"foo":1}}`:      "unknown field",
 		`{"do":"nonsense"}`:                 "demux, end, filter",
 		`{"do":"demux","max_bytes":-1}`:     "max_bytes",
-		`{"do":"filter","av":{}}`:           "pictures",
-		`{"do":"demux","av":{"start":"x"}}`: "takes seconds",
+		`{"do":"filter","av":{}}`:           "images",
+		`{"do":"demux","av":{"start":"x"}}`: "must be seconds",
 		`{"do":"save","av":{"save":[{"format":"rgb24","width":1000000,"height":1000000,"each":3,"fps":[1,1]}]}}`: "pixels",
 		`{"do":"save","av":{"save":[{"format":"rgb24","width":4,"height":4,"each":48,"fps":[0,1]}]}}`:            "frames a second",
 		`{"do":"save","av":{"save":[{"format":"flt","rate":8000,"channels":99,"each":4}]}}`:                      "1 to 64 channels",

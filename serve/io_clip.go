@@ -60,7 +60,7 @@ func (c *clipOf) sound(ctx context.Context, a *recipe.DecodeAudio, most int64) (
 	defer h.Close()
 	n := h.Samples() * int64(h.Channels())
 	if 4*n > most {
-		return nil, 0, 0, fmt.Errorf("%w: sound of more than %d bytes; take a shorter window, or raise max_bytes", store.ErrTooLarge, most)
+		return nil, 0, 0, fmt.Errorf("%w: sound of more than %d bytes; use a shorter window, or raise max_bytes", store.ErrTooLarge, most)
 	}
 	all = make([]float32, n)
 	return all, h.Rate(), h.Channels(), h.Read(ctx, all)

@@ -43,14 +43,14 @@ type avSaved struct {
 func (a *avArray) port() (p ffmpeg.Port, err error) {
 	p = ffmpeg.Port{Label: a.Label, Format: a.Format, Width: a.Width, Height: a.Height, Rate: a.Rate, Channels: a.Channels, Audio: a.Rate != 0}
 	if len(a.Label) > 60 || len(a.Format) > 30 {
-		return p, fmt.Errorf("serve: the label %.70q, the format %.40q: takes short names", a.Label, a.Format)
+		return p, fmt.Errorf("serve: the label %.70q, the format %.40q: must be short names", a.Label, a.Format)
 	}
 	if a.File { // which says the rest itself
 		return ffmpeg.Port{Label: a.Label}, nil
 	}
 	if p.Audio {
 		if p.Rate < 1 || p.Rate > 1<<24 || p.Channels < 1 || p.Channels > 64 || a.Each < 1 {
-			return p, fmt.Errorf("serve: sound of %d channels at %d samples a second: takes 1 to 64 channels", p.Channels, p.Rate)
+			return p, fmt.Errorf("serve: sound of %d channels at %d samples a second: must be from 1 to 64 channels", p.Channels, p.Rate)
 		}
 		p.TimeBase = av.Rational{Num: 1, Den: int32(p.Rate)}
 		return p, nil
@@ -60,7 +60,7 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 	}
 	rate, ok := av.Reduce(int64(a.FPS[0]), int64(a.FPS[1]))
 	if !ok {
-		return p, fmt.Errorf("serve: %d/%d frames a second: takes a number above 0", a.FPS[0], a.FPS[1])
+		return p, fmt.Errorf("serve: %d/%d frames a second: must be a number above 0", a.FPS[0], a.FPS[1])
 	}
 	p.FrameRate, p.TimeBase = rate, rate.Inverse()
 	p.Aspect = av.Rational{Num: int32(a.Aspect[0]), Den: int32(a.Aspect[1])}
@@ -69,7 +69,7 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 
 func (e *errand) prepareSave() error {
 	if n := len(e.av().Save); n < 1 || n > 64 {
-		return fmt.Errorf("serve: %d streams to save: takes 1 to 64", n)
+		return fmt.Errorf("serve: %d streams to save: must be from 1 to 64", n)
 	}
 	for i := range e.av().Save {
 		if e.av().Save[i].File {
@@ -193,7 +193,7 @@ func (e *errand) prepareFilter() error {
 		return err
 	}
 	if outFormats[e.av().Pictures].channels == 0 {
-		return fmt.Errorf("serve: pictures of the format %q", e.av().Pictures)
+		return fmt.Errorf("serve: images of the format %q", e.av().Pictures)
 	}
 	return nil
 }

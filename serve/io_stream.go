@@ -18,7 +18,7 @@ import (
 )
 
 // errNone is for a task that goes on with what was not begun.
-var errNone = errors.New("serve: nothing was begun that could go on")
+var errNone = errors.New("serve: no stream was begun")
 
 // piecewise is media that is decoded piece by piece, from a file that is open meanwhile.
 type piecewise[T interface{ Close() }] struct {
@@ -113,7 +113,7 @@ func (s *errands) heard(ctx context.Context) (*result, error) {
 func (s *errands) nextSound(ctx context.Context, on *piecewise[*recode.Media]) (*result, error) {
 	n, channels := on.of.Samples(), int64(on.of.Channels())
 	if n > math.MaxInt32/channels || 4*n*channels > on.most {
-		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; take fewer of them, or raise max_bytes", store.ErrTooLarge, n, channels)
+		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; use fewer, or raise max_bytes", store.ErrTooLarge, n, channels)
 	}
 	p, err := s.pack(ctx, 4*n*channels, 1)
 	if err != nil {
@@ -155,7 +155,7 @@ type decoding interface {
 func (s *errands) nextFrames(ctx context.Context, on decoding) (*result, error) {
 	form, count := on.Form(), s.what.av().Count
 	if form.Bytes() > math.MaxInt32*int64(16)/int64(count) {
-		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too much at once: take fewer", count, form.Width, form.Height)
+		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too many at once: use fewer", count, form.Width, form.Height)
 	}
 	p, err := s.pack(ctx, int64(count)*(form.Bytes()+8), 2)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *errands) putTimes(p *packed, times []float64) {
 func (s *errands) nextSamples(ctx context.Context, on *piecewise[*recode.Samples]) (*result, error) {
 	count, channels := s.what.av().Count, on.of.Channels()
 	if count > math.MaxInt32/channels {
-		return nil, fmt.Errorf("serve: %d samples of %d channels are too much at once: take fewer", count, channels)
+		return nil, fmt.Errorf("serve: %d samples of %d channels are too many at once: use fewer", count, channels)
 	}
 	p, err := s.pack(ctx, 4*int64(count)*int64(channels), 1)
 	if err != nil {

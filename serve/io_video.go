@@ -22,15 +22,15 @@ func (e *errand) prepareVideo() (err error) {
 	v := e.Video
 	switch {
 	case e.MaxBytes < 0:
-		return fmt.Errorf("serve: max_bytes %d: takes a number of bytes", e.MaxBytes)
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
 	case v.Field != "" || v.To != "" || v.At != "" || v.Times != "" || v.Matrix != "" || v.Mask != "":
 		return errors.New("serve: a video of its own has no fields")
 	case len(e.Indices) > 0 && len(e.Times) > 0:
-		return errors.New("serve: has both indices and times: takes one of them")
+		return errors.New("serve: has both indices and times: give one of them")
 	case v.Start == "" && v.Offset == nil:
 		v.Start = "begin"
 	case v.Start == "random":
-		return errors.New(`serve: start "random": there is no seed to draw with: takes "begin", "center" or a second`)
+		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
 	if e.Video, err = v.Completed(); err != nil {
 		return err

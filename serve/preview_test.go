@@ -87,7 +87,7 @@ func TestPreviewsThatCannotBe(t *testing.T) {
 		said   string
 	}{
 		"no samples":     {good, wire.Preview{}, wire.CodeRecipe, "a preview of 0 samples"},
-		"too many":       {good, wire.Preview{Samples: 1 << 40}, wire.CodeRecipe, "takes 1 to 10000 samples"},
+		"too many":       {good, wire.Preview{Samples: 1 << 40}, wire.CodeRecipe, "must be from 1 to 10000 samples"},
 		"an epoch":       {good, wire.Preview{Samples: 1, Epoch: -1}, wire.CodeRecipe, "of epoch -1"},
 		"tiles":          {good, wire.Preview{Samples: 1, Tile: 1 << 20}, wire.CodeRecipe, "tiles of at most 4096"},
 		"columns":        {good, wire.Preview{Samples: 1, Columns: -1}, wire.CodeRecipe, "-1 side by side"},

@@ -33,7 +33,7 @@ func (e *engine) serveShare(ctx context.Context, conn *wire.Conn, f wire.Frame) 
 		return err
 	}
 	if len(asked.Token) < leastToken {
-		return fmt.Errorf("%w: SHARE with a token of %d characters: takes %d or more", wire.ErrProtocol, len(asked.Token), leastToken)
+		return fmt.Errorf("%w: SHARE with a token of %d characters: must have at least %d", wire.ErrProtocol, len(asked.Token), leastToken)
 	}
 
 	var guests sync.WaitGroup
@@ -145,7 +145,7 @@ func (e *engine) serveGuest(ctx context.Context, conn *wire.Conn, token string) 
 	}
 	var asked wire.IO
 	if err := json.Unmarshal(f.Payload, &asked); err != nil || subtle.ConstantTimeCompare([]byte(asked.Token), []byte(token)) != 1 {
-		return refuse(f, "with another token than the one that this socket takes")
+		return refuse(f, "with another token than this socket's")
 	}
 	return e.serveIO(ctx, conn, guestNumber, f)
 }

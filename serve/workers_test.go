@@ -19,7 +19,7 @@ func TestWorkersAnswersWithTheStages(t *testing.T) {
 		stage   string
 		workers int
 		wrong   string
-	}{{"", 5, ""}, {"read", 3, ""}, {"red", 3, `did you mean "read"?`}, {"", 0, "takes 1 to 256"}, {"files", 2, "by its nature"}} {
+	}{{"", 5, ""}, {"read", 3, ""}, {"red", 3, `did you mean "read"?`}, {"", 0, "must be from 1 to 256"}, {"files", 2, "by its nature"}} {
 		c.send(wire.KindWorkers, wire.Workers{Stage: ask.stage, Workers: ask.workers})
 		var got struct {
 			Workers int

@@ -48,11 +48,11 @@ func (d *Dataset) Changed(was string) error {
 	now := d.sums()
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %q is no digest of shards", ErrCorrupt, was)
+		return fmt.Errorf("%w: %q is not a digest of shards", ErrCorrupt, was)
 	case n != len(d.shards):
 		return fmt.Errorf("%w: there were %d shards, and now there are %d", ErrChanged, n, len(d.shards))
 	case len(parts) != 1+len(now):
-		return fmt.Errorf("%w: %q is no digest of shards", ErrCorrupt, was)
+		return fmt.Errorf("%w: %q is not a digest of shards", ErrCorrupt, was)
 	}
 
 	place, one := 0, true
@@ -60,7 +60,7 @@ func (d *Dataset) Changed(was string) error {
 	for k, part := range parts[1:] {
 		v, err := strconv.ParseUint(part, 16, 32)
 		if err != nil {
-			return fmt.Errorf("%w: %q is no digest of shards", ErrCorrupt, was)
+			return fmt.Errorf("%w: %q is not a digest of shards", ErrCorrupt, was)
 		}
 		switch other := uint32(v) ^ now[k]; {
 		case k == 0:
@@ -75,7 +75,7 @@ func (d *Dataset) Changed(was string) error {
 	case whole == 0 && one:
 		return nil
 	case !one || place >= len(d.shards):
-		return fmt.Errorf("%w: several shards are others than they were, or have other names", ErrChanged)
+		return fmt.Errorf("%w: several shards have changed, or have other names", ErrChanged)
 	}
-	return fmt.Errorf("%w: the shard %q is another than it was", ErrChanged, d.shards[place].key)
+	return fmt.Errorf("%w: the shard %q has changed", ErrChanged, d.shards[place].key)
 }

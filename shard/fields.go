@@ -230,7 +230,7 @@ func (d *Dataset) anyOf(ctx context.Context, schema sample.Schema, c Column) (al
 			all.From = c.From
 			continue
 		case !k.Type.Equal(all.Type):
-			return k, fmt.Errorf("%w: %q is %v, and %q is %v: say which type they have", ErrUnsupported, all.parts[0], all.Type, name, k.Type)
+			return k, fmt.Errorf("%w: %q is %v, and %q is %v: give their type", ErrUnsupported, all.parts[0], all.Type, name, k.Type)
 		}
 		all.parts = append(all.parts, name)
 	}

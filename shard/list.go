@@ -209,7 +209,7 @@ func (l *lister) folder(p place, name string) error {
 			found = append(found, fmt.Sprintf("%s (%s)", format, of))
 		}
 		slices.Sort(found)
-		return fmt.Errorf("%w: the folder %q has files of several formats, %s: say which by a pattern such as %q", ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
+		return fmt.Errorf("%w: the folder %q has files of several formats, %s: choose one with a pattern such as %q", ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
 	}
 	l.add(p, t)
 	return nil

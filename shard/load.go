@@ -355,14 +355,14 @@ func (d *Dataset) scanShard(ctx context.Context, i int, was version) ([]byte, er
 	}
 	defer f.Close()
 	if f.is != was.Object {
-		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
+		return nil, Wrong(f, -1, ErrChanged, "start again when nothing writes to it")
 	}
 	var found index.Builder
 	if err := d.formatOf(i).Scan(ctx, f, &found); err != nil {
 		return nil, err
 	}
 	if now, err := s.in.Stat(ctx, s.path); err != nil || now != was.Object {
-		return nil, Wrong(f, -1, ErrChanged, "start again when nobody writes to it")
+		return nil, Wrong(f, -1, ErrChanged, "start again when nothing writes to it")
 	}
 	return found.Encode(), nil
 }

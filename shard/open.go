@@ -73,7 +73,7 @@ func (o *opened) Size() int64 { return o.is.Size }
 // Beside implements [File].
 func (o *opened) Beside(name string) (File, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-		return nil, fmt.Errorf("%w: %q is no name of a file beside %s", os.ErrInvalid, name, o.name)
+		return nil, fmt.Errorf("%w: %q is not the name of a file beside %s", os.ErrInvalid, name, o.name)
 	}
 	other, err := open(o.ctx, o.in, path.Join(path.Dir(o.path), name), strings.TrimSuffix(o.name, path.Base(o.name))+name)
 	if err != nil {

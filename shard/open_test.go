@@ -182,7 +182,7 @@ func TestFieldsThatAreNotThere(t *testing.T) {
 		{shard.Column{From: "json.text.a"}, "damaged"},
 		{shard.Column{From: "a;b"}, `"a;b"; the samples have`},
 		{shard.Column{From: "json.text", Type: sample.TensorType(tensor.Float32, 3)}, "a member of JSON is text or a number"},
-		{shard.Column{From: "cls;json"}, "say which type they have"},
+		{shard.Column{From: "cls;json"}, "give their type"},
 	} {
 		if _, err := d.Select(t.Context(), c.column); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want …%s…", c.column, err, c.says)
@@ -404,7 +404,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		{"train-{000..009}.tar", "", fs.ErrNotExist, "(and so are 8 of 10 shards)"},
 		{"none-*.tar", "", nil, "matches nothing"},
 		{"empty", "", nil, "no files"},
-		{"words.dat", "", shard.ErrUnsupported, "words.dat: not supported: neither how it begins nor its name tells a format"},
+		{"words.dat", "", shard.ErrUnsupported, "words.dat: not supported: neither its first bytes nor its name show a format"},
 		{"words.dat", "tar", shard.ErrTruncated, "words.dat at byte 0"},
 		{"train-000.tar", "none", shard.ErrUnsupported, `there is no format "none", but tar`},
 		{"pipe:cat train-000.tar", "", shard.ErrUnsupported, "is a command"},

@@ -38,7 +38,7 @@ func memberOf(b []byte, path []string) (json.RawMessage, error) {
 		at = value
 	}
 	if len(at) == 0 || !json.Valid(at) {
-		return nil, fmt.Errorf("%w: it is no JSON", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it is not valid JSON", ErrCorrupt)
 	}
 	return at, nil
 }
@@ -81,7 +81,7 @@ func appendParsed(dst []byte, text []byte, d tensor.DType) ([]byte, error) {
 	if len(s) > 40 {
 		s = s[:40] + "…"
 	}
-	return nil, fmt.Errorf("%w: %q is no %v", ErrCorrupt, s, d)
+	return nil, fmt.Errorf("%w: %q is not valid as %v", ErrCorrupt, s, d)
 }
 
 // appendWhole appends a whole number as a type that holds it.
@@ -116,7 +116,7 @@ func wrongIf(wrong bool, v any, d tensor.DType) error {
 	if !wrong {
 		return nil
 	}
-	return fmt.Errorf("%w: %v is no %v", ErrCorrupt, v, d)
+	return fmt.Errorf("%w: %v is not valid as %v", ErrCorrupt, v, d)
 }
 
 func appendReal(dst []byte, v float64, d tensor.DType) ([]byte, error) {

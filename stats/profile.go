@@ -29,7 +29,7 @@ func ProfileVerdict(r pipe.Report) string {
 		return "No stage has done anything."
 	}
 	best := slowest.Best()
-	text := fmt.Sprintf("The stage %s limits: it is enough for %s samples/s at best, with %s.", ShortName(slowest.Name), count(best.Source), words.Plural(int64(best.Workers), "worker"))
+	text := fmt.Sprintf("The stage %s is the bottleneck: at best %s samples/s, with %s.", ShortName(slowest.Name), count(best.Source), words.Plural(int64(best.Workers), "worker"))
 	rest := pipe.Report{Stages: make([]pipe.StageProfile, 0, len(r.Stages))}
 	for _, s := range r.Stages {
 		if s.Name != slowest.Name {

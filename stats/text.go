@@ -128,7 +128,7 @@ func restarts(all []Function) string {
 	if parts == nil {
 		return ""
 	}
-	return "Workers that others took the place of: " + strings.Join(parts, ", ") + "."
+	return "Replaced workers: " + strings.Join(parts, ", ") + "."
 }
 
 // shards says how much was read for what samples use of it.

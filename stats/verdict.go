@@ -29,7 +29,7 @@ func Verdict(s Snapshot) string {
 	w, main, handed := min(1, share(s.Waited-s.Handed, s.Loop)), share(s.Main, s.Loop), share(s.Handed, s.Loop)
 	switch {
 	case w < waits && handed > saturated:
-		return fmt.Sprintf("Handing over is the bottleneck: batches are ready, and taking them takes %s of the time, %s each. Larger batches would help.",
+		return fmt.Sprintf("Handing over is the bottleneck: batches are ready, and getting them takes %s of the time, %s each. Larger batches would help.",
 			percent(handed), duration(s.Handed/time.Duration(s.Yielded)))
 	case w < waits:
 		return fmt.Sprintf("%s is the bottleneck: it waits for data only %s of the time. A faster loader would not help.", s.consumer(), percent(w))

@@ -101,7 +101,7 @@ func status(path string) (st unix.Stat_t, err error) {
 func missing(root, p string) error {
 	at := path.Clean(under(root, p))
 	if st, err := status(at); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return notExist(fmt.Sprintf("%q is a file and no folder", p))
+		return notExist(fmt.Sprintf("%q is a file, not a folder", p))
 	}
 	if target, err := os.Readlink(at); err == nil {
 		return notExist(fmt.Sprintf("%q is a link to %q, which does not exist", p, target))
@@ -115,7 +115,7 @@ func missing(root, p string) error {
 		case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 			return notExist(fmt.Sprintf("%q does not exist; the nearest folder that does is %q", p, at))
 		default:
-			return notExist(fmt.Sprintf("%q does not exist; %q is a file and no folder", p, at))
+			return notExist(fmt.Sprintf("%q does not exist; %q is a file, not a folder", p, at))
 		}
 	}
 	return notExist(fmt.Sprintf("%q does not exist", p))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Unpooled marks a [Batch] whose slot is none of the pool's, because the consumer holds
+// Unpooled marks a [Batch] whose slot is outside the pool, because the consumer holds
 // all of those.
 const Unpooled = 1
 

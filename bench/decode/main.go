@@ -64,7 +64,7 @@ func write(w io.Writer, p *pictures, files [][]byte) error {
 	for i, data := range files {
 		done, err := p.decode(i, data)
 		if err != nil {
-			return fmt.Errorf("picture %d: %w", i, err)
+			return fmt.Errorf("image %d: %w", i, err)
 		}
 		if err := encoder.Encode(done); err != nil {
 			return err
@@ -94,7 +94,7 @@ func measure(w io.Writer, p *pictures, files [][]byte) error {
 		for i, data := range files {
 			done, err := p.decode(i, data)
 			if err != nil {
-				return fmt.Errorf("picture %d: %w", i, err)
+				return fmt.Errorf("image %d: %w", i, err)
 			}
 			if pass >= 0 {
 				total.Images++

@@ -81,7 +81,7 @@ func checkBench(workers []int, seconds float64, rounds int) error {
 	case len(workers) != len(slices.Compact(slices.Sorted(slices.Values(workers)))):
 		return fmt.Errorf("--workers names a number twice")
 	case !(seconds > 0 && seconds <= 86400):
-		return fmt.Errorf("--seconds is %v: takes a number of seconds up to a day", seconds)
+		return fmt.Errorf("--seconds is %v: must be a number of seconds up to a day", seconds)
 	case rounds < 1:
 		return fmt.Errorf("--rounds is %d: must be at least 1", rounds)
 	}

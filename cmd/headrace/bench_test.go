@@ -202,12 +202,12 @@ func TestBenchRefuses(t *testing.T) {
 		code     int
 		words    string
 	}{
-		{"", "", []string{"--workers", "0"}, 2, `^headrace: workers is 0: takes 1 to 256, or null for the default\n$`},
+		{"", "", []string{"--workers", "0"}, 2, `^headrace: workers is 0: must be from 1 to 256, or null for the default\n$`},
 		{"", "", []string{"--workers", "2,1,2"}, 2, `^headrace: --workers names a number twice\n$`},
 		{"", "", []string{"--workers", "257"}, 2, `workers is 257`},
 		{"", "", []string{"--workers", "two"}, 2, `^headrace: invalid argument "two"`},
-		{"", "", []string{"--seconds", "0"}, 2, `^headrace: --seconds is 0: takes a number of seconds up to a day\n$`},
-		{"", "", []string{"--seconds", "nan"}, 2, `^headrace: --seconds is NaN: takes`},
+		{"", "", []string{"--seconds", "0"}, 2, `^headrace: --seconds is 0: must be a number of seconds up to a day\n$`},
+		{"", "", []string{"--seconds", "nan"}, 2, `^headrace: --seconds is NaN: must be`},
 		{"", "", []string{"--rounds", "0"}, 2, `^headrace: --rounds is 0: must be at least 1\n$`},
 		{"", "", []string{"--epochs", "2"}, 2, `^headrace: unknown flag: --epochs\n`},
 		{"", "", []string{"--memory", "2KB"}, 2, `memory is 2000 bytes, and one batch`},
@@ -338,8 +338,8 @@ func childrenOf(t *testing.T, parent int) (all []int) {
 
 func TestBenchWorkerRefuses(t *testing.T) {
 	for input, words := range map[string]string{
-		"":                     `"error":"headrace: what to measure is not told`,
-		"{\n":                  `"error":"headrace: what to measure is not told`,
+		"":                     `"error":"headrace: no measurement was requested`,
+		"{\n":                  `"error":"headrace: no measurement was requested`,
 		`{"recipe":{}}` + "\n": `"error":"recipe: `,
 		`{"recipe":{"headrace":1,"steps":["shuffle"]}}` + "\n": `"usage":true`,
 	} {

@@ -124,7 +124,7 @@ type benchRun struct {
 func newBench(ctx context.Context, line []byte) (*benchRun, error) {
 	var order benchOrder
 	if err := json.Unmarshal(line, &order); err != nil {
-		return nil, fmt.Errorf("headrace: what to measure is not told: %w", err)
+		return nil, fmt.Errorf("headrace: no measurement was requested: %w", err)
 	}
 	r, err := recipe.Parse(order.Recipe)
 	if err != nil {

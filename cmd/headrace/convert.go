@@ -27,7 +27,7 @@ becomes JSON and JSON becomes YAML. - is standard input.`,
 
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if to != "" && to != "yaml" && to != "json" {
-			return wrongUse(fmt.Errorf("--to is %q: takes yaml or json", to))
+			return wrongUse(fmt.Errorf("--to is %q: must be yaml or json", to))
 		}
 
 		f, _, err := o.read(args[0])
@@ -43,7 +43,7 @@ becomes JSON and JSON becomes YAML. - is standard input.`,
 			text = f.YAML()
 		}
 		if to == "yaml" && len(text) > recipe.MaxYAML {
-			return wrongUse(fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: take --to json", len(text), recipe.MaxYAML))
+			return wrongUse(fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: use --to json", len(text), recipe.MaxYAML))
 		}
 
 		_, err = c.OutOrStdout().Write(text)

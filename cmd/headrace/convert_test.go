@@ -94,10 +94,10 @@ func TestConvertRefuses(t *testing.T) {
 	}{
 		{[]string{"r.yaml"}, 2, "r.yaml:2:14: vars.root has no value: give it by --set root=…, in Python by root=…, or in the environment\n"},
 		{[]string{"r.yaml", "--set", "root=d", "--set", "siz=3"}, 2, `r.yaml:2:7: vars declares no variable "siz" that could be given: did you mean "size"? it declares root, size` + "\n"},
-		{[]string{"r.yaml", "--set", "root=d"}, 2, `r.yaml:5:26: step "decode_image" (#2): mode is "${x}": takes "exact" or "fast"` + "\n"},
-		{[]string{"r.yaml", "--to", "toml"}, 2, `headrace: --to is "toml": takes yaml or json` + "\n"},
+		{[]string{"r.yaml", "--set", "root=d"}, 2, `r.yaml:5:26: step "decode_image" (#2): mode is "${x}": must be "exact" or "fast"` + "\n"},
+		{[]string{"r.yaml", "--to", "toml"}, 2, `headrace: --to is "toml": must be yaml or json` + "\n"},
 		{[]string{"none.yaml"}, 2, "headrace: the recipe none.yaml cannot be read: no such file or directory\n"},
-		{[]string{"long.json"}, 2, "headrace: the recipe would be 2080091 bytes of YAML, more than the 1048576 that are read again: take --to json\n"},
+		{[]string{"long.json"}, 2, "headrace: the recipe would be 2080091 bytes of YAML, more than the 1048576 that are read again: use --to json\n"},
 		{nil, 2, "headrace: "},
 	} {
 		got := invoke(t, folder, append([]string{"convert"}, c.args...)...)

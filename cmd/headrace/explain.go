@@ -29,7 +29,7 @@ python3. Arguments after the program are its own.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			python, err := exec.LookPath(extern.Default().Executable)
 			if err != nil {
-				return fmt.Errorf("explain runs a program of Python, and finds none: %w; set HEADRACE_PYTHON", err)
+				return fmt.Errorf("explain runs a Python program, but found no Python: %w; set HEADRACE_PYTHON", err)
 			}
 			command := append([]string{python, "-m", "headrace._loader.explain", "--batches", strconv.Itoa(batches)}, args...)
 			return fmt.Errorf("%s: %w", python, unix.Exec(python, command, os.Environ()))

@@ -51,7 +51,7 @@ A file that cannot be indexed is named with the reason, and the exit code is 1.`
 		case o.Jobs < 0:
 			return wrongUse(fmt.Errorf("--jobs is %d: must be at least 0", o.Jobs))
 		case index.Folder() == "" && !o.Beside:
-			return errors.New("there is no folder for indices: HOME is not set; set HEADRACE_CACHE, or say --beside")
+			return errors.New("there is no folder for indices: HOME is not set; set HEADRACE_CACHE, or use --beside")
 		}
 		sets, films := setsOf(c.Context(), args)
 		for _, set := range sets {

@@ -161,7 +161,7 @@ func TestInspectRefuses(t *testing.T) {
 		words    string
 	}{
 		{"shuffle", "shufle", nil, 2, `^r.yaml:9:5: step "shufle" \(#2\): there is no operation "shufle": did you mean "shuffle"\?\n {4}9 \|   - shufle\n {6}\|     \^{6}\n$`},
-		{"size: 4}", "size: four}", nil, 2, `^r.yaml:15:19: step "batch" \(#8\): size is "four": takes a whole number\n   15 \|   - batch: {size: four}\n {6}\| {19}\^{4}\n$`},
+		{"size: 4}", "size: four}", nil, 2, `^r.yaml:15:19: step "batch" \(#8\): size is "four": must be a whole number\n   15 \|   - batch: {size: four}\n {6}\| {19}\^{4}\n$`},
 		{"epochs: 2", "epochs: -2", nil, 2, `epochs is -2`},
 		{"", "", []string{"--samples=-1"}, 2, `^headrace: --samples is -1: must be at least 0\n$`},
 		{"", "", []string{"--samples=many"}, 2, `^headrace: invalid argument "many"`},

@@ -64,7 +64,7 @@ func (p *previewOptions) check() error {
 
 func outside(flag string, n, least, most int) error {
 	if n < least || n > most {
-		return fmt.Errorf("%s is %d: takes %d to %d", flag, n, least, most)
+		return fmt.Errorf("%s is %d: must be from %d to %d", flag, n, least, most)
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func tiles(t *testing.T, m image.Image, columns int, want [][]byte, off int) {
 		at := top + i/columns*below
 		if pixels == nil {
 			if r, g, b, _ := m.At(left+1, at+1).RGBA(); r>>8 < 2*(g>>8) || r>>8 < b>>8 {
-				t.Errorf("tile %d is no error, its corner is %d %d %d", i, r>>8, g>>8, b>>8)
+				t.Errorf("tile %d is not an error, its corner is %d %d %d", i, r>>8, g>>8, b>>8)
 			}
 		} else if err := tileAt(m, left, at, pixels, off); err != nil {
 			t.Errorf("tile %d: %v", i, err)
@@ -347,9 +347,9 @@ func TestPreviewMistakes(t *testing.T) {
 		said string
 	}{
 		"no output":         {[]string{good}, exitUsage, `required flag(s) "output" not set`},
-		"no recipe":         {[]string{"-o", dir + "/a.png"}, exitUsage, "takes a recipe: the name of a file"},
-		"a format":          {[]string{good, "-o", dir + "/a.tiff"}, exitUsage, "the suffix is to be .jpg, .png or .webp"},
-		"numbers":           {[]string{good, "-o", dir + "/a.png", "-n", "0", "--columns", "-1", "--tile", "9999", "--epoch", "-1"}, exitUsage, "--samples is 0: takes 1 to 10000"},
+		"no recipe":         {[]string{"-o", dir + "/a.png"}, exitUsage, "give a recipe: the name of a file"},
+		"a format":          {[]string{good, "-o", dir + "/a.tiff"}, exitUsage, "the suffix must be .jpg, .png or .webp"},
+		"numbers":           {[]string{good, "-o", dir + "/a.png", "-n", "0", "--columns", "-1", "--tile", "9999", "--epoch", "-1"}, exitUsage, "--samples is 0: must be from 1 to 10000"},
 		"a mistake":         {[]string{recipeFile(t, root, "decode_imag"), "-o", dir + "/a.png"}, exitUsage, "recipe.yaml:5:5: "},
 		"a missing recipe":  {[]string{dir + "/none.yaml", "-o", dir + "/a.png"}, exitUsage, "no such file"},
 		"a missing folder":  {[]string{recipeFile(t, dir+"/none", usualText...), "-o", dir + "/a.png"}, exitFailed, "none"},

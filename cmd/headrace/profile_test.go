@@ -18,7 +18,7 @@ func TestProfile(t *testing.T) {
 	if got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	for _, want := range []string{"limits: it is enough for ", "samples/s at best", "stage ", "files ", "read ", "decode_image+"} {
+	for _, want := range []string{"is the bottleneck: at best ", " samples/s", "stage ", "files ", "read ", "decode_image+"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, got.stdout)
 		}
@@ -41,9 +41,9 @@ func TestProfileIsUsedWrongly(t *testing.T) {
 	folder := photographs(t, "")
 	for want, args := range map[string][]string{
 		"headrace: --items is 0: must be at least 1":                         {"--items", "0"},
-		"headrace: configuration does not fit: 0 workers are to be tried":    {"--workers", "0"},
+		"headrace: configuration does not fit: workers has 0":                {"--workers", "0"},
 		"headrace: configuration does not fit: the numbers of workers [1 1]": {"--workers", "1,1"},
-		"headrace: configuration does not fit: epoch -1 is to be profiled":   {"--epoch", "-1"},
+		"headrace: configuration does not fit: epoch is -1":                  {"--epoch", "-1"},
 		"headrace: configuration does not fit: memory is 977 KiB, which has": {"--memory", "1000000"},
 		"unknown flag: --prefetch":                                           {"--prefetch", "2"},
 		`invalid argument "one" for "--workers"`:                             {"--workers", "one"},

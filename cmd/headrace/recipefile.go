@@ -75,11 +75,11 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 func oneRecipe(_ *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return errors.New("takes a recipe: the name of a file, or - for standard input")
+		return errors.New("give a recipe: the name of a file, or - for standard input")
 	case 1:
 		return nil
 	default:
-		return fmt.Errorf("takes one recipe, and was given %q; a variable's value is given by --set name=value", args)
+		return fmt.Errorf("give one recipe, not %q; set variables with --set name=value", args)
 	}
 }
 
@@ -148,7 +148,7 @@ func (o *recipeOptions) variables() (map[string]string, error) {
 	for _, text := range o.set {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--set is %q: takes name=value", text)
+			return nil, fmt.Errorf("--set is %q: must be name=value", text)
 		}
 		given[name] = value
 	}
@@ -190,7 +190,7 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 	}
 
 	if err != nil {
-		return config, fmt.Errorf("--max-errors is %q: takes a whole number of samples or a rate like 0.01", o.maxErrors)
+		return config, fmt.Errorf("--max-errors is %q: must be a whole number of samples or a rate like 0.01", o.maxErrors)
 	}
 	return config, config.Check()
 }

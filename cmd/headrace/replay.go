@@ -185,7 +185,7 @@ func readStates(name string) (records []headrace.State, err error) {
 		return nil, fmt.Errorf("--state %s: %w", name, err)
 	}
 	if len(records) == 0 || records[0].WorldSize == 0 || records[0].Sources == nil {
-		return nil, fmt.Errorf("--state %s: this is no state of a loader", name)
+		return nil, fmt.Errorf("--state %s: this is not a loader state", name)
 	}
 	return records, nil
 }

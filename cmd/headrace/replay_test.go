@@ -166,8 +166,8 @@ func TestReplayRefusesWhatItCannotFind(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                            `required flag(s) "state" not set`,
 		"--state gone.json":           "--state: open gone.json",
-		"--state none.json":           "this is no state of a loader",
-		"--state epoch.json":          "this is no state of a loader",
+		"--state none.json":           "this is not a loader state",
+		"--state epoch.json":          "this is not a loader state",
 		"--state number.json":         "--state number.json: json: cannot unmarshal",
 		"--state cut.json":            "--state cut.json: ",
 		"--state one.json --batch -1": "--batch is -1",

@@ -70,7 +70,7 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	}
 
 	if o.every < 0 {
-		return fmt.Errorf("--checkpoint is %v: takes a duration such as 5s, or 0 for one after every batch", o.every)
+		return fmt.Errorf("--checkpoint is %v: must be a duration such as 5s, or 0 for one after every batch", o.every)
 	}
 	for _, name := range []string{"shard-size", "shard-samples", "images", "quality"} {
 		if o.target.Kind == "npy" && o.command.Flags().Changed(name) {

@@ -98,7 +98,7 @@ func (o *traceOptions) failed(err error) error {
 func (e traceEvent) text() string {
 	text := fmt.Sprintf("Wrote the trace %s: %s, %s", e.File, words.Plural(e.Events, "event"), bytesize.Text(e.Bytes))
 	if e.Dropped > 0 {
-		text += fmt.Sprintf("; %s are missing, for the disk was too slow", words.Thousands(e.Dropped))
+		text += fmt.Sprintf("; %s are missing, because the disk was too slow", words.Thousands(e.Dropped))
 	}
 	return text + ". Open it in https://ui.perfetto.dev"
 }

@@ -72,7 +72,7 @@ func draw(ctx context.Context, folder string) (media.Pixels, error) {
 	}
 	batch, err := loader.Next(ctx)
 	if errors.Is(err, io.EOF) {
-		return sheet, fmt.Errorf("%s holds no pictures", folder)
+		return sheet, fmt.Errorf("%s holds no images", folder)
 	}
 	if err != nil {
 		return sheet, err

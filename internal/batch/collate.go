@@ -128,7 +128,7 @@ func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, 
 	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
 		return err
 	case c.refuses:
-		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) after batch leaves it out: %w", ops.Replace, ops.Skip, err)
+		err = fmt.Errorf("on_error=%q cannot replace a batch, so the run ends; .failures(on_error=%q) after batch leaves it out: %w", ops.Replace, ops.Skip, err)
 	}
 	return ops.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
 }
@@ -265,7 +265,7 @@ func (c *Collating) extents(m Made) (all []int, err error) {
 				continue
 			}
 			if all = append(all, m.Values[i].Shape[axis]); all[len(all)-1] > math.MaxUint32 {
-				return nil, fmt.Errorf("headrace: the field %q has the extent %d: takes at most %d", s.Name, all[len(all)-1], uint32(math.MaxUint32))
+				return nil, fmt.Errorf("headrace: the field %q has the extent %d: must be at most %d", s.Name, all[len(all)-1], uint32(math.MaxUint32))
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (g *Grouping) groupOf(it *record.Record) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("headrace: the picture comes out as %v, which no batch has", shape)
+	return 0, fmt.Errorf("headrace: the image comes out as %v, which no batch can hold", shape)
 }
 
 // lengthOf is that of the longest sequence.
@@ -85,7 +85,7 @@ func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 	for i, at := range g.Sequences {
 		n := v.Arrays[at.At].Shape[0]
 		if g.Equal && i > 0 && n != longest {
-			return 0, fmt.Errorf("headrace: its sequences have %d and %d elements: takes equally long ones", longest, n)
+			return 0, fmt.Errorf("headrace: its sequences have %d and %d elements: they must have equal lengths", longest, n)
 		}
 		longest = max(longest, n)
 	}

@@ -39,7 +39,7 @@ func chooser(r *fuse.Route, in sample.Schema, at record.Column) (func(*record.Re
 				return i, nil
 			}
 		}
-		return -1, fmt.Errorf("headrace: no branch of %s takes this sample, whose %s is %s", r.Name, r.By, shown(it.Values, at, in[i].Type.DType))
+		return -1, fmt.Errorf("headrace: no branch of %s matches this sample, whose %s is %s", r.Name, r.By, shown(it.Values, at, in[i].Type.DType))
 	}, nil
 }
 

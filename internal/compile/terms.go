@@ -28,26 +28,26 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 	}
 	for of := &p; of != nil; of = of.Samples.Batches {
 		if Groups(r, *of) {
-			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
+			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch",
 				ops.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
 		}
 		if b := of.Samples.Batches; b != nil && b.Batch.Collate != nil && of.Samples.Unbatches() {
-			return fmt.Errorf("%w: unbatch takes apart what collate of %s has made, with world_size %d: that may have any number of rows, and ranks could yield different numbers of batches; say steps_per_epoch",
+			return fmt.Errorf("%w: unbatch splits batches made by the collate of %s, with world_size %d: they may have any number of rows, and ranks could yield different numbers of batches; set steps_per_epoch",
 				ops.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World)
 		}
 	}
 	if name, ok := t.Does(ops.Skip, r); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ops.ErrConfig, ops.Skip, name, t.World, ops.Replace)
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or set steps_per_epoch", ops.ErrConfig, ops.Skip, name, t.World, ops.Replace)
 	}
 	for _, s := range r.All() {
 		switch s.Args.(type) {
 		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.VideoClips:
-			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ops.ErrConfig, s.Op, s.Name, t.World)
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", ops.ErrConfig, s.Op, s.Name, t.World)
 		}
 	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
-			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ops.ErrConfig, m.Name, t.World)
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or set steps_per_epoch", ops.ErrConfig, m.Name, t.World)
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 	}
 
 	if t.Agree {
-		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, t.World)
+		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", name, t.World)
 	}
 
 	if step, ok := t.Does(ops.Replace, r); ok {
@@ -79,7 +79,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 		if step != "" {
 			where = fmt.Sprintf(" of the step %q", step)
 		}
-		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had instead of a bad one; use %q", ops.Replace, where, name, ops.Skip)
+		return refuse("on_error=%q%s: the source %q is iterated over, and cannot give another sample instead of a bad one; use %q", ops.Replace, where, name, ops.Skip)
 	}
 
 	rates := []recipe.MaxErrors{t.MaxErrors}
@@ -90,7 +90,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 	}
 	for _, m := range rates {
 		if m.Rate != 0 {
-			return refuse("max_errors is %v of the samples: the source %q is iterated over, and nobody knows how many they are; say a number of them", m.Rate, name)
+			return refuse("max_errors is %v of the samples: the source %q is iterated over, and their number is unknown; give a number of samples", m.Rate, name)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 	if name == "" {
 		return nil
 	}
-	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had instead of a bad one; use %q, or say %[2]q at steps before it"
+	const why = "%w: on_error=%q%s: %q makes samples from several, and cannot give another instead of a bad one; use %q, or set %[2]q on steps before it"
 	switch {
 	case t.OnError == ops.Replace:
 		return fmt.Errorf(why, ops.ErrConfig, ops.Replace, "", name, ops.Skip)

@@ -149,7 +149,7 @@ func TestPictures(t *testing.T) {
 func TestAVIF(t *testing.T) {
 	var f Finding
 	e := examiner{Machine: Machine{AVIF: func() (string, string, error) { return "", "", fmt.Errorf("%w: no such file", media.ErrUnsupported) }}}
-	if e.avif(&f); f.Status != Missing || f.Fact != "no such file" || f.Advice != "AVIF pictures would be decoded" || f.Essential {
+	if e.avif(&f); f.Status != Missing || f.Fact != "no such file" || f.Advice != "AVIF images would be decoded" || f.Essential {
 		t.Errorf("%+v", f)
 	}
 	f = Finding{}

@@ -28,7 +28,7 @@ func (e *examiner) memory() {
 		Fact: fmt.Sprintf("%s for a loader's work, and a consumer may hold %s of batches: the defaults of memory and hold_limit", bytesize.Text(budget), bytesize.Text(hold))}
 	if budget < little {
 		f.Status = Low
-		f.Advice = "few pictures can be worked on at once: give the container more memory (docker run --memory, limits.memory of a pod), end what else uses it, or set memory for the loader"
+		f.Advice = "few images can be processed at once: give the container more memory (docker run --memory, limits.memory of a pod), end what else uses it, or set memory for the loader"
 	}
 	e.add(f)
 }
@@ -40,7 +40,7 @@ func (e *examiner) pageCache() {
 		return
 	}
 	e.add(Finding{Topic: memory, Name: "file cache", Value: cached,
-		Fact: bytesize.Text(cached) + " of files are in memory: a data set that fits is read from the disk in its first epoch alone"})
+		Fact: bytesize.Text(cached) + " of files are in memory: a data set that fits is read from the disk only in its first epoch"})
 }
 
 // meminfo is a line of /proc/meminfo in bytes; negative where there is none.

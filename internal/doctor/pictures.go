@@ -35,7 +35,7 @@ var cFormats = map[string]string{
 	media.WebP: "libwebp decodes faster, and writes WebP",
 }
 
-const haveC = ": take the wheel, or build with cgo (make build)"
+const haveC = ": use the wheel, or build with cgo (make build)"
 
 func (e *examiner) decoders() {
 	all := []string{media.JPEG, media.PNG, media.WebP, media.AVIF, media.GIF, media.BMP, media.TIFF}
@@ -59,7 +59,7 @@ func (e *examiner) decoders() {
 		}
 		if err != nil && f.Status != Missing {
 			f.Status, f.Fact = Missing, err.Error()
-			f.Advice = "the library was built otherwise than this program expects: take the one of your distribution, or the wheel, which brings its own"
+			f.Advice = "this build of the library differs from what this program expects: use your distribution's, or the wheel, which has its own"
 		}
 		f.Value = f.Fact
 		e.add(f)
@@ -77,7 +77,7 @@ func (e *examiner) avif(f *Finding) {
 	version, codecs, err := e.AVIF()
 	if err != nil {
 		f.Status, f.Essential, f.Fact = Missing, false, strings.TrimPrefix(err.Error(), media.ErrUnsupported.Error()+": ")
-		f.Advice = "AVIF pictures would be decoded"
+		f.Advice = "AVIF images would be decoded"
 		return
 	}
 	f.Fact = "libavif-" + version + ", AV1 by " + codecs
@@ -119,7 +119,7 @@ func look(data []byte) error {
 		return err
 	}
 	if plan.Width != side || plan.Height != side {
-		return fmt.Errorf("a picture of %d×%d pixels is found to have %d×%d", side, side, plan.Width, plan.Height)
+		return fmt.Errorf("an image of %d×%d pixels is read as %d×%d", side, side, plan.Width, plan.Height)
 	}
 
 	pixels := make([]byte, 3*side*side)
@@ -131,7 +131,7 @@ func look(data []byte) error {
 		x, y := side/4+i%2*side/2, side/4+i/2*side/2
 		for c := range want {
 			if got := int(pixels[3*(y*side+x)+c]); got < want[c]-tolerance || got > want[c]+tolerance {
-				return fmt.Errorf("the pixel at %d, %d is decoded to %d, and is %d", x, y, pixels[3*(y*side+x):][:3], want)
+				return fmt.Errorf("the pixel at %d, %d is decoded to %d instead of %d", x, y, pixels[3*(y*side+x):][:3], want)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (e *examiner) encoders() {
 	for _, format := range slices.Sorted(maps.Keys(made)) {
 		if err := encode(format); err != nil {
 			f.Status = Missing
-			f.Advice = fmt.Sprintf("%s was written by %s, and reads otherwise: %v", format, made[format], err)
+			f.Advice = fmt.Sprintf("%s written by %s is read back differently: %v", format, made[format], err)
 		}
 		if f.Fact += ", " + format; made[format] != plainGo {
 			f.Fact += " by " + made[format]

@@ -90,7 +90,7 @@ func (e *examiner) nodes() {
 		return // as on most machines
 	}
 	e.add(Finding{Topic: processor, Name: "NUMA", Fact: fmt.Sprintf("%d nodes", n), Value: n,
-		Advice: "memory of another node is slower: of several training processes each may stay on one, by numactl --cpunodebind=0 --membind=0 and so on"})
+		Advice: "memory of another node is slower: with several training processes, pin each to one node: numactl --cpunodebind=0 --membind=0"})
 }
 
 // kernels says with which instructions pixels are computed.
@@ -100,12 +100,12 @@ func (e *examiner) kernels() {
 	switch {
 	case used == "":
 		f.Fact, f.Status = "plain Go", Low
-		f.Advice = "this program was built without C, and is several times slower on pictures: take the wheel, or build with cgo (make build)"
+		f.Advice = "this program was built without C, and is several times slower on images: use the wheel, or build with cgo (make build)"
 	case limit != "":
 		f.Status, f.Advice = Low, fmt.Sprintf("HEADRACE_SIMD=%s is in the environment, for tests: unset it", limit)
 	case used == "plain":
 		f.Fact = "plain C"
-		f.Advice = "this CPU has none of the instructions that there are kernels for"
+		f.Advice = "this CPU has none of the instructions that the kernels use"
 	}
 	e.add(f)
 }

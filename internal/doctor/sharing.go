@@ -124,7 +124,7 @@ func share() (err error) {
 
 	got, err := receive(ends[1], len(said))
 	if err == nil && !bytes.Equal(got, said) {
-		err = errors.New("memory that was passed over a socket reads otherwise at the other end")
+		err = errors.New("memory that was passed over a socket has other contents at the other end")
 	}
 	return err
 }

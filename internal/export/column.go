@@ -42,10 +42,10 @@ var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 func checkFields(fields []headrace.Field) error {
 	for _, f := range fields {
 		if f.Kind == sample.Object {
-			return fmt.Errorf("%w: the field %q holds objects of Python, for which neither form has files: make arrays, numbers or text of it, or have the last function leave it out", ErrOptions, f.Name)
+			return fmt.Errorf("%w: the field %q holds Python objects, which neither form can store: make arrays, numbers or text of it, or have the last function leave it out", ErrOptions, f.Name)
 		}
 		if !fieldName.MatchString(f.Name) {
-			return fmt.Errorf("%w: the field %q cannot be a part of a file's name: takes letters, digits, _ and -", ErrOptions, f.Name)
+			return fmt.Errorf("%w: the field %q cannot be a part of a file's name: must be letters, digits, _ and -", ErrOptions, f.Name)
 		}
 	}
 	return nil

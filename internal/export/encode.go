@@ -67,7 +67,7 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 	}
 
 	if !isPicture(f) {
-		return encoder{}, fmt.Errorf("%w: --images %s: %s is %v %v: takes uint8 (PNG: uint16 too) of [height, width, 1, 3 or 4]; --images npy takes everything",
+		return encoder{}, fmt.Errorf("%w: --images %s: %s is %v %v: must be uint8 (PNG: uint16 too) of [height, width, 1, 3 or 4]; --images npy accepts everything",
 			ErrOptions, o.Images, f.Name, f.DType, f.Shape)
 	}
 

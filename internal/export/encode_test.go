@@ -98,10 +98,10 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	if e, err := newEncoder(field("depth", tensor.Float32, 4, 5, 1), Options{Images: "png"}); err != nil || e.suffix != "depth.npy" {
-		t.Errorf("what is no picture stays an array: %v %v", e.suffix, err)
+		t.Errorf("what is not an image stays an array: %v %v", e.suffix, err)
 	}
 	for want, f := range map[string]headrace.Field{
-		"takes uint8":         field("image", tensor.Uint8, 3, 4, 5),
+		"must be uint8":       field("image", tensor.Uint8, 3, 4, 5),
 		"image is uint8 [4]":  field("image", tensor.Uint8, 4),
 		"JPEG":                field("image", tensor.Uint8, 4, 5, 4),
 		"options do not fit:": field("image", tensor.Uint16, 4, 5, 3),

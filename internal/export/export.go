@@ -117,11 +117,11 @@ func (o Options) check() error {
 	case o.Images != "" && len(images) == 0:
 		return fmt.Errorf("%w: --images is %q: --out %s writes arrays and no images; use --out tar", ErrOptions, o.Images, o.Kind)
 	case o.Images != "" && !slices.Contains(images, o.Images):
-		return fmt.Errorf("%w: --images is %q: takes %s or %s", ErrOptions, o.Images, strings.Join(images[:len(images)-1], ", "), images[len(images)-1])
+		return fmt.Errorf("%w: --images is %q: must be %s or %s", ErrOptions, o.Images, strings.Join(images[:len(images)-1], ", "), images[len(images)-1])
 	case o.Quality < 0 || o.Quality > 100:
-		return fmt.Errorf("%w: --quality is %d: takes 1 to 100", ErrOptions, o.Quality)
+		return fmt.Errorf("%w: --quality is %d: must be from 1 to 100", ErrOptions, o.Quality)
 	case o.Quality != 0 && o.Images != "jpg" && o.Images != "webp":
-		return fmt.Errorf("%w: --quality has no meaning with --images %s: takes jpg or webp", ErrOptions, cmp.Or(o.Images, "npy"))
+		return fmt.Errorf("%w: --quality has no meaning with --images %s: use it with jpg or webp", ErrOptions, cmp.Or(o.Images, "npy"))
 	case o.ShardBytes < 0:
 		return fmt.Errorf("%w: --shard-size is %d: must be a number of bytes, at least 1", ErrOptions, o.ShardBytes)
 	case o.ShardSamples < 0:
@@ -184,7 +184,7 @@ func (e *Export) readManifest() (done bool, err error) {
 		return false, err
 	}
 	if e.manifest, err = parseManifest(text); err != nil {
-		return false, fmt.Errorf("%w: %s is no manifest of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
+		return false, fmt.Errorf("%w: %s is not a manifest of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
 	}
 	if err := e.same(path, e.manifest.Identity, "wrote"); err != nil {
 		return false, err
@@ -219,7 +219,7 @@ func (e *Export) readJournal() error {
 		return err
 	}
 	if e.journal, err = parseJournal(text); err != nil {
-		return fmt.Errorf("%w: %s is no journal of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
+		return fmt.Errorf("%w: %s is not a journal of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
 	}
 	e.saved = e.written()
 	return e.same(path, e.journal.Identity, "began to write")

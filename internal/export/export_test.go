@@ -605,13 +605,13 @@ func TestPlacesThatCannotBeWritten(t *testing.T) {
 func TestOptions(t *testing.T) {
 	base := jobs(t)["tar"]
 	for want, change := range map[string]func(j *job){
-		`--images is "gif": takes npy, png, jpg or webp`: func(j *job) { j.options.Images = "gif" },
-		`--images is "png": --out npy writes arrays`:     func(j *job) { j.options.Images = "png"; j.options.Target = Target{Kind: "npy", Dir: j.options.Dir} },
-		`--quality is 101: takes 1 to 100`:               func(j *job) { j.options.Images, j.options.Quality = "jpg", 101 },
-		`--quality has no meaning with --images png`:     func(j *job) { j.options.Images, j.options.Quality = "png", 50 },
-		`--shard-size is -1: must be`:                    func(j *job) { j.options.ShardBytes = -1 },
-		`not fit: --shard-samples is -1: must be`:        func(j *job) { j.options.ShardSamples = -1 },
-		`image is float32 [6, 5, 3]: takes uint8 (PNG: ui`: func(j *job) {
+		`--images is "gif": must be npy, png, jpg or webp`: func(j *job) { j.options.Images = "gif" },
+		`--images is "png": --out npy writes arrays`:       func(j *job) { j.options.Images = "png"; j.options.Target = Target{Kind: "npy", Dir: j.options.Dir} },
+		`--quality is 101: must be from 1 to 100`:          func(j *job) { j.options.Images, j.options.Quality = "jpg", 101 },
+		`--quality has no meaning with --images png`:       func(j *job) { j.options.Images, j.options.Quality = "png", 50 },
+		`--shard-size is -1: must be`:                      func(j *job) { j.options.ShardBytes = -1 },
+		`not fit: --shard-samples is -1: must be`:          func(j *job) { j.options.ShardSamples = -1 },
+		`image is float32 [6, 5, 3]: must be uint8 (PNG: ui`: func(j *job) {
 			j.options.Images, j.recipe = "jpg", pipeline(t.TempDir(), &recipe.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}})
 		},
 	} {

@@ -111,7 +111,7 @@ func (i Identity) differences(now Identity) (all []string) {
 		}
 	}
 	if i.Recipe != now.Recipe {
-		all = append(all, "the recipe, its variables or its seed were others")
+		all = append(all, "the recipe, its variables or its seed differed")
 	}
 	differ(i.Target, now.Target, "--out")
 	differ(i.Samples, now.Samples, "the number of samples in the source")

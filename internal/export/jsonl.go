@@ -88,7 +88,7 @@ func appendNumber(dst []byte, d tensor.DType, b []byte) ([]byte, error) {
 	case math.IsNaN(v):
 		return append(dst, "null"...), nil
 	case math.IsInf(v, 0):
-		return nil, fmt.Errorf("%v is no number that JSON has", v)
+		return nil, fmt.Errorf("%v is not a JSON number", v)
 	}
 	return strconv.AppendFloat(dst, v, 'g', -1, bits), nil
 }

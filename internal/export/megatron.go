@@ -35,7 +35,7 @@ func openMegatron(_ Options, run Run) (records, error) {
 		case w.field >= 0:
 			return nil, fmt.Errorf("%w: --out bin writes one field of tokens, and there are %s and %s: leave one out", ErrOptions, run.Info.Fields[w.field].Name, f.Name)
 		case f.Kind != sample.Tensor || len(f.Shape) != 1 || megatronTypes[f.DType] == 0:
-			return nil, fmt.Errorf("%w: --out bin: %s is no sequence of whole numbers: takes one axis of uint8, int8, int16, int32, int64 or uint16", ErrOptions, f.Name)
+			return nil, fmt.Errorf("%w: --out bin: %s is not a sequence of whole numbers: must have one axis of uint8, int8, int16, int32, int64 or uint16", ErrOptions, f.Name)
 		}
 		w.field, w.code, w.size = i, megatronTypes[f.DType], f.DType.Size()
 	}

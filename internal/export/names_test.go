@@ -96,7 +96,7 @@ func TestAnyKeyGivesAName(t *testing.T) {
 			t.Fatalf("%q becomes %q", s, parts)
 		}
 		if len(s) > 200 || !utf8.ValidString(s) || strings.ContainsAny(s, "/\\.\x00\n") || strings.HasPrefix(s, "_") {
-			t.Fatalf("%q is no name for everybody", s)
+			t.Fatalf("%q is not a name for everybody", s)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func openPart(dir, name string, keep int64) (*part, error) {
 	if keep > 0 {
 		if _, err := os.Lstat(whole + partSuffix); errors.Is(err, fs.ErrNotExist) {
 			if err := os.Rename(whole, whole+partSuffix); err != nil {
-				return nil, fmt.Errorf("%w: %s, of which %d bytes were written, is gone", ErrFiles, whole+partSuffix, keep)
+				return nil, fmt.Errorf("%w: %s, %d bytes written, is gone", ErrFiles, whole+partSuffix, keep)
 			}
 		}
 	}

@@ -23,14 +23,14 @@ func ParseTarget(text string) (Target, error) {
 	k, shards := kinds[name]
 	switch {
 	case where == "" || !shards && name != "npy":
-		return Target{}, fmt.Errorf("%q: takes tar:PATTERN, such as tar:out/train-%%06d.tar, or npy:FOLDER; or a pattern after %s", text, strings.Join(Targets(), ", "))
+		return Target{}, fmt.Errorf("%q: must be tar:PATTERN, such as tar:out/train-%%06d.tar, or npy:FOLDER; or a pattern after %s", text, strings.Join(Targets(), ", "))
 	case !shards:
 		return Target{Kind: name, Dir: filepath.Clean(where)}, nil
 	}
 
 	t := Target{Kind: name, Dir: filepath.Dir(where), Name: filepath.Base(where)}
 	if !shardName.MatchString(t.Name) || !strings.HasSuffix(t.Name, k.suffix) || !utf8.ValidString(t.Name) {
-		return Target{}, fmt.Errorf("%q: the name of a shard is %q: takes one with a single %%d or %%06d for its number, that ends in %s: %s:out/train-%%06d%s", text, t.Name, k.suffix, name, k.suffix)
+		return Target{}, fmt.Errorf("%q: the name of a shard is %q: must have a single %%d or %%06d for its number and end in %s, as in %s:out/train-%%06d%s", text, t.Name, k.suffix, name, k.suffix)
 	}
 	return t, nil
 }

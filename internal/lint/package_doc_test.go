@@ -37,7 +37,7 @@ func checkOpening(t *testing.T, file, pkg, text string) {
 		t.Errorf("%s: the package doc opens with %q, not with %q", file, firstWords(opening), wanted)
 	}
 	if !strings.HasSuffix(opening, ".") {
-		t.Errorf("%s: the first paragraph of the package doc is no sentence: it ends without a full stop", file)
+		t.Errorf("%s: the first paragraph of the package doc is not a sentence: it ends without a full stop", file)
 	}
 	if strings.Contains(strings.TrimSuffix(opening, "."), ". ") {
 		t.Errorf("%s: the first paragraph of the package doc is more than one sentence: go on in a second paragraph", file)

@@ -21,6 +21,14 @@ type forbidden struct {
 // code stands before a pattern that comments may contain.
 const code = `(?m)^[^/\n]*`
 
+// raised and raisedPy stand before what no message may say; not is a negated noun, which
+// "there is no …" is none of.
+const (
+	raised   = code + `(Errorf|errors\.New|[wW]rong|refused?|BadText|Sprintf)\([^\n]*`
+	raisedPy = `(?m)^[^#\n]*(raise|text =|f")[^\n]*`
+	not      = `([^e]|[^r]e|[^e]re) (is|are) no ` + `[a-kn-z]`
+)
+
 // The patterns are put together from parts, so that this file does not contain them. One
 // that begins with a word, and not with \b, is searched for ten times as fast.
 var words = []forbidden{
@@ -51,6 +59,20 @@ var words = []forbidden{
 		"is"},
 	{regexp.MustCompile(`\bphoto` + `graphs? of\b|\bpro` + `cessors? (time|are)\b`), "*.go *.md", nil,
 		"images; CPU"},
+	// Errors, docstrings and pages say what must be, and what is not.
+	{regexp.MustCompile(`: ta` + `kes\b`), "*.go *.py *.md", nil, "must be, needs, give, use"},
+	{regexp.MustCompile(raised + not), "*.go", nil, "is not a"},
+	{regexp.MustCompile(`"[^"\n]*` + not), "*.py", nil, "is not a"},
+	{regexp.MustCompile(not), "*.md", nil, "is not a"},
+	{regexp.MustCompile(`is none of ` + `the\b|(be|can be) ` + `had\b|(which|that) there is ` + `not\b|(is|are) another than ` + `(it|they)`), "*.go *.py *.md", isTest,
+		"there is no X: the Xs are; cannot; has changed"},
+	{regexp.MustCompile(raised + `\b(no` + `body|in who` + `se|is to ` + `(be|give|follow)|are to ` + `be|others than ` + `they|objects of ` + `Python|file of ` + `(NumPy|Arrow))\b`), "*.go", isTest,
+		"cannot, must be, has changed, Python objects"},
+	{regexp.MustCompile(raised + `[:;,] (and |or )?(sa` + `y|ta` + `ke) (the|a|an|fewer|[a-z_]+=|[a-z_]+_[a-z_]+|fields|frames|gives|duration|window|path|which|where|boxes)\b`), "*.go", isTest,
+		"set, give, use"},
+	{regexp.MustCompile(raised + `\bpic` + `tures?\b`), "*.go", isTest, "image"},
+	{regexp.MustCompile(raisedPy + `\b(no` + `body|in who` + `se|is to ` + `be|are to ` + `be|sa` + `y (which|where|path|fields|it with)|ta` + `ke (the|a|an|threads|flat_map))\b`), "*.py", isTest,
+		"cannot, must be, set, give, use"},
 	{regexp.MustCompile(`[ \t]+\n`), "*.py *.sh *.md", nil,
 		"no blanks at the end of a line"},
 }
@@ -94,7 +116,9 @@ func writtenElsewhere(rel string) bool {
 	return strings.HasPrefix(rel, "docs/guide/from-spdl")
 }
 
-func isTest(rel string) bool { return strings.HasSuffix(rel, "_test.go") }
+func isTest(rel string) bool {
+	return strings.HasSuffix(rel, "_test.go") || strings.HasPrefix(rel, "python/tests/")
+}
 
 func talksToPeople(rel string) bool {
 	return isTest(rel) || strings.HasPrefix(rel, "cmd/") || strings.HasPrefix(rel, "examples/") || strings.HasPrefix(rel, "bench/")

@@ -23,7 +23,7 @@ func Online(root fs.FS) (n int, ok bool) {
 	return parseCPUList(strings.TrimSpace(readText(root, "sys/devices/system/cpu/online")))
 }
 
-// memAvailable is the kernel's estimate of what can be had without swapping.
+// memAvailable is the kernel's estimate of what is available without swapping.
 func memAvailable(root fs.FS) (int64, bool) {
 	text, ok := Field(readText(root, "proc/meminfo"), "MemAvailable")
 	if !ok {

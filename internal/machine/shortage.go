@@ -34,7 +34,7 @@ type shortage struct {
 }
 
 const (
-	moreFiles  = "this process has all the descriptors it may have: raise the limit (ulimit -n), or use fewer workers"
+	moreFiles  = "this process has no file descriptors left: raise the limit (ulimit -n), or use fewer workers"
 	noMemory   = "the machine, its cgroup or a limit (ulimit -v) has no memory left: use fewer workers or less memory="
 	noSpace    = "the file system is full: free some space"
 	noServer   = "the file system's server or device does not answer: see whether it is mounted, and go on from the state"
@@ -46,7 +46,7 @@ const (
 // like.
 var shortages = map[syscall.Errno]shortage{
 	syscall.EMFILE:  {BlameMachine, moreFiles},
-	syscall.ENFILE:  {BlameMachine, "the machine has no descriptors left: raise fs.file-max"},
+	syscall.ENFILE:  {BlameMachine, "the machine has no file descriptors left: raise fs.file-max"},
 	syscall.ENOMEM:  {BlameMachine, noMemory},
 	syscall.ENOBUFS: {BlameMachine, noMemory},
 	syscall.EAGAIN:  {BlameMachine, "no more processes may be started, or no resources are left: raise the limit (ulimit -u, or pids.max of the cgroup), or use fewer workers"},

@@ -80,7 +80,7 @@ func TestFilesOfNumPy(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"fortran": "numpy.ascontiguousarray", "big-endian": "the highest byte first", "complex": `"<c8"`, "structure": "structures",
-		"text": `"<U2"`, "object": "objects of Python", "date": `"<M8[D]"`,
+		"text": `"<U2"`, "object": "Python objects", "date": `"<M8[D]"`,
 	} {
 		if a, err := read("refused-" + name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", name, a, err)
@@ -108,23 +108,23 @@ func TestHeadersOfOthers(t *testing.T) {
 
 func TestWhatIsRefused(t *testing.T) {
 	good := Write(tensor.Float32, tensor.Shape{2, 3})
-	form := "the header is none"
+	form := "the header is not valid"
 	header := func(text string) string { return string(fileOf(text, 24)) }
 	dict := func(shape string) string {
 		return header("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}")
 	}
 	for file, want := range map[string]string{
-		"":                                   "does not begin as one",
-		"\x93NUMPX\x01\x00":                  "does not begin as one",
+		"":                                   "not a NumPy file",
+		"\x93NUMPX\x01\x00":                  "not a NumPy file",
 		magic:                                "ends in its header",
 		string(good[:40]):                    "ends in its header",
 		string(good):                         "0 bytes follow the header: an array [2, 3] of <f4 has 6 elements of 4 bytes",
 		string(good) + "1":                   "1 bytes follow",
 		dict("(2, 3)") + "x":                 "25 bytes follow",
 		dict("(2, 4)"):                       "24 bytes follow",
-		magic + "\x04\x00abcdefg":            "version 4.0: takes 1.0, 2.0 and 3.0",
-		magic + "\x01\x01abcdefg":            "version 1.1: takes 1.0, 2.0 and 3.0",
-		magic + "\x02\x00\xff\xff\xff\xffab": "the header has 4294967295 bytes: takes up to 10000",
+		magic + "\x04\x00abcdefg":            "version 4.0: must be 1.0, 2.0 or 3.0",
+		magic + "\x01\x01abcdefg":            "version 1.1: must be 1.0, 2.0 or 3.0",
+		magic + "\x02\x00\xff\xff\xff\xffab": "the header has 4294967295 bytes: must be at most 10000",
 		header(""):                           form,
 		header("{}"):                         form,
 		header("{'descr': '<f4', 'fortran_order': False}"):                           form,

@@ -22,7 +22,7 @@ type parser struct {
 	at   int
 }
 
-var errForm = errors.New("the header is none: takes {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }")
+var errForm = errors.New("the header is not valid: must be like {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }")
 
 // parse reads {'descr': text, 'fortran_order': True or False, 'shape': (extents)}, the
 // keys in any order, each once, with blanks wherever Python allows them.
@@ -56,7 +56,7 @@ func (p *parser) value(h *header, key string) (err error) {
 	switch key {
 	case "descr":
 		if p.sees("[") {
-			return errors.New("the elements are structures: takes numbers and truth values")
+			return errors.New("the elements are structures: must be numbers and truth values")
 		}
 		h.descr, ok = p.quoted()
 	case "fortran_order":

@@ -59,7 +59,7 @@ func ReadLayout(head []byte) (Layout, error) {
 		return Layout{}, fmt.Errorf("npy: %w", err)
 	}
 	if h.fortran && len(h.shape) > 1 {
-		return Layout{}, errors.New("npy: the array is in Fortran's order: takes C's; write numpy.ascontiguousarray of it")
+		return Layout{}, errors.New("npy: the array is in Fortran order: must be in C order; write numpy.ascontiguousarray(x)")
 	}
 
 	elements, err := h.shape.Elements()
@@ -111,7 +111,7 @@ func (a Array) Check(d tensor.DType) error {
 	case d == tensor.BFloat16 && (a.Descr == "<V2" || a.Descr == "|V2"):
 		return nil
 	case descr[d] == "" || strings.TrimLeft(a.Descr, "<|=") != descr[d][1:]:
-		return fmt.Errorf("npy: the elements are %s: takes %s, %s", a.Descr, descr[d], d)
+		return fmt.Errorf("npy: the elements are %s: must be %s, %s", a.Descr, descr[d], d)
 	case d == tensor.Bool && slices.ContainsFunc(a.Data, func(b byte) bool { return b > 1 }):
 		return errors.New("npy: a truth value is neither 0 nor 1")
 	}
@@ -121,7 +121,7 @@ func (a Array) Check(d tensor.DType) error {
 // split returns the header and what follows it.
 func split(file []byte) (header, rest []byte, err error) {
 	if !bytes.HasPrefix(file, []byte(magic)) {
-		return nil, nil, errors.New("npy: no file of NumPy: it does not begin as one")
+		return nil, nil, errors.New("npy: it is not a NumPy file: its first bytes are wrong")
 	}
 
 	after := file[len(magic):]
@@ -136,14 +136,14 @@ func split(file []byte) (header, rest []byte, err error) {
 	case 2, 3:
 		rest = after[6:]
 	default:
-		return nil, nil, fmt.Errorf("npy: version %d.%d: takes 1.0, 2.0 and 3.0", after[0], after[1])
+		return nil, nil, fmt.Errorf("npy: version %d.%d: must be 1.0, 2.0 or 3.0", after[0], after[1])
 	}
 	if after[1] != 0 {
-		return nil, nil, fmt.Errorf("npy: version %d.%d: takes 1.0, 2.0 and 3.0", after[0], after[1])
+		return nil, nil, fmt.Errorf("npy: version %d.%d: must be 1.0, 2.0 or 3.0", after[0], after[1])
 	}
 
 	if length > maxHeader {
-		return nil, nil, fmt.Errorf("npy: the header has %d bytes: takes up to %d", length, maxHeader)
+		return nil, nil, fmt.Errorf("npy: the header has %d bytes: must be at most %d", length, maxHeader)
 	}
 	if length > uint64(len(rest)) {
 		return nil, nil, ErrShort
@@ -165,14 +165,14 @@ func sizeOf(name string) (int64, error) {
 			return int64(d.Size()), nil
 		}
 		if order == '>' {
-			return 0, fmt.Errorf("the elements are %s, the highest byte first: takes the lowest first; write x.astype(x.dtype.newbyteorder(\"<\"))", name)
+			return 0, fmt.Errorf("the elements are %s, the highest byte first: must be the lowest first; write x.astype(x.dtype.newbyteorder(\"<\"))", name)
 		}
 	}
 	switch {
 	case kind == "V2" && order != '>':
 		return 2, nil
 	case kind == "O":
-		return 0, errors.New("the elements are objects of Python, which would have to be unpickled: takes numbers and truth values")
+		return 0, errors.New("the elements are Python objects, which would have to be unpickled: must be numbers and truth values")
 	}
-	return 0, fmt.Errorf("the elements are %q: takes numbers and truth values", name)
+	return 0, fmt.Errorf("the elements are %q: must be numbers and truth values", name)
 }

@@ -32,7 +32,7 @@ func OpenAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAu
 	}
 	if a.n > math.MaxInt32/int64(w.Channels()) {
 		w.Close()
-		return nil, fmt.Errorf("headrace: the recording has %d samples of %d channels: say duration, and take less of it", a.n, w.Channels())
+		return nil, fmt.Errorf("headrace: the recording has %d samples of %d channels: set duration to read less of it", a.n, w.Channels())
 	}
 	return a, nil
 }
@@ -74,7 +74,7 @@ func (a *AudioWindow) place(random func(n int) int) error {
 		case "keep":
 			a.n = have
 		case "error":
-			return fmt.Errorf("headrace: %d samples are wanted, and there are %d: short says what becomes of such recordings", a.n, have)
+			return fmt.Errorf("headrace: %d samples are wanted, and there are %d: set short for such recordings", a.n, have)
 		case "repeat":
 			if have == 0 {
 				return fmt.Errorf("headrace: there is nothing to repeat: the recording has %d samples, and the window begins at %d", all, a.from)

@@ -98,7 +98,7 @@ const mostClasses = 1 << 16
 
 func checkSize(rows, classes int) error {
 	if rows < 1 || rows > recipe.MostRows || classes < 1 || classes > mostClasses {
-		return fmt.Errorf("has batches of %d rows, and %d classes: takes rows from 1 to %d, classes from 1 to %d", rows, classes, recipe.MostRows, mostClasses)
+		return fmt.Errorf("has batches of %d rows, and %d classes: must have rows from 1 to %d, classes from 1 to %d", rows, classes, recipe.MostRows, mostClasses)
 	}
 	return nil
 }

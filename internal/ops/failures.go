@@ -276,7 +276,7 @@ const (
 var opReplace = order.OpID("replace")
 
 // ErrElsewhere is why a sample is not taken for another's place: it goes another way.
-var ErrElsewhere = errors.New("headrace: another branch takes this sample")
+var ErrElsewhere = errors.New("headrace: another branch gets this sample")
 
 // OnlyBranch lets samples pass that go to one branch.
 func OnlyBranch(branch int, choose func(*record.Record) (int, error), w *Env) Guarded {
@@ -341,9 +341,9 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 		}
 
 		if failed++; failed == mostFailures {
-			return nil, fmt.Errorf("%w; and so did the %d samples that were drawn for its place, the last of them %q: %w", failure, failed, other.Key, err)
+			return nil, fmt.Errorf("%w; the %d samples drawn to replace it failed too, the last of them %q: %w", failure, failed, other.Key, err)
 		}
 	}
 
-	return nil, fmt.Errorf("%w; and among %d samples that were drawn, none could take its place", failure, mostDraws)
+	return nil, fmt.Errorf("%w; none of the %d samples drawn could replace it", failure, mostDraws)
 }

@@ -70,7 +70,7 @@ func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*reco
 			return
 		}
 		if f.RefusesReplace && ctx.Err() == nil && !errors.As(err, new(*extern.StartError)) {
-			err = fmt.Errorf("on_error=%q has no other sample to put in its place, since some may have been made of it, so it ends the run; .failures(on_error=%q) after %s leaves it out: %w",
+			err = fmt.Errorf("on_error=%q cannot replace it, since some samples may have been made from it, so the run ends; .failures(on_error=%q) after %s leaves it out: %w",
 				Replace, Skip, f.Name, err)
 		}
 		yield(nil, Blame(it, err))

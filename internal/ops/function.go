@@ -238,7 +238,7 @@ func (s *Field) Fits(v *extern.Value) error {
 		fits = slices.Min(v.Shape) > 0 && f.Width <= media.MaxPixels/f.Height
 	}
 	if !fits {
-		return fmt.Errorf("gives %q as %v: it is to be %v", s.Name, is, s.Type)
+		return fmt.Errorf("gives %q as %v: it must be %v", s.Name, is, s.Type)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func OpenHeard(file sound.File, begin, end float64, args *recipe.DecodeAudio) (*
 	}
 	if h.n > math.MaxInt32/int64(h.Channels()) {
 		h.Close()
-		return nil, fmt.Errorf("headrace: the window has %d samples of %d channels: take a shorter one", h.n, h.Channels())
+		return nil, fmt.Errorf("headrace: the window has %d samples of %d channels: use a shorter one", h.n, h.Channels())
 	}
 	return h, nil
 }

@@ -67,7 +67,7 @@ func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *Tool, row [
 	}
 	form := p.made(it, t)
 	if n, err := form.Shape().Bytes(form.DType); err != nil || n != int64(len(row)) {
-		return fmt.Errorf("headrace: the picture comes out as %v, its row in the batch takes %d bytes", form, len(row))
+		return fmt.Errorf("headrace: the image comes out as %v, but its row in the batch has %d bytes", form, len(row))
 	}
 	return p.draw(ctx, it, t, form, row)
 }
@@ -151,7 +151,7 @@ func (p *ImageSteps) made(it *record.Record, t *Tool) media.Form {
 func (p *ImageSteps) affordable(it *record.Record, t *Tool) error {
 	f := p.made(it, t)
 	if n, most := f.Bytes(), it.Source.Lane.Limit(); n > most || n < 0 {
-		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels takes more memory than the loader's %d bytes: say frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
+		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels needs more memory than the loader's %d bytes: set frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
 	}
 	return nil
 }

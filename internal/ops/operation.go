@@ -34,7 +34,7 @@ func Register[In, Out any](name, doc string, new func() Operation[In, Out]) erro
 		return fmt.Errorf("headrace: operation %q: %w", name, err)
 	}
 	if _, ok := op.(resulter); sig.gives != nil && sig.shows == nil && !ok {
-		return fmt.Errorf("headrace: operation %q gives the image %q and reads none: it needs a method Result(media.Form) (media.Form, error) that says of which form", name, sig.gives.name)
+		return fmt.Errorf("headrace: operation %q gives the image %q and reads none: it needs a method Result(media.Form) (media.Form, error) for its form", name, sig.gives.name)
 	}
 	return recipe.Register(recipe.Op{Name: name, Doc: doc, New: func() recipe.Args { return &held[In, Out]{new()} }})
 }
@@ -83,14 +83,14 @@ type (
 func checkArguments(op any) error {
 	v := reflect.ValueOf(op)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("is %T: takes a pointer to a struct, whose fields are the arguments", op)
+		return fmt.Errorf("is %T: must be a pointer to a struct, whose fields are the arguments", op)
 	}
 
 	seen := map[string]bool{}
 	for _, f := range reflect.VisibleFields(v.Elem().Type()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && (f.Type.Kind() != reflect.Struct || f.Tag.Get("json") != "") {
-			return fmt.Errorf("it embeds %v: takes structs without a tag, whose fields are arguments too", f.Type)
+			return fmt.Errorf("it embeds %v: only structs without a tag may be embedded", f.Type)
 		}
 		if !f.IsExported() || f.Anonymous || name == "-" {
 			continue
@@ -101,9 +101,9 @@ func checkArguments(op any) error {
 		case seen[name]:
 			return fmt.Errorf("two of its arguments are called %q", name)
 		case options != "": // what is left out would be read as the default, and text as no number
-			return fmt.Errorf("its argument %s has the tag json:%q: takes a name alone", f.Name, f.Tag.Get("json"))
+			return fmt.Errorf("its argument %s has the tag json:%q: must be a name alone", f.Name, f.Tag.Get("json"))
 		case !writable(f.Type):
-			return fmt.Errorf("its argument %s is a %v: takes bool, int, int64, uint64, float64, string, and pointers, lists and arrays of these", f.Name, f.Type)
+			return fmt.Errorf("its argument %s is a %v: must be bool, int, int64, uint64, float64, string, and pointers, lists and arrays of these", f.Name, f.Type)
 		}
 		seen[name] = true
 	}

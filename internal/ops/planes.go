@@ -54,7 +54,7 @@ func (w *planesWriter) draw(to []byte, f *video.Frame) error {
 	}
 	r, ok := media.CurrentRunner().(planesResizer)
 	if !ok || w.form.Wide {
-		return media.About("video", fmt.Errorf("%w: frames of %d×%d pixels in the format %s as planes of 4:2:0 with %d×%d: takes dtype uint8", media.ErrUnsupported, p.Width, p.Height, f.Format, w.form.Width, w.form.Height))
+		return media.About("video", fmt.Errorf("%w: frames of %d×%d pixels in the format %s as planes of 4:2:0 with %d×%d: needs dtype uint8", media.ErrUnsupported, p.Width, p.Height, f.Format, w.form.Width, w.form.Height))
 	}
 	if p.Bits > 8 || p.Parts[0].Step > 1 || p.Parts[0].Stride < 0 || p.Parts[1].Step > 1 {
 		p = p.Apart(1, false)

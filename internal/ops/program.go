@@ -224,7 +224,7 @@ func (p *ports) checkImage(out unsafe.Pointer) error {
 			return fmt.Errorf("headrace: %s gives the image %q: %w", p.name, m.name, err)
 		}
 		if !fitsForm(image.Form(), p.form) || image.Width > media.MaxPixels/image.Height {
-			return fmt.Errorf("headrace: %s gives the image %q as %v, and is to give %v", p.name, m.name, image.Form(), p.form)
+			return fmt.Errorf("headrace: %s gives the image %q as %v, and must give %v", p.name, m.name, image.Form(), p.form)
 		}
 	}
 	return nil

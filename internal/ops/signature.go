@@ -67,14 +67,14 @@ func (m member) described() string {
 
 func membersOf(what string, t reflect.Type) ([]member, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is %v: takes a struct, each field with a tag like `field:\"image\"`", what, t)
+		return nil, fmt.Errorf("%s is %v: must be a struct, each field with a tag like `field:\"image\"`", what, t)
 	}
 	var all []member
 	var wrong []error
 	for i := range t.NumField() {
 		m, err := memberOf(t.Field(i))
 		if err == nil && slices.ContainsFunc(all, func(o member) bool { return o.name == m.name && o.own == m.own }) {
-			err = errors.New("means what another field means")
+			err = errors.New("has the name of another field")
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("field %s of %s %w", t.Field(i).Name, what, err))
@@ -92,7 +92,7 @@ func memberOf(f reflect.StructField) (member, error) {
 		return m, errors.New("is not exported")
 	case f.Type == randType || f.Type == canvasType || f.Type == idType:
 		if m.own = f.Type; f.Tag.Get("field") != "" {
-			return m, fmt.Errorf("is a %s, which is no field of samples: takes no tag `field:…`", publicName(f.Type))
+			return m, fmt.Errorf("is a %s, which is not a field of samples: leave out the tag `field:…`", publicName(f.Type))
 		}
 		return m, nil
 	case name == "":
@@ -128,7 +128,7 @@ func typeOf(t reflect.Type) (sample.Type, error) {
 	if d, ok := dtypes[element.Kind()]; ok {
 		return sample.TensorType(d, shape...), nil
 	}
-	return sample.Type{}, fmt.Errorf("is %v: takes bool, int8 to int64, uint8 to uint64, float32, float64, arrays of these, string, []byte and media.Pixels", t)
+	return sample.Type{}, fmt.Errorf("is %v: must be bool, int8 to int64, uint8 to uint64, float32, float64, arrays of these, string, []byte and media.Pixels", t)
 }
 
 var dtypes = map[reflect.Kind]tensor.DType{
@@ -143,7 +143,7 @@ func imageOf(what string, members []member) (image *member, err error) {
 			continue
 		}
 		if image != nil {
-			return nil, fmt.Errorf("%s has two images, %q and %q: takes one at most", what, image.name, members[i].name)
+			return nil, fmt.Errorf("%s has two images, %q and %q: at most one is allowed", what, image.name, members[i].name)
 		}
 		image = &members[i]
 	}
@@ -240,7 +240,7 @@ var anyForm = media.Form{Height: media.Unknown, Width: media.Unknown, DType: ten
 func checkForm(f media.Form) error {
 	known := func(n int) bool { return n > 0 || n == media.Unknown }
 	if !runnable(f) || f.Color.Channels() == 0 || !known(f.Height) || !known(f.Width) {
-		return fmt.Errorf("says to be %v: takes uint8 or uint16, a height, a width, and 1, 3 or 4 channels", f)
+		return fmt.Errorf("says is %v: must be uint8 or uint16, a height, a width, and 1, 3 or 4 channels", f)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (v *Video) pick(it *record.Record, t *Tool, o *opened) (err error) {
 	o.frames, o.each = clips[0], len(clips[0])
 	for _, c := range clips[1:] {
 		if len(c) != o.each {
-			return fmt.Errorf("headrace: clips of %d and of %d frames fit into the same time: say frames", o.each, len(c))
+			return fmt.Errorf("headrace: clips of %d and of %d frames fit into the same time: set frames", o.each, len(c))
 		}
 		o.frames = append(o.frames, c...)
 	}

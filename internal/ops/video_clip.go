@@ -58,7 +58,7 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 		c.form.Clips = n
 	}
 	if n := c.form.Bytes(); n < 0 || n > math.MaxInt32*int64(16) {
-		return nil, fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels is too large for one array: take fewer, or resize it", c.form.Pictures(), c.form.Width, c.form.Height)
+		return nil, fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels is too large for one array: use fewer frames, or resize it", c.form.Pictures(), c.form.Width, c.form.Height)
 	}
 	return c, nil
 }

@@ -158,7 +158,7 @@ func (p *pictures) guess(info headrace.Info) error {
 		}
 		there = append(there, f.Name)
 	}
-	return &Mistake{fmt.Errorf("its samples have no picture to draw, only %s", strings.Join(there, ", "))}
+	return &Mistake{fmt.Errorf("its samples have no image to draw, only %s", strings.Join(there, ", "))}
 }
 
 // tile is that of a row.

@@ -84,9 +84,9 @@ func openAny(path string) (*os.File, error) {
 // another rank. The ending keeps it from being a file that some program reads as its own,
 // such as a shell's.
 func openOwn(path string) (*os.File, error) {
-	const remedy = "that is for .loader(dead_letters=…) or --dead-letters to say"
+	const remedy = "use .loader(dead_letters=…) or --dead-letters for that"
 	if !strings.HasSuffix(path, ".jsonl") {
-		return nil, fmt.Errorf("a recipe names %q: takes a name that ends in .jsonl; others are for .loader(dead_letters=…) or --dead-letters to say", path)
+		return nil, fmt.Errorf("a recipe names %q: must end in .jsonl; for other names use .loader(dead_letters=…) or --dead-letters", path)
 	}
 	const flags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | os.O_APPEND
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|flags, 0o666)

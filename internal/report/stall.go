@@ -39,11 +39,11 @@ func Stall(r pipe.StallReport, name func(pipe.StalledOperation) (key, which stri
 	}
 
 	if busy {
-		b.WriteString(". Look whether the disk, the network or whatever else they read from answers; failures with a time_limit give up on such samples")
+		b.WriteString(". Check that the disk, the network or whatever else they read from responds; failures with a time_limit give up on such samples")
 	} else {
 		fmt.Fprintf(&b, ". No sample is being worked on: %s. Let go of batches, or raise memory", waits(r))
 	}
-	b.WriteString("; stall_after says how long is too long")
+	b.WriteString("; stall_after sets this limit")
 
 	for _, s := range r.Stages {
 		if calls := operationCalls(r.Stacks, s.Name); len(s.Operations) > 0 && calls != nil {
@@ -102,7 +102,7 @@ func waits(r pipe.StallReport) string {
 	if all == nil {
 		return "no stage has anything to do"
 	}
-	return "memory is waited for, after " + strings.Join(all, ", ")
+	return "stages wait for memory, after " + strings.Join(all, ", ")
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }

@@ -79,7 +79,7 @@ func (g *gathering) apart() error {
 	first := g.first()
 	for _, r := range g.ranks {
 		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !r.begins() {
-			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: these records are not of one moment of one run", r.Rank, r.Epoch, first.Rank, first.Epoch)
+			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: these records are not from the same moment of a run", r.Rank, r.Epoch, first.Rank, first.Epoch)
 		}
 		for name, at := range r.Sources {
 			if r.Epoch == first.Epoch && !slices.Equal(at.Done, first.Sources[name].Done) {
@@ -243,12 +243,12 @@ func (g *gathering) complete(first ranked) error {
 		if len(missing) > 20 {
 			missing = append(missing[:20], "…")
 		}
-		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: to divide again what is left takes the records of all ranks, and there is none of %s%s",
+		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: dividing the rest again needs the records of all ranks, and there is none of %s%s",
 			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {
 		if r.opens() || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
-			return fmt.Errorf("rank %d has samples of which something is finished and something not, and these cannot be given to another rank", r.Rank)
+			return fmt.Errorf("rank %d has samples that are partly finished, and these cannot be given to another rank", r.Rank)
 		}
 	}
 	return nil

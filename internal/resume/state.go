@@ -157,7 +157,7 @@ func (e Extent) Fits(from State) error {
 func (e Extent) checkSources(from State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
 		if len(from.Merges) > 0 || len(from.Parts) > 0 || remembers(from.Aggregates) || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 || some(from.Errors) {
-			return refuse("it says nothing of its sources")
+			return refuse("it has no sources")
 		}
 		return nil
 	}
@@ -212,9 +212,9 @@ func (e Extent) checkAggregates(from State, refuse func(string, ...any) error) e
 		case m.Groups < 0 || m.Groups > maxEpoch || m.Groups == 0 && m.State != "":
 			return refuse("its aggregate %q had made samples %d times", name, m.Groups)
 		case m.Groups > 0 && m.State == "":
-			return refuse("the object of %q had made samples %d times and has no state_dict(): nobody can tell what it remembers; begin at an epoch, or give the object state_dict() and load_state_dict()", name, m.Groups)
+			return refuse("the object of %q had made samples %d times and has no state_dict(): what it remembers cannot be restored; begin at an epoch, or give the object state_dict() and load_state_dict()", name, m.Groups)
 		case m.State != "" && (len(m.State) > mostObjectState || !json.Valid([]byte(m.State))):
-			return refuse("the state of the object of %q is no JSON of at most %d bytes", name, mostObjectState)
+			return refuse("the state of the object of %q must be JSON of at most %d bytes", name, mostObjectState)
 		}
 	}
 	for _, name := range appendNames(nil, e.Begin.Aggregates) {
@@ -532,17 +532,17 @@ func (s SourceState) checkObject(iterated bool) error {
 	case !iterated && o == nil:
 		return nil
 	case !iterated:
-		return errors.New("it has the state of an object, which is read by numbers")
+		return errors.New("it has the state of an iterable, but the source is read by number")
 	case s.Position == 0 && len(s.Done) == 0 && (o == nil || o.State == ""):
 		return nil // it begins its epoch, in which those ahead do not come again
 	case len(s.Done) > 0:
-		return errors.New("what other ranks have done says nothing of an object that is iterated over")
+		return errors.New("the states of other ranks do not apply to an iterable")
 	case o == nil || o.State == "":
-		return fmt.Errorf("%d samples were taken of an object that is iterated over and has no state_dict(): nobody can find the place again; begin at an epoch, or give the object, or what iter() makes of it, state_dict() and load_state_dict()", s.Position)
+		return fmt.Errorf("%d samples were read from an iterable without state_dict(): the position cannot be found again; begin at an epoch, or give the object, or what iter() makes of it, state_dict() and load_state_dict()", s.Position)
 	case o.Position < 0 || o.Position > s.Position:
 		return fmt.Errorf("its object had given %d samples, and %d were taken", o.Position, s.Position)
 	case len(o.State) > mostObjectState || !json.Valid([]byte(o.State)):
-		return fmt.Errorf("the state of its object is no JSON of at most %d bytes", mostObjectState)
+		return fmt.Errorf("the state of its object must be JSON of at most %d bytes", mostObjectState)
 	}
 	return nil
 }

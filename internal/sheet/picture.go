@@ -19,14 +19,14 @@ type Undo struct{ Mean, Std [3]float64 }
 // stretched, from the least to the greatest. What is no number is magenta.
 func Picture(image tensor.Tensor, layout media.Layout, undo *Undo) (media.Pixels, error) {
 	if len(image.Shape) != 3 || !image.Contiguous() {
-		return media.Pixels{}, fmt.Errorf("sheet: %v %v is no image", image.DType, image.Shape)
+		return media.Pixels{}, fmt.Errorf("sheet: %v %v is not an image", image.DType, image.Shape)
 	}
 	at := grid{height: image.Shape[0], width: image.Shape[1], channels: image.Shape[2]}
 	if layout == media.CHW {
 		at = grid{height: image.Shape[1], width: image.Shape[2], channels: image.Shape[0], planes: true}
 	}
 	if at.height < 1 || at.width < 1 || at.channels != 1 && at.channels != 3 && at.channels != 4 {
-		return media.Pixels{}, fmt.Errorf("sheet: %v %v is no image: takes 1, 3 or 4 channels", image.DType, image.Shape)
+		return media.Pixels{}, fmt.Errorf("sheet: %v %v is not an image: must have 1, 3 or 4 channels", image.DType, image.Shape)
 	}
 	levels, err := levels(image, at, undo)
 	if err != nil {

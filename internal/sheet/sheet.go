@@ -118,7 +118,7 @@ func (s Sheet) plan() (*plan, error) {
 	rows := (n + p.columns - 1) / p.columns
 	p.height = p.top + rows*(p.tileHeight+gap) - gap + margin
 	if p.width > media.MaxPixels/p.height {
-		return nil, fmt.Errorf("sheet: %d tiles of %d×%d pixels make a sheet of %d×%d, which no program opens: take fewer or smaller ones",
+		return nil, fmt.Errorf("sheet: %d tiles of %d×%d pixels make a sheet of %d×%d, which no program opens: use fewer or smaller ones",
 			n, p.box.X, p.box.Y, p.width, p.height)
 	}
 	return p, nil

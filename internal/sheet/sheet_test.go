@@ -112,7 +112,7 @@ func TestASheetThatNoProgramOpens(t *testing.T) {
 	for i := range s.Tiles {
 		s.Tiles[i].Picture = media.Pixels{Width: 20_000, Height: 20_000}
 	}
-	if _, err := s.Draw(); err == nil || !strings.Contains(err.Error(), "take fewer or smaller ones") {
+	if _, err := s.Draw(); err == nil || !strings.Contains(err.Error(), "use fewer or smaller ones") {
 		t.Error(err)
 	}
 }

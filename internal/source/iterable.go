@@ -111,7 +111,7 @@ func (s *Iterable) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (in
 	return it.Content.Bytes(), nil
 }
 
-var errGone = errors.New("headrace: what is iterated over cannot be read again")
+var errGone = errors.New("headrace: an iterable cannot be read again")
 
 // MostStates bounds how many states are kept for places that nobody has come to yet.
 const MostStates = 256

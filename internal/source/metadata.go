@@ -43,7 +43,7 @@ func (f *Files) readMetadata(ctx context.Context, args recipe.Files, o shard.Opt
 	}
 	m := &metadata{files: f, name: under(folder, string(args.Metadata))}
 	if _, err := os.Stat(under(string(args.Root), m.name)); err != nil {
-		return fmt.Errorf("metadata %q: %w: takes a table in the folder of the files, csv, jsonl or parquet", m.name, errors.Unwrap(err))
+		return fmt.Errorf("metadata %q: %w: must be a csv, jsonl or parquet table in the folder of the files", m.name, errors.Unwrap(err))
 	}
 	o.Root = string(args.Root)
 	set, err := shard.Open(ctx, []string{m.name}, o)
@@ -156,10 +156,10 @@ func (m *metadata) read(ctx context.Context, set *shard.Dataset, reader *shard.R
 		name := string(values[last].Bytes)
 		i, ok := files[under(path.Dir(m.name), name)]
 		if !ok {
-			return fmt.Errorf("row %d of %s is of the file %q, which is not among the %d files that are read: remove the row, or add the file", row, m.name, name, m.files.Table.Len())
+			return fmt.Errorf("row %d of %s is for the file %q, which is not among the %d files that are read: remove the row, or add the file", row, m.name, name, m.files.Table.Len())
 		}
 		if m.rowOf[i] >= 0 {
-			return fmt.Errorf("rows %d and %d of %s are both of the file %q: a file has one row", m.rowOf[i], row, m.name, name)
+			return fmt.Errorf("rows %d and %d of %s are both for the file %q: a file has one row", m.rowOf[i], row, m.name, name)
 		}
 		m.rowOf[i] = row
 	}
@@ -219,5 +219,5 @@ func (f *Files) Changed(was string) error {
 	if f.digest == was {
 		return nil
 	}
-	return fmt.Errorf("%w: the metadata are others than they were", shard.ErrChanged)
+	return fmt.Errorf("%w: the metadata have changed", shard.ErrChanged)
 }

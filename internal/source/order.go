@@ -33,7 +33,7 @@ func newOrder(s *fuse.Source, samples int64) (Order, error) {
 		return &sampled{args: args, samples: samples, name: s.Name}, nil
 	case *recipe.Weighted:
 		if n := int64(len(args.Weights)); n != samples {
-			return nil, fmt.Errorf("weights has %d numbers, but %q has %d samples: takes one for each", n, s.Name, samples)
+			return nil, fmt.Errorf("weights has %d numbers, but %q has %d samples: give one for each", n, s.Name, samples)
 		}
 		return &weighted{draws: order.NewWeighted(args.Weights, args.Draws, *args.Replacement, s.ShuffleSeed)}, nil
 	}
@@ -135,7 +135,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 		}
 	}()
 	if n := int64(len(data) / 8); n != s.args.Length {
-		return nil, fmt.Errorf("headrace: the sampler of %q gives %d samples in epoch %d, and has said %d", s.name, n, epoch, s.args.Length)
+		return nil, fmt.Errorf("headrace: the sampler of %q gives %d samples in epoch %d, but announced %d", s.name, n, epoch, s.args.Length)
 	}
 	all := make([]int64, s.args.Length)
 	for i := range all {

@@ -78,7 +78,7 @@ func (s *Shards) choose(ctx context.Context) error {
 		s.args.Gives.Schema = append(s.args.Gives.Schema, sample.Field{Name: name, Type: t})
 	}
 	if err := s.args.Gives.Schema.Check(); err != nil {
-		return fmt.Errorf("%w: say which fields are read, and under which names: fields={\"bytes\": \"jpg\"}", err)
+		return fmt.Errorf("%w: name the fields to read, as in fields={\"bytes\": \"jpg\"}", err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 	}
 	for _, f := range schema {
 		if n, part := has[f.Name]; part && n < set.Len() && !(together && slices.Contains(found, f.Name)) {
-			return nil, fmt.Errorf("%w: %q is in %d of %d samples only: say which fields are read: fields={%q: %q}", shard.ErrNoField, f.Name, n, set.Len(), "bytes", f.Name)
+			return nil, fmt.Errorf("%w: %q is in %d of %d samples only: name the fields to read, as in fields={%q: %q}", shard.ErrNoField, f.Name, n, set.Len(), "bytes", f.Name)
 		}
 		switch {
 		case together && slices.Contains(found, f.Name):

@@ -102,7 +102,7 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 		if l.Order != nil && pos < n {
 			if _, err := l.Order.Epoch(ctx, epoch); err != nil {
 				if ctx.Err() == nil {
-					yield(nil, pipe.Fatal(fmt.Errorf("%w\nin %s, which says in which order samples come", err, l.Names[len(l.Names)-1])))
+					yield(nil, pipe.Fatal(fmt.Errorf("%w\nin %s, which orders the samples", err, l.Names[len(l.Names)-1])))
 				}
 				return
 			}

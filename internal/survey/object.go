@@ -20,7 +20,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 		return nil
 	}
 
-	nothing := mistake(r, s.Name, errors.New("does not say what it gives, and has no sample that would tell: say gives"))
+	nothing := mistake(r, s.Name, errors.New("has no gives and no sample to find it from: set gives"))
 	if args.Length != nil && *args.Length == 0 {
 		return nothing
 	}

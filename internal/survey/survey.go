@@ -199,7 +199,7 @@ func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Ch
 }
 
 func inBranch(r recipe.Recipe, name string) error {
-	return mistake(r, name, errors.New("does not say what it gives, and is in a branch, where no first sample may come: say gives"))
+	return mistake(r, name, errors.New("has no gives, and is in a branch, which may have no first sample to find it from: set gives"))
 }
 
 // step finds out what a step gives, after these.
@@ -277,7 +277,7 @@ func (f *Survey) first(ctx context.Context, prefix, r recipe.Recipe, name string
 
 	made, err := f.First(ctx, prefix, schema, atEnd)
 	if err == io.EOF {
-		err = mistake(r, name, errors.New("does not say what it gives, and no sample came there that would tell: say gives"))
+		err = mistake(r, name, errors.New("has no gives, and no sample came to find it from: set gives"))
 	}
 	return made, err
 }

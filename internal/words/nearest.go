@@ -14,7 +14,7 @@ func Unknown(what, name string, known []string) error {
 	if near := Nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Errorf("unknown %s %q: %stakes %s", what, name, hint, List(known))
+	return fmt.Errorf("unknown %s %q: %sthe %ss are %s", what, name, hint, what, List(known))
 }
 
 // Nearest returns the known name from which the fewest mistakes of typing lead to name;

@@ -70,7 +70,7 @@ func decode(lib *C.hr_avif, dst []byte, stride int, src []byte, info *media.Info
 	case 0:
 		return nil
 	case C.HR_AVIF_OTHER_SIZE:
-		return fmt.Errorf("%w: avif with a picture of another size than its header says", media.ErrCorrupt)
+		return fmt.Errorf("%w: avif with another image size than its header says", media.ErrCorrupt)
 	case C.HR_AVIF_HAS_ALPHA:
 		return errHasAlpha
 	case C.HR_AVIF_MEMORY:

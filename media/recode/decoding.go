@@ -21,7 +21,7 @@ type decoding struct {
 // choose takes the stream that was asked for, of which there has to be one.
 func (d *decoding) choose(kind av.Kind, name string) error {
 	if len(d.packets.streams) != 1 || d.packets.streams[0].Kind != kind {
-		return fmt.Errorf("%w: takes one stream of %s, not %s", media.ErrUnsupported, name, list(d.packets.streams))
+		return fmt.Errorf("%w: needs one stream of %s, not %s", media.ErrUnsupported, name, list(d.packets.streams))
 	}
 	d.stream = &d.packets.streams[0]
 	return nil

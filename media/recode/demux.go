@@ -29,7 +29,7 @@ func Demux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 	size := int64(0)
 	keep := func(p *packets.Packet) error {
 		if size += int64(len(p.Data) + len(p.Side) + 64); size > most {
-			return fmt.Errorf("%w: packets of more than %d bytes; take a shorter window, or raise it with max_bytes", store.ErrTooLarge, most)
+			return fmt.Errorf("%w: packets of more than %d bytes; use a shorter window, or raise it with max_bytes", store.ErrTooLarge, most)
 		}
 		f.Packets = append(f.Packets, *p)
 		return nil

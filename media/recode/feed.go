@@ -28,7 +28,7 @@ type feed interface {
 func feedOf(ctx context.Context, in *Input, w *Window) (feed, error) {
 	if in.File == nil {
 		if in.Each <= 0 || len(in.Data)%in.Each != 0 {
-			return nil, fmt.Errorf("recode: input %s: %d bytes are no whole frames of %d", in.Label, len(in.Data), in.Each)
+			return nil, fmt.Errorf("recode: input %s: %d bytes are not whole frames of %d", in.Label, len(in.Data), in.Each)
 		}
 		return &arrayFeed{in: in}, nil
 	}

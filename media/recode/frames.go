@@ -152,7 +152,7 @@ func (f *Frames) decode(ctx context.Context) (pts int64, err error) {
 		case err == nil:
 			r := f.recent[max(f.frame.Packet, 0)%len(f.recent)]
 			if f.frame.Packet < 0 || r.number != f.frame.Packet {
-				return 0, fmt.Errorf("%w: a frame came of no packet", media.ErrCorrupt)
+				return 0, fmt.Errorf("%w: a frame came from no packet", media.ErrCorrupt)
 			}
 			if f.frame.Corrupt {
 				return 0, f.damaged(r.pts, errors.New("the decoder has concealed damage"))
@@ -187,7 +187,7 @@ func (f *Frames) damaged(pts int64, err error) error {
 	return fmt.Errorf("%w: the frame at %.3f s is damaged: %w", media.ErrCorrupt, f.second(pts), err)
 }
 
-var errLost = errors.New("a picture that it refers to is missing")
+var errLost = errors.New("an image that it refers to is missing")
 
 // feed gives the decoder the next packet.
 func (f *Frames) feed() error {

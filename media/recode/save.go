@@ -74,7 +74,7 @@ func (s *saving) open() error {
 		return err
 	}
 	if takes.Audio != s.From.Audio {
-		return fmt.Errorf("%w: the codec %s is for %s", media.ErrUnsupported, s.Codec, map[bool]string{true: "sound", false: "pictures"}[takes.Audio])
+		return fmt.Errorf("%w: the codec %s is for %s", media.ErrUnsupported, s.Codec, map[bool]string{true: "sound", false: "images"}[takes.Audio])
 	}
 	formats := cmp.Or(s.Format, s.formats(takes.Formats))
 	graph := cmp.Or(s.Filter, map[bool]string{true: "anull", false: "null"}[takes.Audio])
@@ -159,7 +159,7 @@ func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) er
 			n = min(pieces, len(data)/each)
 		}
 		if n*each > len(data) || n == 0 {
-			return fmt.Errorf("recode: %d bytes are no whole frame of %d", len(data), each)
+			return fmt.Errorf("recode: %d bytes are not whole frames of %d", len(data), each)
 		}
 		if err := one.graph.Push(0, &one.From, data[:n*each], n, one.pts); err != nil {
 			return err

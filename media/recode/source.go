@@ -18,7 +18,7 @@ func Open(path string) (*os.File, error) {
 	}
 	about, err := f.Stat()
 	if err == nil && !about.Mode().IsRegular() {
-		err = fmt.Errorf("%w: it is no file, but a %s", media.ErrUnsupported, about.Mode().Type())
+		err = fmt.Errorf("%w: it is not a file but a %s", media.ErrUnsupported, about.Mode().Type())
 	}
 	if err == nil && about.Size() == 0 {
 		err = fmt.Errorf("%w: the file is empty", media.ErrTruncated)

@@ -42,7 +42,7 @@ func taps(up, down int) int {
 func resamples(from, to int) error {
 	up, down := ratio(from, to)
 	if int64(up)*int64(taps(up, down)) > mostCoefficients {
-		return fmt.Errorf("sound: %d samples a second cannot be brought to %d: the two rates have too little in common", from, to)
+		return fmt.Errorf("sound: %d samples a second cannot be converted to %d: the two rates have too little in common", from, to)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func Suffixes() (all []string) {
 }
 
 // ErrUnknown marks a file of none of the formats.
-var ErrUnknown = errors.New("sound: the file is of no format that is known")
+var ErrUnknown = errors.New("sound: unknown format")
 
 // Open opens an audio track of a file in memory, which has to stay as it is: that of a
 // number, counted from 0, or, with -1, the file's default. The stream must be closed.

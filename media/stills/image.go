@@ -14,7 +14,7 @@ import (
 // their alpha, is what the library uses for opaque images.
 func fill(dst media.Pixels, img image.Image) error {
 	if b := img.Bounds(); b.Dx() != dst.Width || b.Dy() != dst.Height {
-		return fmt.Errorf("%w: a picture of %d×%d pixels, its header says %d×%d", media.ErrCorrupt, b.Dx(), b.Dy(), dst.Width, dst.Height)
+		return fmt.Errorf("%w: an image of %d×%d pixels, its header says %d×%d", media.ErrCorrupt, b.Dx(), b.Dy(), dst.Width, dst.Height)
 	}
 
 	switch img := img.(type) {

@@ -138,7 +138,7 @@ func (d directory) check() error {
 		return unsupported("a plane for each channel")
 	}
 	if f := d.value(tagFormat, 1); f > 1 {
-		return unsupported("samples that are no unsigned integers")
+		return unsupported("samples that are not unsigned integers")
 	}
 	if d.value(tagFillOrder, 1) == 2 && !d.isFax() {
 		return unsupported("reversed bits")

@@ -90,7 +90,7 @@ func TestLies(t *testing.T) {
 	}
 
 	data = read("pillow-float")
-	if _, err := pixeltest.Try(t, Decoder{}, data, media.Mask, tensor.Uint16); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), "no mask") {
+	if _, err := pixeltest.Try(t, Decoder{}, data, media.Mask, tensor.Uint16); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), "not a mask") {
 		t.Error(err)
 	}
 }

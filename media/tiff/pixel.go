@@ -107,7 +107,7 @@ func (p *pixel) checkBits(colors int) error {
 	case !ok:
 		return unsupported("%d %s samples of %d bits", p.channels, kind[p.format], p.bits)
 	case p.mask && p.clips():
-		return unsupported("%s samples of %d bits, which are no mask", kind[p.format], p.bits)
+		return unsupported("%s samples of %d bits, which are not a mask", kind[p.format], p.bits)
 	}
 	return nil
 }

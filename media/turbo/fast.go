@@ -138,7 +138,7 @@ func (h *handle) planeTables(s *media.Stage, shape *C.hr_shape) {
 }
 
 // decodePlanes goes on with the image that was opened last. It reports false where
-// planes cannot be had from this libjpeg.
+// planes cannot come from this libjpeg.
 func (h *handle) decodePlanes(to target, jpeg []byte) (done bool, err error) {
 	cx, cy := h.chroma()
 	status := C.hr_decode_planes(h.c, level(), &h.job, pointer(jpeg), C.size_t(len(jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,

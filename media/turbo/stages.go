@@ -25,7 +25,7 @@ type picture struct {
 }
 
 func (p *picture) tooSmall() error {
-	return fmt.Errorf("%w: the plan is for a larger picture than %d×%d", media.ErrGeometry, p.width, p.height)
+	return fmt.Errorf("%w: the plan is for a larger image than %d×%d", media.ErrGeometry, p.width, p.height)
 }
 
 // target is where the rows of a result go, and the C code that writes them there; nil

@@ -182,7 +182,7 @@ func newPass(c *Clip, r *run, d Decoder, show func(int, *Frame) error) *pass {
 func (p *pass) wants(packet int32) bool { return p.frames[int(packet)-p.run.First] > 0 }
 
 var (
-	errLost    = errors.New("a picture that it refers to is missing")
+	errLost    = errors.New("an image that it refers to is missing")
 	errPatched = errors.New("the decoder has patched it up")
 )
 
@@ -279,7 +279,7 @@ func (p *pass) check(n int) error {
 	return p.clip.video.damaged(n, p.damages[i].err)
 }
 
-// damaged is the error about a frame, and why it cannot be had.
+// damaged is the error about a frame, and why it is missing.
 func (v *Video) damaged(frame int, why any) error {
 	if err, ok := why.(error); ok && errors.Is(err, media.ErrCorrupt) {
 		return fmt.Errorf("frame %d, at %.3f s, is damaged: %w", frame, v.Seconds(frame), err)

@@ -60,7 +60,7 @@ func decode(dst media.Pixels, src []byte, info *media.Info) error {
 			return err
 		}
 		if len(f.Chunks) == 0 {
-			return fmt.Errorf("%w: webp frame without a picture", media.ErrCorrupt)
+			return fmt.Errorf("%w: webp frame without an image", media.ErrCorrupt)
 		}
 		if f.Width != width || f.Height != height {
 			for y := range height {
@@ -96,7 +96,7 @@ func decodeError(status int) error {
 	case 5, 7:
 		return fmt.Errorf("%w: libwebp: not enough data", media.ErrTruncated)
 	case C.HR_WEBP_OTHER_SIZE:
-		return fmt.Errorf("%w: webp with a picture of another size than its header says", media.ErrCorrupt)
+		return fmt.Errorf("%w: webp with another image size than its header says", media.ErrCorrupt)
 	}
 	return fmt.Errorf("%w: libwebp: error %d in the bitstream", media.ErrCorrupt, status)
 }

@@ -70,7 +70,7 @@ type Target struct {
 }
 
 // ErrUnsupported says that images of this kind cannot be converted.
-var ErrUnsupported = errors.New("media/yuv: unsupported kind of picture")
+var ErrUnsupported = errors.New("media/yuv: unsupported kind of image")
 
 // PartSize returns the columns and rows of a part.
 func (p *Picture) PartSize(i int) (width, height int) {
@@ -110,11 +110,11 @@ func (p *Picture) Check() error {
 		return fmt.Errorf("%w: %d bits", ErrUnsupported, p.Bits)
 	}
 	if p.Width <= 0 || p.Height <= 0 || p.Width > maxSide || p.Height > maxSide {
-		return fmt.Errorf("media/yuv: a picture of %d×%d pixels", p.Width, p.Height)
+		return fmt.Errorf("media/yuv: an image of %d×%d pixels", p.Width, p.Height)
 	}
 	for i := range parts {
 		if !p.fits(i) {
-			return fmt.Errorf("media/yuv: component %d of a picture of %d×%d pixels has too little data", i, p.Width, p.Height)
+			return fmt.Errorf("media/yuv: component %d of an image of %d×%d pixels has too little data", i, p.Width, p.Height)
 		}
 	}
 	return nil

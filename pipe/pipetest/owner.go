@@ -30,7 +30,7 @@ func (o *Owner[T]) Gone(v T) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.held[v] == 0 {
-		o.faults = append(o.faults, fmt.Sprintf("%v ended, and nobody held it", v))
+		o.faults = append(o.faults, fmt.Sprintf("%v ended, but was not held", v))
 		return
 	}
 	o.held[v]--

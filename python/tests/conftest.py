@@ -192,7 +192,7 @@ def children() -> set[int]:
 
 
 def engines() -> set[int]:
-    """The engines among them: Python's own helpers, such as the resource tracker of multiprocessing, are no matter of ours."""
+    """The engines among them: Python's own helpers, such as the resource tracker of multiprocessing, do not concern us."""
     found = set()
     for pid in children():
         try:

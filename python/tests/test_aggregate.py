@@ -82,7 +82,7 @@ def nothing(self):
     [
         (
             lambda p: p.aggregate(functions.same),
-            r"aggregate: same has no method accumulate: takes a class, or an object, with accumulate\(sample\) and flush\(\)",
+            r"aggregate: same has no method accumulate: give a class, or an object, with accumulate\(sample\) and flush\(\)",
         ),
         (lambda p: p.aggregate(Captured), "aggregate: the class Captured: missing a required argument: 'size'"),
         (
@@ -90,8 +90,8 @@ def nothing(self):
             "aggregate: .*accumulate: multiple values for argument 'rng': it is given the fields 'n', 'x'",
         ),
         (lambda p: p.aggregate(functions.Pairs).failures(retries=1).batch(2).loader(), "the object has been given the sample already"),
-        (lambda p: p.aggregate(functions.Pairs).batch(2).loader(on_error="replace"), "makes samples of several, and no other can be had"),
-        (lambda p: p.aggregate(functions.Pairs).batch(2).loader(rank=0, world_size=2), "say steps_per_epoch"),
+        (lambda p: p.aggregate(functions.Pairs).batch(2).loader(on_error="replace"), "makes samples from several, and cannot give another"),
+        (lambda p: p.aggregate(functions.Pairs).batch(2).loader(rank=0, world_size=2), "set steps_per_epoch"),
     ],
 )
 def test_what_cannot_be_is_refused(make, why):
@@ -105,7 +105,7 @@ def test_places_that_cannot_be():
         for wrong, why in (
             ([], "its aggregates are"),
             ({"aggregate": {"groups": -1}}, "its number of groups of aggregate is -1"),
-            ({"aggregate": {"groups": 1, "state": 5}}, "its aggregate aggregate remembers 5: takes text"),
+            ({"aggregate": {"groups": 1, "state": 5}}, "its aggregate aggregate remembers 5: must be text"),
         ):
             with pytest.raises(hr.StateMismatch, match=why):
                 loader.load_state_dict({**state, "aggregates": wrong})

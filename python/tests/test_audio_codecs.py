@@ -101,7 +101,7 @@ def test_streams(folder, tmp_path):
     first, second = (decoded([tmp_path / "two.mka"], stream=n)[0] for n in range(2))
     assert np.array_equal(first, by_ffmpeg(folder / "a.flac"))
     assert not np.array_equal(first[: len(second)], second)
-    with pytest.raises(hr.SampleError, match="audio track 2 is wanted, and there are 2, counted from 0"):
+    with pytest.raises(hr.SampleError, match="there is no audio track 2: the file has 2, counted from 0"):
         decoded([tmp_path / "two.mka"], stream=2)
     ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:d=0.2", "-c:v", "mpeg4", str(tmp_path / "silent.mp4"))
     with pytest.raises(hr.SampleError, match=r"silent\.mp4\"?.*the file has no audio"):
@@ -136,7 +136,7 @@ def test_what_is_no_recording_is_not_read_to_its_end(tmp_path):
     (engine,) = engines()
     before = read_by(engine)
     for read in (hr.io.load_audio, hr.io.audio_info):
-        with pytest.raises(hr.MediaError, match="of no format that is known"):
+        with pytest.raises(hr.MediaError, match="unknown format"):
             read(hollow)
     assert read_by(engine) - before < 16 << 20
 
@@ -151,12 +151,12 @@ def test_empty_and_wrong_windows_of_one_file(folder, tmp_path):
     assert hr.io.load_audio(folder / "a.flac", 16000, 1, start=9.0, duration=1.0)[0].shape == (0,)
     for wrong, message in (
         ({"start": "random"}, "start is 'random'"),
-        ({"start": -1.0}, "start is -1.0: takes seconds from 0"),
+        ({"start": -1.0}, "start is -1.0: must be from 0"),
         ({"dtype": "float64"}, "dtype is 'float64'"),
-        ({"layout": "T"}, "has one channel: say channels 1"),
-        ({"start": "center"}, "say duration"),
+        ({"layout": "T"}, "has one channel: set channels=1"),
+        ({"start": "center"}, "set duration"),
         ({"duration": 9.0, "short": "error"}, "samples are wanted"),
-        ({"stream": 1}, "audio track 1 is wanted, and there are 1"),
+        ({"stream": 1}, "there is no audio track 1: the file has 1"),
     ):
         with pytest.raises(hr.MediaError, match=message):
             hr.io.load_audio(folder / "a.flac", **wrong)
@@ -167,5 +167,5 @@ def test_empty_and_wrong_windows_of_one_file(folder, tmp_path):
     (tmp_path / "a.mp3").write_bytes((folder / "a.mp3").read_bytes()[:9000])
     with pytest.raises(hr.MediaError, match=r"load_audio: .*a\.mp3.*it ends after"):
         hr.io.load_audio(tmp_path / "a.mp3")
-    with pytest.raises(hr.MediaError, match=r"audio_info: .*no format that is known"):
+    with pytest.raises(hr.MediaError, match=r"audio_info: .*unknown format"):
         hr.io.audio_info(b"no recording")

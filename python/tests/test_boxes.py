@@ -205,7 +205,7 @@ def test_ways_that_join():
             want = sanitized(sample["boxes"], SIZES[i % len(SIZES)], sample, v2.RandomHorizontalFlip(1.0))
             np.testing.assert_allclose(row["boxes"], want["boxes"], atol=2e-4)
     other = source(made).decode_image().boxes()
-    with pytest.raises(RecipeError, match="has images whose boxes go along on some of its ways and not on others"):
+    with pytest.raises(RecipeError, match="has images whose boxes follow it in some branches only"):
         hr.merge([one, other]).random_flip(1.0).loader()
 
 
@@ -234,13 +234,13 @@ def test_rows_that_are_not_as_many():
     ("wrong", "says"),
     [
         (lambda p: p.boxes("box"), 'field is an unknown field "box": did you mean "boxes"'),
-        (lambda p: p.boxes("labels"), r'field is "labels", which is int64 \[\?\]: takes float32 or float64 \[\?, 4\]'),
-        (lambda p: p.boxes(image="scores"), 'image is "scores", which is .*: takes an image; put decode_image before it'),
-        (lambda p: p.boxes(along=["labels", "image"]), r'along\[1\] is "image", which is .*: takes an array with a row for each box'),
-        (lambda p: p.boxes(along=["labels", "labels"]), r"along\[1\] is \"labels\", as another of them is"),
+        (lambda p: p.boxes("labels"), r'field is "labels", which is int64 \[\?\]: must be float32 or float64 \[\?, 4\]'),
+        (lambda p: p.boxes(image="scores"), 'image is "scores", which is .*: must be an image; put decode_image before it'),
+        (lambda p: p.boxes(along=["labels", "image"]), r'along\[1\] is "image", which is .*: must be an array with a row for each box'),
+        (lambda p: p.boxes(along=["labels", "labels"]), r"along\[1\] is \"labels\", a second time"),
         (
             lambda p: p.boxes().views(2, lambda v: v.random_flip()),
-            'copies "image", whose boxes would stay behind: copy them too, before boxes',
+            'copies "image" without its boxes: copy them too, before boxes',
         ),
         (lambda p: p.boxes().random_flip().resize((8, 8)).batch(2), 'cannot stack sequences of different lengths: the field "boxes"'),
     ],

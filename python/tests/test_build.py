@@ -130,7 +130,7 @@ def test_the_commit_is_linked_in(checkout):
         program.chmod(0o755)
         return subprocess.run([program], capture_output=True, text=True, check=True).stderr.strip()
 
-    assert said() == "", "a folder that is no checkout, be it inside one"
+    assert said() == "", "a folder that is not a checkout, even inside one"
     git = ["git", "-C", str(checkout), "-c", "user.name=A", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
         subprocess.run([*git, *command], check=True)

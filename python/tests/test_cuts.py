@@ -365,7 +365,7 @@ def test_ranks_of_a_stream_have_parts_of_their_own_and_draw_apart():
     assert sorted(seen) == list(range(60))
     assert len(draws) == 60
     with hr.source(ranked).map(drawn).batch(5).loader(epochs=1, rank=0, world_size=2, steps_per_epoch=4) as loader:
-        with pytest.raises(hr.StateMismatch, match="each rank has one of its own, which none can take over"):
+        with pytest.raises(hr.StateMismatch, match="each rank has its own, which no other can continue"):
             loader.load_state_dict([{**state, "rank": rank} for rank in range(3)])
 
 
@@ -379,7 +379,7 @@ def test_aggregates_of_ranks_are_cut_and_begin_anew():
     with source(40).aggregate(Hoard).batch(3).loader(epochs=1, on_error="skip", max_errors=100) as loader:
         next(iter(loader))
         other = {**loader.state_dict(), "world_size": 2, "rank": 1}
-        with pytest.raises(hr.StateMismatch, match='what the object of "aggregate" had gathered there none can take over'):
+        with pytest.raises(hr.StateMismatch, match='what the object of "aggregate" gathered there cannot be continued here'):
             loader.load_state_dict([other])
 
 

@@ -108,7 +108,7 @@ def test_under_skip_the_run_goes_on_at_the_same_place(photos):
         whole = digests(loader) + digests(loader)
     with augmented(photos).loader(epochs=2, on_error="skip") as loader:
         got = []
-        with pytest.warns(hr.HeadraceWarning, match="engine died: killed by SIGKILL; going on at the same place") as caught:
+        with pytest.warns(hr.HeadraceWarning, match="engine died: killed by SIGKILL; continuing at the same place") as caught:
             for epoch in range(2):
                 for i, batch in enumerate(loader):
                     got.append(digest := digests([batch])[0])

@@ -49,7 +49,7 @@ def test_missing_ranks_are_named(photos):
             loader.load_state_dict([states[3], states[1]])
         with pytest.raises(hr.StateMismatch, match="there is no record"):
             loader.load_state_dict([])
-        with pytest.raises(hr.StateMismatch, match="no state of a loader"):
+        with pytest.raises(hr.StateMismatch, match="not a loader state"):
             loader.load_state_dict([*states[:3], {"epoch": 0}])
         assert next(iter(loader)), "nothing has changed"
         loader.load_state_dict(states)

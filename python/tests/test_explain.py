@@ -109,7 +109,7 @@ def test_a_program_that_makes_a_loader_for_each_epoch(tmp_path):
 def test_programs_that_cannot_be_explained(tmp_path):
     done = explain(tmp_path, program(TORCH, epochs=2))
     assert done.returncode == 1
-    assert "the program has asked for 20 batches of the loaders that are known, and 44 are needed" in done.stderr
+    assert "the program asked its loaders for 20 batches, but 44 are needed" in done.stderr
     assert explain(tmp_path, "print('no loader')").returncode == 1
     failed = explain(tmp_path, "raise ValueError('mine')")
     assert failed.returncode == 1
@@ -145,7 +145,7 @@ def test_headspace_of_any_loader():
     assert found.ratio > 2
 
     assert hr.headspace(iter(range(30)), lambda _: None, 20).batches == 20
-    with pytest.raises(hr.HeadraceError, match="ended after 10 batches, and does not begin again"):
+    with pytest.raises(hr.HeadraceError, match="ended after 10 batches, and cannot restart"):
         hr.headspace(iter(range(10)), lambda _: None, 20)
     with pytest.raises(ValueError, match="the loader has no batches"):
         hr.headspace([], lambda _: None)

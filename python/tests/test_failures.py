@@ -264,7 +264,7 @@ def test_no_engine(monkeypatch, tmp_path):
     with pytest.raises(hr.EngineNotFound, match="HEADRACE_ENGINE"):
         hr.files("x").loader()
     (tmp_path / "none").write_text("#!/bin/sh\n")
-    with pytest.raises(hr.EngineNotFound, match="may not be executed"):
+    with pytest.raises(hr.EngineNotFound, match="cannot be executed"):
         hr.files("x").loader()
     (tmp_path / "none").write_text("neither a program nor a script")
     (tmp_path / "none").chmod(0o755)

@@ -194,9 +194,9 @@ def test_recipes_have_them(photos, tmp_path):
         (lambda p: p.drop("lable"), 'did you mean "label"'),
         (lambda p: p.select(), "fields is empty"),
         (lambda p: p.drop(3), "3 is not a field name"),
-        (lambda p: p.rename(image=3), "takes names of fields"),
-        (lambda p: p.rename(image="key"), 'calls "image" "key", as another field is called then'),
-        (lambda p: p.drop("image", "label", "key"), "leaves nothing of a sample"),
+        (lambda p: p.rename(image=3), "must be names of fields"),
+        (lambda p: p.rename(image="key"), 'renames "image" to "key", the name of another field'),
+        (lambda p: p.drop("image", "label", "key"), "nothing would be left of a sample"),
     ],
 )
 def test_mistakes(photos, step, message):

@@ -66,7 +66,7 @@ def test_no_module_imports_one_that_imports_it():
 
 
 def test_no_folder_imports_one_that_imports_it():
-    """Public modules are no part of it: `replay` is of `_loader`, and takes a pipeline, which makes loaders."""
+    """Public modules are not part of it: `replay` is of `_loader`, and takes a pipeline, which makes loaders."""
     edges = {}
     for name, found in graph().items():
         if "." in name:

@@ -1,4 +1,4 @@
-"""Every format of files: its pixels beside Pillow's, what its options mean, and what is no image at all."""
+"""Every format of files: its pixels beside Pillow's, what its options mean, and files that are not images."""
 
 from __future__ import annotations
 
@@ -169,14 +169,14 @@ def test_images_of_more_pixels_than_allowed(folder, name):
 
 @pytest.mark.parametrize("most", [0, -1, 178_956_971])
 def test_limits_of_pixels_that_are_none(folder, most):
-    with pytest.raises(hr.RecipeError, match=f"max_pixels is {most}: takes 1 to 178956970"):
+    with pytest.raises(hr.RecipeError, match=f"max_pixels is {most}: must be from 1 to 178956970"):
         ours(folder / "a.gif", max_pixels=most)
     assert (ours(folder / "a.gif", max_pixels=178_956_970) == ours(folder / "a.gif")).all()
 
 
 @pytest.mark.parametrize("frame", [1, -1])
 def test_other_frames_are_refused(folder, frame):
-    with pytest.raises(hr.RecipeError, match=f"frame is {frame}: the first frame alone is decoded: takes 0"):
+    with pytest.raises(hr.RecipeError, match=f"frame is {frame}: only the first frame is decoded: must be 0"):
         ours(folder / "a.gif", frame=frame)
 
 
@@ -184,10 +184,10 @@ def test_other_frames_are_refused(folder, frame):
     ("options", "message"),
     [
         ({"color": "grey"}, 'color is "grey": did you mean "gray"?'),
-        ({"mode": "quick"}, 'mode is "quick": takes "exact" or "fast"'),
-        ({"dtype": "float32"}, 'dtype is "float32": takes "uint8" or "uint16"'),
-        ({"background": (1, 2)}, r"background is \[1,2\]: takes a list of 3"),
-        ({"background": (1, 2, 256)}, r"background is \[1,2,256\]: takes three numbers from 0 to 255"),
+        ({"mode": "quick"}, 'mode is "quick": must be "exact" or "fast"'),
+        ({"dtype": "float32"}, 'dtype is "float32": must be "uint8" or "uint16"'),
+        ({"background": (1, 2)}, r"background is \[1,2\]: must be a list of 3"),
+        ({"background": (1, 2, 256)}, r"background is \[1,2,256\]: must be three numbers from 0 to 255"),
         ({"background": (1, 2, 3), "color": "rgba"}, 'but color="rgba" keeps what is transparent'),
     ],
 )

@@ -370,7 +370,7 @@ def test_what_flat_map_cannot_replace_ends_the_run_and_says_why(pictures):
     with steps.batch(4).loader(epochs=1, on_error="replace") as loader, pytest.raises(hr.SampleError) as caught:
         list(loader)
     assert caught.value.remote_type == "ValueError"
-    assert 'on_error="replace" has no other sample to put in its place' in str(caught.value)
+    assert 'on_error="replace" cannot replace it' in str(caught.value)
     with steps.failures(on_error="skip").batch(4).loader(epochs=1, on_error="replace") as loader:
         assert sum(len(batch["key"]) for batch in loader) == COUNT
         assert (loader.errors.total, loader.errors.replaced) == (1, 0)

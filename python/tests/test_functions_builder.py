@@ -194,7 +194,7 @@ def writes(image, out):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: IMAGES.map("augment"), "map: 'augment' cannot be called: takes a function, a class, or an object with __call__"),
+        (lambda: IMAGES.map("augment"), "map: 'augment' cannot be called: give a function, a class, or an object with __call__"),
         (lambda: IMAGES.map(Silent), "map: the class Silent has no method __call__: each worker makes an object of it, and calls that"),
         (
             lambda: IMAGES.map(Asking),
@@ -206,31 +206,37 @@ def writes(image, out):
             lambda: IMAGES.map(two, fields=["a", "b", "c"]),
             "map: two: too many positional arguments: it is given the fields 'a', 'b', 'c', and rng=",
         ),
-        (lambda: IMAGES.map(writes), "map: writes takes out, the memory for what it gives: say how much with gives=, such as"),
+        (lambda: IMAGES.map(writes), "map: writes has the argument out, memory for its result: give its size with gives=, such as"),
         (
             lambda: IMAGES.map(writes, gives={"n": int, "text": str, "image": ("uint8", (None, 3))}),
-            "map: writes takes out, the memory for what it gives, but gives no array of which the shape is known: 'n', 'text', 'image'",
+            "map: writes has the argument out, memory for its result, but returns no array of known shape: 'n', 'text', 'image'",
         ),
         (
             lambda: IMAGES.filter(writes),
-            "filter: writes takes out, the memory for what it gives, which only a map in workers, or a source, has for it",
+            "filter: writes has the argument out, memory for its result, which only a map in workers or a source supports",
         ),
-        (lambda: IMAGES.batch(2).map(writes, where="main"), "map: writes takes out, the memory for what it gives, which only a map in"),
-        (lambda: IMAGES.map(functions.halves), "map: halves is a generator, which gives several samples: take flat_map"),
-        (lambda: IMAGES.filter(functions.halves), "filter: halves is a generator, which gives several samples: take flat_map"),
-        (lambda: IMAGES.map(two, to="x"), "map: to= says where results go of a function that is given fields="),
-        (lambda: IMAGES.map(two, fields=[]), r"map: fields is \[\]: takes the name of a field, or several names"),
-        (lambda: IMAGES.map(two, fields=["a", "a"]), r"map: fields is \['a', 'a'\]: takes the name of a field, or several names"),
-        (lambda: IMAGES.map(two, fields=["a", 3]), r"map: fields is \['a', 3\]: takes the name of a field, or several names"),
-        (lambda: IMAGES.map(functions.same, where="gpu"), "map: where is 'gpu': takes 'process' or 'thread' or 'here' or 'main'"),
-        (lambda: IMAGES.filter(functions.same, where="main"), "filter: where is 'main': takes 'process' or 'thread'"),
-        (lambda: IMAGES.map(functions.same, seed="jax"), "map: seed is 'jax': takes names of 'random', 'numpy', 'torch'"),
-        (lambda: IMAGES.map(functions.same, workers=2.5), "workers is 2.5: takes a whole number"),
-        (lambda: IMAGES.map(functions.same, gives=3), r"map: gives 3 with shape \(\) as 'the sample': takes"),
-        (lambda: IMAGES.map(functions.same, gives={}), "map: gives is {}: takes types by field, such as"),
-        (lambda: IMAGES.map(functions.same, gives={"x": 3}), r"map: gives 3 with shape \(\) as 'x': takes \(dtype, shape\), a dtype, str"),
-        (lambda: IMAGES.map(functions.same, gives={"x": (int, 2, 3)}), r"map: gives \(.*, 2, 3\) as 'x': takes \(dtype, shape\), a dtype"),
-        (lambda: IMAGES.map(functions.same, gives={"x": (int, "a")}), "map: gives .* with shape 'a' as 'x': takes"),
+        (lambda: IMAGES.batch(2).map(writes, where="main"), "map: writes has the argument out, memory for its result, which only a map in"),
+        (lambda: IMAGES.map(functions.halves), "map: halves is a generator, which gives several samples: use flat_map"),
+        (lambda: IMAGES.filter(functions.halves), "filter: halves is a generator, which gives several samples: use flat_map"),
+        (lambda: IMAGES.map(two, to="x"), "map: to= needs fields="),
+        (lambda: IMAGES.map(two, fields=[]), r"map: fields is \[\]: must be the name of a field, or several names"),
+        (lambda: IMAGES.map(two, fields=["a", "a"]), r"map: fields is \['a', 'a'\]: must be the name of a field, or several names"),
+        (lambda: IMAGES.map(two, fields=["a", 3]), r"map: fields is \['a', 3\]: must be the name of a field, or several names"),
+        (lambda: IMAGES.map(functions.same, where="gpu"), "map: where is 'gpu': must be 'process' or 'thread' or 'here' or 'main'"),
+        (lambda: IMAGES.filter(functions.same, where="main"), "filter: where is 'main': must be 'process' or 'thread'"),
+        (lambda: IMAGES.map(functions.same, seed="jax"), "map: seed is 'jax': must be names of 'random', 'numpy', 'torch'"),
+        (lambda: IMAGES.map(functions.same, workers=2.5), "workers is 2.5: must be a whole number"),
+        (lambda: IMAGES.map(functions.same, gives=3), r"map: gives 3 with shape \(\) as 'the sample': must be"),
+        (lambda: IMAGES.map(functions.same, gives={}), "map: gives is {}: must be types by field, such as"),
+        (
+            lambda: IMAGES.map(functions.same, gives={"x": 3}),
+            r"map: gives 3 with shape \(\) as 'x': must be \(dtype, shape\), a dtype, str",
+        ),
+        (
+            lambda: IMAGES.map(functions.same, gives={"x": (int, 2, 3)}),
+            r"map: gives \(.*, 2, 3\) as 'x': must be \(dtype, shape\), a dtype",
+        ),
+        (lambda: IMAGES.map(functions.same, gives={"x": (int, "a")}), "map: gives .* with shape 'a' as 'x': must be"),
         (
             lambda: IMAGES.map(two, fields=["a", "b"], gives={"a": int}),
             "map: gives has the fields 'a', but the function gives 'a', 'b'",
@@ -239,18 +245,18 @@ def writes(image, out):
         (lambda: IMAGES.batch(2, copy=True), "batch: copy= is for a function that makes the batch: give collate= as well"),
         (lambda: IMAGES.batch(2, collate=two), "batch: two: missing a required argument: 'b': it is given a list of samples"),
         (lambda: IMAGES.batch(2, collate=two, fields=["a", "b"]), "batch: two: missing a required argument: 'b': it is given a list of"),
-        (lambda: IMAGES.batch(2, collate=3), "batch: 3 cannot be called: takes a function, a class, or an object with __call__"),
+        (lambda: IMAGES.batch(2, collate=3), "batch: 3 cannot be called: give a function, a class, or an object with __call__"),
         (
             lambda: IMAGES.batch(2, collate=functions.halves),
-            "batch: halves is a generator: takes a function that returns the fields of one",
+            "batch: halves is a generator: give a function that returns the fields of one",
         ),
         (
             lambda: IMAGES.batch(2, collate=functions.collated, where="main"),
-            'batch: collate runs in a worker: take .map.f, where="main". after',
+            'batch: collate runs in a worker: use .map.f, where="main". after',
         ),
         (
             lambda: IMAGES.batch(2, collate=functions.collated).failures(on_error="replace"),
-            'failures: on_error is "replace": collate fails for a whole batch, in whose place no other can come: takes "raise" or "skip"',
+            'failures: on_error is "replace": collate fails for a whole batch, and no other batch can replace it',
         ),
         (
             lambda: hr.source(functions.numbers()),
@@ -258,9 +264,9 @@ def writes(image, out):
         ),
         (lambda: hr.source(Numbered), "source: Numbered is a class whose objects are read by number: give such an object"),
         (lambda: hr.source({"n": n} for n in range(3)), "source: <genexpr> is .*: give a generator function"),
-        (lambda: hr.source({"a": 1}), r"source: {'a': 1} is dict: takes a list, or an object that is read by number, 0 to len"),
-        (lambda: hr.source("abc"), "source: 'abc' is str: takes a list"),
-        (lambda: hr.source(5), "source: 5: takes an object with __getitem__ and __len__, one to iterate over, or a function"),
+        (lambda: hr.source({"a": 1}), r"source: {'a': 1} is dict: must be a list, or an object that is read by number, 0 to len"),
+        (lambda: hr.source("abc"), "source: 'abc' is str: must be a list"),
+        (lambda: hr.source(5), "source: 5: must be an object with __getitem__ and __len__, one to iterate over, or a function"),
     ],
 )
 def test_mistakes(build, message):
@@ -275,16 +281,16 @@ BATCHES = IMAGES.batch(4)
     ("build", "message"),
     [
         (lambda: IMAGES.map(functions.same, where="main"), 'map: where="main" is for functions of batches, which come last'),
-        (lambda: BATCHES.map(functions.same, where="main").random_flip(), 'random_flip: comes after map with where="main"'),
-        (lambda: BATCHES.map(functions.same, where="main").map(functions.same), 'map: comes after map with where="main"'),
-        (lambda: BATCHES.map(functions.same, where="main").failures(retries=1), 'failures: is not about map with where="main"'),
+        (lambda: BATCHES.map(functions.same, where="main").random_flip(), 'random_flip: cannot follow map with where="main"'),
+        (lambda: BATCHES.map(functions.same, where="main").map(functions.same), 'map: cannot follow map with where="main"'),
+        (lambda: BATCHES.map(functions.same, where="main").failures(retries=1), 'failures: does not apply to map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main", workers=2), 'map: where="main" takes no workers='),
         (lambda: BATCHES.map(functions.same, where="main", copy=True), 'map: where="main" takes no copy='),
         (lambda: BATCHES.map(functions.same, where="main", seed="numpy"), 'map: where="main" takes no seed='),
         (lambda: BATCHES.map(functions.same, where="main", gives={"x": int}), 'map: where="main" takes no gives='),
         (
             lambda: BATCHES.map(functions.later, where="main"),
-            'map: later is async: where="main" takes functions that return what they make',
+            'map: later is async: where="main" needs a function that returns its result',
         ),
         (lambda: hr.merge([BATCHES.map(functions.same, where="main")]), 'merge: pipeline 0 has a step with where="main"'),
     ],
@@ -312,13 +318,15 @@ def test_recipes_refuse_what_cannot_be_imported(function, why):
 
 
 def test_recipes_refuse_steps_of_the_loop():
-    with pytest.raises(hr.RecipeError, match='a recipe has what the engine does: leave out map with where="main", and add it after load'):
+    with pytest.raises(
+        hr.RecipeError, match='a recipe has only steps of the engine: leave out map with where="main", and add it after load'
+    ):
         BATCHES.map(functions.same, where="main").recipe()
 
 
 def test_functions_of_the_program_itself_have_no_place_in_a_recipe():
     done = run_python("import headrace as hr\ndef f(s): return s\nhr.files('x').map(f).recipe()")
-    assert "a recipe cannot have f in it, because it is of the program itself: put it into a module" in done.stderr
+    assert "a recipe cannot have f in it, because it is defined in the program itself: put it in a module" in done.stderr
 
 
 def described(pipeline):

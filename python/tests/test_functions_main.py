@@ -62,9 +62,9 @@ def test_fields(photos):
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (lambda x: x, {"fields": "imag"}, r"takes the field 'imag', but the batch has \['image', 'label', 'key'\]"),
-        (lambda x: (x,), {"fields": "image", "to": ["a", "b"]}, "returned tuple: takes a tuple of 2, for a, b"),
-        (lambda x: 3, {"fields": "image", "to": ["a", "b"]}, "returned int: takes a tuple of 2, for a, b"),
+        (lambda x: x, {"fields": "imag"}, r"needs the field 'imag', but the batch has \['image', 'label', 'key'\]"),
+        (lambda x: (x,), {"fields": "image", "to": ["a", "b"]}, "returned tuple: must be a tuple of 2, for a, b"),
+        (lambda x: 3, {"fields": "image", "to": ["a", "b"]}, "returned int: must be a tuple of 2, for a, b"),
     ],
 )
 def test_fields_that_do_not_fit(photos, function, arguments, message):
@@ -72,7 +72,7 @@ def test_fields_that_do_not_fit(photos, function, arguments, message):
         with pytest.raises(hr.HeadraceError, match=message):
             next(iter(loader))
     with pipeline(photos).map(lambda batch: 5, where="main").map(function, where="main", fields="image").loader() as loader:
-        with pytest.raises(hr.HeadraceError, match="takes the field 'image', but the batch has int"):
+        with pytest.raises(hr.HeadraceError, match="needs the field 'image', but the batch has int"):
             next(iter(loader))
 
 

@@ -193,7 +193,7 @@ def test_recipes_with_functions_that_need_it_must_say_what_they_give(pictures, t
     monkeypatch.syspath_prepend(str(tmp_path))
     recipe = images(pictures).batch(4)._described()
     path = tmp_path / "recipe.json"
-    for gives, what in ((None, "says nothing of what it gives"), ({"n": {"dtype": "int64"}}, "gives no array of which the shape is known")):
+    for gives, what in ((None, "has no gives"), ({"n": {"dtype": "int64"}}, "returns no array of known shape")):
         args = {"function": "needs_out:f", "fields": ["image"], "to": ["n"]}
         steps = [*recipe["steps"][:-1], {"map": {**args, "gives": gives} if gives else args}, recipe["steps"][-1]]
         path.write_text(json.dumps({**recipe, "steps": steps}))

@@ -148,7 +148,7 @@ def test_limits_that_are_none(photos, timeout):
 
 @pytest.mark.parametrize("timeout", ["1", True, [1]])
 def test_limits_that_are_no_numbers(photos, timeout):
-    with pipeline(photos).loader() as loader, pytest.raises(TypeError, match="takes a number of seconds, or None"):
+    with pipeline(photos).loader() as loader, pytest.raises(TypeError, match="must be a number of seconds, or None"):
         loader.get(timeout=timeout)
 
 
@@ -200,5 +200,5 @@ def test_so_many_batches_are_made_ahead(photos, prefetch, epochs):
 
 @pytest.mark.parametrize("prefetch", [0, -1, 1001])
 def test_depths_that_are_none(photos, prefetch):
-    with pytest.raises(hr.RecipeError, match=f"prefetch is {prefetch}: takes 1 to 1000 batches"):
+    with pytest.raises(hr.RecipeError, match=f"prefetch is {prefetch}: must be from 1 to 1000 batches"):
         pipeline(photos).loader(prefetch=prefetch)

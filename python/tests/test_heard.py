@@ -186,7 +186,7 @@ def test_windows_that_no_file_has(window, clapper):
     ("audio", "says"),
     [
         ({"window": "no"}, 'window is "no": the samples have the fields'),
-        ({"window": "seconds"}, r"takes float64 \[2\]"),
+        ({"window": "seconds"}, r"must be float64 \[2\]"),
         ({"window": "w", "start": 1.0}, "leave out start and short"),
         ({"window": "w", "start": "random", "duration": 1.0}, "leave out start and short"),
         ({"window": "w", "short": "repeat"}, "leave out start and short"),
@@ -199,7 +199,7 @@ def test_mistakes(audio, says, clapper):
 
 
 def test_names_of_fields_are_told_apart(clapper):
-    with pytest.raises(hr.RecipeError, match="as another field is called"):
+    with pytest.raises(hr.RecipeError, match="the name of another field"):
         listed([clapper["same"]]).decode_video(4, times="w", window="w").batch(1).loader()
     with pytest.raises(hr.RecipeError, match="a field of this name already"):
         listed([clapper["same"]]).decode_video(4, to="path", window="w").batch(1).loader()

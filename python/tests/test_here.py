@@ -329,7 +329,7 @@ def test_what_is_refused():
 
 def test_a_time_limit_of_what_nobody_can_stop():
     pipeline = numbers().map(triple, where="here").failures(time_limit=1).batch(4)
-    with pytest.raises(hr.HeadraceError, match="nobody can stop a thread of your program"):
+    with pytest.raises(hr.HeadraceError, match="threads of your program cannot be stopped"):
         all_of(pipeline)
 
 

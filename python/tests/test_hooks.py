@@ -398,7 +398,9 @@ class Wrong:
 def test_what_is_no_context_manager_is_refused(where):
     pipeline = numbers()
     pipeline = pipeline.batch(2).map(double, fields="n", where=where) if where == "main" else pipeline.map(double, where=where).batch(2)
-    with pytest.raises(hr.HookFailed, match=r"the hook Wrong failed in call.*TypeError: returned int 3: takes a context manager, or None"):
+    with pytest.raises(
+        hr.HookFailed, match=r"the hook Wrong failed in call.*TypeError: returned int 3: must be a context manager, or None"
+    ):
         values(pipeline, [Wrong()])
 
 
@@ -413,11 +415,11 @@ def test_what_cannot_be_a_hook_is_refused():
     pipeline = numbers().map(double, fields="n").batch(2)
     with pytest.raises(hr.RecipeError, match="the hook Locked cannot be sent to workers: its attribute 'lock' cannot be pickled"):
         pipeline.loader(hooks=[Locked()])
-    with pytest.raises(hr.RecipeError, match=r"Locked is a class: takes objects, such as Locked\(\)"):
+    with pytest.raises(hr.RecipeError, match=r"Locked is a class: give objects, such as Locked\(\)"):
         pipeline.loader(hooks=[Locked])
     with pytest.raises(hr.RecipeError, match="has none of the methods stage, call and stats"):
         pipeline.loader(hooks=[3])
-    with pytest.raises(hr.RecipeError, match="hooks is 3: takes a list"):
+    with pytest.raises(hr.RecipeError, match="hooks is 3: must be a list"):
         pipeline.loader(hooks=3)
     for every in (0, -1, "often"):
         with pytest.raises(hr.RecipeError, match="every is"):

@@ -167,7 +167,7 @@ def test_a_path_is_no_jpeg(jpeg, tmp_path):
     with pytest.raises(TypeError, match="not a path"):
         hr.io.decode_jpeg(str(jpeg))
     photo(1, 9, 9).save(tmp_path / "a.png")
-    with pytest.raises(hr.MediaError, match="it is png: takes jpeg"):
+    with pytest.raises(hr.MediaError, match="it is png: must be jpeg"):
         hr.io.decode_jpeg((tmp_path / "a.png").read_bytes())
     with pytest.raises(TypeError, match="several sources"):
         hr.io.load_image_batch(str(jpeg), 9, 9)
@@ -210,7 +210,7 @@ def test_out_that_does_not_fit(jpeg):
             with pytest.raises(hr.MediaError, match=why):
                 hr.io.load_image(jpeg, out=out, **options)
         assert out.tobytes() == before
-    with pytest.raises(TypeError, match="takes a NumPy array"):
+    with pytest.raises(TypeError, match="must be a NumPy array"):
         hr.io.load_image(jpeg, out=bytearray(160 * 240 * 3))
     with pytest.raises(hr.MediaError, match="shape"):
         hr.io.load_image_batch([jpeg], 70, 50, out=np.empty((2, 50, 70, 3), np.uint8))

@@ -81,9 +81,9 @@ def test_windows_are_exact(films):
                 hr.io.decode(packets)
     for start, end, error in (
         (2, 1, "ends"),
-        ("soon", None, "takes a number of seconds"),
-        ((1, 0), None, "takes a number"),
-        (float("nan"), 1, "takes"),
+        ("soon", None, "must be a number of seconds"),
+        ((1, 0), None, "must be a number"),
+        (float("nan"), 1, "must be"),
         (10**12, None, "at most"),
     ):
         with pytest.raises((hr.MediaError, hr.WrongType), match=error):

@@ -103,7 +103,7 @@ def test_numbers_of_16_bits():
 @pytest.mark.parametrize(("kind", "says"), [("RGB", "png of 3 channels"), ("RGBA", "png of 4 channels"), ("LA", "png of 2 channels")])
 def test_colours_are_no_mask(kind, says):
     data = stored(Image.fromarray(places(20, 30)).convert(kind))
-    with pytest.raises(SampleError, match=f"the mask is a {says}: takes one with a palette, or in gray"):
+    with pytest.raises(SampleError, match=f"the mask is a {says}: must be gray or have a palette"):
         one(data)
 
 
@@ -243,17 +243,17 @@ def test_sizes_that_differ_are_a_bad_sample():
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
-        (lambda p: p.resize(8), 'cannot tell which image is meant: there are image and mask; say field="image"'),
+        (lambda p: p.resize(8), 'cannot tell which image is meant: there are image and mask; set field="image"'),
         (lambda p: p.resize(8, field="msk"), 'field has "msk": the samples have the fields image, mask'),
-        (lambda p: p.resize(8, fields=["image", "key"]), 'fields has "key", which is text: takes an image'),
+        (lambda p: p.resize(8, fields=["image", "key"]), 'fields has "key", which is text: must be an image'),
         (lambda p: p.resize(8, fields=["image", "image"]), 'fields has "image" twice'),
         (lambda p: p.resize(8, fields=[]), "fields is empty"),
         (lambda p: p.resize(8, field="image", fields=["image"]), "has both field and fields"),
-        (lambda p: p.resize(8, field=["image"]), "takes the name of an image"),
-        (lambda p: p.color_jitter(0.4, fields=["image", "mask"]), "color_jitter of a mask, whose numbers are no colours"),
+        (lambda p: p.resize(8, field=["image"]), "must be the name of an image"),
+        (lambda p: p.color_jitter(0.4, fields=["image", "mask"]), "color_jitter of a mask, whose numbers are not colours"),
         (lambda p: p.normalize(0.5, 0.5, field="mask"), "normalize of a mask"),
         (lambda p: p.layout("NCHW", field="mask"), "layout of a mask, which has no channels"),
-        (lambda p: p.pad(2, (1, 2, 3), fields=["image", "mask"]), "takes one number, or 1, for the image is mask"),
+        (lambda p: p.pad(2, (1, 2, 3), fields=["image", "mask"]), "must be one number, or 1, because the image is mask"),
     ],
 )
 def test_mistakes(steps, says):

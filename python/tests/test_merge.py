@@ -148,9 +148,9 @@ def test_what_cannot_end_so_is_refused(animals):
     two = [source(animals["ant"]), source(animals["bee"])]
     for until, order, why in [
         (0, None, "until is 0: must be a number of samples, at least 1, longest or shortest"),
-        ("long", None, 'until is "long": takes "longest" or "shortest"'),
+        ("long", None, 'until is "long": must be "longest" or "shortest"'),
         (5, "arrival", 'until is 5, but order is "arrival"'),
-        (2.5, None, "until is 2.5: takes a whole number"),
+        (2.5, None, "until is 2.5: must be a whole number"),
     ]:
         with pytest.raises(hr.RecipeError, match=why):
             hr.merge(two, until=until, order=order).center_crop(8).batch(3).loader()
@@ -197,12 +197,12 @@ def test_what_cannot_be_filled_is_refused():
         ([one, labelled(2)], -1, 'fill is -1 for the field "label": no uint8 has this value'),
         ([one, labelled(2)], {"label": 0.5}, 'fill is 0.5 for the field "label": no uint8'),
         ([one, labelled(2)], {"lable": 1}, 'fill names "lable": the fields that some lack are label'),
-        ([one, one], {"label": 1}, 'fill names "label": no field is lacking'),
+        ([one, one], {"label": 1}, 'fill names "label": no field is missing'),
         ([arrays, labelled(2)], 0, 'fill is for numbers and text, and the field "box", which some lack, is float64'),
         ([one, labelled(2, label=float)], 0, 'gives the field "label" as float64, but of.0. gives it as uint8'),
         ([one, labelled(2)], None, 'without the field "label"'),
-        ([one, labelled(2)], "no", "fill is 'no': takes a number"),
-        ([one, labelled(2)], math.nan, "fill is nan: takes a number"),
+        ([one, labelled(2)], "no", "fill is 'no': must be a number"),
+        ([one, labelled(2)], math.nan, "fill is nan: must be a number"),
     ]:
         with pytest.raises(hr.RecipeError, match=why):
             hr.merge(pipelines, fill=fill).batch(2).loader()

@@ -127,7 +127,7 @@ def test_a_changed_table_is_noticed(own_photos, table):
     table["class"] += 1
     write(table, own_photos / "m.csv")
     with (
-        pytest.raises(StateMismatch, match=r"its source .files.: changed: the metadata are others than they were"),
+        pytest.raises(StateMismatch, match=r"its source .files.: changed: the metadata have changed"),
         described.loader(epochs=1) as loader,
     ):
         loader.load_state_dict(state)
@@ -142,9 +142,9 @@ def spoilt(table, how):
         case "no file":
             return pd.concat(
                 [table, table.iloc[:1].assign(file_name="none.jpg")]
-            ), "row 16 of .* is of the file .none.jpg., which is not among the 16 files"
+            ), "row 16 of .* is for the file .none.jpg., which is not among the 16 files"
         case "twice":
-            return pd.concat([table, table.iloc[:1]]), "rows 0 and 16 of .* are both of the file"
+            return pd.concat([table, table.iloc[:1]]), "rows 0 and 16 of .* are both for the file"
         case "no column":
             return table.rename(columns={"file_name": "name"}), 'has no column "file_name".*, but name, caption, class, score'
 
@@ -167,7 +167,7 @@ def test_other_mistakes(own_photos, table):
         opened(metadata="none.csv")
     with pytest.raises(RecipeError, match='no such field: "captoin"; did you mean "caption"'):
         opened(metadata="m.jsonl", fields=["captoin"])
-    with pytest.raises(RecipeError, match='has a field "bytes", which files have already'):
+    with pytest.raises(RecipeError, match='has a field "bytes", which files already have'):
         opened(metadata="m.jsonl", fields={"bytes": "caption"})
     with pytest.raises(RecipeError, match="for a pattern or a folder; a list brings its values itself"):
         opened([own_photos / "a.jpg"], metadata="m.jsonl")

@@ -1,4 +1,4 @@
-"""Values that are no array, number, str or bytes: pickled in a worker, unpickled in the next one and in the loop."""
+"""Values other than arrays, numbers, str and bytes: pickled in a worker, unpickled in the next one and in the loop."""
 
 from __future__ import annotations
 
@@ -514,7 +514,7 @@ def test_what_the_loop_cannot_unpickle_stays_the_next_batch(monkeypatch):
 def test_arrays_that_no_batch_has_name_the_way_out():
     source = hr.source([{"x": i} for i in range(4)])
     with pytest.raises(
-        hr.SampleError, match=r"'z' is an array of complex64, which is none of .*; the step gives it as it is with gives={'z': object}"
+        hr.SampleError, match=r"'z' is an array of complex64: must be .*; the step gives it as it is with gives={'z': object}"
     ):
         source.map(lambda s: {"z": np.ones(2, np.complex64)}).batch(2).loader()
 
@@ -565,7 +565,7 @@ def test_the_command_runs_and_shows_them(recipe, tmp_path):
     for target in (f"npy:{tmp_path}/npy", f"tar:{tmp_path}/tar/%d.tar"):
         done = command(recipe, "run", recipe, "--out", target)
         assert done.returncode != 0
-        assert 'the field "meta" holds objects of Python' in done.stderr
+        assert 'the field "meta" holds Python objects' in done.stderr
 
 
 def test_a_batch_is_made_again(recipe, monkeypatch):

@@ -97,16 +97,16 @@ def test_numbers_of_numpy_are_numbers():
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (lambda p: p.random_flip("often"), "p is 'often': takes a number"),
-        (lambda p: p.random_flip(float("nan")), "p is nan: takes a number"),
-        (lambda p: p.color_jitter(hue=float("inf")), "hue is inf: takes a number"),
-        (lambda p: p.normalize((0.5, None, 0.5), 1), "mean is None: takes a number"),
-        (lambda p: p.random_resized_crop(3, scale=0.5), r"scale is 0\.5: takes \(least, greatest\)"),
-        (lambda p: p.pad(1.5), r"padding is 1\.5: takes a whole number"),
-        (lambda p: p.resize("big"), "size is 'big': takes a whole number"),
-        (lambda p: p.decode_image(frame="first"), "frame is 'first': takes a whole number"),
-        (lambda p: p.decode_image(max_pixels=1e6), r"max_pixels is 1000000\.0: takes a whole number"),
-        (lambda p: p.decode_image(background=(1, 2, 3.5)), r"background is 3\.5: takes a whole number"),
+        (lambda p: p.random_flip("often"), "p is 'often': must be a number"),
+        (lambda p: p.random_flip(float("nan")), "p is nan: must be a number"),
+        (lambda p: p.color_jitter(hue=float("inf")), "hue is inf: must be a number"),
+        (lambda p: p.normalize((0.5, None, 0.5), 1), "mean is None: must be a number"),
+        (lambda p: p.random_resized_crop(3, scale=0.5), r"scale is 0\.5: must be \(least, greatest\)"),
+        (lambda p: p.pad(1.5), r"padding is 1\.5: must be a whole number"),
+        (lambda p: p.resize("big"), "size is 'big': must be a whole number"),
+        (lambda p: p.decode_image(frame="first"), "frame is 'first': must be a whole number"),
+        (lambda p: p.decode_image(max_pixels=1e6), r"max_pixels is 1000000\.0: must be a whole number"),
+        (lambda p: p.decode_image(background=(1, 2, 3.5)), r"background is 3\.5: must be a whole number"),
     ],
 )
 def test_what_is_no_number(add, message):

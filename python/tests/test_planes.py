@@ -98,7 +98,7 @@ def test_other_formats(films):
     assert full["how"].tolist() == [1, 1, 0, 8]
     with pytest.raises(hr.SampleError, match=r"rgb\.mkv(?s:.*)frames of the format bgr0 have no chroma"):
         decoded(films / "rgb.mkv", "nv12")
-    with pytest.raises(hr.SampleError, match="takes dtype uint8"):
+    with pytest.raises(hr.SampleError, match="needs dtype uint8"):
         decoded(films / "full.mp4", "nv12", dtype="uint16")
 
 
@@ -159,8 +159,8 @@ def test_wrong_planes_and_matrices():
     assert torch.equal(hr.torch.to_rgb(planes, "nv12", two)[1], hr.torch.to_rgb(planes, "nv12", two[1])[1])
     for bad, message in (
         ({"color": "rgb"}, "color is 'rgb'"),
-        ({"planes": planes.float()}, "takes uint8"),
-        ({"planes": planes[:, :, :7]}, "takes uint8"),
+        ({"planes": planes.float()}, "must be uint8"),
+        ({"planes": planes[:, :, :7]}, "must be uint8"),
         ({"matrix": torch.zeros((3, 4), dtype=torch.int64)}, r"a row for each"),
         ({"matrix": torch.tensor([2, 0, 0, 8])}, "matrix 2"),
     ):

@@ -110,7 +110,7 @@ def test_dead_letters_of_a_recipe_and_of_no_folder(own_photos, tmp_path):
     pipeline = hr.files(own_photos).decode_image().resize(16).center_crop(16).batch(4)
     with pytest.raises(hr.RecipeError, match=r"dead_letters cannot be written: open .*: no such file"):
         pipeline.loader(dead_letters=tmp_path / "none" / "bad.jsonl")
-    with pytest.raises(hr.RecipeError, match="dead_letters is 3: takes the name of a file"):
+    with pytest.raises(hr.RecipeError, match="dead_letters is 3: must be the name of a file"):
         pipeline.loader(dead_letters=3)
     recipe = tmp_path / "recipe.yaml"
     with pipeline.loader(epochs=1, on_error="skip", dead_letters=tmp_path / "bad.jsonl") as loader:
@@ -127,11 +127,11 @@ def test_dead_letters_of_a_recipe_and_of_no_folder(own_photos, tmp_path):
 def test_numbers_of_the_loader_are_numbers(photos):
     pipeline = hr.files(photos).decode_image().resize(16).center_crop(16).batch(4)
     for options, text in (
-        ({"max_errors": float("inf")}, "max_errors is inf: takes a number"),
-        ({"max_errors": "many"}, "max_errors is 'many': takes a number"),
-        ({"stall_after": float("nan")}, "stall_after is nan: takes a number"),
-        ({"stall_after": "soon"}, "stall_after is 'soon': takes a number"),
-        ({"jpeg": "libjpeg"}, 'jpeg is "libjpeg": takes "headrace" or "turbo"'),
+        ({"max_errors": float("inf")}, "max_errors is inf: must be a number"),
+        ({"max_errors": "many"}, "max_errors is 'many': must be a number"),
+        ({"stall_after": float("nan")}, "stall_after is nan: must be a number"),
+        ({"stall_after": "soon"}, "stall_after is 'soon': must be a number"),
+        ({"jpeg": "libjpeg"}, 'jpeg is "libjpeg": must be "headrace" or "turbo"'),
     ):
         with pytest.raises(hr.RecipeError, match=text):
             pipeline.loader(on_error="skip", **options)

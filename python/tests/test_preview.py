@@ -165,13 +165,13 @@ def test_a_preview_of_two_ranks_and_several_sources(pictures):
     ("arguments", "message"),
     some(
         [
-            ({"n": 0}, r"preview\(n=0\): takes 1 to 10,000"),
-            ({"n": 10_001}, "takes 1 to 10,000"),
-            ({"n": "4"}, "n is '4': takes a whole number"),
+            ({"n": 0}, r"preview\(n=0\): must be from 1 to 10,000"),
+            ({"n": 10_001}, "must be from 1 to 10,000"),
+            ({"n": "4"}, "n is '4': must be a whole number"),
             ({"epoch": -1}, "epochs count from 0"),
             ({"epoch": 1 << 60}, "a preview of 16 samples"),
-            ({"columns": 0}, "takes 1 to 10,000"),
-            ({"tile": 5000}, "takes 1 to 4,096"),
+            ({"columns": 0}, "must be from 1 to 10,000"),
+            ({"tile": 5000}, "must be from 1 to 4,096"),
             ({"n": 10_000, "tile": 4096, "columns": 1}, None),  # sheets this large take their time
         ],
         7,
@@ -195,7 +195,7 @@ def test_previews_that_cannot_be(pictures, arguments, message):
 def test_a_preview_without_a_picture(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros(3, np.float32))
     with hr.files(f"{tmp_path}/*.npy").decode_npy("float32", [3]).batch(1).loader(epochs=1) as loader:
-        with pytest.raises(hr.RecipeError, match="no picture to draw"):
+        with pytest.raises(hr.RecipeError, match="no image to draw"):
             loader.preview()
         assert len(list(loader)) == 1
 

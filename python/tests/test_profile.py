@@ -39,11 +39,11 @@ def test_profiles_that_are_refused(photos, own_photos):
     with pipeline(photos).loader(memory=50_000_000) as loader:
         for arguments, words in (
             ({"items": 0}, "--items is 0"),
-            ({"workers": [0]}, "0 workers are to be tried"),
-            ({"workers": []}, r"workers is \[\]: takes numbers of workers"),
-            ({"workers": [1.5]}, "takes a whole number"),
-            ({"workers": "3"}, "takes a whole number"),
-            ({"items": 2.5}, "takes a whole number"),
+            ({"workers": [0]}, "workers has 0"),
+            ({"workers": []}, r"workers is \[\]: must be numbers of workers"),
+            ({"workers": [1.5]}, "must be a whole number"),
+            ({"workers": "3"}, "must be a whole number"),
+            ({"items": 2.5}, "must be a whole number"),
             ({"workers": [2, 2]}, "have one twice"),
             ({"items": 10**9, "workers": [1]}, "raise memory, or profile fewer"),
         ):

@@ -81,7 +81,7 @@ def test_uneven_ranks_may_drop_samples(photos):
 
 def test_what_uneven_ranks_cannot_have(photos):
     p = hr.files(photos).decode_image().resize((8, 8))
-    with pytest.raises(hr.RecipeError, match="takes one of them"):
+    with pytest.raises(hr.RecipeError, match="use only one of them"):
         p.batch(4).loader(uneven=True, steps_per_epoch=3)
     with pytest.raises(hr.RecipeError, match="drop_last leaves some out"):
         p.batch(4, drop_last=True).loader(uneven=True)

@@ -103,10 +103,10 @@ def test_arrays_that_are_images(tmp_path):
         ({"source": "train-000.tar", "fields": {"a": "clz"}}, RecipeError, 'did you mean "cls"'),
         ({"source": "train-00{0..9}.tar"}, SourceError, "train-003.tar"),
         ({"source": "train-000.tar", "format": "zarr"}, SourceError, 'no format "zarr"'),
-        ({"source": "train-000.tar", "format": 3}, RecipeError, "takes the name of a format"),
-        ({"source": "train-000.tar", "fields": {"a": 3}}, RecipeError, "takes the name of a part"),
-        ({"source": "train-000.tar", "fields": {3: "a"}}, RecipeError, "takes names of fields"),
-        ({"source": "train-000.tar", "fields": {"a": ("cls", "int65")}}, RecipeError, "takes an object like"),
+        ({"source": "train-000.tar", "format": 3}, RecipeError, "must be the name of a format"),
+        ({"source": "train-000.tar", "fields": {"a": 3}}, RecipeError, "must be the name of a part"),
+        ({"source": "train-000.tar", "fields": {3: "a"}}, RecipeError, "must be names of fields"),
+        ({"source": "train-000.tar", "fields": {"a": ("cls", "int65")}}, RecipeError, "must be an object like"),
         ({"source": 3}, RecipeError, "is not a path"),
     ],
 )
@@ -170,7 +170,7 @@ def test_windows_keep_neighbours_together(tmp_path):
     assert "unpacked" not in told
 
 
-@pytest.mark.parametrize(("window", "says"), [(0, "window is 0: must be from 1"), (-3, "window is -3"), ("8", "takes a whole number")])
+@pytest.mark.parametrize(("window", "says"), [(0, "window is 0: must be from 1"), (-3, "window is -3"), ("8", "must be a whole number")])
 def test_windows_that_cannot_be(window, says):
     with pytest.raises(RecipeError, match=says):
         hr.read("train-*.tar", fields=FIELDS).shuffle(window=window).batch(4).loader()

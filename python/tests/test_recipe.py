@@ -463,7 +463,7 @@ def test_values_of_variables(tmp_path):
     assert step(crop, v=[3, 4], w=(0.25, np.float64(0.5)))[1]["random_resized_crop"]["scale"] == [0.25, 0.5]
     for value in (object(), float("nan"), {1: 2}.keys()):
         with pytest.raises(
-            hr.RecipeError, match=r"the variable v is .*: takes text, a path, a number, True, False, None, or a list of them"
+            hr.RecipeError, match=r"the variable v is .*: must be text, a path, a number, True, False, None, or a list of them"
         ):
             step("shuffle", v=value)
     assert (
@@ -480,18 +480,18 @@ def test_mistakes_are_told_with_their_places(tmp_path):
         f'{path}:9:5: step "shufle" (#2): there is no operation "shufle": did you mean "shuffle"?',
         "    9 |   - shufle",
         "      |     ^^^^^^",
-        f'{path}:11:20: step "resize" (#4): size is "big": takes a whole number, or [height, width]',
+        f'{path}:11:20: step "resize" (#4): size is "big": must be a whole number, or [height, width]',
         "   11 |   - resize: {size: big}",
         "      |                    ^^^",
     ]
-    with pytest.raises(hr.RecipeError, match=r'train.yaml:15:10: loader: unknown key "epoch": did you mean "epochs"\? takes'):
+    with pytest.raises(hr.RecipeError, match=r'train.yaml:15:10: loader: unknown key "epoch": did you mean "epochs"\? the keys are'):
         hr.load(train(tmp_path, TRAIN.replace("epochs", "epoch")), flip=0.5)
     with pytest.raises(hr.RecipeError, match=r"vars\.flip has no value"):
         hr.load(train(tmp_path))
-    with pytest.raises(hr.RecipeError, match=r"recipe\('toml'\): takes 'yaml' or 'json'"):
+    with pytest.raises(hr.RecipeError, match=r"recipe\('toml'\): must be 'yaml' or 'json'"):
         hr.files("a").recipe("toml")
     many = hr.files([f"{i:040d}" for i in range(30000)]).decode_image().center_crop(3).batch(2)
-    with pytest.raises(hr.RecipeError, match=r"bytes of YAML, more than the 1048576 that are read again: take recipe\(\"json\"\)$"):
+    with pytest.raises(hr.RecipeError, match=r"bytes of YAML, more than the 1048576 that are read again: use recipe\(\"json\"\)$"):
         many.recipe()
     assert len(json.loads(many.recipe("json"))["steps"]) == 4
     with pytest.raises(hr.RecipeError, match=r'^recipe: step "resize" \(#2\): has no image to work on, only'):

@@ -116,10 +116,10 @@ def test_what_cannot_be_replayed(photos):
         state = loader.state_dict()
     with pytest.raises(hr.StateMismatch, match="another pipeline: step"):
         hr.replay(cropped(photos), state)
-    with pytest.raises(hr.StateMismatch, match="no state of a loader: it has no 'version', 'order', 'recipe'"):
+    with pytest.raises(hr.StateMismatch, match="not a loader state: it has no 'version', 'order', 'recipe'"):
         hr.replay(pipeline(photos), {"world_size": 1, "rank": 0, "epoch": 0, "sources": {}})
     for wrong, why in (
-        (None, "it is None: takes what state_dict"),
+        (None, "it is None: must be what state_dict"),
         ({**state, "sources": []}, "its sources are"),
         ({**state, "epoch": 1.5}, "its epoch is 1.5"),
         ({**state, "replaced": -1}, "its replaced is -1"),
@@ -129,9 +129,9 @@ def test_what_cannot_be_replayed(photos):
             hr.replay(pipeline(photos), wrong)
     with pytest.raises(hr.RecipeError, match="batch -1 to replay"):
         hr.replay(pipeline(photos), state, -1)
-    with pytest.raises(hr.RecipeError, match=r"batch is 1\.5: takes a whole number"):
+    with pytest.raises(hr.RecipeError, match=r"batch is 1\.5: must be a whole number"):
         hr.replay(pipeline(photos), state, 1.5)
-    with pytest.raises(hr.RecipeError, match=r"replay\(workers=…\): takes order, on_error"):
+    with pytest.raises(hr.RecipeError, match=r"replay\(workers=…\): the options are order, on_error"):
         hr.replay(pipeline(photos), state, workers=3)
     with pytest.raises(hr.RecipeError, match="on_error"):
         hr.replay(pipeline(photos), state, on_error="pray")

@@ -78,9 +78,9 @@ def test_numbers_of_an_interval(photos):
         nothing = loader.stats(since=loader.stats())
         assert nothing["yielded"] == 0
         assert loader.stats()["stages"][-1]["in"] == 92  # without it they are of all since the beginning
-        with pytest.raises(ValueError, match="no earlier statistics of this loader"), pipeline(photos, 7).loader(epochs=1) as other:
+        with pytest.raises(ValueError, match="not earlier statistics of this loader"), pipeline(photos, 7).loader(epochs=1) as other:
             other.stats(since={**first, "stages": [{**first["stages"][0], "name": "another"}]})
-        with pytest.raises(ValueError, match="no earlier statistics"), pipeline(photos).loader(epochs=1) as fresh:
+        with pytest.raises(ValueError, match="not earlier statistics"), pipeline(photos).loader(epochs=1) as fresh:
             fresh.stats(since=second)
         for wrong in ("statistics", 3, {}, {"stages": 3}):
             with pytest.raises(ValueError, match=r"stats\(since"):

@@ -184,7 +184,7 @@ def test_pictures(recipe, form):
 def test_what_is_no_picture_is_refused(recipe):
     done = run("--out", "tar:out/%d.tar", "--images", "jpg")
     assert done.returncode == 2
-    assert done.stderr.startswith("headrace: --out: options do not fit: --images jpg: image is float32 [3, 24, 20]: takes uint8")
+    assert done.stderr.startswith("headrace: --out: options do not fit: --images jpg: image is float32 [3, 24, 20]: must be uint8")
 
 
 @pytest.mark.parametrize("recipe", ["uint8"], indirect=True)

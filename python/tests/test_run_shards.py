@@ -171,7 +171,7 @@ def test_numbers_that_json_has_not():
     write(text, "--out", "jsonl:out/%d.jsonl")
     assert json.loads(Path("out/0.jsonl").read_text())["x"] is None
     np.save("arrays/0.npy", np.float32("inf"))
-    assert "x: +Inf is no number that JSON has" in write(text, "--out", "jsonl:new/%d.jsonl", code=1)
+    assert "x: +Inf is not a JSON number" in write(text, "--out", "jsonl:new/%d.jsonl", code=1)
 
 
 def records(path):
@@ -303,11 +303,11 @@ def test_megatron(dtype):
     ("target", "steps", "message"),
     [
         ("jsonl:out/%d.jsonl", [], "--out jsonl: image is an image, which JSON has no form for"),
-        ("bin:out/%d.bin", [], "--out bin: image is no sequence of whole numbers"),
+        ("bin:out/%d.bin", [], "--out bin: image is not a sequence of whole numbers"),
         ("bin:out/%d.bin", ["select: {fields: [key]}"], "--out bin: there is no field of tokens"),
-        ("bin:out/%d.tar", [], "that ends in .bin: bin:out/train-%06d.bin"),
-        ("parquet:out", [], "takes one with a single %d or %06d for its number"),
-        ("zip:out/%d.zip", [], "takes tar:PATTERN"),
+        ("bin:out/%d.tar", [], "and end in .bin, as in bin:out/train-%06d.bin"),
+        ("parquet:out", [], "must have a single %d or %06d for its number"),
+        ("zip:out/%d.zip", [], "must be tar:PATTERN"),
     ],
 )
 def test_what_is_refused(target, steps, message):
@@ -319,6 +319,6 @@ def test_more_that_is_refused():
         arrays("int32"), "--out", "jsonl:out/%d.jsonl", "--images", "png", code=2
     )
     assert "x is uint64, and TensorFlow's records have int64" in write(arrays("uint64"), "--out", "tfrecord:out/%d.tfrecord", code=2)
-    assert '--images is "npy": takes png, jpg or webp' in write(
+    assert '--images is "npy": must be png, jpg or webp' in write(
         arrays("int8"), "--out", "tfrecord:out/%d.tfrecord", "--images", "npy", code=2
     )

@@ -203,7 +203,7 @@ def test_only_samples_of_the_sampler_come_for_others():
 @pytest.mark.parametrize(
     ("sampler", "message"),
     [
-        (3, "takes an object that is iterated over"),
+        (3, "must be an object that is iterated over"),
         (iter([1, 2]), "can be gone through once only"),
         ([], "gives no samples"),
         (type("Endless", (), {"__iter__": lambda self: iter(int, 1)})(), "has no length"),
@@ -233,7 +233,7 @@ def test_samplers_that_do_not_keep_their_word():
         list(loader)
     with source(Odd([1, 2])).batch(2).loader(epochs=2, workers=1) as loader:
         list(loader)
-        with pytest.raises(hr.HeadraceError, match="gives 4 samples in epoch 1, and has said 3"):
+        with pytest.raises(hr.HeadraceError, match="gives 4 samples in epoch 1, but announced 3"):
             list(loader)
 
 
@@ -318,11 +318,11 @@ def written(pipeline):
     [
         (lambda: weighted([1, 2]), f'weights has 2 numbers, but "source" has {COUNT} samples'),
         (lambda: weighted([-1] * COUNT), "has -1 as number 0: must be at least 0"),
-        (lambda: weighted([0] * COUNT), "takes numbers with a sum above 0"),
+        (lambda: weighted([0] * COUNT), "must be numbers with a sum above 0"),
         (lambda: weighted([1] * COUNT, 50, False), "only 40 samples have a weight above 0"),
         (lambda: weighted([1] * COUNT, 0), "draws is 0"),
-        (lambda: weighted(["x"]), "takes a number"),
-        (lambda: weighted([1] * COUNT).shuffle(), "has to follow the source directly"),
+        (lambda: weighted(["x"]), "must be a number"),
+        (lambda: weighted([1] * COUNT).shuffle(), "must directly follow the source"),
     ],
 )
 def test_weights_that_are_none(make, message):

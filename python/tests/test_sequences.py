@@ -120,13 +120,13 @@ def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray],
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (numpy.zeros(3, "f8"), "the elements are <f8: takes <f4, float32"),
+        (numpy.zeros(3, "f8"), "the elements are <f8: must be <f4, float32"),
         (numpy.zeros(3, ">f4"), "the highest byte first"),
         (numpy.zeros((3, 1), "f4"), "the file holds an array [3, 1]: the recipe says [?]"),
-        (numpy.zeros(9, "f4"), "its length is 9: takes at most 8"),
-        (numpy.array([{}]), "objects of Python"),
+        (numpy.zeros(9, "f4"), "its length is 9: must be at most 8"),
+        (numpy.array([{}]), "Python objects"),
         (b"\x93NUMPY", "the file ends in its header"),
-        (b"GIF89a", "it does not begin as one"),
+        (b"GIF89a", "not a NumPy file"),
     ],
 )
 def test_what_is_no_sequence_is_told(tmp_path: pathlib.Path, value: Any, told: str) -> None:

@@ -323,7 +323,7 @@ def test_the_engine_that_is_shared_dies(photos):
 
 
 def test_a_worker_uses_one_core(photos, monkeypatch):
-    """A worker's engine learns so; the shared one is not, and neither is that of a child that is no worker."""
+    """A worker's engine learns so; the shared one is not, and neither is that of a child that is not a worker."""
     said = []
     from headrace._client import frames
     from headrace._client.channel import Channel

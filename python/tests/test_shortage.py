@@ -1,4 +1,4 @@
-"""What the machine lacks is no sample's fault: none is skipped for it."""
+"""A shortage on the machine is not a sample's fault: none is skipped for it."""
 
 from __future__ import annotations
 

@@ -78,12 +78,12 @@ def test_what_is_iterated_over_has_no_length_and_no_place():
     with hr.source(squares).batch(6).loader(epochs=2) as loader:
         assert loader.max_batches is None
         assert "any number of batches" in repr(loader)
-        with pytest.raises(TypeError, match="nobody knows how many samples"):
+        with pytest.raises(TypeError, match="the number of samples"):
             len(loader)
         assert batches_of(loader) == [[*range(6)], [*range(6, 12)], [*range(12, 18)], [18, 19]]
         next(iter(loader))
         state = loader.state_dict()
-        with pytest.raises(hr.StateMismatch, match=r"has no state_dict\(\): nobody can find the place again"):
+        with pytest.raises(hr.StateMismatch, match=r"without state_dict\(\): the position cannot be found again"):
             loader.load_state_dict(state)
 
 
@@ -145,12 +145,12 @@ def test_samples_that_bring_their_names(obj):
 
 
 def test_names_that_are_none():
-    with pytest.raises(hr.SampleError, match="keys has int 3 as the name of sample 0: takes text"):
+    with pytest.raises(hr.SampleError, match="keys has int 3 as the name of sample 0: must be text"):
         hr.source(FRAGILE, fields=["n", "square"], keys=[3] * 12).batch(2).loader()
     for wrong, why in (
         (["a"], "keys has 1 names, and there are 12 samples"),
-        ("abc", "takes a function of a sample's number, or a list"),
-        (3, "takes a function"),
+        ("abc", "must be a function of a sample's number, or a list"),
+        (3, "must be a function"),
     ):
         with pytest.raises(hr.RecipeError, match=why):
             hr.source(FRAGILE, keys=wrong)
@@ -160,9 +160,9 @@ def test_names_that_are_none():
 
 @pytest.mark.parametrize("seed", ["torch", ["numpy"]])
 def test_generators_are_not_the_seed(seed):
-    with pytest.raises(hr.RecipeError, match="takes a whole number; generators="):
+    with pytest.raises(hr.RecipeError, match="must be a whole number; generators="):
         hr.source(FRAGILE, seed=seed)
-    with pytest.raises(hr.RecipeError, match="generators is 'jax': takes names of 'random', 'numpy', 'torch'"):
+    with pytest.raises(hr.RecipeError, match="generators is 'jax': must be names of 'random', 'numpy', 'torch'"):
         hr.source(FRAGILE, generators="jax")
 
 
@@ -220,10 +220,10 @@ def test_global_generators_are_seeded(obj):
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda s: s.shuffle().batch(2).loader(), "an order of its own: takes a source with a length"),
-        (lambda s: s.batch(2).loader(world_size=2, rank=0), "say steps_per_epoch"),
-        (lambda s: s.batch(2).loader(world_size=2, rank=0, steps_per_epoch=1), "takes a function with two parameters, rank and world_size"),
-        (lambda s: s.batch(2).loader(on_error="replace"), "no other of its samples can be had"),
+        (lambda s: s.shuffle().batch(2).loader(), "an order of its own: must be a source with a length"),
+        (lambda s: s.batch(2).loader(world_size=2, rank=0), "set steps_per_epoch"),
+        (lambda s: s.batch(2).loader(world_size=2, rank=0, steps_per_epoch=1), "give a function with two parameters, rank and world_size"),
+        (lambda s: s.batch(2).loader(on_error="replace"), "cannot give another sample instead"),
     ],
 )
 def test_what_a_stream_cannot_do_is_refused(make, why):

@@ -187,9 +187,11 @@ def test_the_memory_is_the_row_of_the_batch():
 
 
 def test_out_needs_to_be_told_how_much():
-    with pytest.raises(hr.RecipeError, match=r"Written.__getitem__.* takes out, the memory for what it gives: say how much with gives="):
+    with pytest.raises(
+        hr.RecipeError, match=r"Written.__getitem__.* has the argument out, memory for its result: give its size with gives="
+    ):
         hr.source(Written(False))
-    with pytest.raises(hr.RecipeError, match="gives no array of which the shape is known: 'n'"):
+    with pytest.raises(hr.RecipeError, match="returns no array of known shape: 'n'"):
         hr.source(Written(False), gives={"n": int})
 
 

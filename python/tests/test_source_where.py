@@ -99,7 +99,7 @@ def test_functions_of_the_same_place_follow():
         (lambda: hr.source(Rows(3), where="moon"), "where is 'moon'"),
         (lambda: hr.source(Rows(3), where="here", generators=["numpy"]), "would seed the generators that your program uses"),
         (lambda: hr.source(lambda: iter([{"n": 1}]), where=hr.Workers(processes=1)), "which steps cannot share"),
-        (lambda: hr.source(Rows(3), where=hr.Workers(threads=2), generators=["numpy"]), "take threads=1"),
+        (lambda: hr.source(Rows(3), where=hr.Workers(threads=2), generators=["numpy"]), "use threads=1"),
     ],
 )
 def test_what_is_refused(make, what):

@@ -217,7 +217,7 @@ def test_what_a_collate_made_may_have_any_number_of_rows():
     assert [batch["n"] for batch in all_of(pipeline)] == [[0, 2], [4, 5], [7, 9], [10, 12], [14, 15], [17, 19], [20]]
     with pipeline.loader(epochs=1) as loader:
         assert loader.max_batches is None
-    with pytest.raises(hr.RecipeError, match=r"collate of batch has made.*steps_per_epoch"):
+    with pytest.raises(hr.RecipeError, match=r"made by the collate of batch.*steps_per_epoch"):
         pipeline.loader(rank=0, world_size=2)
     with pipeline.loader(rank=0, world_size=2, steps_per_epoch=3) as loader:
         assert len(list(loader)) == 3
@@ -263,7 +263,7 @@ def test_a_batch_that_fails_is_lost_with_its_samples():
         assert [sample["n"] for sample in loader] == [*range(8), *range(16, 22)]
         assert len(loader.errors) == 8
         assert loader.errors[0].key == "8"
-    with pytest.raises(hr.HeadraceError, match=r"makes samples of several, and no other can be had"):
+    with pytest.raises(hr.HeadraceError, match=r"makes samples from several, and cannot give another"):
         pipeline.loader(on_error="replace")
 
 

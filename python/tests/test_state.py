@@ -175,7 +175,7 @@ def test_things_that_are_no_states(photos):
     with pipeline(photos).loader() as loader:
         places = [loader.state_dict() | {"sources": sources} for sources in (5, {}, {"files": 5}, {"files": {}})]
         for state in (*places, {}, {"epoch": 1, "position": 0}, {"version": 2, "epoch": 1}):
-            with pytest.raises(hr.StateMismatch, match="no state of a loader"):
+            with pytest.raises(hr.StateMismatch, match="not a loader state"):
                 loader.load_state_dict(state)
 
 
@@ -185,9 +185,9 @@ WRONG = [
     ({"epoch": 1.0}, r"its epoch is 1\.0"),
     ({"epoch": True}, "its epoch is True"),
     ({"batches": "many"}, "its batches is 'many'"),
-    ({"steps": "batch"}, "its steps are 'batch': takes a list of texts"),
+    ({"steps": "batch"}, "its steps are 'batch': must be a list of texts"),
     ({"steps": [5]}, r"its steps are \[5\]"),
-    ({"quarantine": 3}, "its quarantine is 3: takes a list of whole numbers"),
+    ({"quarantine": 3}, "its quarantine is 3: must be a list of whole numbers"),
     ({"quarantine": [-1]}, "its quarantine is -1"),
     ({"quarantine": [999]}, "it quarantines index 999 of 46 samples"),
     ({"parts": [5]}, r"its parts are \[5\]"),
@@ -199,10 +199,10 @@ WRONG_PLACES = [
     ({"position": 4.0}, r"its position is 4\.0"),
     ({"position": -1}, "its position is -1"),
     ({"position": 10**6}, "its position is 1000000 of an epoch of 46 samples"),
-    ({"ahead": 3}, "its ahead is 3: takes a list of pairs"),
-    ({"ahead": [3]}, r"its ahead is \[3\]: takes a list of pairs"),
+    ({"ahead": 3}, "its ahead is 3: must be a list of pairs"),
+    ({"ahead": [3]}, r"its ahead is \[3\]: must be a list of pairs"),
     ({"ahead": [["a", 3]]}, "its ahead is 'a'"),
-    ({"done": [[0, 1, 2]]}, "its done is .*: takes a list of pairs"),
+    ({"done": [[0, 1, 2]]}, "its done is .*: must be a list of pairs"),
     ({"done": [[0, 999]]}, "state does not fit"),
     ({"lost": "abc"}, "its lost is 'abc'"),
     ({"lost": [1.5]}, r"its lost is 1\.5"),
@@ -240,7 +240,7 @@ def test_what_is_no_mapping_is_no_state(photos, whole):
         loop = iter(loader)
         assert digests([next(loop)]) == whole[:1]
         for state in (None, 5, "", '{"version": 2}', b"{}", [None], [[]], [("version", 2)]):
-            with pytest.raises(hr.StateMismatch, match="no state"):
+            with pytest.raises(hr.StateMismatch, match="not a loader state"):
                 loader.load_state_dict(state)
         assert digests(loop) == whole[1:12]
 

@@ -50,5 +50,5 @@ def test_a_key_that_is_missing_is_the_samples_failure():
 
 @pytest.mark.parametrize("fields", [None, ["a", "b"]])
 def test_a_table_needs_one_field(fields):
-    with pytest.raises(hr.RecipeError, match=r"a dict is looked into with the value of one field: say which"):
+    with pytest.raises(hr.RecipeError, match=r"a dict is looked into with the value of one field: name it"):
         hr.source([{"a": 1}]).map({1: 2}, fields=fields)

@@ -121,13 +121,13 @@ def of(header, **fields):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"\x1f\x8b" + bytes(range(256)) * 3, "no member's header at byte 0: open it with gzip.open"),
+        (b"\x1f\x8b" + bytes(range(256)) * 3, "no member header at byte 0: open it with gzip.open"),
         (b"\xfd7zXZ\0" + bytes(range(256)) * 3, "open it with lzma.open"),
         (b"GIF89a", "it ends within a header, 6 bytes after byte 0"),
-        (packed([("a", b"1")])[:1024] + b"x" * 600, "no member's header at byte 1,024"),
+        (packed([("a", b"1")])[:1024] + b"x" * 600, "no member header at byte 1,024"),
         (of("a", size=5) + b"123", "it ends within 'a', which begins at byte 0: of 5 bytes there are 3"),
-        (of("a", size=1 << 21, type=b"x"), "2,097,152 bytes that describe a member: takes 1,048,576"),
-        (of("a", size=4, type=b"x") + b"abcd" + bytes(508), "at byte 0 is what should describe a member, and does not"),
+        (of("a", size=1 << 21, type=b"x"), "2,097,152 bytes that describe a member: must be at most 1,048,576"),
+        (of("a", size=4, type=b"x") + b"abcd" + bytes(508), "at byte 0 is an invalid description of a member"),
         (of("a", size=11, type=b"x") + b"11 size=-1\n" + bytes(501), "at byte 0 a size is b'-1'"),
     ],
 )
@@ -168,7 +168,7 @@ def test_every_cut_and_changed_bytes():
 def test_what_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError):
         got(tmp_path / "none.tar")
-    with pytest.raises(TypeError, match="io: takes a path, bytes"):
+    with pytest.raises(TypeError, match="io: the source must be a path, bytes"):
         hr.io.iter_tar(3)
     with pytest.raises(TypeError, match="read\\(\\) gives text"):
         got(io.StringIO("text"))

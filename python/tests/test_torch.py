@@ -91,7 +91,7 @@ def test_workers_are_refused(photos, dataset):
 
 
 def test_what_is_refused(photos):
-    with pytest.raises(hr.RecipeError, match="takes a pipeline or a loader"):
+    with pytest.raises(hr.RecipeError, match="must be a pipeline or a loader"):
         hr.torch.IterableDataset([1, 2])
     with pipeline(photos).loader() as loader, pytest.raises(hr.RecipeError, match="epochs: a loader has its options"):
         hr.torch.IterableDataset(loader, epochs=3)
@@ -326,9 +326,9 @@ def test_without_cuda(photos):
 
 def test_options_of_formats(photos):
     for format in ("numpy", "jax"):
-        with pytest.raises(hr.RecipeError, match=f"to\\('{format}', pin_memory=True\\): only tensors of 'torch' take pin_memory"):
+        with pytest.raises(hr.RecipeError, match=f"to\\('{format}', pin_memory=True\\): only 'torch' tensors have pin_memory"):
             pipeline(photos).to(format, pin_memory=True)
-        with pytest.raises(hr.RecipeError, match="take device"):
+        with pytest.raises(hr.RecipeError, match="have device"):
             pipeline(photos).to(format, device="cpu")
     pinned = pipeline(photos).to("torch", pin_memory=True)
     assert pinned == pipeline(photos).to("torch", pin_memory=True) == pickle.loads(pickle.dumps(pinned))

@@ -71,16 +71,16 @@ def test_a_merge_has_what_its_pipelines_have(tmp_path):
     merged = hr.merge(p.to("torch") for p in (a, a))
     assert (merged._seed, merged._format, merged._defaults) == (5, a.to("torch")._format, {"epochs": 3})
     for others, text in [
-        ([a, b], "pipeline 1 has the section loader {'epochs': 4}, but pipeline 0 has {'epochs': 3}: takes the same of all"),
-        ([a, a, a.to("torch")], "pipeline 2 has the format 'torch', but pipeline 0 has 'numpy': takes the same of all"),
-        ([hr.files("x", seed=1), hr.files("y")], "pipeline 1 has the seed 0, but pipeline 0 has 1: takes the same of all"),
-        ([], "there is nothing to merge: takes pipelines"),
-        ([a, "b"], "item 1 is 'b': takes pipelines"),
+        ([a, b], "pipeline 1 has the section loader {'epochs': 4}, but pipeline 0 has {'epochs': 3}: they must be the same"),
+        ([a, a, a.to("torch")], "pipeline 2 has the format 'torch', but pipeline 0 has 'numpy': they must be the same"),
+        ([hr.files("x", seed=1), hr.files("y")], "pipeline 1 has the seed 0, but pipeline 0 has 1: they must be the same"),
+        ([], "there is nothing to merge: give pipelines"),
+        ([a, "b"], "item 1 is 'b': must be a pipeline"),
     ]:
         with pytest.raises(hr.RecipeError, match=f"^headrace: merge: {re.escape(text)}$"):
             hr.merge(others)
     for one in [(a, a), (a,), (5,)]:
-        with pytest.raises(hr.RecipeError, match=r"takes one list of pipelines: merge\(\[a, b\]\)"):
+        with pytest.raises(hr.RecipeError, match=r"give one list of pipelines: merge\(\[a, b\]\)"):
             hr.merge(*one)
 
 
@@ -94,7 +94,7 @@ def test_dtypes_by_name():
     for dtype in (Dtype(), int32):
         assert CATS.decode_npy(dtype) == CATS.decode_npy("int32")
     for dtype in (None, 5):
-        with pytest.raises(hr.RecipeError, match="takes the name of a dtype"):
+        with pytest.raises(hr.RecipeError, match="must be the name of a dtype"):
             CATS.decode_npy(dtype)
 
 
@@ -102,9 +102,9 @@ def test_what_a_merge_is_given():
     assert hr.merge([CATS])._steps == ({"merge": {"of": [list(CATS._steps)]}},)
     numbers = hr.merge([CATS, DOGS], weights=np.array([1, 0.5]), seed=np.uint64(7))
     assert numbers._steps[0]["merge"] | {"of": None} == {"of": None, "weights": [1.0, 0.5], "seed": 7}
-    with pytest.raises(hr.RecipeError, match=r"^headrace: weights is 'a': takes a number$"):
+    with pytest.raises(hr.RecipeError, match=r"^headrace: weights is 'a': must be a number$"):
         hr.merge([CATS], weights=["a"])
-    with pytest.raises(hr.RecipeError, match=r"^headrace: seed is 1\.5: takes a whole number$"):
+    with pytest.raises(hr.RecipeError, match=r"^headrace: seed is 1\.5: must be a whole number$"):
         hr.merge([CATS], weights=[1], seed=1.5)
 
 
@@ -114,11 +114,11 @@ def test_what_branches_take():
     whens = [branch.get("when") for branch in route["route"]["branches"]]
     assert whens == [["a"], ["\udcff"], [7], [8], [9], None]
     for branch, text in [
-        (3, r"branch 0 is 3: takes \(what it takes, a function of a pipeline\), or a function alone"),
-        (("a", "b"), r"branch 0 is \('a', 'b'\): takes \(what it takes, a function of a pipeline\), or a function alone"),
-        (lambda p: None, "the function of branch 0 returns None: takes one that returns the pipeline it is given, with its steps"),
-        ((1.5, same), "branch 0 takes 1.5: takes patterns of text, or whole numbers"),
-        (([True], same), "branch 0 takes True: takes patterns of text, or whole numbers"),
+        (3, r"branch 0 is 3: must be \(what it matches, a function of a pipeline\), or a function alone"),
+        (("a", "b"), r"branch 0 is \('a', 'b'\): must be \(what it matches, a function of a pipeline\), or a function alone"),
+        (lambda p: None, "the function of branch 0 returns None: must return the pipeline it is given, with its steps"),
+        ((1.5, same), "branch 0 matches 1.5: must be patterns of text, or whole numbers"),
+        (([True], same), "branch 0 matches True: must be patterns of text, or whole numbers"),
     ]:
         with pytest.raises(hr.RecipeError, match=f"^headrace: route: {text}$"):
             CATS.route("key", [branch])
@@ -132,10 +132,10 @@ def test_what_failures_are_given():
     assert "failures" not in again._steps[2]
     assert p._steps[1]["failures"]["max_errors"] == 3
     for wrong, text in [
-        ({"retries": 1.5}, "retries is 1.5: takes a whole number"),
-        ({"wait": "x"}, "wait is 'x': takes a number"),
-        ({"time_limit": float("inf")}, "time_limit is inf: takes a number"),
-        ({"max_errors": "many"}, "max_errors is 'many': takes a number"),
+        ({"retries": 1.5}, "retries is 1.5: must be a whole number"),
+        ({"wait": "x"}, "wait is 'x': must be a number"),
+        ({"time_limit": float("inf")}, "time_limit is inf: must be a number"),
+        ({"max_errors": "many"}, "max_errors is 'many': must be a number"),
     ]:
         with pytest.raises(hr.RecipeError, match=f"^headrace: {text}$"):
             CATS.failures(**wrong)

@@ -53,7 +53,7 @@ def test_a_recipe_writes_to_its_own_dead_letters_only(own_photos, tmp_path, monk
         with pytest.raises(hr.RecipeError, match="a recipe names"):
             hr.load(recipe).loader()
     recipe.write_text(text.replace("NAME", "../outside.jsonl"))
-    with pytest.raises(hr.RecipeError, match=r"recipe.yaml:\d+:\d+: loader: dead_letters is .*: takes a path without \.\."):
+    with pytest.raises(hr.RecipeError, match=r"recipe.yaml:\d+:\d+: loader: dead_letters is .*: must be a path without \.\."):
         hr.load(recipe)
     assert precious.read_text() == "precious\n"
     assert not (tmp_path / "new.txt").exists()

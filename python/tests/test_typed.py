@@ -85,8 +85,8 @@ def test_batches_are_what_it_says(batch, format):
         (Float, "torch", "typed(Float): 'image' is torch.Tensor; the batches are"),
         (Tensors, "numpy", "typed(Tensors): 'image' is npt.NDArray[np.uint8]; the batches are"),
         (Tensors, "jax", "typed(Tensors): 'image' is jax.Array; the batches are"),
-        (dict, "numpy", "takes a TypedDict, such as"),
-        ({"image": 1}, "numpy", "takes a TypedDict, such as"),
+        (dict, "numpy", "must be a TypedDict, such as"),
+        ({"image": 1}, "numpy", "must be a TypedDict, such as"),
     ],
 )
 def test_what_differs(batch, format, text):

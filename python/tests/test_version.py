@@ -79,7 +79,7 @@ def test_a_package_of_another_release_is_told(photos, monkeypatch):
 @pytest.mark.parametrize(("program", "says"), [("/bin/true", "ended with 0"), ("/bin/false", "ended with 1")])
 def test_a_program_that_is_no_engine(program, says, monkeypatch):
     monkeypatch.setenv("HEADRACE_ENGINE", program)
-    with pytest.raises(hr.EngineFailed, match=f"{program} is no engine of this release.*{says}"):
+    with pytest.raises(hr.EngineFailed, match=f"{program} is not an engine of this release.*{says}"):
         hr.version_info()
 
 
@@ -87,7 +87,7 @@ def test_a_program_that_may_not_be_executed(tmp_path, monkeypatch):
     program = tmp_path / "engine"
     program.write_text("")
     monkeypatch.setenv("HEADRACE_ENGINE", str(program))
-    with pytest.raises(hr.EngineNotFound, match="may not be executed"):
+    with pytest.raises(hr.EngineNotFound, match="cannot be executed"):
         hr.version_info()
 
 

@@ -223,7 +223,7 @@ def broken(films, tmp_path_factory):
     [
         ("cut", r"truncated video: .* at \d\.\d+ s, needs bytes up to"),
         ("noise", r"corrupt video: frame \d+, at \d\.\d+ s, is damaged"),
-        ("lost", r"corrupt video: frame 20, at 0\.800 s, is damaged: a picture that it refers to is missing"),
+        ("lost", r"corrupt video: frame 20, at 0\.800 s, is damaged: an image that it refers to is missing"),
     ],
 )
 def test_damage_is_an_error_with_file_frame_and_time(broken, name, says):

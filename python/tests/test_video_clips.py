@@ -190,7 +190,7 @@ def test_bad_videos(films, tmp_path, whole):
     ("given", "message"),
     [
         ({"frames": 4, "clips": 2, "step": 3}, "both step and clips"),
-        ({"frames": 4, "start": "center"}, "say clips"),
+        ({"frames": 4, "start": "center"}, "set clips"),
         ({"frames": 0}, "frames"),
         ({"frames": 4, "stride": 2, "fps": 3}, "exclude each other"),
         ({"frames": 4, "number": "video"}, "number"),

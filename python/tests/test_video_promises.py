@@ -79,7 +79,7 @@ def test_a_clip_that_no_memory_holds_is_refused(films):
     every = hr.files(films[:1], content=False).decode_video(fps=1000).resize((256, 256))  # of 800 frames, which only the video says
     with (
         every.loader(epochs=1, memory="64 MiB") as loader,
-        pytest.raises(hr.SampleError, match=r"a clip of 800 frames .* takes more memory"),
+        pytest.raises(hr.SampleError, match=r"a clip of 800 frames .* needs more memory"),
     ):
         list(loader)
 

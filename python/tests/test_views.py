@@ -199,16 +199,16 @@ def test_steps_of_views_are_those_on_images():
         (lambda p: p.views(True, augmented), "True is not a number of views"),
         (lambda p: p.views(augmented), "is not a number of views"),
         (lambda p: p.views(2), "None is not a function"),
-        (lambda p: p.views(weak=3), r"weak is 3: takes a function of a pipeline, or \(how many, the function\)"),
+        (lambda p: p.views(weak=3), r"weak is 3: must be a function of a pipeline, or \(how many, the function\)"),
         (lambda p: p.views(2, lambda p: None), "the function of view_0 returns None"),
         (
             lambda p: p.views(2, lambda p: p.map(len, fields="image")),
             "map does not work on an image: put it before the views, or after them",
         ),
-        (lambda p: p.views(2, lambda p: p.random_flip(field="image")), "random_flip says which field it is on: leave that out"),
-        (lambda p: p.views(2, augmented, field=3), "copy: field is 3: takes the name of a field"),
+        (lambda p: p.views(2, lambda p: p.random_flip(field="image")), "random_flip names its field: leave that out"),
+        (lambda p: p.views(2, augmented, field=3), "copy: field is 3: must be the name of a field"),
         (lambda p: p.views(2, augmented, field="picture").batch(2).loader(), 'field is an unknown field "picture"'),
-        (lambda p: p.views(key=augmented).batch(2).loader(), r'to\[0\] is "key", as a field of the samples is called already'),
+        (lambda p: p.views(key=augmented).batch(2).loader(), r'to\[0\] is "key": the samples have a field of this name already'),
     ],
 )
 def test_mistakes(pictures, wrong, says):

@@ -102,7 +102,7 @@ def test_sizes_that_were_never_written_and_chunks_between():
         (lambda d: d[:32] + b"\5\0" + d[34:], "5 bytes of one of all channels"),
         (lambda d: d[:20] + b"\6\0" + d[22:], "its samples have 16 bits in 2 bytes and the code 6: load_audio decodes more kinds"),
         (lambda d: d[:16] + b"\x08\0\0\0" + d[20:28] + d[36:], "its chunk fmt has 8 bytes"),
-        (lambda d: d[:20] + b"\xfe\xff" + d[22:], "is extensible, which takes 40"),
+        (lambda d: d[:20] + b"\xfe\xff" + d[22:], "is extensible, which needs 40"),
         (lambda d: b"RF64" + d[4:12] + b"ds64\x04\0\0\0abcd" + d[12:], "its chunk ds64 has 4 bytes"),
     ],
 )

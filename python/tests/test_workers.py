@@ -76,8 +76,8 @@ def test_the_number_survives_the_engine(photos, whole):
 @pytest.mark.parametrize(
     ("workers", "stage", "message"),
     [
-        *((workers, None, "takes a whole number from 1 to 256") for workers in (0, 257, -1, 1 << 70, 1.5, 2.0, "3", True, None, [2])),
-        (2, 3, "takes the name of a stage"),
+        *((workers, None, "must be a whole number from 1 to 256") for workers in (0, 257, -1, 1 << 70, 1.5, 2.0, "3", True, None, [2])),
+        (2, 3, "must be the name of a stage"),
         (2, "raed", 'did you mean "read"'),
         (2, "files", "has one worker by its nature"),
     ],
@@ -121,5 +121,5 @@ def test_what_takes_too_long_is_told(tmp_path):
 
 @pytest.mark.parametrize("seconds", [-1, 1e9, "soon", float("inf"), float("nan")])
 def test_times_that_cannot_be(photos, seconds):
-    with pytest.raises(hr.RecipeError, match=r"stall_after is .*: takes (a number of )?seconds"):
+    with pytest.raises(hr.RecipeError, match=r"stall_after is .*: must be (a number of seconds|from 0)"):
         augmented(photos).loader(stall_after=seconds)

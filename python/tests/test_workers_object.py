@@ -234,12 +234,12 @@ def test_what_is_refused():
     with pytest.raises(hr.RecipeError, match=r"cannot be sent to workers: .*lock"):
         numbers().map(marked("a"), where=hr.Workers(initializer=lambda: lock)).batch(8).loader()
     for wrong, text in (
-        (lambda: hr.Workers(0), "processes is 0: takes 1 to 256"),
-        (lambda: hr.Workers(threads=1000), "threads is 1000: takes 1 to 256"),
-        (lambda: hr.Workers(initializer=3), "initializer is 3: takes a function without arguments"),
+        (lambda: hr.Workers(0), "processes is 0: must be from 1 to 256"),
+        (lambda: hr.Workers(threads=1000), "threads is 1000: must be from 1 to 256"),
+        (lambda: hr.Workers(initializer=3), "initializer is 3: must be a function without arguments"),
         (lambda: hr.Workers(initializer=in_sets.begin), "missing a required argument: 'value': it is called without arguments"),
-        (lambda: hr.Workers(env={"A": 1}), "env has 'A': 1: takes names and values of text"),
-        (lambda: numbers().flat_map(marked("a"), where=hr.Workers()), "flat_map shares none"),
+        (lambda: hr.Workers(env={"A": 1}), "env has 'A': 1: must be names and values of text"),
+        (lambda: numbers().flat_map(marked("a"), where=hr.Workers()), "cannot share it"),
         (lambda: numbers().map(marked("a"), where=hr.Workers(threads=2), seed="random"), "threads share the generators"),
         (lambda: hr.files("*").map(in_sets.same_pid, where=hr.Workers()).batch(8).recipe(), "cannot have hr.Workers in it"),
     ):

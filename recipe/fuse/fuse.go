@@ -159,7 +159,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 
 	case recipe.FieldStep:
 		if args, ok := args.(*recipe.Copy); ok && c.boxesOf(args.Field) != nil {
-			return fmt.Errorf("copies %q, whose boxes would stay behind: copy them too, before boxes, and say boxes for each copy", args.Field)
+			return fmt.Errorf("copies %q without its boxes: copy them too, before boxes, and add boxes for each copy", args.Field)
 		}
 		c.fields(args, s)
 	case *recipe.Boxes:
@@ -234,7 +234,7 @@ func (c *chain) unite(i int, other chain) error {
 		return nil
 	}
 	if !slices.EqualFunc(c.boxes, other.boxes, func(a, b *recipe.Boxes) bool { return reflect.DeepEqual(a, b) }) {
-		return errors.New("has images whose boxes go along on some of its ways and not on others: say boxes on all of them alike, or after it")
+		return errors.New("has images whose boxes follow it in some branches only: add boxes in all of them, or after it")
 	}
 	for field, mode := range other.modes {
 		if c.modes[field] != mode {

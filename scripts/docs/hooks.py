@@ -36,7 +36,7 @@ LANGUAGES = {".go": "go", ".py": "python", ".c": "c", ".h": "c", ".sh": "bash", 
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add a page for each file that is linked to and is no page."""
+    """Add a page for each linked file that is not a page."""
     ahead = [f for f in DOCS.rglob("*.md")]
     seen: set[pathlib.Path] = set()
     while ahead:
@@ -136,7 +136,7 @@ def commands() -> str:
 
 
 def command(text: str) -> str:
-    """One command's page as a section: its parts are no headings, and what it is beside is seen anyway."""
+    """One command's page as a section: its parts are not headings, and what it is beside is seen anyway."""
     text = text.partition("### SEE ALSO")[0]
     text = re.sub(r"^### Synopsis\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)

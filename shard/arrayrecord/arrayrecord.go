@@ -195,7 +195,7 @@ func footer(f shard.File) (at int64, err error) {
 
 	at, ok := postscript(records)
 	if !ok || at <= 0 || at > last {
-		return 0, shard.Wrong(f, last, shard.ErrCorrupt, "the file ends in something else than where its index is")
+		return 0, shard.Wrong(f, last, shard.ErrCorrupt, "the file does not end with the place of its index")
 	}
 	return at, nil
 }
@@ -220,7 +220,7 @@ func postscript(record []byte) (at int64, ok bool) {
 // values appends those of a simple chunk to dst.
 func values(dst []byte, c chunk, data []byte) ([]byte, error) {
 	if int64(len(data)) != c.data || hash(data) != c.sum {
-		return dst, fmt.Errorf("%w: the data of a chunk do not have their checksum", shard.ErrCorrupt)
+		return dst, fmt.Errorf("%w: the checksum of a chunk's data is wrong", shard.ErrCorrupt)
 	}
 	codec, length, rest, err := split(data)
 	if err != nil {

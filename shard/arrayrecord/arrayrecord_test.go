@@ -80,11 +80,11 @@ func TestWhatIsRefused(t *testing.T) {
 		{good[:len(good)-1], shard.ErrTruncated, "does not end as an ArrayRecord does"},
 		{good[:64<<10], shard.ErrTruncated, "does not end as an ArrayRecord does"},
 		{good[:len(good)-64<<10], shard.ErrTruncated, "zstd.array_record"},
-		{change(30), shard.ErrCorrupt, "at byte 0: damaged: the header of a chunk does not have its checksum"},
-		{change(70), shard.ErrCorrupt, "at byte 64: damaged: the header of a chunk does not have its checksum"},
-		{change(len(good) - 64<<10 + 30), shard.ErrCorrupt, "the header of a chunk does not have its checksum"},
-		{change(len(good) - 64<<10 + 70), shard.ErrCorrupt, "the data of a chunk do not have their checksum"},
-		{change(64 + 100), shard.ErrCorrupt, "sample 0: damaged: the data of a chunk do not have their checksum"},
+		{change(30), shard.ErrCorrupt, "at byte 0: damaged: the checksum of a chunk's header is wrong"},
+		{change(70), shard.ErrCorrupt, "at byte 64: damaged: the checksum of a chunk's header is wrong"},
+		{change(len(good) - 64<<10 + 30), shard.ErrCorrupt, "the checksum of a chunk's header is wrong"},
+		{change(len(good) - 64<<10 + 70), shard.ErrCorrupt, "the checksum of a chunk's data is wrong"},
+		{change(64 + 100), shard.ErrCorrupt, "sample 0: damaged: the checksum of a chunk's data is wrong"},
 	} {
 		c.Refused(t, c.File, r.data, r.kind, r.says)
 	}

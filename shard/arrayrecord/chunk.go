@@ -46,7 +46,7 @@ type chunk struct {
 // chunkOf reads a header.
 func chunkOf(header []byte) (c chunk, err error) {
 	if binary.LittleEndian.Uint64(header) != hash(header[8:chunkHeader]) {
-		return c, fmt.Errorf("%w: the header of a chunk does not have its checksum", shard.ErrCorrupt)
+		return c, fmt.Errorf("%w: the checksum of a chunk's header is wrong", shard.ErrCorrupt)
 	}
 	var records [8]byte
 	copy(records[:7], header[25:])

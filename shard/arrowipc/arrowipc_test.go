@@ -120,7 +120,7 @@ func TestSuite(t *testing.T) {
 func TestWhatIsNotSupported(t *testing.T) {
 	c := written(t, "write", map[string]any{"rows": 2, "columns": []string{"text"}, "stream": true})
 	data := c.Folder[c.File]
-	c.Refused(t, c.File, append([]byte("FEA1"), data...), shard.ErrUnsupported, "Feather of version 1")
+	c.Refused(t, c.File, append([]byte("FEA1"), data...), shard.ErrUnsupported, "Feather version 1")
 	c.Refused(t, c.File, nil, shard.ErrTruncated, "there is no message")
 	c.Refused(t, c.File, data[:8], shard.ErrTruncated, "")
 	c.Refused(t, c.File, []byte("ARROW1\x00\x00"), shard.ErrTruncated, "has a footer")

@@ -54,7 +54,7 @@ func (s *scan) messages() ([]message, error) {
 	case string(b) == magic+"\x00\x00":
 		return s.footer()
 	case len(b) >= 4 && string(b[:4]) == "FEA1":
-		return nil, shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is Feather of version 1: write version 2, which is Arrow IPC")
+		return nil, shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is Feather version 1: write version 2, which is Arrow IPC")
 	}
 
 	var all []message
@@ -137,7 +137,7 @@ func (s *scan) metadata(m message) (table, error) {
 	}
 	t := rootOf(b)
 	if h := t.byte(1); h < headerSchema || h > headerBatch || t.table(2).at == 0 {
-		return t, s.wrong("it is no message of Arrow IPC with a schema or with rows")
+		return t, s.wrong("it is not an Arrow IPC message with a schema or with rows")
 	}
 	return t, nil
 }
@@ -159,14 +159,14 @@ func (s *scan) footer() ([]message, error) {
 	size := s.f.Size()
 	s.at = max(0, size-int64(tail))
 	if size < 8+int64(tail) {
-		return nil, shard.Wrong(s.f, size, shard.ErrTruncated, "a file of Arrow IPC has a footer")
+		return nil, shard.Wrong(s.f, size, shard.ErrTruncated, "an Arrow IPC file has a footer")
 	}
 	var end [tail]byte
 	if _, err := s.bytes(s.at, int64(tail), end[:]); err != nil {
 		return nil, err
 	}
 	if string(end[4:]) != magic {
-		return nil, shard.Wrong(s.f, s.at, shard.ErrTruncated, "a file of Arrow IPC ends with %q, this one with %q", magic, end[4:])
+		return nil, shard.Wrong(s.f, s.at, shard.ErrTruncated, "an Arrow IPC file ends with %q, this one with %q", magic, end[4:])
 	}
 
 	n := int64(int32(binary.LittleEndian.Uint32(end[:])))
@@ -260,7 +260,7 @@ func (s *scan) message(m message) error {
 func (s *scan) dictionary(b *batch, id int64, more bool) error {
 	f := dictionaryOf(s.schema, id)
 	if f == nil {
-		return s.wrong("dictionary %d is no column's", id)
+		return s.wrong("dictionary %d belongs to no column", id)
 	}
 	if f.layout == children || f.refused != "" {
 		s.dictionaries[id] = &values{}

@@ -298,7 +298,7 @@ func (t *table) Parse(record []byte, want []sample.Field, into []shard.Value, sc
 				continue
 			}
 			if len(w.Type.Shape) > 0 {
-				return nil, fmt.Errorf("%w: field %q: a table has no %v", shard.ErrUnsupported, w.Name, w.Type)
+				return nil, fmt.Errorf("%w: field %q: a table cannot hold %v", shard.ErrUnsupported, w.Name, w.Type)
 			}
 			before := len(grown)
 			var err error

@@ -59,9 +59,9 @@ func (r *jsonReader) next() byte {
 func (r *jsonReader) expect(c byte) error {
 	switch got := r.next(); {
 	case r.at >= len(r.b):
-		return r.wrong(fmt.Sprintf("it ends where %q is to follow", c))
+		return r.wrong(fmt.Sprintf("it ends where %q should follow", c))
 	case got != c:
-		return r.wrong(fmt.Sprintf("%q where %q is to follow", got, c))
+		return r.wrong(fmt.Sprintf("%q where %q should follow", got, c))
 	}
 	r.at++
 	return nil
@@ -76,7 +76,7 @@ func (r *jsonReader) object(each func(name []byte) error) error {
 			return err
 		}
 		if name[0] != '"' {
-			return r.wrong("a name is no string")
+			return r.wrong("a name is not a string")
 		}
 		if err := r.expect(':'); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *jsonReader) value() (jsonValue, error) {
 	var err error
 	switch {
 	case r.at >= len(r.b):
-		err = r.wrong("it ends where a value is to follow")
+		err = r.wrong("it ends where a value should follow")
 	case c == '"':
 		err = r.str()
 	case c == '{':
@@ -136,7 +136,7 @@ func (r *jsonReader) value() (jsonValue, error) {
 				return r.b[begin:r.at], nil
 			}
 		}
-		err = r.wrong(fmt.Sprintf("%q begins no value", c))
+		err = r.wrong(fmt.Sprintf("%q does not begin a value", c))
 	}
 	return r.b[begin:r.at], err
 }
@@ -230,7 +230,7 @@ func unquote(dst, s []byte) ([]byte, error) {
 		if c == 'u' {
 			v, ok := hex4(s)
 			if !ok {
-				return dst, errors.New("an escape is no Unicode")
+				return dst, errors.New("an escape is not Unicode")
 			}
 			s = s[4:]
 			if utf16.IsSurrogate(v) {
@@ -440,7 +440,7 @@ func (v jsonValue) as(t sample.Type, scratch []byte) (shard.Value, []byte, error
 		return shard.Value{Bytes: scratch[before:]}, scratch, err
 	}
 	if len(t.Shape) > 1 || v[0] != '[' {
-		return shard.Value{}, scratch, fmt.Errorf("%.20q is no list of numbers", v)
+		return shard.Value{}, scratch, fmt.Errorf("%.20q is not a list of numbers", v)
 	}
 	n := 0
 	r := jsonReader{b: v}

@@ -26,7 +26,7 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 	case tensor.Float64, tensor.Float32:
 		v, err := strconv.ParseFloat(s, d.Size()*8)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return dst, fmt.Errorf("%.40q is no number", text)
+			return dst, fmt.Errorf("%.40q is not a number", text)
 		}
 		if v != v {
 			v = index.Missing
@@ -37,7 +37,7 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v)), nil
 	case tensor.Bool:
 		if s != "0" && s != "1" {
-			return dst, fmt.Errorf("%.40q is no boolean", text)
+			return dst, fmt.Errorf("%.40q is not a boolean", text)
 		}
 		return append(dst, s[0]-'0'), nil
 	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
@@ -57,7 +57,7 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 }
 
 func notThat(d tensor.DType, text []byte) error {
-	return fmt.Errorf("%.40q is no %v; say which type the field has, as float64", text, d)
+	return fmt.Errorf("%.40q is not valid as %v; give the field's type, such as float64", text, d)
 }
 
 func appendLow(dst []byte, v uint64, size int) []byte {

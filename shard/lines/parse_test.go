@@ -50,13 +50,13 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		t      sample.Type
 		says   string
 	}{
-		{`{"a":300}`, sample.TensorType(tensor.Uint8), `field "a": "300" is no uint8`},
-		{`{"a":1.5}`, sample.TensorType(tensor.Int64), `"1.5" is no int64; say which type`},
-		{`{"a":"x"}`, sample.TensorType(tensor.Float64), "is no number"},
-		{`{"a":2}`, sample.TensorType(tensor.Bool), "is no boolean"},
+		{`{"a":300}`, sample.TensorType(tensor.Uint8), `field "a": "300" is not valid as uint8`},
+		{`{"a":1.5}`, sample.TensorType(tensor.Int64), `"1.5" is not valid as int64; give the field's type`},
+		{`{"a":"x"}`, sample.TensorType(tensor.Float64), "is not a number"},
+		{`{"a":2}`, sample.TensorType(tensor.Bool), "is not a boolean"},
 		{`{"b":2}`, sample.TensorType(tensor.Int64), "there is no value, and int64 needs one"},
 		{`{"a":null}`, sample.TensorType(tensor.Int64), "there is no value"},
-		{`{"a":1}`, sample.TensorType(tensor.Int64, tensor.Unknown), "is no list of numbers"},
+		{`{"a":1}`, sample.TensorType(tensor.Int64, tensor.Unknown), "is not a list of numbers"},
 		{`{"a":[1,2]}`, sample.TensorType(tensor.Int64, 3), "it has 2 numbers, want 3"},
 		{`{"a":1}`, sample.TensorType(tensor.Float16), "cannot be read as float16"},
 	} {
@@ -90,12 +90,12 @@ func TestTablesAsSaid(t *testing.T) {
 		says      string
 	}{
 		{"1,2,3", "d", sample.TextType, shard.ErrNoField, `there are ["a" "b" "c"]`},
-		{"1,2,x", "c", sample.TensorType(tensor.Int64), shard.ErrCorrupt, `"x" is no int64`},
+		{"1,2,x", "c", sample.TensorType(tensor.Int64), shard.ErrCorrupt, `"x" is not valid as int64`},
 		{"1,2,", "c", sample.TensorType(tensor.Int64), shard.ErrCorrupt, "there is no value"},
 		{"1,2", "c", sample.TextType, shard.ErrCorrupt, "another number of values"},
 		{"1,2,3,4", "c", sample.TextType, shard.ErrCorrupt, "another number of values"},
 		{`1,2,"x""`, "c", sample.TextType, shard.ErrTruncated, "a quote does not end"},
-		{"1,2,3", "c", sample.TensorType(tensor.Int64, 2), shard.ErrUnsupported, "a table has no"},
+		{"1,2,3", "c", sample.TensorType(tensor.Int64, 2), shard.ErrUnsupported, "a table cannot hold"},
 	} {
 		if _, err := parse(t, p, c.row, sample.Field{Name: c.name, Type: c.t}); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.row, err, c.says)

@@ -50,9 +50,9 @@ func (s *source) read() error {
 	case isZstd(b):
 		return s.zstd()
 	case bytes.HasPrefix(b, []byte("BZh")):
-		return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is packed by bzip2: pack it by zstd or gzip")
+		return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is compressed with bzip2: use zstd or gzip")
 	case bytes.Equal(b, []byte("\xfd7zXZ\x00")):
-		return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is packed by xz: pack it by zstd or gzip")
+		return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is compressed with xz: use zstd or gzip")
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is UTF-16: write it as UTF-8")
 	}

@@ -73,7 +73,7 @@ func (Opener) Open(ctx context.Context, f shard.File) (shard.Set, error) {
 	s := &Set{}
 	var ok bool
 	if s.packed, ok = unitOf(d.Config.Compression, d.Config.Level); !ok {
-		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the compression %q of a %q: takes zstd", *d.Config.Compression, text(d.Config.Level))
+		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the compression %q of a %q: must be zstd", *d.Config.Compression, text(d.Config.Level))
 	}
 	if d.Config.Encryption != nil {
 		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the chunks are encrypted")

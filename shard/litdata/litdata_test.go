@@ -92,8 +92,8 @@ func TestIndexesThatAreRefused(t *testing.T) {
 	nameless := `{\"type\": \"builtins.dict\", \"context\": \"[\\\"\\\"]\", \"children_spec\": [{\"type\": \"builtins.list\", \"children_spec\": []}]}`
 	for _, c := range []struct{ index, says string }{
 		{`{`, "damaged"},
-		{config(`"compression": "lz4"`), `the compression "lz4" of a "": takes zstd`},
-		{config(`"compression": "zstd", "compression_level": "bit"`), `the compression "zstd" of a "bit": takes zstd`},
+		{config(`"compression": "lz4"`), `the compression "lz4" of a "": must be zstd`},
+		{config(`"compression": "zstd", "compression_level": "bit"`), `the compression "zstd" of a "bit": must be zstd`},
 		{config(`"encryption": {"algorithm": "fernet"}`), "the chunks are encrypted"},
 		{config(`"item_loader": "ParquetLoader"`), "chunks of LitData's ParquetLoader"},
 		{config(`"data_format": ["int"], "data_spec": "x"`), "data_spec is not one"},
@@ -104,7 +104,7 @@ func TestIndexesThatAreRefused(t *testing.T) {
 		{config(`"item_loader": "TokensLoader", "data_format": ["int"]`), "tokens are of format"},
 		{config(`"item_loader": "TokensLoader", "data_format": ["no_header_tensor:4"]`), "arrays of 4 are of no known type"},
 		{`{"chunks": [{"filename": "a.bin", "chunk_bytes": -1, "chunk_size": 1}]}`, "-1 bytes"},
-		{`{"chunks": [{"filename": "../a.bin", "chunk_bytes": 1, "chunk_size": 1}]}`, `"../a.bin" is no name of a shard`},
+		{`{"chunks": [{"filename": "../a.bin", "chunk_bytes": 1, "chunk_size": 1}]}`, `"../a.bin" is not the name of a shard`},
 	} {
 		if _, err := open(t, c.index); err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "index.json") {
 			t.Errorf("%v, want …%s…", err, c.says)

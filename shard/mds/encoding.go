@@ -74,7 +74,7 @@ func wholeNumber(data []byte) (sample.Type, []int, []byte, error) {
 	t := sample.TensorType(tensor.Int64)
 	n, err := strconv.ParseInt(string(data), 10, 64)
 	if err != nil {
-		return t, nil, nil, fmt.Errorf("%w: no whole number of 8 bytes: %w", shard.ErrUnsupported, err)
+		return t, nil, nil, fmt.Errorf("%w: not a whole number of 8 bytes: %w", shard.ErrUnsupported, err)
 	}
 	return t, nil, binary.LittleEndian.AppendUint64(nil, uint64(n)), nil
 }
@@ -83,7 +83,7 @@ func otherNumber(data []byte) (sample.Type, []int, []byte, error) {
 	t := sample.TensorType(tensor.Float64)
 	x, err := strconv.ParseFloat(string(data), 64)
 	if err != nil {
-		return t, nil, nil, fmt.Errorf("%w: no number: %w", shard.ErrUnsupported, err)
+		return t, nil, nil, fmt.Errorf("%w: not a number: %w", shard.ErrUnsupported, err)
 	}
 	return t, nil, binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)), nil
 }

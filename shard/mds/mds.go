@@ -80,7 +80,7 @@ func (Opener) Open(ctx context.Context, f shard.File) (shard.Set, error) {
 		return nil, err
 	}
 	if all.Version != 2 || all.Shards == nil {
-		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "a set of MDS version %d: takes 2", all.Version)
+		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "a set of MDS version %d: must be 2", all.Version)
 	}
 
 	s := &Set{}
@@ -131,7 +131,7 @@ var codecs = map[string]packed.Codec{
 // add adds a shard.
 func (s *Set) add(f shard.File, d described, unpacked bool) error {
 	if d.Format != name || d.Version != 2 {
-		return shard.Wrong(f, -1, shard.ErrUnsupported, "shards of format %q version %d: takes %q version 2", d.Format, d.Version, name)
+		return shard.Wrong(f, -1, shard.ErrUnsupported, "shards of format %q version %d: must be %q version 2", d.Format, d.Version, name)
 	}
 	if d.Raw == nil || d.Raw.Bytes < 0 || d.Samples < 0 {
 		return shard.Wrong(f, -1, shard.ErrCorrupt, "shard %d has no size", len(s.shards))

@@ -111,17 +111,17 @@ func TestIndexesThatAreRefused(t *testing.T) {
 		kind error
 		says string
 	}{
-		{func(_, all object) { all["version"] = 3 }, shard.ErrUnsupported, "MDS version 3: takes 2"},
+		{func(_, all object) { all["version"] = 3 }, shard.ErrUnsupported, "MDS version 3: must be 2"},
 		{func(_, all object) { delete(all, "shards") }, shard.ErrUnsupported, "version 2"},
 		{func(_, all object) { all["shards"] = 1 }, shard.ErrCorrupt, "cannot unmarshal"},
-		{func(s, _ object) { s["format"] = "json" }, shard.ErrUnsupported, `format "json" version 2: takes "mds"`},
+		{func(s, _ object) { s["format"] = "json" }, shard.ErrUnsupported, `format "json" version 2: must be "mds"`},
 		{func(s, _ object) { s["version"] = 1 }, shard.ErrUnsupported, "version 1"},
 		{func(s, _ object) { s["raw_data"] = nil }, shard.ErrCorrupt, "shard 0 has no size"},
 		{func(s, _ object) { s["samples"] = -1 }, shard.ErrCorrupt, "shard 0 has no size"},
 		{func(s, _ object) { s["raw_data"].(object)["bytes"] = -1 }, shard.ErrCorrupt, "shard 0 has no size"},
-		{func(s, _ object) { s["raw_data"].(object)["basename"] = "../../etc/passwd" }, shard.ErrCorrupt, `"../../etc/passwd" is no name of a shard`},
-		{func(s, _ object) { s["raw_data"].(object)["basename"] = "/etc/passwd" }, shard.ErrCorrupt, "is no name of a shard"},
-		{func(s, _ object) { s["raw_data"].(object)["basename"] = "" }, shard.ErrCorrupt, "is no name of a shard"},
+		{func(s, _ object) { s["raw_data"].(object)["basename"] = "../../etc/passwd" }, shard.ErrCorrupt, `"../../etc/passwd" is not the name of a shard`},
+		{func(s, _ object) { s["raw_data"].(object)["basename"] = "/etc/passwd" }, shard.ErrCorrupt, "is not the name of a shard"},
+		{func(s, _ object) { s["raw_data"].(object)["basename"] = "" }, shard.ErrCorrupt, "is not the name of a shard"},
 		{func(s, _ object) { s["raw_data"].(object)["basename"] = "shard.00001.mds" }, shard.ErrCorrupt, `two shards have the name "shard.00001.mds"`},
 		{func(s, _ object) { s["compression"] = "lzma" }, shard.ErrUnsupported, `the compression "lzma"`},
 		{func(s, _ object) { s["compression"] = "zstd" }, shard.ErrUnsupported, `the compression "zstd"`},

@@ -99,15 +99,15 @@ func open(f shard.File) (x places, err error) {
 		return x, err
 	}
 	if string(head[:len(mark)]) != mark {
-		return x, shard.Wrong(f, 0, shard.ErrCorrupt, "the file is no index of Megatron-LM")
+		return x, shard.Wrong(f, 0, shard.ErrCorrupt, "the file is not a Megatron-LM index")
 	}
 	head = head[len(mark):]
 	if version := binary.LittleEndian.Uint64(head); version != 1 {
-		return x, shard.Wrong(f, int64(len(mark)), shard.ErrUnsupported, "version %d: takes 1", version)
+		return x, shard.Wrong(f, int64(len(mark)), shard.ErrUnsupported, "version %d: must be 1", version)
 	}
 	x.file, x.dtype = f, types[head[8]]
 	if !x.dtype.Valid() {
-		return x, shard.Wrong(f, int64(len(mark)+8), shard.ErrUnsupported, "tokens of type %d: takes whole numbers", head[8])
+		return x, shard.Wrong(f, int64(len(mark)+8), shard.ErrUnsupported, "tokens of type %d: must be whole numbers", head[8])
 	}
 	x.sequences, x.documents = int64(binary.LittleEndian.Uint64(head[9:])), int64(binary.LittleEndian.Uint64(head[17:]))
 

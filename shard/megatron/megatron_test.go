@@ -42,9 +42,9 @@ func TestWhatIsRefused(t *testing.T) {
 		says string
 	}{
 		{idx[:33], shard.ErrTruncated, "text.idx at byte 0: cut off: 34 bytes are needed here"},
-		{change(0, 'x', 1), shard.ErrCorrupt, "the file is no index of Megatron-LM"},
-		{change(9, 2, 8), shard.ErrUnsupported, "version 2: takes 1"},
-		{change(17, 7, 1), shard.ErrUnsupported, "tokens of type 7: takes whole numbers"},
+		{change(0, 'x', 1), shard.ErrCorrupt, "the file is not a Megatron-LM index"},
+		{change(9, 2, 8), shard.ErrUnsupported, "version 2: must be 1"},
+		{change(17, 7, 1), shard.ErrUnsupported, "tokens of type 7: must be whole numbers"},
 		{change(17, 200, 1), shard.ErrUnsupported, "tokens of type 200"},
 		{change(18, 1<<63, 8), shard.ErrTruncated, "do not fit"},
 		{change(18, 1<<60, 8), shard.ErrTruncated, "1152921504606846976 sequences and 4 documents do not fit into 126 bytes"},

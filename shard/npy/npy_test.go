@@ -42,10 +42,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{change("(9,), ", "(),   "), shard.ErrCorrupt, "64 bytes follow"},
 		{change("(9,), }                  ", "(9223372036854775807,), }"), shard.ErrUnsupported, "more than 2⁶³"},
 		{change("(9,), }                  ", "(9223372036854775807,0),}"), shard.ErrCorrupt, "72 bytes follow"},
-		{change("<f8", "|O8"), shard.ErrUnsupported, "takes numbers and truth values"},
+		{change("<f8", "|O8"), shard.ErrUnsupported, "must be numbers and truth values"},
 		{change("<f8", ">f8"), shard.ErrUnsupported, "the highest byte first"},
 		{good[:20], shard.ErrTruncated, "the file ends in its header"},
-		{nil, shard.ErrUnsupported, "does not begin as one"},
+		{nil, shard.ErrUnsupported, "not a NumPy file"},
 		{change("(9,), ", "(),   ")[:136], shard.ErrUnsupported, "an array without axes has no rows"},
 		{change("(9,), }        ", "(9999999999,0)}")[:128], shard.ErrUnsupported, "the rows of the array have no elements"},
 	} {

@@ -70,7 +70,7 @@ func (m *footer) columns(f shard.File) ([]*column, error) {
 	w := walk{nodes: m.schema[1:]}
 	w.nodesOf(m.schema[0], place{})
 	if w.bad || len(w.nodes) > 0 {
-		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer's schema is no tree")
+		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer's schema is not a tree")
 	}
 
 	names := make(map[string]bool, len(w.found))

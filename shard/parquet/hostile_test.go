@@ -364,7 +364,7 @@ func TestLiesTakeNoTime(t *testing.T) {
 	w.end()
 	w.end()
 	data := binary.LittleEndian.AppendUint32(append([]byte(magic), w.Bytes()...), uint32(w.Len()))
-	wantError(t, append(data, magic...), shard.ErrCorrupt, "the footer's schema is no tree")
+	wantError(t, append(data, magic...), shard.ErrCorrupt, "the footer's schema is not a tree")
 }
 
 func TestCancel(t *testing.T) {

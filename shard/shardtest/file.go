@@ -92,7 +92,7 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 // Beside opens another file of the same folder.
 func (f *File) Beside(name string) (shard.File, error) {
 	if strings.ContainsAny(name, `/\`) {
-		return nil, fmt.Errorf("%q is no name of a file", name)
+		return nil, fmt.Errorf("%q is not the name of a file", name)
 	}
 	other, err := f.folder.Open(path.Join(path.Dir(f.name), name))
 	if err != nil {

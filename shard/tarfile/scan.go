@@ -89,7 +89,7 @@ func (s *scan) header(at int64) (header, error) {
 	case header(b).empty():
 		return nil, s.end(at + blockSize)
 	case !header(b).valid():
-		return nil, shard.Wrong(s.f, at, shard.ErrCorrupt, "there is no header of a member: its checksum is wrong")
+		return nil, shard.Wrong(s.f, at, shard.ErrCorrupt, "there is no member header: its checksum is wrong")
 	}
 	return b, nil
 }
@@ -129,7 +129,7 @@ const mostDescription = 1 << 20
 func (s *scan) describe(kind byte, h header, from int64, known *about) error {
 	size, ok := h.size()
 	if !ok || size > mostDescription {
-		return shard.Wrong(s.f, from, shard.ErrCorrupt, "a header that describes a member takes more than %d bytes", mostDescription)
+		return shard.Wrong(s.f, from, shard.ErrCorrupt, "a header that describes a member has more than %d bytes", mostDescription)
 	}
 	at, err := s.body(from, size)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *scan) entry(kind byte, h header, from int64, known *about) (*member, er
 		size, ok = decimal(said)
 	}
 	if !ok {
-		return nil, shard.Wrong(s.f, from, shard.ErrCorrupt, "the size of member %q is no number", name)
+		return nil, shard.Wrong(s.f, from, shard.ErrCorrupt, "the size of member %q is not a number", name)
 	}
 
 	m := &s.member
@@ -235,7 +235,7 @@ func (s *scan) linked(m *member, h header, known *about) (*member, error) {
 	}
 	to, ok := s.links[string(name)]
 	if !ok {
-		return nil, shard.Wrong(s.f, m.header, shard.ErrUnsupported, "member %q is a link to %q, which is no file before it: write the archive with --hard-dereference", m.name, name)
+		return nil, shard.Wrong(s.f, m.header, shard.ErrUnsupported, "member %q is a link to %q, which is not a file before it: write the archive with --hard-dereference", m.name, name)
 	}
 	m.at, m.size = to.at, to.size
 	return m, nil

@@ -77,7 +77,7 @@ func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byt
 		name, feature, ok, err := w.next()
 		if err != nil {
 			if slices.IndexFunc(want, func(f sample.Field) bool { return f.Name != Record }) >= 0 {
-				return scratch, fmt.Errorf("%w: no tf.train.Example: %w", shard.ErrCorrupt, err)
+				return scratch, fmt.Errorf("%w: not a tf.train.Example: %w", shard.ErrCorrupt, err)
 			}
 			break
 		}
@@ -214,7 +214,7 @@ func shaped(t sample.Type, n int, into *shard.Value) error {
 
 func asFloats(d tensor.DType, values, scratch []byte) (all, rest []byte, err error) {
 	if d != tensor.Float32 && d != tensor.Float64 {
-		return nil, scratch, fmt.Errorf("%w: it has a float_list: takes float32 or float64, not %v", shard.ErrUnsupported, d)
+		return nil, scratch, fmt.Errorf("%w: it has a float_list: must be float32 or float64, not %v", shard.ErrUnsupported, d)
 	}
 	all, rest, err = floats(scratch, values)
 	if err != nil {
@@ -234,7 +234,7 @@ func asFloats(d tensor.DType, values, scratch []byte) (all, rest []byte, err err
 func asInts(d tensor.DType, values, scratch []byte) (all, rest []byte, err error) {
 	least, most, ok := bounds(d)
 	if !ok {
-		return nil, scratch, fmt.Errorf("%w: it has an int64_list: takes whole numbers, not %v", shard.ErrUnsupported, d)
+		return nil, scratch, fmt.Errorf("%w: it has an int64_list: must be whole numbers, not %v", shard.ErrUnsupported, d)
 	}
 	from := len(scratch)
 	outside := false

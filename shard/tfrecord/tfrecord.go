@@ -127,7 +127,7 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 // length is that of the record at a place.
 func length(f shard.File, at int64, header []byte) (int64, error) {
 	if !sound(header) {
-		return 0, shard.Wrong(f, at, shard.ErrCorrupt, "the length of a record does not have its checksum")
+		return 0, shard.Wrong(f, at, shard.ErrCorrupt, "the checksum of a record's length is wrong")
 	}
 	n := int64(binary.LittleEndian.Uint64(header))
 	if n < 0 {
@@ -216,7 +216,7 @@ func verified(record []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: a record of %d bytes", shard.ErrTruncated, len(record))
 	}
 	if binary.LittleEndian.Uint32(record[n:]) != checksum(record[:n]) {
-		return nil, fmt.Errorf("%w: the data of the record do not have their checksum", shard.ErrCorrupt)
+		return nil, fmt.Errorf("%w: the checksum of the record's data is wrong", shard.ErrCorrupt)
 	}
 	return record[:n:n], nil
 }

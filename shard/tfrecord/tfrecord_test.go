@@ -78,9 +78,9 @@ func TestWhatIsRefused(t *testing.T) {
 		kind error
 		says string
 	}{
-		{change(0), shard.ErrCorrupt, "a.tfrecord at byte 0: damaged: the length of a record does not have its checksum"},
+		{change(0), shard.ErrCorrupt, "a.tfrecord at byte 0: damaged: the checksum of a record's length is wrong"},
 		{change(19 + 8), shard.ErrCorrupt, "a.tfrecord at byte 19"},
-		{change(12), shard.ErrCorrupt, "sample 0: damaged: the data of the record do not have their checksum"},
+		{change(12), shard.ErrCorrupt, "sample 0: damaged: the checksum of the record's data is wrong"},
 		{change(19 + 15), shard.ErrCorrupt, "sample 1"},
 		{good[:len(good)-1], shard.ErrTruncated, "at byte 19: cut off: a record has 3 bytes, and the file ends after 6"},
 		{good[:25], shard.ErrTruncated, "at byte 19"},

@@ -89,7 +89,7 @@ func place(ctx context.Context, f shard.File, d directory, all []member) error {
 		case m.flags&encrypted != 0:
 			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is encrypted", m.name)
 		case !known:
-			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is compressed with method %d: takes deflate, bzip2 and zstd", m.name, m.method)
+			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is compressed with method %d: must be deflate, bzip2 or zstd", m.name, m.method)
 		case m.method == 0 && m.size != m.packed:
 			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q is stored, and has %d bytes in %d", m.name, m.size, m.packed)
 		case m.header < end:
@@ -233,7 +233,7 @@ func (Format) Unpack(dst []byte, b index.Block, data []byte) ([]byte, error) {
 		return dst, err
 	}
 	if crc32.ChecksumIEEE(dst[before:]) != sum {
-		return dst[:before], fmt.Errorf("%w: the content of a member does not have its checksum", shard.ErrCorrupt)
+		return dst[:before], fmt.Errorf("%w: the checksum of a member's content is wrong", shard.ErrCorrupt)
 	}
 	return dst, nil
 }

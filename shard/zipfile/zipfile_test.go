@@ -107,7 +107,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{change(stored, end, 16, ff[:4]...), shard.ErrCorrupt, "the directory is of"},
 		{change(stored, entry, 0, 'X'), shard.ErrCorrupt, "something else than entries"},
 		{change(stored, entry, 8, 1), shard.ErrUnsupported, `"b.txt" is encrypted`},
-		{change(stored, entry, 10, 14), shard.ErrUnsupported, `"b.txt" is compressed with method 14: takes deflate, bzip2 and zstd`},
+		{change(stored, entry, 10, 14), shard.ErrUnsupported, `"b.txt" is compressed with method 14: must be deflate, bzip2 or zstd`},
 		{change(stored, entry, 20, 7), shard.ErrCorrupt, `"b.txt" is stored, and has 6 bytes in 7`},
 		{change(stored, entry, 28, 0xff), shard.ErrCorrupt, "the directory ends in an entry"},
 		{change(stored, entry, 42, 0), shard.ErrCorrupt, `"b.txt" overlaps another member`},
@@ -121,7 +121,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{change(deflated, entry, 24, 0xff, 0xff, 0xff, 0x7f), shard.ErrCorrupt, "cannot hold 2147483647"},
 		{change(deflated, entry, 24, 0x21), shard.ErrCorrupt, "should have 801"},
 		{change(deflated, entry, 24, 0x1f), shard.ErrCorrupt, "more than the 799 bytes that it should have"},
-		{change(deflated, "PK\x07\x08", 4, 0), shard.ErrCorrupt, "the content of a member does not have its checksum"},
+		{change(deflated, "PK\x07\x08", 4, 0), shard.ErrCorrupt, "the checksum of a member's content is wrong"},
 		{change(deflated, header, 35, 0xff, 0xff), shard.ErrCorrupt, "sample 0"},
 		{file(t, zip.Store, "a.txt", "1", "b.txt", "2", "A.txt", "3", "a.TXT", "4"), shard.ErrCorrupt, `"a.TXT": sample "a" has two members "txt"`},
 	} {
@@ -172,7 +172,7 @@ func TestArraysThatAreRefused(t *testing.T) {
 			{file(t, method, "a.npy", array(tensor.Uint8, 3), "b.npy", array(tensor.Uint8, 4)), shard.ErrUnsupported, `array "a" has 3 rows, and "b" has 4`},
 			{file(t, method, "a.npy", array(tensor.Uint8)), shard.ErrUnsupported, `array "a": an array without axes has no rows`},
 			{file(t, method, "a.txt", "text"), shard.ErrUnsupported, "the file has no arrays"},
-			{file(t, method, "a.npy", "text.npy"), shard.ErrUnsupported, "does not begin as one"},
+			{file(t, method, "a.npy", "text.npy"), shard.ErrUnsupported, "not a NumPy file"},
 			{file(t, method, "a.npy", array(tensor.Uint8, 3)+"x"), shard.ErrCorrupt, `array "a" has 131 bytes, and its member 132`},
 		} {
 			t.Run(name, func(t *testing.T) { of("a.npz", nil).Refused(t, "a.npz", r.data, r.kind, r.says) })

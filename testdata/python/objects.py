@@ -1,4 +1,4 @@
-"""Values that are no arrays, for the engine's tests."""
+"""Values other than arrays, for the engine's tests."""
 
 import numpy as np
 

@@ -84,7 +84,7 @@ func (s *Server) Close() {
 		return
 	}
 
-	s.refuse("there is nobody for whom")
+	s.refuse("nothing uses the server")
 	s.mu.Lock()
 	process := s.process
 	s.mu.Unlock()

@@ -126,7 +126,7 @@ func (s *Streams) hand(f wire.Frame) error {
 		return fmt.Errorf("%w: %s", ErrGivenUp, f.Payload)
 	}
 	if int(f.Stream) >= len(s.inboxes) || s.inboxes[f.Stream] == nil {
-		return fmt.Errorf("%w: a worker sent %v for a call that there is not", wire.ErrProtocol, f.Kind)
+		return fmt.Errorf("%w: a worker sent %v for a call that does not exist", wire.ErrProtocol, f.Kind)
 	}
 	f.Payload = slices.Clone(f.Payload)
 	select {

@@ -62,7 +62,7 @@ func FuzzParseResults(f *testing.F) {
 						_ = r.Data[at:][:bytes]
 					}
 					if r.Schema[f].Type.Kind == sample.Tensor && !Fits(shape, r.Schema[f].Type.Shape) {
-						t.Fatalf("%v is no %v", shape, r.Schema[f].Type)
+						t.Fatalf("%v is not %v", shape, r.Schema[f].Type)
 					}
 					if bytes < 0 {
 						t.Fatalf("%d bytes", bytes)

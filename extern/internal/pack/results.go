@@ -76,7 +76,7 @@ func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 		return e
 	case message.ItemDropped:
 		if kind := k.of.Kind; kind != Filter && kind != Chain {
-			return fmt.Errorf("%w: a sample was dropped by what is no filter", wire.ErrProtocol)
+			return fmt.Errorf("%w: a sample was dropped, but not by a filter", wire.ErrProtocol)
 		}
 		c.Keep, c.Out, c.Same = false, c.Out[:0], c.Same[:0]
 		return nil

@@ -109,12 +109,12 @@ func TestEstimatesAreUpperBounds(t *testing.T) {
 			const beside = 3 << 20 // what runtime and C library keep by the way
 			said := plan.WorkingBytes(&info, data)
 			if took > said+beside && !instrumented {
-				t.Errorf("%s, %s: takes %d KiB, %d KiB were said", name, u.name, took>>10, said>>10)
+				t.Errorf("%s, %s: needs %d KiB, %d KiB were said", name, u.name, took>>10, said>>10)
 			} else {
-				t.Logf("%s, %s: takes %d KiB, %d KiB were said", name, u.name, took>>10, said>>10)
+				t.Logf("%s, %s: needs %d KiB, %d KiB were said", name, u.name, took>>10, said>>10)
 			}
 			if tight[name] && strings.HasPrefix(d.Name(), "libwebp") && said > 2*(took+beside) {
-				t.Errorf("%s, %s: takes %d KiB, and as many as %d KiB were said", name, u.name, took>>10, said>>10)
+				t.Errorf("%s, %s: needs %d KiB, and as many as %d KiB were said", name, u.name, took>>10, said>>10)
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func TestImagesOfHundredsOfScans(t *testing.T) {
 			}
 			pixels := make([]byte, 8*8*3)
 			err = d.DecodeInto(pixels, 8*3, c.data, &info, &plan)
-			if c.fails && (!errors.Is(err, media.ErrCorrupt) || !strings.Contains(err.Error(), "than any picture needs")) {
+			if c.fails && (!errors.Is(err, media.ErrCorrupt) || !strings.Contains(err.Error(), "than any image needs")) {
 				t.Errorf("%s, %s: %v", d.Name(), name, err)
 			}
 			if !c.fails && (err != nil || pixels[0] != 128) {

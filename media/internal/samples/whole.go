@@ -23,7 +23,7 @@ func Check(dst media.Pixels, src []byte, info *media.Info) error {
 		return fmt.Errorf("%w: no data", media.ErrTruncated)
 	}
 	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
-		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
+		return fmt.Errorf("%w: %v for an image of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
 	return nil
 }

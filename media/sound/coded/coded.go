@@ -272,5 +272,5 @@ func choose(n, streams int, stream func(int) *av.Stream) (int, error) {
 }
 
 func noTrack(n, tracks int) error {
-	return fmt.Errorf("%w: audio track %d is wanted, and there are %d, counted from 0", media.ErrUnsupported, n, tracks)
+	return fmt.Errorf("%w: there is no audio track %d: the file has %d, counted from 0", media.ErrUnsupported, n, tracks)
 }

@@ -83,7 +83,7 @@ func TestTracks(t *testing.T) {
 			t.Errorf("%s: the default has %d samples", name, n)
 		}
 		b, _ := os.ReadFile(path)
-		if _, err := Open(b, 2); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), "there are 2, counted from 0") {
+		if _, err := Open(b, 2); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), "the file has 2, counted from 0") {
 			t.Error(err)
 		}
 	}

@@ -27,7 +27,7 @@ var Format = sound.Format{
 
 func openTrack(c *sound.Content, track int) (sound.Stream, error) {
 	if track > 0 {
-		return nil, fmt.Errorf("wav: audio track %d is wanted, and there is one, counted from 0", track)
+		return nil, fmt.Errorf("wav: there is no audio track %d: the file has one, number 0", track)
 	}
 	f, err := open(c)
 	if err != nil {
@@ -170,10 +170,10 @@ func (f *File) describe(b []byte) error {
 
 	if code == codeExtensible {
 		if len(b) < 40 {
-			return fmt.Errorf("%w: its chunk fmt has %d bytes, and is extensible, which takes 40", errWAV, len(b))
+			return fmt.Errorf("%w: its chunk fmt has %d bytes, and is extensible, which needs 40", errWAV, len(b))
 		}
 		if !bytes.Equal(b[26:40], rest) {
-			return fmt.Errorf("wav: the samples are coded as %x, which is not known", b[24:40])
+			return fmt.Errorf("wav: the samples have the unknown coding %x", b[24:40])
 		}
 		f.info.Mask, code = binary.LittleEndian.Uint32(b[20:]), number(24)
 	}
@@ -189,7 +189,7 @@ func (f *File) describe(b []byte) error {
 
 	f.info.Rate, f.info.Channels, f.width = int(rate), channels, frame/channels
 	if f.coding = codings[code][f.width]; f.coding == nil || bits > 8*f.width {
-		return fmt.Errorf("wav: the samples are of format 0x%04x with %d bits in %d bytes: takes PCM of 8 to 32 bits, float of 32 and 64, A-law and µ-law", code, bits, f.width)
+		return fmt.Errorf("wav: the samples are of format 0x%04x with %d bits in %d bytes: must be PCM of 8 to 32 bits, float of 32 and 64, A-law and µ-law", code, bits, f.width)
 	}
 	return nil
 }

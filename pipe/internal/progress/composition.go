@@ -139,7 +139,7 @@ func (c *Composition) check(p PartState) error {
 		}
 	}
 	if !mine {
-		all = append(all, errors.New("it is made of others than its name says"))
+		all = append(all, errors.New("its members differ from its name"))
 	}
 	return errors.Join(all...)
 }

@@ -206,7 +206,7 @@ func (p *Unfinished) differs(part PartState, t *Lineage) error {
 	now := p.tracker.composition(t)
 	switch {
 	case part.Of == nil && now != nil:
-		return part.absent(fmt.Sprintf(": now there is one of %s, and the state does not say of which it was made. States of earlier versions never do; go on from one that was saved between two such items", now.text()))
+		return part.absent(fmt.Sprintf(": now there is one of %s, and the state does not say what it was made of. States of earlier versions never do; go on from one that was saved between two such items", now.text()))
 	case part.Of != nil && (now == nil || now.Members != part.Of.Members || now.Hash != part.Of.Hash):
 		is := "one item alone"
 		if now != nil {
@@ -220,7 +220,7 @@ func (p *Unfinished) differs(part PartState, t *Lineage) error {
 	var visit func(childRange)
 	visit = func(s childRange) {
 		if s.of.parent.joined() && !s.of.known {
-			err = part.absent(": it is an output of an item of several, and the state does not say of which that was made. States of earlier versions never do; go on from one that was saved between two such items")
+			err = part.absent(": it is an output of an item of several, and the state does not say what that was made of. States of earlier versions never do; go on from one that was saved between two such items")
 		}
 		s.of.parent.own(visit)
 	}

@@ -14,7 +14,7 @@ func (t *Lineage) Join(u Lineage, apart bool) {
 	t.Add(u)
 }
 
-// Aside adds an item that is finished with the others and is none of the members, because
+// Aside adds an item that is finished with the others and is not a member, because
 // it was lost.
 func (t *Lineage) Aside(u Lineage, apart bool) {
 	if apart {

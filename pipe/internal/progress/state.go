@@ -81,7 +81,7 @@ func (s SourceState) check() error {
 	}
 	for _, pos := range s.Open {
 		if !slices.Contains(s.Lost, pos) {
-			all = append(all, fmt.Errorf("the open position %d, of which nothing was lost", pos))
+			all = append(all, fmt.Errorf("the open position %d, which lost nothing", pos))
 		} else if s.finished(pos) {
 			all = append(all, fmt.Errorf("the open position %d, which is finished", pos))
 		}
@@ -247,7 +247,7 @@ func (c *stateCheck) checkItems(part PartState, taken map[string][]claimed) {
 		}
 		whole := SourceState{Low: c.Sources[r.Source].Low, Ahead: c.Sources[r.Source].Ahead}
 		if len(r.Item) == 0 && part.Of != nil && slices.ContainsFunc(append(whole.Ahead, [2]int64{0, whole.Low}), func(a [2]int64) bool { return a[0] < r.Range[1] && r.Range[0] < a[1] }) {
-			c.wrong("has outputs of stage %s of the item %v of source %s, of which positions %v are finished", part.Stage, part.Item, part.Source, r.Range)
+			c.wrong("has outputs of stage %s of the item %v of source %s, whose positions %v are finished", part.Stage, part.Item, part.Source, r.Range)
 		}
 		key := part.Stage + partKey(r.Source, r.Item)
 		taken[key] = append(taken[key], claimed{Range{r.Range[0], r.Range[1]}, part})

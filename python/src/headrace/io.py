@@ -196,7 +196,7 @@ def decode_jpeg(
         MediaError: if `data` is not a valid JPEG, or `out` does not fit.
     """
     if isinstance(data, (str, os.PathLike)):
-        raise WrongType(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
+        raise WrongType(f"headrace: decode_jpeg: needs the content of a file, not a path ({data!r}): load_image accepts both")
     what = _asked(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg", max_pixels, max_bytes, time_limit)
     return _one("decode_jpeg", what, source_of("decode_jpeg", data, max_bytes), color, "uint8", width, height, out)
 
@@ -292,7 +292,7 @@ def load_image_batch(
     """
     name = "load_image_batch"
     if isinstance(srcs, (str, bytes, bytearray, memoryview, os.PathLike)):
-        raise WrongType(f"headrace: {name}: takes several sources, a list for example; load_image takes one")
+        raise WrongType(f"headrace: {name}: give several sources, such as a list; load_image accepts one")
     what = _asked(
         True,
         truth("strict", strict),
@@ -478,9 +478,9 @@ def load_video(
     """
     many = frames is None or isinstance(frames, int)
     if times is not None and (frames is not None or stride is not None or fps is not None or start is not None or duration is not None):
-        raise MediaError("headrace: io: has times and another choice of frames: takes one of them")
+        raise MediaError("headrace: io: times cannot be combined with another choice of frames: give one of them")
     if not many and (stride is not None or fps is not None or start is not None or duration is not None):
-        raise MediaError("headrace: io: has a list of frames and another choice of them: takes one of them")
+        raise MediaError("headrace: io: a list of frames cannot be combined with another choice of frames: give one of them")
     what = _video_asked(
         "video",
         indices=None if many else frames,
@@ -545,7 +545,7 @@ def decode(packets: Packets | bytes, stream: Literal["video", "audio"] | None = 
             )
         stream = "video" if "video" in kinds else "audio"
     if stream not in ("video", "audio"):
-        raise MediaError(f"headrace: decode: stream is {stream!r}: takes 'video' or 'audio'")
+        raise MediaError(f"headrace: decode: stream is {stream!r}: must be 'video' or 'audio'")
     load: Any = load_video if stream == "video" else load_audio
     return load(packets, **how)
 
@@ -595,14 +595,14 @@ def save_image(
     name = "save_image"
     for key, text in (("format", format), ("subsampling", subsampling)):
         if not isinstance(text, (str, type(None))):
-            raise WrongType(f"headrace: {name}: {key} is {text!r}: takes text")
+            raise WrongType(f"headrace: {name}: {key} is {text!r}: must be text")
     array = numpy.asarray(image)
     if array.dtype.kind != "u" or array.dtype.itemsize > 2:
-        raise MediaError(f"headrace: {name}: the image has dtype {array.dtype}: takes uint8, or uint16 for PNG")
+        raise MediaError(f"headrace: {name}: the image has dtype {array.dtype}: must be uint8, or uint16 for PNG")
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
-        raise MediaError(f"headrace: {name}: the image has shape {array.shape}: takes [height, width], and 1, 3 or 4 channels after them")
+        raise MediaError(f"headrace: {name}: the image has shape {array.shape}: must be [height, width], and 1, 3 or 4 channels after them")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     what: dict[str, Any] = {"do": "encode", "format": format or _format_of(path), "dtype": array.dtype.name, "shape": array.shape}
     for key, given in (("quality", quality), ("effort", effort)):
@@ -668,7 +668,7 @@ def _asked(*options: Any) -> bytes:
             raise
     for name, value in zip(_decode.__wrapped__.__code__.co_varnames, options):
         if not isinstance(value, Hashable):
-            raise WrongType(f"headrace: io: {name} is {value!r}: takes {'True or False' if name == 'orient' else 'text or a number'}")
+            raise WrongType(f"headrace: io: {name} is {value!r}: must be {'True or False' if name == 'orient' else 'text or a number'}")
     raise WrongType(f"headrace: io: arguments of a wrong type: {options!r}")
 
 
@@ -699,14 +699,14 @@ def _decode(
         ("mode", mode, ("exact", "fast")),
     ):
         if value not in known:
-            raise MediaError(f"headrace: io: {name} is {value!r}: takes {', '.join(map(repr, known))}")
+            raise MediaError(f"headrace: io: {name} is {value!r}: must be {', '.join(map(repr, known))}")
     size = {"width": whole("width", width), "height": whole("height", height)}
     most = {"max_pixels": whole("max_pixels", max_pixels), "max_bytes": whole("max_bytes", max_bytes)}
     if (width is None) != (height is None):
-        raise MediaError("headrace: io: width and height go together: give both, or none")
+        raise MediaError("headrace: io: width and height go together: give both, or neither")
     for name, length in size.items():
         if length is not None and length < 1:
-            raise MediaError(f"headrace: io: {name} is {length!r}: takes a number of pixels")
+            raise MediaError(f"headrace: io: {name} is {length!r}: must be a number of pixels")
     for name, number in most.items():
         if number is not None and number < 1:
             raise MediaError(f"headrace: io: {name} must be at least 1, got {number!r}")
@@ -733,7 +733,7 @@ def _number(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if not is_number(value):
-        raise WrongType(f"headrace: io: {name} is {value!r}: takes a number")
+        raise WrongType(f"headrace: io: {name} is {value!r}: must be a number")
     return as_float(value)
 
 
@@ -743,9 +743,9 @@ def _triple(background: Sequence[int] | None) -> tuple[int, ...] | None:
     try:
         values = tuple(map(index, background))
     except TypeError:
-        raise WrongType(f"headrace: io: background is {background!r}: takes (red, green, blue), each from 0 to 255") from None
+        raise WrongType(f"headrace: io: background is {background!r}: must be (red, green, blue), each from 0 to 255") from None
     if len(values) != 3 or not all(0 <= v <= 255 for v in values):
-        raise MediaError(f"headrace: io: background is {background!r}: takes (red, green, blue), each from 0 to 255")
+        raise MediaError(f"headrace: io: background is {background!r}: must be (red, green, blue), each from 0 to 255")
     return values
 
 
@@ -761,7 +761,7 @@ def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: i
 def _format_of(path: Any) -> str:
     name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", None)
     if not isinstance(name, (str, os.PathLike)):
-        raise MediaError("headrace: save_image: there is no suffix to tell the format: give format='png', 'jpeg' or 'webp'")
+        raise MediaError("headrace: save_image: the name has no suffix: give format='png', 'jpeg' or 'webp'")
     suffix = os.path.splitext(os.fsdecode(name))[1].lower()
     formats = {".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
     if suffix not in formats:

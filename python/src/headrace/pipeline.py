@@ -190,7 +190,7 @@ def source(
     from ._recipe.function_arguments import source_arguments
 
     if isinstance(seed, (str, list, tuple)):
-        raise RecipeError(f"headrace: source: seed is {seed!r}: takes a whole number; generators={seed!r} seeds these before each sample")
+        raise RecipeError(f"headrace: source: seed is {seed!r}: must be a whole number; generators={seed!r} seeds these before each sample")
     given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys, where).items() if value is not None}
     pipeline = Pipeline(integer("seed", seed), (Step({"source": given}),), formats.NUMPY)
     if sampler is None:
@@ -236,17 +236,17 @@ def merge(
         RecipeError: if their seeds or formats differ, or the sections `loader` of the recipes they were loaded from.
     """
     if _more or isinstance(pipelines, Pipeline) or not hasattr(pipelines, "__iter__"):
-        raise RecipeError("headrace: merge: takes one list of pipelines: merge([a, b])")
+        raise RecipeError("headrace: merge: give one list of pipelines: merge([a, b])")
     given = list(pipelines)
     for i, pipeline in enumerate(given):
         if not isinstance(pipeline, Pipeline):
-            raise RecipeError(f"headrace: merge: item {i} is {pipeline!r}: takes pipelines")
+            raise RecipeError(f"headrace: merge: item {i} is {pipeline!r}: must be a pipeline")
         for what, name in (("_seed", "the seed"), ("_format", "the format"), ("_defaults", "the section loader")):
             mine, first = getattr(pipeline, what), getattr(given[0], what)
             if mine != first:
-                raise RecipeError(f"headrace: merge: pipeline {i} has {name} {mine!r}, but pipeline 0 has {first!r}: takes the same of all")
+                raise RecipeError(f"headrace: merge: pipeline {i} has {name} {mine!r}, but pipeline 0 has {first!r}: they must be the same")
     if not given:
-        raise RecipeError("headrace: merge: there is nothing to merge: takes pipelines")
+        raise RecipeError("headrace: merge: there is nothing to merge: give pipelines")
     for i, pipeline in enumerate(given):
         if any(map(is_main, pipeline._steps)):
             raise RecipeError(f'headrace: merge: pipeline {i} has a step with where="main": put that after the batch of what is merged')
@@ -339,13 +339,13 @@ class Pipeline:
                 )
                 raise RecipeError(f'{text}; a function of samples has where="process", "thread" or "here"')
         elif is_main(before):
-            raise RecipeError(f'headrace: {op}: comes after map with where="main", which is done when the engine is done with a batch')
+            raise RecipeError(f'headrace: {op}: cannot follow map with where="main", which runs after all steps of the engine')
         return Pipeline(self._seed, (*self._steps, Step({op: given})), self._format, self._defaults)
 
     def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline:
         """A step on an image, or on several."""
         if field is not None and not isinstance(field, str):
-            raise RecipeError(f"headrace: {op}: field is {field!r}: takes the name of an image; for several write fields=[…]")
+            raise RecipeError(f"headrace: {op}: field is {field!r}: must be the name of an image; for several write fields=[…]")
         return self._with(op, args | {"field": field, "fields": None if fields is None else names_of(op, (fields,))})
 
     def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
@@ -423,7 +423,7 @@ class Pipeline:
         all_of = list(branches)
         if isinstance(by, str) or not callable(by):
             if fields is not None or workers is not None or where != "process":
-                raise RecipeError("headrace: route: fields=, workers= and where= are for a function that says which branch a sample takes")
+                raise RecipeError("headrace: route: fields=, workers= and where= are for a function that chooses the branch of a sample")
             return self._with("route", {"by": by, "branches": [self._branch(i, branch) for i, branch in enumerate(all_of)]})
 
         from ._recipe.function_arguments import check_chooser
@@ -443,7 +443,7 @@ class Pipeline:
         when, steps = branch if isinstance(branch, tuple) and len(branch) == 2 else (None, branch)
         if not callable(steps):
             raise RecipeError(
-                f"headrace: route: branch {i} is {branch!r}: takes (what it takes, a function of a pipeline), or a function alone"
+                f"headrace: route: branch {i} is {branch!r}: must be (what it matches, a function of a pipeline), or a function alone"
             )
         inside = self._added(f"route: the function of branch {i}", steps)
         if when is None:
@@ -455,7 +455,7 @@ class Pipeline:
         """The steps that a function adds to a pipeline."""
         inside = add(Pipeline(self._seed, (), self._format))
         if not isinstance(inside, Pipeline):
-            raise RecipeError(f"headrace: {whose} returns {inside!r}: takes one that returns the pipeline it is given, with its steps")
+            raise RecipeError(f"headrace: {whose} returns {inside!r}: must return the pipeline it is given, with its steps")
         return inside._steps
 
     def select(self, *fields: Some) -> Pipeline:
@@ -486,7 +486,7 @@ class Pipeline:
         given = {**(fields or {}), **names}
         for old, new in given.items():
             if not isinstance(old, str) or not isinstance(new, str):
-                raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: takes names of fields")
+                raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: must be names of fields")
         return self._with("rename", {"fields": given})
 
     def boxes(self, field: str = "boxes", *, along: Some | None = None, image: str = "image") -> Pipeline:
@@ -515,7 +515,7 @@ class Pipeline:
             to: names for its copies, which must be new.
         """
         if not isinstance(field, str):
-            raise RecipeError(f"headrace: copy: field is {field!r}: takes the name of a field")
+            raise RecipeError(f"headrace: copy: field is {field!r}: must be the name of a field")
         return self._with("copy", {"field": field, "to": names_of("copy", (to,))})
 
     def views(
@@ -585,10 +585,10 @@ class Pipeline:
         given = by_name(on_error=on_error, max_errors=max_errors, retries=retries, wait=wait, time_limit=time_limit)
         (*before, last) = self._steps
         if is_main(last):
-            raise RecipeError('headrace: failures: is not about map with where="main": its errors are raised by the loop as they are')
+            raise RecipeError('headrace: failures: does not apply to map with where="main", whose errors the loop raises')
         if on_error == "replace" and (last.get("batch") or {}).get("collate"):
-            text = 'headrace: failures: on_error is "replace": collate fails for a whole batch, in whose place no other can come'
-            raise RecipeError(f'{text}: takes "raise" or "skip"')
+            text = 'headrace: failures: on_error is "replace": collate fails for a whole batch, and no other batch can replace it'
+            raise RecipeError(f'{text}: must be "raise" or "skip"')
         failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
         return Pipeline(
             self._seed, (*before, Step(last | {"failures": failures}, line=getattr(last, "line", None))), self._format, self._defaults
@@ -1505,7 +1505,7 @@ class Pipeline:
         from ._recipe import notation
 
         if any(map(is_main, self._steps)):
-            raise RecipeError('headrace: a recipe has what the engine does: leave out map with where="main", and add it after load()')
+            raise RecipeError('headrace: a recipe has only steps of the engine: leave out map with where="main", and add it after load()')
         return notation.write(self._described(importable), loader, format)
 
     def _described(self, spell: Callable[[Function], str] | None = None) -> dict[str, Any]:
@@ -1611,7 +1611,7 @@ class Pipeline:
             config["uneven"] = True
         ahead = optional("prefetch", said("prefetch", prefetch))
         if ahead == 0:  # which would be the engine's own default
-            raise RecipeError("headrace: prefetch is 0: takes 1 to 1000 batches")
+            raise RecipeError("headrace: prefetch is 0: must be from 1 to 1000 batches")
         if ahead is not None:
             config["prefetch"] = ahead
         if config["world_size"] > 1 and _divides(self._steps):
@@ -1621,7 +1621,7 @@ class Pipeline:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
         interval = seconds_of("every", said("every", every, None))
         if interval is not None and interval <= 0:
-            raise RecipeError(f"headrace: every is {interval:g}: takes seconds above 0")
+            raise RecipeError(f"headrace: every is {interval:g}: must be seconds above 0")
         return self._start(config, None, None, _hooks(process.said("hooks", ()), hooks), interval)
 
     def _start(

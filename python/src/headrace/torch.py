@@ -50,7 +50,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
 
     def __init__(self, source: Pipeline | Loader, **options: Any) -> None:
         if not isinstance(source, (Pipeline, Loader)):
-            raise RecipeError(f"headrace: IterableDataset({source!r}): takes a pipeline or a loader")
+            raise RecipeError(f"headrace: IterableDataset({source!r}): must be a pipeline or a loader")
         self._pipeline = source if isinstance(source, Pipeline) else None
         self._options = options
         self._loader: Loader | None = None

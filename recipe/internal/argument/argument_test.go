@@ -41,7 +41,7 @@ func TestFields(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	a := held{all{Word: "too", own: 1}}
-	if err := CheckTags(&a); err == nil || err.Error() != "is 0: must be at least 1\nlacks the argument sizes\nis \"too\": did you mean \"two\"? takes \"one\" or \"two\"" {
+	if err := CheckTags(&a); err == nil || err.Error() != "is 0: must be at least 1\nlacks the argument sizes\nis \"too\": did you mean \"two\"? must be \"one\" or \"two\"" {
 		t.Error(err)
 	}
 	a = held{all{Size: 1, Sizes: []*size{}, Word: "one"}}

@@ -17,9 +17,9 @@ func OneOf(name, got string, known []string) error {
 		return nil
 	}
 	if near := words.Nearest(got, known); near != "" {
-		return Wrong(name, "is %q: did you mean %q? takes %s", got, near, words.Either(known))
+		return Wrong(name, "is %q: did you mean %q? must be %s", got, near, words.Either(known))
 	}
-	return Wrong(name, "is %q: takes %s", got, words.Either(known))
+	return Wrong(name, "is %q: must be %s", got, words.Either(known))
 }
 
 // choices returns the words that an argument accepts.

@@ -61,7 +61,7 @@ func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v r
 // Args fills the struct of the arguments that dst points to.
 func (d Decoder) Args(v rawjson.Value, dst any, path string) {
 	if v.Kind() != rawjson.Object {
-		d.Wrong(path, fmt.Errorf("takes its arguments by name%s, not %s", example(dst), v.Describe()))
+		d.Wrong(path, fmt.Errorf("give its arguments by name%s, not %s", example(dst), v.Describe()))
 		return
 	}
 	fields, known := d.fields(reflect.ValueOf(argument.Struct(dst)).Elem())
@@ -114,7 +114,7 @@ func (d Decoder) Into(v rawjson.Value, dst reflect.Value, path string) {
 	if errors.As(err, &bad) {
 		d.Wrong(path, fmt.Errorf("is %s, which %w", is, bad))
 	} else {
-		d.Wrong(path, fmt.Errorf("is %s: takes %s", is, argument.Takes(dst.Type())))
+		d.Wrong(path, fmt.Errorf("is %s: must be %s", is, argument.Takes(dst.Type())))
 	}
 }
 

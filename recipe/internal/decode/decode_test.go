@@ -66,20 +66,20 @@ func TestArgumentsAreFilled(t *testing.T) {
 func TestMistakesAreCollected(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"siz":1,"size":1,"size":2,"pair":[1]}`: {
-			`args at siz: unknown argument "siz": did you mean "size"? takes size, names, p, pair, inner, steps`,
+			`args at siz: unknown argument "siz": did you mean "size"? the arguments are size, names, p, pair, inner, steps`,
 			"args at size: size is given twice",
-			"args.pair: is [1]: takes a list of 2, each a whole number",
+			"args.pair: is [1]: must be a list of 2, each a whole number",
 		},
 		`{"names":["a",1,null],"inner":{"off":1}}`: {
-			"args.names[1]: is 1: takes text", "args.names[2]: is null: takes text",
-			`args.inner at off: has an unknown key "off": takes on`, `args.inner: lacks the key "on"`,
+			"args.names[1]: is 1: must be text", "args.names[2]: is null: must be text",
+			`args.inner at off: has an unknown key "off": the keys are on`, `args.inner: lacks the key "on"`,
 		},
 		`{"size":"${list}","steps":"${list}","names":["${none}","\ud800"]}`: {
-			`args.size: is "${list}", here [4]: takes a whole number`, `args.steps: is "${list}", here [4]: takes a list, each text`,
+			`args.size: is "${list}", here [4]: must be a whole number`, `args.steps: is "${list}", here [4]: must be a list, each text`,
 			`args.names[1]: is "\ud800", which has the lone surrogate \ud800, which means nothing`,
 		},
-		`{"size":1.5,"p":"x"}`: {"args.size: is 1.5: takes a whole number", `args.p: is "x": takes a number`},
-		`3`:                    {"args: takes its arguments by name, as in {size: …}, not 3"},
+		`{"size":1.5,"p":"x"}`: {"args.size: is 1.5: must be a whole number", `args.p: is "x": must be a number`},
+		`3`:                    {"args: give its arguments by name, as in {size: …}, not 3"},
 	} {
 		if _, got := decoded(t, text); !slices.Equal(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)

@@ -37,7 +37,7 @@ const (
 // notations.
 func parseYAML(text []byte) (Document, error) {
 	if len(text) > MaxYAML {
-		return Document{}, &rawjson.SyntaxError{Err: fmt.Errorf("is larger than %d MiB, which is much for YAML: write it as JSON, of which %d MiB may be", MaxYAML>>20, MaxBytes>>20)}
+		return Document{}, &rawjson.SyntaxError{Err: fmt.Errorf("is larger than %d MiB, the limit for YAML: write it as JSON, which may have %d MiB", MaxYAML>>20, MaxBytes>>20)}
 	}
 	if at, ok := invalid(text); ok {
 		line, column := rawjson.Position(text, at+1)
@@ -75,7 +75,7 @@ func parseYAML(text []byte) (Document, error) {
 func guard(parse func() (Document, error)) (d Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d, err = Document{}, yamlError(1, 1, "is no YAML that can be read: %v", p)
+			d, err = Document{}, yamlError(1, 1, "is not readable YAML: %v", p)
 		}
 	}()
 	return parse()
@@ -108,18 +108,18 @@ func syntaxError(err error) *rawjson.SyntaxError {
 		GetToken() *token.Token
 	}
 	if errors.As(err, &e) && e.GetToken() != nil {
-		return tokenError(e.GetToken(), "is no YAML: %s", e.GetMessage())
+		return tokenError(e.GetToken(), "is not valid YAML: %s", e.GetMessage())
 	}
-	return &rawjson.SyntaxError{Err: fmt.Errorf("is no YAML: %w", err)}
+	return &rawjson.SyntaxError{Err: fmt.Errorf("is not valid YAML: %w", err)}
 }
 
 // unsupported are the tokens of what recipes do not have, with what to write instead.
 var unsupported = map[token.Type]string{
 	token.AnchorType:     "has an anchor: recipes have none; a value for several places is a variable",
 	token.AliasType:      "has an alias: recipes have none; a value for several places is a variable, and text that begins with * must be quoted",
-	token.MergeKeyType:   "has a merge key: recipes have none; say it at each place",
+	token.MergeKeyType:   "has a merge key: recipes have none; write it out at each place",
 	token.TagType:        "has a tag: recipes have none; text that begins with ! must be quoted",
-	token.MappingKeyType: "has a key after a question mark: takes keys like size:",
+	token.MappingKeyType: "has a key after a question mark: write keys like size:",
 	token.DirectiveType:  "has a directive: recipes have none; text that begins with % must be quoted",
 }
 
@@ -164,12 +164,12 @@ func document(f *ast.File) (ast.Node, error) {
 			continue
 		}
 		if body != nil {
-			return nil, tokenError(d.Body.GetToken(), "has a second document: takes one recipe")
+			return nil, tokenError(d.Body.GetToken(), "has a second document: a file has one recipe")
 		}
 		body = d.Body
 	}
 	if body == nil {
-		return nil, yamlError(1, 1, "is empty: takes a recipe, which begins with headrace: %d", Version)
+		return nil, yamlError(1, 1, "is empty: a recipe begins with headrace: %d", Version)
 	}
 	return body, nil
 }
@@ -320,7 +320,7 @@ func unquoted(text string) ([]byte, error) {
 	}
 
 	if otherForm.MatchString(text) {
-		return nil, fmt.Errorf("has the number %s: takes finite decimal numbers, or text in quotes", text)
+		return nil, fmt.Errorf("has the number %s: must be finite decimal numbers, or text in quotes", text)
 	}
 	m := decimalForm.FindStringSubmatch(text)
 	if m == nil || m[2] == "" && m[4] == "" {
@@ -330,7 +330,7 @@ func unquoted(text string) ([]byte, error) {
 	// JSON has no sign before positive numbers, and digits on both sides of the point.
 	sign, whole, point, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3], m[4], m[5]
 	if len(whole) > 1 && whole[0] == '0' {
-		return nil, fmt.Errorf("has the number %s, which some read as octal: takes %s, or %q as text", text, sign+strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)
+		return nil, fmt.Errorf("has the number %s, which some read as octal: must be %s, or %q as text", text, sign+strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)
 	}
 	if whole == "" {
 		whole = "0"

@@ -27,8 +27,8 @@ func TestUnquoted(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"010": `takes 10, or "010" as text`, "00": `takes 0, or "00" as text`, "-08.5e3": `takes -8.5e3, or "-08.5e3" as text`, "0x1F": "takes finite decimal numbers", "0o7": "takes finite decimal numbers",
-		".inf": "takes finite", "-.Inf": "takes finite", ".NaN": "takes finite",
+		"010": `must be 10, or "010" as text`, "00": `must be 0, or "00" as text`, "-08.5e3": `must be -8.5e3, or "-08.5e3" as text`, "0x1F": "must be finite decimal numbers", "0o7": "must be finite decimal numbers",
+		".inf": "must be finite", "-.Inf": "must be finite", ".NaN": "must be finite",
 	} {
 		if got, err := unquoted(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is %s, %v", text, got, err)
@@ -55,8 +55,8 @@ func TestHostileYAML(t *testing.T) {
 		strings.Repeat("!a ", 200_000):         "1:1: has a tag",
 		keys.String():                          "10001:7: has more than 10000 keys",
 		strings.Repeat("a: ", 200_000):         "1:30002: has more than 10000 keys",
-		strings.Repeat("#\n", 600_000):         " is larger than 1 MiB, which is much for YAML: write it as JSON, of which 1024 MiB may be",
-		"a: '" + strings.Repeat("x\n", 10_000): "1:4: is no YAML: could not find end character of single-quoted text",
+		strings.Repeat("#\n", 600_000):         " is larger than 1 MiB, the limit for YAML: write it as JSON, which may have 1024 MiB",
+		"a: '" + strings.Repeat("x\n", 10_000): "1:4: is not valid YAML: could not find end character of single-quoted text",
 	} {
 		_, err := parseYAML([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -75,7 +75,7 @@ func TestHostileYAML(t *testing.T) {
 
 func TestGuard(t *testing.T) {
 	_, err := guard(func() (Document, error) { panic("lost") })
-	if err == nil || err.Error() != "1:1: is no YAML that can be read: lost" {
+	if err == nil || err.Error() != "1:1: is not readable YAML: lost" {
 		t.Error(err)
 	}
 }

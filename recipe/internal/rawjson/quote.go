@@ -30,7 +30,7 @@ func AppendQuote(b []byte, p string) []byte {
 	return append(b, '"')
 }
 
-var errText = errors.New("takes text")
+var errText = errors.New("must be text")
 
 // BadText says what is wrong with something that is text.
 type BadText string

@@ -65,7 +65,7 @@ func (x *Table) read(section rawjson.Value, wrong func(path string, err error)) 
 		return
 	}
 	if section.Kind() != rawjson.Object {
-		wrong("vars", fmt.Errorf(`is %s: takes an object of variables and their defaults, like {"root": "data", "size": 224}`, section.Describe()))
+		wrong("vars", fmt.Errorf(`is %s: must be an object of variables and their defaults, like {"root": "data", "size": 224}`, section.Describe()))
 		return
 	}
 
@@ -75,7 +75,7 @@ func (x *Table) read(section rawjson.Value, wrong func(path string, err error)) 
 		case err != nil:
 			wrong("vars", fmt.Errorf("has the key %s, which %w", quoted, err))
 		case !Name.MatchString(name):
-			wrong("vars", argument.AtKey(name, fmt.Errorf("has the name %q: takes letters, digits and _ after the first letter", name)))
+			wrong("vars", argument.AtKey(name, fmt.Errorf("has the name %q: must be letters, digits and _ after the first letter", name)))
 		case x.find(name) != nil:
 			wrong("vars", argument.AtKey(name, fmt.Errorf("has %s twice", name)))
 		default:
@@ -119,7 +119,7 @@ func (x *Table) usual(name string, v rawjson.Value) (string, error) {
 	case rawjson.Null:
 		return "", fmt.Errorf("has no value: give it by --set %s=…, in Python by %s=…, or in the environment", name, name)
 	case rawjson.Object:
-		return "", errors.New("is an object: takes text, a number, true, false, a list, or null where there is no default")
+		return "", errors.New("is an object: must be text, a number, true, false, a list, or null where there is no default")
 	case rawjson.Text:
 		text, err := rawjson.UnquoteBytes(v)
 		if err != nil {
@@ -167,7 +167,7 @@ func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 		case strings.HasPrefix(after, "{"):
 			name, end, closed := strings.Cut(after[1:], "}")
 			if !closed || !Name.MatchString(name) {
-				return "", false, rawjson.BadText(`has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`)
+				return "", false, rawjson.BadText(`has a "${" that is not a variable: write ${name}, or "$$" for a dollar sign`)
 			}
 			value, err := x.value(name)
 			if err != nil {
@@ -175,7 +175,7 @@ func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 			}
 
 			if len(value) > maxVariable || x.inserted+len(value) > maxInserted {
-				return "", false, rawjson.BadText(fmt.Sprintf("takes too much: a variable may have %d bytes, and all that is put in their places %d", maxVariable, maxInserted))
+				return "", false, rawjson.BadText(fmt.Sprintf("is too much: a variable may have %d bytes, and all of them together %d", maxVariable, maxInserted))
 			}
 			x.inserted += len(value)
 			b.WriteString(value)
@@ -207,7 +207,7 @@ func (x *Table) value(name string) (string, error) {
 	if near := words.Nearest(name, x.names()); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
-	return "", rawjson.BadText(fmt.Sprintf("names the variable %q, which there is not%s", name, hint))
+	return "", rawjson.BadText(fmt.Sprintf("names the unknown variable %q%s", name, hint))
 }
 
 // spelled is what the value of a variable means where no text is taken: a number,

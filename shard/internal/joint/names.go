@@ -48,7 +48,7 @@ type Names struct {
 // already, is an error.
 func (n *Names) Add(f shard.File, name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, `\`) {
-		return shard.Wrong(f, -1, shard.ErrCorrupt, "%q is no name of a shard", name)
+		return shard.Wrong(f, -1, shard.ErrCorrupt, "%q is not the name of a shard", name)
 	}
 	if n.place == nil {
 		n.place = map[string]int{}

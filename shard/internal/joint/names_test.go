@@ -43,7 +43,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", ".", "..", "../x", "/x", "a/../../x", "a//b", `a\b`, `..\x`, "a/"} {
-		if err := n.Add(file(t, "index.json"), name); err == nil || !strings.Contains(err.Error(), "no name of a shard") {
+		if err := n.Add(file(t, "index.json"), name); err == nil || !strings.Contains(err.Error(), "not the name of a shard") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

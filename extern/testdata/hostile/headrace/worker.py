@@ -39,7 +39,7 @@ if how == "start":
     receive()
 send(34, json.dumps({"random": False}).encode())
 pack = receive()
-if how == "cell":  # a sample that there is not, since a time that was not
+if how == "cell":  # a sample that does not exist, since a time that was not
     number = struct.unpack_from("<q", pack, 5 * 8)[0]
     with mmap.mmap(3, setup["heap"]) as heap:
         struct.pack_into("<QQ", heap, setup["cells"][0], number << 32 | 1000, 1 << 63)

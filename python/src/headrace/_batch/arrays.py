@@ -204,7 +204,7 @@ def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
     if "uint16" in layout.dtypes and not hasattr(torch, "uint16"):
         raise RecipeError(
             f"headrace: to('torch'): PyTorch {torch.__version__} has no uint16, which came with 2.3;"
-            " decode to uint8, or make floating point of it by normalize"
+            " decode to uint8, or convert it to floating point with normalize"
         )
     bfloat16s = frozenset(layout.bfloat16s)
 

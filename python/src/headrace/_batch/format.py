@@ -53,7 +53,7 @@ NUMPY = Format("numpy")
 
 
 def check(name: str, pin_memory: bool, device: Any) -> Format:
-    """The format, if it exists and can be had so."""
+    """The format, if it exists with these options."""
     if name not in _NAMES:
         text = f"headrace: to({name!r}): the framework must be {', '.join(map(repr, _NAMES[:-1]))} or {_NAMES[-1]!r}"
         plain = str(name).lower()
@@ -64,5 +64,5 @@ def check(name: str, pin_memory: bool, device: Any) -> Format:
         raise RecipeError(text)
     for option, value in (("pin_memory", pin_memory or None), ("device", device)):
         if value is not None and name != "torch":
-            raise RecipeError(f"headrace: to({name!r}, {option}={value!r}): only tensors of 'torch' take {option}")
+            raise RecipeError(f"headrace: to({name!r}, {option}={value!r}): only 'torch' tensors have {option}")
     return Format(name, bool(pin_memory), device)

@@ -37,14 +37,14 @@ def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch
         TypeError: if planes or matrix have another dtype or shape.
     """
     if color not in ("yuv420", "nv12"):
-        raise WrongType(f"headrace: to_rgb: color is {color!r}: takes 'yuv420' or 'nv12'")
+        raise WrongType(f"headrace: to_rgb: color is {color!r}: must be 'yuv420' or 'nv12'")
     if planes.ndim < 2 or planes.shape[-1] % 2 or planes.dtype not in (torch.uint8, torch.uint16):
         raise WrongType(
-            f"headrace: to_rgb: planes are {planes.dtype} {list(planes.shape)}: takes uint8 or uint16 [..., height + height / 2, width]"
+            f"headrace: to_rgb: planes are {planes.dtype} {list(planes.shape)}: must be uint8 or uint16 [..., height + height / 2, width]"
         )
     told = torch.tensor(UNTAGGED) if matrix is None else matrix.cpu()
     if told.shape[-1] != 4 or told.ndim > 2 or (told.ndim == 2 and told.shape[0] != planes.shape[0]):
-        raise WrongType(f"headrace: to_rgb: matrix is {list(told.shape)}: takes [4], or [{planes.shape[0]}, 4]: a row for each sample")
+        raise WrongType(f"headrace: to_rgb: matrix is {list(told.shape)}: must be [4], or [{planes.shape[0]}, 4]: a row for each sample")
     kinds = torch.unique(told, dim=0) if told.ndim == 2 else told[None]
     if len(kinds) == 1:
         return _converted(planes, color, *kinds[0].tolist())
@@ -54,7 +54,7 @@ def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch
 
 def _converted(planes: torch.Tensor, color: str, matrix: int, full: int, siting: int, bits: int) -> torch.Tensor:
     if matrix not in SHARES:
-        raise WrongType(f"headrace: to_rgb: matrix {matrix} of ITU-T H.273: takes {', '.join(map(str, SHARES))}")
+        raise WrongType(f"headrace: to_rgb: matrix {matrix} of ITU-T H.273: must be {', '.join(map(str, SHARES))}")
     width = planes.shape[-1]
     height = planes.shape[-2] * 2 // 3
     rows = (height + 1) // 2

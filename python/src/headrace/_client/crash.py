@@ -81,7 +81,7 @@ class Death:
     def status(self) -> str:
         """How it ended, in words."""
         if self.code is None:
-            return "ended, with a status that another part of this program has taken"
+            return "ended; another part of this program has collected its status"
         if self.code >= 0:
             return f"exited with status {self.code}"
         try:
@@ -120,7 +120,7 @@ class Death:
             names = ", ".join(map(repr, suspects[:_SHOWN_SAMPLES]))
             more = len(suspects) - _SHOWN_SAMPLES
             parts.append(f"\nin flight in C code: {names}{f' and {more} more' if more > 0 else ''}")
-            parts.append("\none of them is the likely cause: leave it out, or use on_error='skip', which finds it and goes on")
+            parts.append("\none of them is the likely cause: leave it out, or use on_error='skip', which finds it and continues")
         if self.words:
             parts.append("\nits last words:\n" + "\n".join("    " + line for line in _telling(self.words)))
         return "".join(parts)
@@ -136,7 +136,7 @@ def limits_of(pid: int) -> Limits:
 
 
 def held_by(pid: int) -> Limits:
-    """What a process has of that of which limits tell, as far as the system says so."""
+    """What a process uses of what limits bound, as far as the system tells."""
     try:
         with open(f"/proc/{pid}/statm") as file:
             pages = file.read().split()

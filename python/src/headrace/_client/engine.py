@@ -74,7 +74,7 @@ class Engine:
         except FileNotFoundError as error:
             raise EngineNotFound(f"headrace: there is no engine at {program}") from error
         except PermissionError as error:
-            raise EngineNotFound(f"headrace: the engine {program} may not be executed: {error.strerror}") from error
+            raise EngineNotFound(f"headrace: the engine {program} cannot be executed: {error.strerror}") from error
         finally:
             os.close(control)
         try:
@@ -108,7 +108,7 @@ class Engine:
         return not self._reaped and not _readable(self.pidfd, 0)
 
     def weigh(self) -> None:
-        """Note what the engine has of that of which limits tell, for the day on which it dies."""
+        """Note what the engine uses of what limits bound, in case it dies."""
         self._held = crash.held_by(self.pid)
 
     def refusal(self) -> bytes | None:
@@ -298,7 +298,7 @@ fork.keep(manager)
 
 
 def _at_least_3(fd: int) -> int:
-    """The same file under a number that is none of the standard streams; programs may have closed those."""
+    """The same file under a number above the standard streams, which programs may have closed."""
     if fd > 2:
         return fd
     import fcntl
@@ -320,9 +320,9 @@ def _refused(error: OSError, what: str) -> HeadraceError:
     import errno
 
     remedy = {
-        errno.EMFILE: "this process has all the descriptors it may have: raise the limit (ulimit -n), or let go of batches and files",
-        errno.ENFILE: "the machine has no descriptors left (fs.file-max)",
-        errno.EFBIG: "files may not be that large here, which counts for shared memory too: raise the limit (ulimit -f)",
+        errno.EMFILE: "this process has no file descriptors left: raise the limit (ulimit -n), or let go of batches and files",
+        errno.ENFILE: "the machine has no file descriptors left (fs.file-max)",
+        errno.EFBIG: "files cannot be that large here, and shared memory counts as a file: raise the limit (ulimit -f)",
         errno.ENOMEM: "there is no memory left",
         errno.EAGAIN: "no more processes may be started here: raise the limit (ulimit -u, or pids.max of the cgroup)",
     }.get(error.errno or 0)

@@ -54,7 +54,7 @@ def _is_told(logger: logging.Logger, level: int) -> bool:
 
 
 def _print(stream: Any, line: str) -> None:
-    """Print a line. That there is no place for it is no reason to stop."""
+    """Print a line, or nothing where it cannot be printed."""
     if stream is None:
         return
     try:

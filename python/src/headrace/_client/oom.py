@@ -52,7 +52,7 @@ class Watch:
         if killed is None:
             return "the kernel does this when memory is short, and says so in its log (dmesg): then a smaller memory= helps"
         if not killed:
-            return f"not by the kernel for lack of memory ({self.file} counts none): a person or a program has sent the signal"
+            return f"not by the kernel for lack of memory ({self.file} counts none): a person or a program sent the signal"
         limit = "" if self.limit is None else f", and {self.limit:,} bytes is all that the control group may use"
         where = "" if self.of_group else " on this machine"
         return (

@@ -14,7 +14,7 @@ def find_program() -> str:
     program = os.environ.get("HEADRACE_ENGINE")
     if program:
         if not os.path.isfile(program):
-            raise EngineNotFound(f"headrace: HEADRACE_ENGINE is {program!r}: there is no such file")
+            raise EngineNotFound(f"headrace: HEADRACE_ENGINE is {program!r}: no such file")
         return os.path.abspath(program)
     program = os.path.join(PACKAGE, "_bin", "headrace")
     if not os.path.isfile(program):

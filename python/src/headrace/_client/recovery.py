@@ -32,7 +32,7 @@ class Recovery:
             return None
         self.deaths += 1
         if not (death.crashed and suspects):
-            return "going on at the same place" if self.deaths <= _WITHOUT_PROGRESS else None
+            return "continuing at the same place" if self.deaths <= _WITHOUT_PROGRESS else None
         first = suspects[0]
         if len(suspects) == 1 and alone and first.index not in self.quarantine:
             self.quarantine.append(first.index)

@@ -29,7 +29,7 @@ class Slots:
         if not channel.descriptors:
             if channel.cut:
                 raise MemoryRefused(
-                    "headrace: memory of the engine could not be received: this process has all the descriptors it may have;"
+                    "headrace: memory of the engine could not be received: this process has no file descriptors left;"
                     " raise the limit (ulimit -n), or let go of batches and files"
                 )
             raise ProtocolError(f"headrace: segment {number} came without a descriptor")

@@ -70,7 +70,7 @@ def version_info() -> VersionInfo:
     try:
         done = subprocess.run([program, "version", "--json"], capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except OSError as error:
-        raise EngineNotFound(f"headrace: the engine {program} may not be executed: {error.strerror}") from error
+        raise EngineNotFound(f"headrace: the engine {program} cannot be executed: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise EngineFailed(f"headrace: {program} version --json: no answer within {error.timeout:g} s") from error
     try:
@@ -80,7 +80,7 @@ def version_info() -> VersionInfo:
     if not isinstance(told, dict) or "features" not in told:
         said = (done.stderr or done.stdout).strip()[-500:]
         raise EngineFailed(
-            f"headrace: {program} is no engine of this release: version --json ended with {done.returncode} and said {said!r}"
+            f"headrace: {program} is not an engine of this release: version --json ended with {done.returncode} and said {said!r}"
         )
     return VersionInfo(package=__version__, program=program, **told)
 

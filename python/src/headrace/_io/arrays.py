@@ -27,7 +27,7 @@ def frames_of(name: str, given: Any) -> Any:
         array = array[None, ..., None]
     if array.ndim != 4 or (array.dtype.name, array.shape[3]) not in _PICTURES:
         raise MediaError(
-            f"headrace: {name}: frames have shape {array.shape} and dtype {array.dtype}: takes [frames, height, width], and 1, 3 or 4 "
+            f"headrace: {name}: frames have shape {array.shape} and dtype {array.dtype}: must be [frames, height, width], and 1, 3 or 4 "
             "channels after them, of uint8 or uint16"
         )
     return numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
@@ -45,10 +45,10 @@ def rate_of(name: str, value: Any) -> Fraction:
     try:
         rate = Fraction(*value) if isinstance(value, tuple) else Fraction(repr(value) if isinstance(value, float) else value)
     except (ValueError, TypeError, ZeroDivisionError):
-        raise WrongType(f"headrace: io: {name} is {value!r}: takes a number, or a fraction (30000, 1001)") from None
+        raise WrongType(f"headrace: io: {name} is {value!r}: must be a number, or a fraction (30000, 1001)") from None
     rate = rate.limit_denominator(1_000_000)
     if not 0 < rate <= 1_000_000:
-        raise MediaError(f"headrace: io: {name} is {value!r}: takes a number above 0, up to 1000000")
+        raise MediaError(f"headrace: io: {name} is {value!r}: must be a number above 0, up to 1000000")
     return rate
 
 
@@ -60,8 +60,8 @@ def samples_of(name: str, given: Any) -> Any:
     if array.ndim != 2 or array.dtype.name not in _SAMPLES or not 1 <= array.shape[1] <= 64:
         remedy = ": transpose it" if array.ndim == 2 and array.shape[1] > 64 >= array.shape[0] else ""
         raise MediaError(
-            f"headrace: {name}: samples have shape {array.shape} and dtype {array.dtype}: takes [samples] or [samples, channels] of int16, "
-            f"int32, float32 or float64{remedy}"
+            f"headrace: {name}: samples have shape {array.shape} and dtype {array.dtype}: must be [samples] or [samples, channels] of "
+            f"int16, int32, float32 or float64{remedy}"
         )
     return numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 
@@ -70,9 +70,9 @@ def sample_port(array: Any, rate: Any) -> dict[str, Any]:
     try:
         hertz = int(rate)
     except (TypeError, ValueError):
-        raise WrongType(f"headrace: io: rate is {rate!r}: takes samples a second") from None
+        raise WrongType(f"headrace: io: rate is {rate!r}: must be a number of samples per second") from None
     if hertz != rate or not 1 <= hertz <= 1 << 24:
-        raise MediaError(f"headrace: io: rate is {rate!r}: takes a whole number of samples a second")
+        raise MediaError(f"headrace: io: rate is {rate!r}: must be a whole number of samples a second")
     return {"format": _SAMPLES[array.dtype.name], "rate": hertz, "channels": array.shape[1], "each": array.dtype.itemsize * array.shape[1]}
 
 

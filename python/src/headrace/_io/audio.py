@@ -61,7 +61,7 @@ def asked(
         ("start", audio.get("start"), (None, "begin", "center")),
     ):
         if text not in known:
-            raise MediaError(f"headrace: io: {name} is {text!r}: takes {', '.join(repr(k) for k in known if k is not None)}")
+            raise MediaError(f"headrace: io: {name} is {text!r}: must be {', '.join(repr(k) for k in known if k is not None)}")
     what: dict[str, Any] = {"do": do, "audio": audio}
     if max_bytes is not None:
         what["max_bytes"] = whole("max_bytes", max_bytes)
@@ -72,15 +72,15 @@ def whole(name: str, value: Any) -> int:
     try:
         return index(value)
     except TypeError:
-        raise WrongType(f"headrace: io: {name} is {value!r}: takes a whole number") from None
+        raise WrongType(f"headrace: io: {name} is {value!r}: must be a whole number") from None
 
 
 def number_of(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise WrongType(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes a number of seconds") from None
+        raise WrongType(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: must be a number of seconds") from None
     least = "0.000001" if name == "duration" else "0"
     if not float(least) <= number <= 1e6:
-        raise MediaError(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: takes seconds from {least} to 1000000")
+        raise MediaError(f"headrace: io: {'start' if name == 'offset' else name} is {value!r}: must be from {least} to 1000000 seconds")
     return number

@@ -215,7 +215,7 @@ def stream_audio(
     """
     name = "stream_audio"
     if samples is None and not 0 < float(seconds) <= 1e6:
-        raise MediaError(f"headrace: {name}: seconds is {seconds!r}: takes a number above 0")
+        raise MediaError(f"headrace: {name}: seconds is {seconds!r}: must be a number above 0")
     what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes)
     asked = window(start, end, "audio" if stream is None else f"a:{whole_number('stream', stream)}")
     count = None if samples is None else _count("samples", samples)
@@ -478,7 +478,7 @@ def filter(
     """
     name = "filter"
     if not isinstance(graph, str):
-        raise WrongType(f"headrace: {name}: graph is {graph!r}: takes text")
+        raise WrongType(f"headrace: {name}: graph is {graph!r}: must be text")
     arrays = dict(inputs) if isinstance(inputs, Mapping) else {"in": inputs}
     ports, data, wide = [], [], False
     for label, given in arrays.items():
@@ -502,7 +502,7 @@ def filter(
         data.append(Input(bytes_of(array), None, None))
     formats = {"rgb": ("rgb24", "rgb48le"), "rgba": ("rgba", "rgba64le"), "gray": ("gray", "gray16le")}
     if color not in formats:
-        raise MediaError(f"headrace: {name}: color is {color!r}: takes {', '.join(map(repr, formats))}")
+        raise MediaError(f"headrace: {name}: color is {color!r}: must be {', '.join(map(repr, formats))}")
     asked = window(start, end, None) | {"graph": graph, "inputs": ports, "pictures": formats[color][wide]}
     results, _ = unpack(done(name, task(name, asked, max_bytes), data))
     results.pop("seconds", None)

@@ -42,7 +42,7 @@ def view_of(src: Any) -> memoryview | None:
     try:
         view = memoryview(src)
     except TypeError:
-        raise WrongType(f"headrace: io: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
+        raise WrongType(f"headrace: io: the source must be a path, bytes, or an object with read(), not {type(src).__name__}") from None
     if not view.c_contiguous:
         raise MediaError("headrace: io: the bytes are not contiguous: give a contiguous array")
     return view.cast("B") if view.nbytes else memoryview(b"")
@@ -119,7 +119,7 @@ class Stream:
 class Inflated:
     """What comes out of deflated bytes.
 
-    It is inflated in large pieces, of which those who ask are given parts: each call copies what it has not come to.
+    It is inflated in large pieces; each call returns a part of one and copies the rest.
     """
 
     def __init__(self, packed: memoryview, announced: int) -> None:

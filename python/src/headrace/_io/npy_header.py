@@ -88,12 +88,12 @@ def header(name: str, source: Any, about: str) -> Form:
         raise bad(name, about, "it is not a NumPy file: its first bytes are wrong")
     version = tuple(begin[6:])
     if version not in ((1, 0), (2, 0), (3, 0)):
-        raise bad(name, about, f"it is of version {'.'.join(map(str, version))}: takes 1.0, 2.0 and 3.0")
+        raise bad(name, about, f"it is of version {'.'.join(map(str, version))}: must be 1.0, 2.0 or 3.0")
     length = _SHORT if version == (1, 0) else _LONG
     size_text = bytes(source.take(length.size))
     size = length.unpack(size_text)[0] if len(size_text) == length.size else 0
     if size > _MOST_HEADER:
-        raise bad(name, about, f"its header has {size:,} bytes: takes up to {_MOST_HEADER:,}")
+        raise bad(name, about, f"its header has {size:,} bytes: must be at most {_MOST_HEADER:,}")
     text = bytes(source.take(size))
     if len(text) < size or len(size_text) < length.size:
         raise bad(name, about, "it ends in its header")
@@ -126,10 +126,10 @@ def _unusual(name: str, text: str, at: int, about: str) -> Form:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
-        raise bad(name, about, "its header is none: takes {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }")
+        raise bad(name, about, "its header is not valid: must be like {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }")
     shape = found["shape"]
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape) or type(found["fortran_order"]) is not bool:
-        raise bad(name, about, "its header has no shape and order that can be: takes {'fortran_order': False, 'shape': (3, 4)}")
+        raise bad(name, about, "its header has no valid shape and order: must be like {'fortran_order': False, 'shape': (3, 4)}")
     return Form(_dtype(name, found["descr"], about), found["fortran_order"], shape, at)
 
 

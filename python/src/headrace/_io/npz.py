@@ -107,7 +107,7 @@ class Npz(Mapping[str, "Array"]):
         try:
             info = self._members[self._names[name]]
         except KeyError:
-            raise NoSuchArray(f"{name!r} is none of the arrays: {', '.join(map(repr, self._shown[:20]))}") from None
+            raise NoSuchArray(f"there is no array {name!r}: the arrays are {', '.join(map(repr, self._shown[:20]))}") from None
         if self._file is not None and self._file.closed:
             raise WrongValue(f"headrace: load_npz: {self._about} is closed")
         with reading(self._about[1:-1]) if self._about else nullcontext():
@@ -141,7 +141,7 @@ class Npz(Mapping[str, "Array"]):
         if info.flag_bits & _ENCRYPTED:
             raise bad("load_npz", about, "it is encrypted")
         if info.compress_type not in (_STORED, _DEFLATED):
-            raise bad("load_npz", about, f"its compression is number {info.compress_type} of ZIP's: takes 0, stored, and 8, deflated")
+            raise bad("load_npz", about, f"its ZIP compression is number {info.compress_type}: must be 0 (stored) or 8 (deflated)")
         if info.file_size > self._limit:
             raise bad(
                 "load_npz", about, f"it expands to {info.file_size:,} bytes, and {self._limit:,} are allowed: give limit= if that is right"
@@ -173,22 +173,22 @@ class Npz(Mapping[str, "Array"]):
             while at < len(into):
                 piece = stream.some(len(into) - at)
                 if not piece:
-                    raise bad("load_npz", about, "what is compressed ends too early")
+                    raise bad("load_npz", about, "the compressed data ends too early")
                 into[at : at + len(piece)] = piece
                 at += len(piece)
             while stream.given <= info.file_size and stream.some(PIECE):
                 pass  # what follows the array counts for the checksum
             if stream.given != info.file_size:
-                raise bad("load_npz", about, f"it expands to other than the {info.file_size:,} bytes that are announced")
+                raise bad("load_npz", about, f"it expands to other than the {info.file_size:,} bytes of its directory entry")
         except deflate.Error as error:
-            raise bad("load_npz", about, f"what is compressed is damaged: {error}") from error
+            raise bad("load_npz", about, f"the compressed data is damaged: {error}") from error
         self._check(stream.sum, info, about)
         return array
 
     @staticmethod
     def _check(found: int, info: Member, about: str) -> None:
         if found != info.CRC:
-            raise bad("load_npz", about, f"it is damaged: its checksum is {found:08x}, and {info.CRC:08x} is announced")
+            raise bad("load_npz", about, f"it is damaged: its checksum is {found:08x}, but should be {info.CRC:08x}")
 
 
 Npz.__module__ = "headrace.io"

@@ -18,7 +18,7 @@ def check_out(name: str, out: Any, axes: int, dtype: str, shape: tuple[int, ...]
     if out is None:
         return
     if not isinstance(out, numpy.ndarray):
-        raise WrongType(f"headrace: {name}: out is a {type(out).__name__}: takes a NumPy array")
+        raise WrongType(f"headrace: {name}: out is a {type(out).__name__}: must be a NumPy array")
     wrong = None
     if out.dtype != dtype:
         wrong = f"has dtype {out.dtype}: the result has {dtype}"

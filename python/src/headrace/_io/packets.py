@@ -84,7 +84,7 @@ class Packets:
         try:
             view = memoryview(data)
         except TypeError:
-            raise WrongType(f"headrace: Packets: takes bytes, not {type(data).__name__}") from None
+            raise WrongType(f"headrace: Packets: the data must be bytes, not {type(data).__name__}") from None
         if not view.c_contiguous:
             raise MediaError("headrace: Packets: the bytes are not contiguous")
         view = view.cast("B") if view.nbytes else memoryview(b"")
@@ -94,7 +94,7 @@ class Packets:
         if version != 1:
             raise MediaError(f"headrace: Packets: version {version}: this release reads version 1")
         if _HEAD + text + count * _ROW.itemsize + size != len(view):
-            raise MediaError("headrace: Packets: the bytes are not whole")
+            raise MediaError("headrace: Packets: the bytes are truncated")
         at = _HEAD + text
         self._data = view.toreadonly()
         self._table: Any = numpy.frombuffer(view, _ROW, count, at)
@@ -140,7 +140,7 @@ class Packets:
     def seconds(self, stream: int = 0) -> Array:
         """Display times of a stream's frames or pieces of audio, in order, by the file's own clock: float64 [n]."""
         if not 0 <= stream < len(self.streams):
-            raise MediaError(f"headrace: Packets: there is no stream {stream}: there are {len(self.streams)}")
+            raise MediaError(f"headrace: Packets: there is no stream {stream}: the packets have {len(self.streams)}")
         rows = self._table[(self._table["stream"] == stream) & (self._table["flags"] & 2 == 0) & (self._table["pts"] != _NO_TIME)]
         num, den = self.streams[stream].time_base
         times: Array = numpy.sort(rows["pts"]).astype(numpy.float64) * num / den

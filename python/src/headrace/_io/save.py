@@ -51,14 +51,14 @@ _AT_ONCE = 64 << 20  # bytes that are written at a time
 def container_of(name: str, path: str | None, given: str | None) -> tuple[str, str, str | None]:
     """The container, and the codecs that it usually has."""
     if given is not None and not isinstance(given, str):
-        raise WrongType(f"headrace: {name}: format is {given!r}: takes text")
+        raise WrongType(f"headrace: {name}: format is {given!r}: must be text")
     key = given or os.path.splitext(path or "")[1][1:].lower()
     key = _ALIASES.get(key, key)
     if key in _USUAL:
         return _USUAL[key]
     if given:
         return given, "", ""
-    about = f"the suffix of {path!r} is unknown" if path else "there is no suffix to tell the format"
+    about = f"the suffix of {path!r} is unknown" if path else "the name has no suffix"
     raise MediaError(f"headrace: {name}: {about}: give format, such as 'mp4' or 'wav'")
 
 
@@ -70,13 +70,13 @@ def encoding(
         usual = _PCM[array.dtype.name]
     codec = codec or usual
     if not isinstance(codec, str):
-        raise WrongType(f"headrace: {name}: codec is {codec!r}: takes text")
+        raise WrongType(f"headrace: {name}: codec is {codec!r}: must be text")
     if not codec:
-        raise MediaError(f"headrace: {name}: {container} has no usual codec for {kind}: give codec")
+        raise MediaError(f"headrace: {name}: {container} has no default codec for {kind}: give codec")
     if quality is None and bit_rate is None and codec in _BY_QUALITY:
         quality = 3
     if quality is not None and not 0 < float(quality) <= 100:
-        raise MediaError(f"headrace: {name}: quality is {quality!r}: takes a number from 1, the best, to 31, the smallest")
+        raise MediaError(f"headrace: {name}: quality is {quality!r}: must be a number from 1, the best, to 31, the smallest")
     rate = None if bit_rate is None else whole("bit_rate", bit_rate)
     if rate is not None and rate < 1:
         raise MediaError(f"headrace: {name}: bit_rate must be at least 1, got {bit_rate!r}")
@@ -95,7 +95,7 @@ def pieces_of(name: str, frames: Any) -> Iterator[Any]:
             yield whole_array[at : at + step]
         return
     if not isinstance(frames, Iterable):
-        raise WrongType(f"headrace: {name}: frames is a {type(frames).__name__}: takes an array, or an iterable of frames")
+        raise WrongType(f"headrace: {name}: frames is a {type(frames).__name__}: must be an array, or an iterable of frames")
     form = None
     for piece in frames:
         array = frames_of(name, piece)
@@ -164,14 +164,14 @@ def save_frames(
             video[key] = whole(key, value)
     for key, value in (("pixel_format", pixel_format), ("filter", filter)):
         if not isinstance(value, (str, type(None))):
-            raise WrongType(f"headrace: {name}: {key} is {value!r}: takes text")
+            raise WrongType(f"headrace: {name}: {key} is {value!r}: must be text")
         video[key] = value or ""
     saved = [video]
     samples = None
     if audio is not None:
         samples = samples_of(name, audio)
         if audio_rate is None:
-            raise MediaError(f"headrace: {name}: there is audio: give audio_rate, its samples a second")
+            raise MediaError(f"headrace: {name}: audio needs audio_rate, its samples per second")
         saved.append(
             sample_port(samples, audio_rate) | encoding(name, "audio", audio_codec, usual_audio, made, samples, None, audio_bit_rate, None)
         )
@@ -201,7 +201,7 @@ def save_samples(
     samples = samples_of(name, given)
     saved = sample_port(samples, rate) | encoding(name, "audio", codec, usual, made, samples, None, bit_rate, options_)
     if not isinstance(filter, (str, type(None))):
-        raise WrongType(f"headrace: {name}: filter is {filter!r}: takes text")
+        raise WrongType(f"headrace: {name}: filter is {filter!r}: must be text")
     saved["filter"] = filter or ""
     writer = Writer(name, to, made, [saved], container)
     try:

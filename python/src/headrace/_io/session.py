@@ -221,4 +221,4 @@ def _refused(error: OSError) -> HeadraceError:
         errno.EMFILE: "; raise the limit of open files (ulimit -n)",
         errno.EFBIG: "; raise the limit of file sizes, which counts for shared memory too (ulimit -f)",
     }.get(error.errno or 0, "")
-    return MemoryRefused(f"headrace: no memory for what is given to the engine: {error.strerror}{remedy}")
+    return MemoryRefused(f"headrace: no memory for the engine's input: {error.strerror}{remedy}")

@@ -21,7 +21,7 @@ def whole(name: str, value: Any) -> int | None:
     try:
         return None if value is None else index(value)
     except TypeError:
-        raise WrongType(f"headrace: io: {name} is {value!r}: takes a whole number") from None
+        raise WrongType(f"headrace: io: {name} is {value!r}: must be a whole number") from None
 
 
 def source_of(name: str, src: Any, max_bytes: int | None) -> Input:
@@ -42,7 +42,9 @@ def source_of(name: str, src: Any, max_bytes: int | None) -> Input:
         view = memoryview(src)
     except TypeError:
         if not hasattr(src, "__array__"):
-            raise WrongType(f"headrace: {name}: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
+            raise WrongType(
+                f"headrace: {name}: the source must be a path, bytes, or an object with read(), not {type(src).__name__}"
+            ) from None
         read_only: Any = numpy.asarray(src)
         view = memoryview(read_only)
     if not view.c_contiguous:

@@ -136,7 +136,7 @@ class _Said:
             raise bad("iter_tar", about, f"it ends within a header, {len(head)} bytes after byte {at:,}")
         if _number(head[148:156]) not in _sums(head):
             by = next((f": open it with {library}.open" for begin, library in _PACKED.items() if head.startswith(begin)), "")
-            raise bad("iter_tar", about, f"there is no member's header at byte {at:,}{by if at == 0 else ''}")
+            raise bad("iter_tar", about, f"there is no member header at byte {at:,}{by if at == 0 else ''}")
         kind, name, size = head[156], head[:100].split(b"\0")[0], _number(head[124:136])
         if head[257:263] == b"ustar\0" and head[345]:
             name = head[345:500].split(b"\0")[0] + b"/" + name
@@ -146,7 +146,7 @@ class _Said:
             raise _sparse(_text(name), about)
         if kind in b"LKxg":
             if size > _MOST_NAMES:
-                raise bad("iter_tar", about, f"at byte {at:,} are {size:,} bytes that describe a member: takes {_MOST_NAMES:,}")
+                raise bad("iter_tar", about, f"at byte {at:,} are {size:,} bytes that describe a member: must be at most {_MOST_NAMES:,}")
             return _text(name), size, kind
         found = (self._name or _text(name), size if self._size is None else self._size, kind)
         self.some, self._name, self._size = False, None, None
@@ -180,7 +180,7 @@ def _records(data: bytes, at: int, about: str) -> Iterator[tuple[bytes, bytes]]:
         record = data[place + len(digits) + 1 : place + length]
         key, equals, value = record.partition(b"=")
         if not equals or not record.endswith(b"\n"):
-            raise bad("iter_tar", about, f"at byte {at:,} is what should describe a member, and does not")
+            raise bad("iter_tar", about, f"at byte {at:,} is an invalid description of a member")
         yield key, value[:-1]
         place += length
 

@@ -30,9 +30,9 @@ def second(name: str, value: Any) -> str | None:
         else:
             exact = Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
-        raise WrongType(f"headrace: io: {name} is {value!r}: takes a number of seconds, also as text or as a fraction (1, 3)") from None
+        raise WrongType(f"headrace: io: {name} is {value!r}: must be a number of seconds, also as text or as a fraction (1, 3)") from None
     if abs(exact) > _MOST:
-        raise MediaError(f"headrace: io: {name} is {value!r}: takes at most {int(_MOST)} seconds")
+        raise MediaError(f"headrace: io: {name} is {value!r}: must be at most {int(_MOST)} seconds")
     return f"{exact.numerator}/{exact.denominator}" if len(str(exact.denominator)) < 40 else f"{float(exact)!r}"
 
 
@@ -43,15 +43,15 @@ def window(start: Any, end: Any, streams: Any, bitstream: Any = None) -> dict[st
     if streams is not None:
         listed = [streams] if isinstance(streams, (str, int)) else streams
         if not isinstance(listed, Iterable):
-            raise WrongType(f"headrace: io: streams is {streams!r}: takes 'video', 'audio', numbers, or a list of them")
+            raise WrongType(f"headrace: io: streams is {streams!r}: must be 'video', 'audio', numbers, or a list of them")
         asked["streams"] = [s if isinstance(s, str) else str(whole("streams", s)) for s in listed]
         if not asked["streams"]:
-            raise MediaError("headrace: io: streams is empty: takes at least one")
+            raise MediaError("headrace: io: streams is empty: give at least one")
     if bitstream is not None:
         filters = {"video": bitstream} if isinstance(bitstream, str) else bitstream
         if not isinstance(filters, Mapping) or not all(k in ("video", "audio") and isinstance(v, str) for k, v in filters.items()):
             raise WrongType(
-                f"headrace: io: bitstream is {bitstream!r}: takes the name of a filter for video, or {{'video': …, 'audio': …}}"
+                f"headrace: io: bitstream is {bitstream!r}: must be the name of a filter for video, or {{'video': …, 'audio': …}}"
             )
         asked["bitstream"] = dict(filters)
     return asked
@@ -62,7 +62,7 @@ def options(name: str, given: Any) -> list[list[str]]:
     if given is None:
         return []
     if not isinstance(given, Mapping):
-        raise WrongType(f"headrace: io: {name} is {given!r}: takes a dict of names and values")
+        raise WrongType(f"headrace: io: {name} is {given!r}: must be a dict of names and values")
     return [[str(k), str(int(v) if isinstance(v, bool) else v)] for k, v in given.items()]
 
 
@@ -92,13 +92,13 @@ def failure(name: str, failed: dict[str, Any], source: Input | None, to: str | N
 
 
 def target(name: str, to: Any) -> str | None:
-    """The path of what is written, which the engine can find; None: it is no path."""
+    """The path of what is written, which the engine can find; None if it is not a path."""
     if to is None or hasattr(to, "write"):
         return None
     try:
         path = os.fsdecode(to)
     except TypeError:
-        raise WrongType(f"headrace: {name}: to is {to!r}: takes a path, an object with write(), or None for the bytes") from None
+        raise WrongType(f"headrace: {name}: to is {to!r}: must be a path, an object with write(), or None for the bytes") from None
     if "\0" in path:
         raise MediaError(f"headrace: {name}: a path with a zero byte: {to!r}")
     return os.path.join(os.getcwd(), path)

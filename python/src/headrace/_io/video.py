@@ -91,9 +91,9 @@ def asked(
         ("start", start if isinstance(start, str) else None, ("begin", "center")),
     ):
         if text is not None and text not in known:
-            raise MediaError(f"headrace: io: {name} is {text!r}: takes {', '.join(map(repr, known))}")
+            raise MediaError(f"headrace: io: {name} is {text!r}: must be {', '.join(map(repr, known))}")
     if (width is None) != (height is None):
-        raise MediaError("headrace: io: has one of width and height: takes both, or neither")
+        raise MediaError("headrace: io: width and height go together: give both, or neither")
     video: dict[str, Any] = {"aspect": aspect, "mode": mode, "dtype": dtype, "color": color, "short": short, "orient": orient}
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
     if isinstance(start, str):
@@ -116,8 +116,8 @@ def asked(
 
 def listed(name: str, values: Any) -> list[Any]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise WrongType(f"headrace: io: {name} is {values!r}: takes a list of numbers")
+        raise WrongType(f"headrace: io: {name} is {values!r}: must be a list of numbers")
     every = list(values)
     if not every:
-        raise MediaError(f"headrace: io: {name} is empty: takes at least one number")
+        raise MediaError(f"headrace: io: {name} is empty: give at least one number")
     return every

@@ -37,7 +37,7 @@ def load_wav(
         samples, rate = hr.io.load_wav("talk.wav", start=90.0, duration=10.0)
 
     Args:
-        src: a path, of which only the window is read; bytes; or an object with `read()`, read at once.
+        src: a path, read only in the window; bytes; or an object with `read()`, read at once.
         start: the second where the window begins.
         duration: length of the window in seconds, cut off at the recording's end; by default all that follows.
 
@@ -127,7 +127,7 @@ def _format(body: bytes, about: str) -> tuple[str, int, int, int]:
     code, channels, rate, _, block, bits = _FORMAT.unpack_from(body)
     if code == _EXTENSIBLE:
         if len(body) < 40:
-            raise bad("load_wav", about, f"it is damaged: its chunk fmt has {len(body)} bytes, and is extensible, which takes 40")
+            raise bad("load_wav", about, f"it is damaged: its chunk fmt has {len(body)} bytes, and is extensible, which needs 40")
         code = int.from_bytes(body[24:26], "little") if body[26:] == _REST else -1
     if not 0 < channels <= _MOST_CHANNELS or rate == 0 or block == 0 or block % channels:
         raise bad("load_wav", about, f"it is damaged: {channels} channels, {rate} samples a second, {block} bytes of one of all channels")

@@ -68,13 +68,15 @@ class MainSteps:
         missing = [name for name in step.fields if not hasattr(made, "keys") or name not in made]
         if missing:
             there = list(made) if hasattr(made, "keys") else type(made).__name__
-            raise HeadraceError(f"headrace: {step.name} takes the field {missing[0]!r}, but the batch has {there}")
+            raise HeadraceError(f"headrace: {step.name} needs the field {missing[0]!r}, but the batch has {there}")
         results = step.function(*(made[name] for name in step.fields), **more)
         to = step.to or step.fields
         if len(to) == 1:
             return {**made, to[0]: results}
         if not isinstance(results, (tuple, list)) or len(results) != len(to):
-            raise HeadraceError(f"headrace: {step.name} returned {type(results).__name__}: takes a tuple of {len(to)}, for {', '.join(to)}")
+            raise HeadraceError(
+                f"headrace: {step.name} returned {type(results).__name__}: must be a tuple of {len(to)}, for {', '.join(to)}"
+            )
         return {**made, **dict(zip(to, results))}
 
     def _generator(self, epoch: int, number: int, draws: str) -> Any:

@@ -117,7 +117,7 @@ class Batches:
         if run.failure is not None:
             raise failures.again(run.failure)
         if run.session is None or run.adrift:
-            raise LoopEnded("headrace: this loop was cut off while the loader was beginning elsewhere; begin a new one")
+            raise LoopEnded("headrace: this loop was interrupted while the loader moved elsewhere; start a new one")
         return run.session
 
     def _wait(self, session: Session, told: bool, deadline: Deadline | None) -> bool:
@@ -269,7 +269,7 @@ class Batches:
             return
         self.warned = True
         text = (
-            "headrace: the program holds all batches of the pool, so that further ones take memory of their own,"
-            f" up to hold_limit ({self.run.opened['hold_limit']:,} bytes); let go of batches, or copy what is to be kept"
+            "headrace: the program holds all batches of the pool, so more batches need extra memory,"
+            f" up to hold_limit ({self.run.opened['hold_limit']:,} bytes); let go of batches, or copy what you keep"
         )
         warnings.warn(text, HeadraceWarning, stacklevel=outside())

@@ -22,7 +22,7 @@ class Deadline:
 
     def __init__(self, timeout: Any, lock: RLock) -> None:
         if not is_number(timeout):
-            raise WrongType(f"headrace: timeout is {timeout!r}: takes a number of seconds, or None")
+            raise WrongType(f"headrace: timeout is {timeout!r}: must be a number of seconds, or None")
         if not timeout >= 0:
             raise WrongValue(f"headrace: timeout is {timeout!r}: must be at least 0 seconds, or None")
         self._seconds = min(as_float(timeout), _LONGEST)

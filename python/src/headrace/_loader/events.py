@@ -56,7 +56,7 @@ def counter(name: str, value: float) -> None:
     if not observers:
         return
     if not is_number(value):
-        raise WrongType(f"headrace: counter: {name!r} is {value!r}: takes a number")
+        raise WrongType(f"headrace: counter: {name!r} is {value!r}: must be a number")
     number = float(value)
     if number - number == 0:
         _tell({"name": name, "begin": time_ns(), "took": 0, "value": number})

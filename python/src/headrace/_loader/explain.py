@@ -223,8 +223,8 @@ def main() -> int:
         sys.exit(code)  # as the program has ended
     seen = sum(len(record.kept) + record.timed + record.again for record in watch.records.values())
     sys.stderr.write(
-        f"headrace: explain: the program has asked for {seen} batches of the loaders that are known, "
-        f"and {2 * options.batches + KEPT} are needed: give --batches, at least {FEW}, or let it run longer\n"
+        f"headrace: explain: the program asked its loaders for {seen} batches, "
+        f"but {2 * options.batches + KEPT} are needed: give --batches, at least {FEW}, or let it run longer\n"
     )
     return 1
 

@@ -100,7 +100,7 @@ def whole(state: Any) -> dict[str, Any]:
     try:
         items = dict(state.items())
     except (AttributeError, TypeError, ValueError):
-        raise _none(f"it is {_short(state)}: takes what state_dict() gave") from None
+        raise _none(f"it is {_short(state)}: must be what state_dict() returned") from None
     found = {key: _plain(key, value) for key, value in items.items() if key in _READ and value is not None}
     _check_keys(found)
     _check_place(found)
@@ -108,7 +108,7 @@ def whole(state: Any) -> dict[str, Any]:
 
 
 def _none(why: str) -> StateMismatch:
-    return StateMismatch(f"headrace: this is no state of a loader: {why}")
+    return StateMismatch(f"headrace: this is not a loader state: {why}")
 
 
 def _short(value: Any) -> str:
@@ -126,12 +126,12 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, item) for item in value]
     if hasattr(value, "items"):
         if not all(isinstance(key, str) for key in value):
-            raise _none(f"its {name} has keys that are no text")
+            raise _none(f"its {name} has keys that are not text")
         return {key: _plain(key, item) for key, item in value.items() if item is not None}
     try:
         return index(value)
     except TypeError:
-        raise _none(f"its {name} is {_short(value)}: takes whole numbers, text, and lists and mappings of them") from None
+        raise _none(f"its {name} is {_short(value)}: must be whole numbers, text, and lists and mappings of them") from None
 
 
 def _check_keys(state: dict[str, Any]) -> None:
@@ -150,13 +150,13 @@ def _check_place(state: dict[str, Any]) -> None:
     _check_list("quarantine", state.get("quarantine", []))
     steps = state.get("steps", [])
     if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
-        raise _none(f"its steps are {_short(steps)}: takes a list of texts")
+        raise _none(f"its steps are {_short(steps)}: must be a list of texts")
     for key in ("sources", "merges"):
         places = state.get(key, {})
         if not isinstance(places, dict) or not all(isinstance(place, dict) for place in places.values()):
-            raise _none(f"its {key} are {_short(places)}: takes places by name")
+            raise _none(f"its {key} are {_short(places)}: must be places by name")
         if key == "sources" and key in state and not (places and all("samples" in place for place in places.values())):
-            raise _none(f"its {key} are {_short(places)}: takes places with how many samples there are")
+            raise _none(f"its {key} are {_short(places)}: must be places with how many samples there are")
         for place in places.values():
             for count in ("samples", "position", "low"):
                 _check_count(count, place.get(count, 0))
@@ -166,19 +166,19 @@ def _check_place(state: dict[str, Any]) -> None:
                 _check_list(several, place.get(several, []), ranges=True)
     aggregates = state.get("aggregates", {})
     if not isinstance(aggregates, dict) or not all(isinstance(memory, dict) for memory in aggregates.values()):
-        raise _none(f"its aggregates are {_short(aggregates)}: takes what they remember by stage")
+        raise _none(f"its aggregates are {_short(aggregates)}: must be what they remember by stage")
     for stage, memory in aggregates.items():
         _check_count(f"number of groups of {stage}", memory.get("groups", 0))
         if not isinstance(memory.get("state", ""), str):
-            raise _none(f"its aggregate {stage} remembers {_short(memory['state'])}: takes text")
+            raise _none(f"its aggregate {stage} remembers {_short(memory['state'])}: must be text")
     errors = state.get("errors", {})
     if not isinstance(errors, dict):
-        raise _none(f"its errors are {_short(errors)}: takes numbers by stage")
+        raise _none(f"its errors are {_short(errors)}: must be numbers by stage")
     for stage, count in errors.items():
         _check_count(f"number of errors in {stage}", count)
     parts = state.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        raise _none(f"its parts are {_short(parts)}: takes a list of places")
+        raise _none(f"its parts are {_short(parts)}: must be a list of places")
 
 
 def _check_count(name: str, value: Any) -> None:
@@ -189,7 +189,7 @@ def _check_count(name: str, value: Any) -> None:
 def _check_list(name: str, value: Any, ranges: bool = False) -> None:
     what = "pairs of whole numbers" if ranges else "whole numbers"
     if not isinstance(value, list) or (ranges and not all(isinstance(item, list) and len(item) == 2 for item in value)):
-        raise _none(f"its {name} is {_short(value)}: takes a list of {what}")
+        raise _none(f"its {name} is {_short(value)}: must be a list of {what}")
     for item in value:
         for number in item if ranges else [item]:
             _check_count(name, number)

@@ -57,7 +57,7 @@ def _stats_of(run: Run | None) -> Stats | None:
     try:
         return None if run is None else statistics(run, None)
     except HeadraceError:
-        return None  # there is no engine any more, of which the loop will learn
+        return None  # the engine has ended, as the loop will learn
 
 
 def _tell(hook: Any, method: Callable[[Stats], Any], stats: Stats) -> None:

@@ -117,8 +117,8 @@ class Loader:
             epochs = run.config["epochs"]
             if epochs is not None and run.frontier.epoch >= epochs and not run.spent:
                 raise EpochsExhausted(
-                    f"headrace: all {epochs} epochs were run; make the loader with a greater epochs=, or epochs=None for no end,"
-                    " or go back by set_epoch(0)"
+                    f"headrace: all {epochs} epochs were run; give the loader more epochs=, or epochs=None for no end,"
+                    " or go back with set_epoch(0)"
                 )
             run.number += 1
             loop = Loop(self._batches, run.number, run.frontier.epoch)
@@ -179,7 +179,7 @@ class Loader:
 
     def __getitem__(self, index: object) -> NoReturn:
         raise WrongType(
-            "a loader gives its batches in order, and none by number: write for batch in loader:, or loader.preview() to look at some."
+            "a loader gives batches in order, not by index: write for batch in loader:, or loader.preview() to look at some."
             " It replaces torch.utils.data.DataLoader; don't wrap it in one"
         )
 
@@ -187,10 +187,12 @@ class Loader:
         """The number of batches in this rank's epoch."""
         run = self._run
         if not run.opened["exact"]:
-            why = "the number of batches is not known before they are made"
+            why = "the number of batches is not known in advance"
             if self.max_batches is None:
-                raise WrongType(f"{why}: nobody knows how many samples come of what is iterated over, or are made of one")
-            raise WrongType(f"{why}: bad samples may be skipped, or samples be grouped by what they are; loader.max_batches is its bound")
+                raise WrongType(f"{why}: the number of samples of an iterable, or made of one sample, is unknown")
+            raise WrongType(
+                f"{why}: bad samples may be skipped, or samples grouped by length or shape; loader.max_batches is an upper bound"
+            )
         return int(run.opened["batches_per_epoch"])
 
     @property
@@ -271,9 +273,9 @@ class Loader:
         except TypeError:
             number = None
         if number is None or not 1 <= number <= _MOST_WORKERS:
-            raise RecipeError(f"headrace: set_workers({workers!r}): takes a whole number from 1 to {_MOST_WORKERS}")
+            raise RecipeError(f"headrace: set_workers({workers!r}): must be a whole number from 1 to {_MOST_WORKERS}")
         if stage is not None and not isinstance(stage, str):
-            raise RecipeError(f"headrace: set_workers(stage={stage!r}): takes the name of a stage, as in stats()")
+            raise RecipeError(f"headrace: set_workers(stage={stage!r}): must be the name of a stage, as in stats()")
         with run.lock:
             answer = run.ask("cannot set workers", lambda session: session.set_workers(stage or "", number))
             if "error" in answer:
@@ -436,7 +438,7 @@ class Loader:
 
         run.check()
         if run.here is not None:
-            raise RecipeError('headrace: profile runs in a process of its own, which lacks what steps with where="here" use')
+            raise RecipeError('headrace: profile runs in its own process, which lacks what steps with where="here" use')
         return profile(notation.write(run.recipe, self._settings(), "json"), run.python, items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:

@@ -111,9 +111,9 @@ def preview(
         if value is not None:
             asked[name] = integer(name, value)
             if not 1 <= asked[name] <= most:
-                raise RecipeError(f"headrace: preview({name}={value!r}): takes 1 to {most:,}")
+                raise RecipeError(f"headrace: preview({name}={value!r}): must be from 1 to {most:,}")
     if not 1 <= asked["samples"] <= 10_000:
-        raise RecipeError(f"headrace: preview(n={n!r}): takes 1 to 10,000")
+        raise RecipeError(f"headrace: preview(n={n!r}): must be from 1 to 10,000")
     if asked["epoch"] < 0:
         raise RecipeError(f"headrace: preview(epoch={epoch!r}): epochs count from 0")
     asked["title"] = f"the first {asked['samples']:,} samples of epoch {asked['epoch']}"

@@ -116,7 +116,7 @@ def profile(recipe: str, python: dict[str, Any] | None, items: int | None, worke
     if workers is not None:
         workers = workers if is_several(workers) else (workers,)  # type: ignore[assignment]
         if len(workers) == 0:
-            raise RecipeError(f"headrace: workers is {workers!r}: takes numbers of workers, such as (1, 2, 4)")
+            raise RecipeError(f"headrace: workers is {workers!r}: must be numbers of workers, such as (1, 2, 4)")
         arguments += ["--workers", ",".join(str(integer("workers", n)) for n in workers)]
     if fuse is not None:
         arguments += [f"--fuse={str(bool(fuse)).lower()}"]
@@ -268,9 +268,7 @@ def _passes(loader: Any) -> Iterator[Any]:
             del batch
         if given == before:
             if given:
-                raise WrongValue(
-                    f"headrace: headspace: the loader has ended after {given} batches, and does not begin again: ask for fewer"
-                )
+                raise WrongValue(f"headrace: headspace: the loader has ended after {given} batches, and cannot restart: ask for fewer")
             raise WrongValue("headrace: there is nothing to measure: the loader has no batches")
 
 

@@ -54,7 +54,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
     """
     for name in options:
         if name not in _OPTIONS:
-            raise RecipeError(f"headrace: replay({name}=…): takes {', '.join(_OPTIONS)}")
+            raise RecipeError(f"headrace: replay({name}=…): the options are {', '.join(_OPTIONS)}")
     batch = integer("batch", batch)
     if not isinstance(pipeline, Pipeline):
         pipeline = load(os.fspath(pipeline))

@@ -57,12 +57,12 @@ def statistics(run: Run, since: Any) -> Stats:
 
 def _since(run: Run, since: Any) -> Stats:
     if not hasattr(since, "items") or "stages" not in since:
-        raise WrongValue(f"headrace: stats(since={type(since).__name__}): takes what stats() gave before")
+        raise WrongValue(f"headrace: stats(since={type(since).__name__}): must be what stats() returned before")
     earlier = {key: value for key, value in since.items() if key != "text"}
     answer = run.ask("cannot ask for statistics", lambda session: session.statistics(run.clock.told(), earlier))
     assert answer is not None
     if "error" in answer:
-        raise WrongValue(f"headrace: stats(since=…): these are no earlier statistics of this loader and its engine: {answer['error']}")
+        raise WrongValue(f"headrace: stats(since=…): these are not earlier statistics of this loader and its engine: {answer['error']}")
     return Stats(answer)
 
 

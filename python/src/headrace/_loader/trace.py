@@ -52,7 +52,7 @@ class Trace:
         self._run = None
         if told is None:
             warnings.warn(
-                f"headrace: the trace {self.path} ends early, where its engine did: a tenth of a second may be missing, and the bracket",
+                f"headrace: the trace {self.path} ends early, with its engine: its last tenth of a second may be missing",
                 HeadraceWarning,
                 stacklevel=outside(),
             )

@@ -38,7 +38,7 @@ def check(batch: Any, schema: Mapping[str, Field], format: str) -> None:
     """Raise RecipeError where batches are not what a TypedDict says."""
     if not is_typeddict(batch):
         name = getattr(batch, "__name__", repr(batch))
-        raise RecipeError(f"headrace: typed({name}): takes a TypedDict, such as\n\n{described('TrainBatch', schema, format)}")
+        raise RecipeError(f"headrace: typed({name}): must be a TypedDict, such as\n\n{described('TrainBatch', schema, format)}")
     try:
         hints = get_type_hints(batch)
     except Exception:  # names that only type checkers import

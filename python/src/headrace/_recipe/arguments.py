@@ -25,14 +25,14 @@ def absolute(name: str, path: Any) -> str | None:
     try:
         return None if path is None else os.path.abspath(os.fsdecode(path))
     except TypeError:
-        raise RecipeError(f"headrace: {name} is {path!r}: takes the name of a file") from None
+        raise RecipeError(f"headrace: {name} is {path!r}: must be the name of a file") from None
 
 
 def integer(name: str, value: Any) -> int:
     try:
         return index(value)
     except TypeError:
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a whole number") from None
+        raise RecipeError(f"headrace: {name} is {value!r}: must be a whole number") from None
 
 
 def is_number(value: Any) -> bool:
@@ -61,7 +61,7 @@ def truth(name: str, value: Any) -> bool:
     try:
         return bool(value)
     except (TypeError, ValueError):  # as an array has it
-        raise RecipeError(f"headrace: {name} is {value!r}: takes True or False") from None
+        raise RecipeError(f"headrace: {name} is {value!r}: must be True or False") from None
 
 
 def optional(name: str, value: Any) -> int | None:
@@ -77,10 +77,10 @@ def from_environment(name: str, value: int | None, environment: str | None, defa
         try:
             chosen = int(environment)
         except ValueError:
-            text = f"headrace: {name.upper()} in the environment is {environment!r}: takes a whole number; or give {name}="
+            text = f"headrace: {name.upper()} in the environment is {environment!r}: must be a whole number; or give {name}="
             raise RecipeError(text) from None
     if chosen < least:
-        raise RecipeError(f"headrace: {name} is {chosen}: takes a number from {least} on")
+        raise RecipeError(f"headrace: {name} is {chosen}: must be at least {least}")
     return chosen
 
 
@@ -100,9 +100,9 @@ def number_of(name: str, value: Any) -> float:
     try:
         number = as_float(value)
     except (TypeError, ValueError):
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a number") from None
+        raise RecipeError(f"headrace: {name} is {value!r}: must be a number") from None
     if number - number != 0:  # infinite, or no number at all
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a number")
+        raise RecipeError(f"headrace: {name} is {value!r}: must be a number")
     return number
 
 
@@ -122,7 +122,7 @@ def dtype_name(value: Any) -> str:
     for name in (value, getattr(value, "name", None), getattr(value, "__name__", None)):
         if isinstance(name, str):
             return str(name)
-    raise RecipeError(f"headrace: dtype is {value!r}: takes the name of a dtype, such as 'int32'")
+    raise RecipeError(f"headrace: dtype is {value!r}: must be the name of a dtype, such as 'int32'")
 
 
 def numbers_of(name: str, value: Any) -> float | list[float]:
@@ -145,7 +145,7 @@ def range_of(name: str, pair: tuple[float, float] | None) -> list[float] | None:
     if pair is None:
         return None
     if not is_several(pair):
-        raise RecipeError(f"headrace: {name} is {pair!r}: takes (least, greatest)")
+        raise RecipeError(f"headrace: {name} is {pair!r}: must be (least, greatest)")
     return [number_of(name, x) for x in pair]
 
 
@@ -172,7 +172,7 @@ def when_of(i: int, value: Any) -> str | int:
     try:
         return os.fsdecode(value)
     except TypeError:
-        raise RecipeError(f"headrace: route: branch {i} takes {value!r}: takes patterns of text, or whole numbers") from None
+        raise RecipeError(f"headrace: route: branch {i} matches {value!r}: must be patterns of text, or whole numbers") from None
 
 
 def count_or_share(name: str, value: Any) -> int | float | None:

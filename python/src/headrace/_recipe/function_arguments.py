@@ -37,16 +37,16 @@ def function_arguments(
     names = _names(op, "fields", fields)
     targets = _names(op, "to", to)
     if targets is not None and names is None:
-        raise RecipeError(f"headrace: {op}: to= says where results go of a function that is given fields=; without them, give a dict")
+        raise RecipeError(f"headrace: {op}: to= needs fields=; without them, return a dict")
     places = _PLACES if op == "map" else _PLACES[:-1]
     if isinstance(where, Workers):
         if op == "flat_map":
-            text = "headrace: flat_map: a worker is kept as long as its samples are read, so flat_map shares none"
-            raise RecipeError(f'{text}: say where="process" or "thread"')
+            text = "headrace: flat_map keeps a worker while its samples are read, and cannot share it"
+            raise RecipeError(f'{text}: set where="process" or "thread"')
         if where.threads > 1 and _seeds(op, "seed", seed):
-            raise RecipeError(f"headrace: {op}: threads share the generators that seed= is for: take threads=1, or an argument rng")
+            raise RecipeError(f"headrace: {op}: threads share the generators that seed= is for: use threads=1, or an argument rng")
     elif where not in places:
-        raise RecipeError(f"headrace: {op}: where is {where!r}: takes {' or '.join(map(repr, places))}")
+        raise RecipeError(f"headrace: {op}: where is {where!r}: must be {' or '.join(map(repr, places))}")
     if where == "here" and _seeds(op, "seed", seed):
         text = f'headrace: {op}: seed={seed!r} with where="here" would seed the generators that your program uses, too'
         raise RecipeError(f"{text}: give the function an argument rng instead")
@@ -71,7 +71,7 @@ def aggregate_arguments(aggregator: Any, fields: str | Iterable[str] | None, giv
     """The arguments of the step aggregate."""
     for method in ("accumulate", "flush"):
         if not callable(getattr(aggregator, method, None)):
-            text = f"headrace: aggregate: {_repr(aggregator)} has no method {method}: takes a class, or an object, with accumulate(sample)"
+            text = f"headrace: aggregate: {_repr(aggregator)} has no method {method}: give a class, or an object, with accumulate(sample)"
             raise RecipeError(f"{text} and flush()")
     if isinstance(aggregator, type):
         _check_made(aggregator, "aggregate")
@@ -113,7 +113,7 @@ def _check_main(op: str, function: Any, **given: Any) -> None:
         if value is not None and not (isinstance(value, tuple) and not value):
             raise RecipeError(f'headrace: {op}: where="main" takes no {name}=: the function is called by the loop of this program')
     if inspect.iscoroutinefunction(_called(function)):
-        text = f'headrace: {op}: {_repr(function)} is async: where="main" takes functions that return what they make'
+        text = f'headrace: {op}: {_repr(function)} is async: where="main" needs a function that returns its result'
         raise RecipeError(f"{text}; in workers it may be async")
 
 
@@ -125,7 +125,7 @@ def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
                 raise RecipeError(f"headrace: batch: {name}= is for a function that makes the batch: give collate= as well")
         return None
     if given["where"] == "main":
-        raise RecipeError('headrace: batch: collate runs in a worker: take .map(f, where="main") after batch for what this process does')
+        raise RecipeError('headrace: batch: collate runs in a worker: use .map(f, where="main") after batch for this process')
     gives = given.pop("gives")  # of whatever fields
     made = function_arguments("batch", collate, **given)
     made["gives"] = types("batch", gives, None)
@@ -134,7 +134,7 @@ def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
 
 def _check_function(op: str, function: Any) -> None:
     if not callable(function):
-        raise RecipeError(f"headrace: {op}: {_short(function)} cannot be called: takes a function, a class, or an object with __call__")
+        raise RecipeError(f"headrace: {op}: {_short(function)} cannot be called: give a function, a class, or an object with __call__")
     if isinstance(function, type):
         if not any("__call__" in vars(base) for base in function.__mro__):
             text = f"headrace: {op}: the class {_repr(function)} has no method __call__: each worker makes an object of it, and calls that"
@@ -143,8 +143,8 @@ def _check_function(op: str, function: Any) -> None:
     called = _called(function)
     if op != "flat_map" and (inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)):
         if op == "batch":
-            raise RecipeError(f"headrace: batch: {_repr(function)} is a generator: takes a function that returns the fields of one batch")
-        raise RecipeError(f"headrace: {op}: {_repr(function)} is a generator, which gives several samples: take flat_map")
+            raise RecipeError(f"headrace: batch: {_repr(function)} is a generator: give a function that returns the fields of one batch")
+        raise RecipeError(f"headrace: {op}: {_repr(function)} is a generator, which gives several samples: use flat_map")
 
 
 def _check_made(made: type, op: str) -> None:
@@ -153,7 +153,7 @@ def _check_made(made: type, op: str) -> None:
         inspect.signature(made).bind()
     except TypeError as error:
         text = f"headrace: {op}: the class {_repr(made)}: {error}: each worker makes an object of it without arguments"
-        raise RecipeError(f"{text}; give an object, which is copied to the workers, or a class of which __init__ takes none") from None
+        raise RecipeError(f"{text}; give an object, which is copied to the workers, or a class whose __init__ needs none") from None
     except ValueError:
         pass  # of C, and says nothing
 
@@ -162,7 +162,7 @@ def check_chooser(function: Any, fields: str | Iterable[str] | None) -> None:
     """Raise RecipeError if a function cannot choose a branch, which it must do when called with a sample."""
     if isinstance(function, type) or inspect.iscoroutinefunction(function):
         kind = "a class" if isinstance(function, type) else "async"
-        raise RecipeError(f"headrace: route: by={_repr(function)} is {kind}: takes a plain function, or an object that is called")
+        raise RecipeError(f"headrace: route: by={_repr(function)} is {kind}: must be a plain function, or an object that is called")
     _check_calls("route", function, _names("route", "fields", fields))
 
 
@@ -197,13 +197,13 @@ def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str
         return  # of C, and says nothing
     if wants != "must":
         return
-    what = f"headrace: {op}: {_repr(function)} takes out, the memory for what it gives"
+    what = f"headrace: {op}: {_repr(function)} has the argument out, memory for its result"
     if op not in ("map", "source") or where == "main":
-        raise RecipeError(f"{what}, which only a map in workers, or a source, has for it: give it the default None, or leave it away")
+        raise RecipeError(f"{what}, which only a map in workers or a source supports: give it the default None, or leave it out")
     if gives is None:
-        raise RecipeError(f'{what}: say how much with gives=, such as gives={{"image": ("uint8", (64, 64, 3))}}')
+        raise RecipeError(f'{what}: give its size with gives=, such as gives={{"image": ("uint8", (64, 64, 3))}}')
     if not any(isinstance(kind, dict) and kind.get("shape") and None not in kind["shape"] for kind in gives.values()):
-        raise RecipeError(f"{what}, but gives no array of which the shape is known: {_listed(gives)}")
+        raise RecipeError(f"{what}, but returns no array of known shape: {_listed(gives)}")
 
 
 def takes_rng(function: Any) -> bool:
@@ -227,7 +227,7 @@ def _names(op: str, argument: str, value: str | Iterable[str] | None) -> list[st
         return None
     names: list[Any] = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise RecipeError(f"headrace: {op}: {argument} is {value!r}: takes the name of a field, or several names")
+        raise RecipeError(f"headrace: {op}: {argument} is {value!r}: must be the name of a field, or several names")
     return names
 
 
@@ -235,7 +235,7 @@ def _seeds(op: str, argument: str, seed: str | Iterable[str]) -> list[str] | Non
     seeds: list[Any] = [seed] if isinstance(seed, str) or not hasattr(seed, "__iter__") else list(seed)
     for name in seeds:
         if name not in _SEEDED:
-            raise RecipeError(f"headrace: {op}: {argument} is {seed!r}: takes names of {', '.join(map(repr, _SEEDED))}")
+            raise RecipeError(f"headrace: {op}: {argument} is {seed!r}: must be names of {', '.join(map(repr, _SEEDED))}")
     return seeds or None
 
 
@@ -250,7 +250,7 @@ def types(op: str, gives: Any, fields: Sequence[str] | None) -> dict[str, Any] |
         return {fields[0]: _type(op, fields[0], gives)}
     if not by_field or not gives:
         raise RecipeError(
-            f"headrace: {op}: gives is {gives!r}: takes types by field, such as {{'image': ('uint8', (64, 64, 3)), 'text': str}}"
+            f"headrace: {op}: gives is {gives!r}: must be types by field, such as {{'image': ('uint8', (64, 64, 3)), 'text': str}}"
         )
     if fields is not None and set(fields) != set(gives):
         raise RecipeError(f"headrace: {op}: gives has the fields {_listed(gives)}, but the function gives {_listed(fields)}")
@@ -267,7 +267,7 @@ def _type(op: str, field: str, kind: Any) -> str | dict[str, Any]:
     shape: Any = ()
     if isinstance(kind, (tuple, list)):
         if len(kind) != 2:
-            raise RecipeError(f"headrace: {op}: gives {kind!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object")
+            raise RecipeError(f"headrace: {op}: gives {kind!r} as {field!r}: must be (dtype, shape), a dtype, str, bytes or object")
         kind, shape = kind
     several: Any = _KINDS.get(kind) if isinstance(kind, type) else kind
     try:
@@ -276,7 +276,7 @@ def _type(op: str, field: str, kind: Any) -> str | dict[str, Any]:
         extents = [optional("shape", n) for n in shape] if is_several(shape) else [integer("shape", shape)]
         return {"dtype": dtype_name(kind), "shape": extents} if extents else {"dtype": dtype_name(kind)}
     except RecipeError:
-        text = f"headrace: {op}: gives {kind!r} with shape {shape!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object"
+        text = f"headrace: {op}: gives {kind!r} with shape {shape!r} as {field!r}: must be (dtype, shape), a dtype, str, bytes or object"
         raise RecipeError(text) from None
 
 
@@ -296,7 +296,7 @@ def source_arguments(
         )
     if hasattr(obj, "keys") or isinstance(obj, (str, bytes)):
         raise RecipeError(
-            f"headrace: source: {_short(obj)} is {type(obj).__name__}: takes a list, or an object that is read by number, 0 to len"
+            f"headrace: source: {_short(obj)} is {type(obj).__name__}: must be a list, or an object that is read by number, 0 to len"
         )
     if isinstance(obj, type) and hasattr(obj, "__getitem__") and hasattr(obj, "__len__") and not hasattr(obj, "__iter__"):
         raise RecipeError(f"headrace: source: {obj.__name__} is a class whose objects are read by number: give such an object")
@@ -306,7 +306,7 @@ def source_arguments(
         length = len(obj)
     elif not (callable(obj) or hasattr(obj, "__iter__") or hasattr(obj, "__aiter__")):
         raise RecipeError(
-            f"headrace: source: {_short(obj)}: takes an object with __getitem__ and __len__, one to iterate over, or a function that"
+            f"headrace: source: {_short(obj)}: must be an object with __getitem__ and __len__, one to iterate over, or a function that"
             " returns one"
         )
     _check_keys(obj, length, keys)
@@ -330,11 +330,11 @@ def _check_source_place(obj: Any, where: str | Workers, iterated: bool, seeds: l
     if isinstance(where, Workers):
         if iterated:
             text = f"headrace: source: {_repr(obj)} is iterated over by one worker, which steps cannot share"
-            raise RecipeError(f'{text}: say where="process", "thread" or "here"')
+            raise RecipeError(f'{text}: set where="process", "thread" or "here"')
         if where.threads > 1 and seeds:
-            raise RecipeError("headrace: source: threads share the generators that generators= is for: take threads=1")
+            raise RecipeError("headrace: source: threads share the generators that generators= is for: use threads=1")
     elif where not in _PLACES[:-1]:
-        raise RecipeError(f"headrace: source: where is {where!r}: takes {' or '.join(map(repr, _PLACES[:-1]))}")
+        raise RecipeError(f"headrace: source: where is {where!r}: must be {' or '.join(map(repr, _PLACES[:-1]))}")
     if where == "here" and seeds:
         text = f'headrace: source: generators={seeds!r} with where="here" would seed the generators that your program uses, too'
         raise RecipeError(f"{text}: draw from a generator of the object's own")
@@ -349,7 +349,7 @@ def _check_keys(obj: Any, length: int | None, keys: Any) -> None:
             " field 'key', a str"
         )
     if isinstance(keys, (str, bytes)) or not (callable(keys) or hasattr(keys, "__getitem__")):
-        raise RecipeError(f"headrace: source: keys is {_short(keys)}: takes a function of a sample's number, or a list of names")
+        raise RecipeError(f"headrace: source: keys is {_short(keys)}: must be a function of a sample's number, or a list of names")
     if not callable(keys) and hasattr(keys, "__len__") and len(keys) != length:
         raise RecipeError(f"headrace: source: keys has {len(keys)} names, and there are {length} samples")
 

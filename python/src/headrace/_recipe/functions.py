@@ -122,18 +122,18 @@ def plain(name: str, value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, (str, int, float, list, tuple, dict, Function, Workers)):
         return value
-    raise RecipeError(f"headrace: {name} is {value!r}: takes text, a number, or True and False")
+    raise RecipeError(f"headrace: {name} is {value!r}: must be text, a number, or True and False")
 
 
 def importable(function: Function | Workers) -> str:
     """The name of a function that others can import, or RecipeError."""
     if isinstance(function, Workers):
-        raise RecipeError('headrace: a recipe cannot have hr.Workers in it: say where="process" or "thread", and how many workers')
+        raise RecipeError('headrace: a recipe cannot have hr.Workers in it: write where="process" or "thread", and how many workers')
     if function.importable():
         return function.name
     module, _, name = function.name.partition(":")
     if module == "__main__":
-        why = "it is of the program itself: put it into a module"
+        why = "it is defined in the program itself: put it in a module"
     elif "<" in name:
         why = "it has no name by which it can be imported: define it with def, at the top of a module"
     else:
@@ -171,7 +171,7 @@ def operation(step: dict[str, Any]) -> str:
     return next(key for key in step if key not in ("name", "failures"))
 
 
-BARE = "_"  # the field of samples that are no dicts: recipe.Bare of the engine
+BARE = "_"  # the field of samples that are not dicts: recipe.Bare of the engine
 _BATCHING = frozenset(("batch", "bucket_batch", "pack"))
 
 

@@ -93,11 +93,11 @@ def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
     if given is None:
         return ()
     if not hasattr(given, "__iter__"):
-        raise RecipeError(f"headrace: hooks is {given!r}: takes a list of objects")
+        raise RecipeError(f"headrace: hooks is {given!r}: must be a list of objects")
     hooks = tuple(given)
     for hook in hooks:
         if isinstance(hook, type):
-            raise RecipeError(f"headrace: hooks: {hook.__name__} is a class: takes objects, such as {hook.__name__}()")
+            raise RecipeError(f"headrace: hooks: {hook.__name__} is a class: give objects, such as {hook.__name__}()")
         if not any(callable(getattr(hook, name, None)) for name in _METHODS):
             raise RecipeError(f"headrace: hooks: {hook!r} has none of the methods stage, call and stats")
     return hooks

@@ -85,7 +85,7 @@ def _directory() -> str:
     try:
         return os.fsdecode(os.getcwdb())
     except FileNotFoundError:
-        raise RecipeError("headrace: the current directory is gone, in which workers would run: change to another one") from None
+        raise RecipeError("headrace: the current directory is gone, and workers need one: change to another") from None
 
 
 class Pickle(NamedTuple):
@@ -228,7 +228,7 @@ def _refusal(function: Function, error: Exception) -> str:
     what, error = _unpicklable(function.value, error)
     return (
         f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}; make such things in"
-        " the worker: inside the function, or in the __init__ of a class, of which each worker makes an object of its own"
+        " the worker: inside the function, or in the __init__ of a class, since each worker makes its own object"
     )
 
 
@@ -248,7 +248,7 @@ def _too_large(function: Function, own: int, size: int) -> str:
     most = "" if largest is None else f", most of it {largest}"
     return (
         f"headrace: {function!r} is too large to be sent to workers: {own:,} bytes{most}, {size:,} of all functions so far, more than"
-        f" {MOST_BYTES:,}; have workers read it: in the __init__ of a class, of which each worker makes an object of its own"
+        f" {MOST_BYTES:,}; have workers read it: in the __init__ of a class, since each worker makes its own object"
     )
 
 

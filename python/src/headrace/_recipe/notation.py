@@ -76,13 +76,13 @@ def steps(chain: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def write(recipe: dict[str, Any], loader: dict[str, Any], format: str) -> str:
     """A recipe as the text of a file, complete."""
     if format not in _FORMATS:
-        raise RecipeError(f"headrace: recipe({format!r}): takes {' or '.join(map(repr, _FORMATS))}")
+        raise RecipeError(f"headrace: recipe({format!r}): must be {' or '.join(map(repr, _FORMATS))}")
     # In a file, a dollar sign may begin a variable; here it never does.
     doc = _texts(recipe | ({"loader": loader} if loader else {}), lambda text: text.replace("$", "$$"))
     try:
         return _convert(["--to", format, "-"], json.dumps(doc).encode()).decode()
     except RecipeError as e:  # nobody has seen the text in which it has a line and a column, nor the command line
-        text = str(e).replace("take --to json", 'take recipe("json")')
+        text = str(e).replace("use --to json", 'use recipe("json")')
         raise RecipeError(re.sub(r"^stdin:\d+:\d+: ", "recipe: ", text, flags=re.MULTILINE)) from None
 
 
@@ -113,7 +113,7 @@ def _value(name: str, value: Any) -> str:
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
     except (AttributeError, TypeError, ValueError):
-        text = f"headrace: the variable {name} is {value!r}: takes text, a path, a number, True, False, None, or a list of them"
+        text = f"headrace: the variable {name} is {value!r}: must be text, a path, a number, True, False, None, or a list of them"
         raise RecipeError(text) from None
 
 

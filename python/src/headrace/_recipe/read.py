@@ -21,7 +21,7 @@ def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
         given["fields"] = fields_from("read", fields)
     if format is not None:
         if not isinstance(format, str):
-            raise RecipeError(f"headrace: read: format is {format!r}: takes the name of a format, such as 'tar'")
+            raise RecipeError(f"headrace: read: format is {format!r}: must be the name of a format, such as 'tar'")
         given["format"] = format
     return given
 
@@ -41,10 +41,10 @@ def _from(step: str, name: str, of: Any) -> Any:
     if isinstance(of, (tuple, list)) and len(of) == 2 and isinstance(of[0], str):
         described = types(step, of[1], [name])
         return [of[0], described and described[name]]
-    raise RecipeError(f"headrace: {step}: fields has {of!r} for {name!r}: takes the name of a part or column, or (name, type)")
+    raise RecipeError(f"headrace: {step}: fields has {of!r} for {name!r}: must be the name of a part or column, or (name, type)")
 
 
 def _name(step: str, name: Any) -> str:
     if not isinstance(name, str):
-        raise RecipeError(f"headrace: {step}: fields has {name!r}: takes names of fields")
+        raise RecipeError(f"headrace: {step}: fields has {name!r}: must be names of fields")
     return name

@@ -24,12 +24,12 @@ class Chooser:
         answer = self._function(*values, **given)
         if self._text:
             if not isinstance(answer, str):
-                raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route take text")
+                raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route match text")
         else:
             try:
                 answer = int(answer.__index__())
             except AttributeError:
-                raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route take whole numbers") from None
+                raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route match whole numbers") from None
         if not self._whole:
             return answer
         (sample,) = values

@@ -57,7 +57,7 @@ class Orders:
 def sampler_arguments(sampler: Any, samples: int | None, seed: int) -> dict[str, Any]:
     """The arguments of the step sampler."""
     if not hasattr(sampler, "__iter__"):
-        raise RecipeError(f"headrace: source: sampler is {sampler!r}: takes an object that is iterated over for numbers of samples")
+        raise RecipeError(f"headrace: source: sampler is {sampler!r}: must be an object that is iterated over for numbers of samples")
     if samples is None:
         raise RecipeError("headrace: source: sampler= orders samples that are read by number, and this source is iterated over")
     if hasattr(sampler, "__next__"):
@@ -72,7 +72,7 @@ def sampler_arguments(sampler: Any, samples: int | None, seed: int) -> dict[str,
 def _length(sampler: Any) -> int:
     """The number of samples in an epoch."""
     if not hasattr(sampler, "__len__"):
-        raise RecipeError("headrace: source: sampler has no length: takes one whose epochs end, with __len__")
+        raise RecipeError("headrace: source: sampler has no length: give one whose epochs end, with __len__")
     if type(sampler).__module__.startswith("torch.utils.data"):
         if not hasattr(sampler, "batch_size"):
             return len(sampler)
@@ -118,7 +118,7 @@ def _numbers(sampler: Any) -> Iterator[int]:
         elif hasattr(item, "__iter__"):
             yield from (number.__index__() for number in item)
         else:
-            raise TypeError(f"the sampler gives {item!r}: takes numbers of samples, or lists of them")
+            raise TypeError(f"the sampler gives {item!r}: must be numbers of samples, or lists of them")
 
 
 def _inner(sampler: Any) -> list[Any]:

@@ -77,7 +77,9 @@ def _frame(frame: Any, names: list[str] | None, path: str) -> tuple[list[str], d
     """The columns of a DataFrame: pandas, polars, or any object with `columns` and `frame[name]`."""
     have = [str(name) for name in frame.columns]
     if path not in have:
-        raise RecipeError(f"headrace: files: the table has no column {path!r} with the paths, but {', '.join(map(repr, have))}: say path=")
+        raise RecipeError(
+            f"headrace: files: the table has no column {path!r} with the paths, only {', '.join(map(repr, have))}: give path="
+        )
     paths = [path_text(name) for name in frame[path]]
     chosen = [name for name in have if name != path] if names is None else names
     for name in chosen:
@@ -104,12 +106,12 @@ def _rows(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[str
     if names is None:
         names = ["label"]
         if width > 2:
-            raise RecipeError(f"headrace: files: item 0 has {width - 1} values after its path: say fields=, a name for each")
+            raise RecipeError(f"headrace: files: item 0 has {width - 1} values after its path: give fields=, a name for each")
     for i, row in enumerate(rows):
         if not isinstance(row, tuple) or len(row) != len(names) + 1:
             form = f"(path, {', '.join(names)})"
             raise RecipeError(
-                f"headrace: files: item {i} is {row!r}: takes paths only, or {form} {'pairs' if len(names) == 1 else 'tuples'} only"
+                f"headrace: files: item {i} is {row!r}: must be paths only, or {form} {'pairs' if len(names) == 1 else 'tuples'} only"
             )
     return [path_text(row[0]) for row in rows], {name: [row[k] for row in rows] for k, name in enumerate(names, 1)}
 
@@ -119,11 +121,11 @@ def _dicts(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[st
     for i, row in enumerate(rows):
         for name in (path, *chosen):
             if not hasattr(row, "keys") or name not in row:
-                hint = ": say path=, the name of that with the paths" if name == path else ""
+                hint = ": give path=, the name of that with the paths" if name == path else ""
                 raise RecipeError(f"headrace: files: item {i} has no {name!r}{hint}")
         if names is None and len(row) != len(chosen) + 1:
             more = next(name for name in row if name != path and name not in chosen)
-            raise RecipeError(f"headrace: files: item {i} has {more!r}, which item 0 has not: say fields=")
+            raise RecipeError(f"headrace: files: item {i} has {more!r}, which item 0 does not have: give fields=")
     return [path_text(row[path]) for row in rows], {name: [row[name] for row in rows] for name in chosen}
 
 
@@ -134,13 +136,13 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
         kind = _kind(value)
         if kind is None or (kind == "float" and not math.isfinite(value)):
             what = "a missing value, or no finite number" if kind or _is_missing(value) else f"of the type {type(value).__name__}"
-            text = f"headrace: files: item {i} has {name} = {value!r}, which is {what}: takes numbers or text"
-            raise RecipeError(f"{text}; what is more than that comes from hr.source, or from a map")
+            text = f"headrace: files: item {i} has {name} = {value!r}, which is {what}: must be numbers or text"
+            raise RecipeError(f"{text}; for anything else use hr.source or a map")
         kinds.add(kind)
     if kinds == {"text"}:
         return {"text": [str(value) for value in values]}
     if "text" in kinds:
-        raise RecipeError(f"headrace: files: {name} is text in some items and a number in others: takes one of them")
+        raise RecipeError(f"headrace: files: {name} is text in some items and a number in others: give one of them")
     if kinds == {"bool"}:
         return {"bool": [bool(value) for value in values]}
     if "float" not in kinds:

@@ -28,7 +28,7 @@ def as_function(function: Any, fields: Any) -> Any:
         return function
     if fields is None or (isinstance(fields, (list, tuple)) and len(fields) != 1):
         raise RecipeError(
-            f"headrace: map: a {type(function).__name__} is looked into with the value of one field: say which, as in"
+            f"headrace: map: a {type(function).__name__} is looked into with the value of one field: name it, as in"
             ' .map(table, fields="label", to="name")'
         )
     return Lookup(function)

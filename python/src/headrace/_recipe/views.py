@@ -28,7 +28,7 @@ def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple
         elif isinstance(given, tuple) and len(given) == 2:
             yield from several(name, *given)
         else:
-            raise RecipeError(f"headrace: views: {name} is {given!r}: takes a function of a pipeline, or (how many, the function)")
+            raise RecipeError(f"headrace: views: {name} is {given!r}: must be a function of a pipeline, or (how many, the function)")
 
 
 def several(name: str, count: Any, steps: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -52,5 +52,5 @@ def steps_of(name: str, steps: Iterable[dict[str, Any]]) -> Iterator[Step]:
         if op not in ON_IMAGES:
             raise RecipeError(f"headrace: views: {op} does not work on an image: put it before the views, or after them")
         if "field" in args or "fields" in args:
-            raise RecipeError(f"headrace: views: {op} says which field it is on: leave that out, it is on the view")
+            raise RecipeError(f"headrace: views: {op} names its field: leave that out, it works on the view")
         yield Step(step | {op: args | {"field": name}}, line=getattr(step, "line", None))

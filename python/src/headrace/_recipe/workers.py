@@ -54,7 +54,7 @@ class Workers:
         self.env = dict(env or {})
         for name, value in self.env.items():
             if not (isinstance(name, str) and name and isinstance(value, str)) or "=" in name or "\0" in name + value:
-                raise RecipeError(f"headrace: Workers: env has {name!r}: {value!r}: takes names and values of text")
+                raise RecipeError(f"headrace: Workers: env has {name!r}: {value!r}: must be names and values of text")
 
     def __repr__(self) -> str:
         said: list[str] = [] if self.processes is None else [f"processes={self.processes}"]
@@ -69,7 +69,7 @@ Workers.__module__ = "headrace"
 def _number(name: str, value: Any) -> int:
     number = integer(name, value)
     if not 1 <= number <= _MOST:
-        raise RecipeError(f"headrace: Workers: {name} is {number}: takes 1 to {_MOST}")
+        raise RecipeError(f"headrace: Workers: {name} is {number}: must be from 1 to {_MOST}")
     return number
 
 
@@ -77,9 +77,9 @@ def _check_initializer(initializer: Any) -> None:
     import inspect
 
     if not callable(initializer):
-        raise RecipeError(f"headrace: Workers: initializer is {initializer!r}: takes a function without arguments")
+        raise RecipeError(f"headrace: Workers: initializer is {initializer!r}: must be a function without arguments")
     if inspect.iscoroutinefunction(initializer):
-        raise RecipeError("headrace: Workers: initializer is async: takes a function that returns when it is done")
+        raise RecipeError("headrace: Workers: initializer is async: give a function that returns when it is done")
     try:
         inspect.signature(initializer).bind()
     except TypeError as error:

@@ -17,7 +17,7 @@ _WIDTH = 80  # of a line that is not broken
 
 
 def visible(text: str) -> str:
-    """Text that stays in its line: what is no printable character is written as an escape."""
+    """Text on one line: unprintable characters become escapes."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

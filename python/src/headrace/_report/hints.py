@@ -15,7 +15,7 @@ _OWN_FUNCTION = 'there is no built-in operation for it: write .map(function, fie
 _ON_LOADER = "a pipeline is only a description, and this needs a running loader: write pipeline.loader()."
 _EPOCHS = "write .loader(epochs=n), and one for loop for each epoch"
 _PREFETCH = "batches are made ahead anyway: leave it out, or write .loader(prefetch=n) for n batches"
-_WORKERS = "the engine uses all CPUs of this process: leave it out, or write .loader(workers=n) to say how many samples are in work at once"
+_WORKERS = "the engine uses all CPUs of this process: leave it out, or write .loader(workers=n) for the number of samples in work at once"
 _TO_TORCH = 'write .to("torch") after batch: tensors on the same memory, without a copy'
 _RANKS = "ranks share the samples by themselves: RANK and WORLD_SIZE are read, or write .loader(rank=…, world_size=…)"
 _MERGE = "write hr.merge(first, second)"

@@ -46,7 +46,7 @@ class Callee:
         if self.kind == "aggregate":
             for method in ("accumulate", "flush"):
                 if not callable(getattr(target, method, None)):
-                    raise TypeError(f"{setup['function']} has no method {method}(): what aggregates has accumulate(sample) and flush()")
+                    raise TypeError(f"{setup['function']} has no method {method}(): an aggregator needs accumulate(sample) and flush()")
             target = self.object.accumulate
         elif self.kind == "index":
             if not hasattr(target, "__getitem__"):
@@ -70,7 +70,7 @@ class Callee:
         if self.concurrent:
             setup["copy"] = True  # what several have changed in place cannot be done again
         self.step: str = setup.get("step") or self.stage
-        self.awaits = self.is_async  # what a call returns is to be awaited
+        self.awaits = self.is_async  # a call's result must be awaited
         self.hooks: Hooks | None = None
 
     def hook(self, hooks: Hooks, beside: bool) -> None:
@@ -96,8 +96,8 @@ class Callee:
             return False
         arrays = [f["name"] for f in setup["gives"] or () if f["kind"] == "tensor" and f.get("shape") and min(f["shape"]) >= 0]
         if wants == "must" and not arrays:
-            what = "says nothing of what it gives" if setup["gives"] is None else "gives no array of which the shape is known"
-            raise TypeError(f"{setup['function']} takes out, the memory for what it gives, and the step {what}: say it with gives")
+            what = "has no gives" if setup["gives"] is None else "returns no array of known shape"
+            raise TypeError(f"{setup['function']} has the argument out, memory for its result, and the step {what}: set gives")
         return bool(arrays)
 
     def close(self, closed: set[int]) -> None:
@@ -177,7 +177,7 @@ class Callee:
         return event_loop().run_until_complete(result)
 
     def lender(self, writer: Any, one: bool) -> Callable[[int], Any] | None:
-        """What makes `out` for a sample: arrays by field; of named fields the one array, or a tuple, with None for what is no array."""
+        """What makes `out` for a sample: arrays by field; of named fields the one array, or a tuple, with None for other values."""
         if not self.takes_out:
             return None
         to = targets_of(self.setup)

@@ -100,7 +100,7 @@ class Link:
         if self.reads:
             self.function = callee.getter()
         self.last = at == len(chain.callees) - 1
-        self.found: list[dict[str, Any]] | None = None  # what it has returned, where that is to be found out
+        self.found: list[dict[str, Any]] | None = None  # what it has returned, if that must be found out
         self.probing = writer.probing and not self.keeps
         self._objects = any(f["kind"] == "object" for f in chain.setup["in"])
         self._copy = chain.setup["chain"][at]["copy"] and at > 0
@@ -178,7 +178,7 @@ class Link:
             for name in self.fields or ():
                 if name not in state:
                     there = ", ".join(map(repr, state)) or "none"
-                    return Misfit(name, f"takes the field {name!r}; the sample has {there}", "KeyError")
+                    return Misfit(name, f"needs the field {name!r}; the sample has {there}", "KeyError")
         return e
 
     # What it leaves of a sample.
@@ -272,7 +272,7 @@ class Link:
         return sample
 
     def _is_bare(self, state: Sample, result: Any) -> bool:
-        """Whether the samples that it gives are no dicts."""
+        """Whether it gives samples that are not dicts."""
         if self._gives_bare is not None:
             return self._gives_bare
         return not hasattr(result, "keys") and (result is not None or BARE in state)

@@ -96,7 +96,7 @@ class Connection:
                 sent = 0
 
     def map(self, payload: memoryview | bytes) -> None:
-        """Map memory that results may be written into, of which SEGMENT tells."""
+        """Map memory for results, as SEGMENT announces."""
         number, size = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[16:24], "little")
         fd = self.descriptors.pop(0)
         try:
@@ -193,7 +193,7 @@ class Connection:
 
 
 def forget(payload: memoryview, lanes: dict[int, Lane], spaces: dict[int, Any]) -> list[dict[str, Any]]:
-    """Let go of the lanes of functions and of memory of which FORGET tells; returns what it says."""
+    """Let go of the functions' lanes and the memory that FORGET names; returns its message."""
     removals: list[dict[str, Any]] = json.loads(bytes(payload))
     for number in {one["function"] for one in removals} & lanes.keys():
         lanes.pop(number).let_go()

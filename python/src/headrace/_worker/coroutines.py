@@ -1,4 +1,4 @@
-"""Coroutines, of which many run beside each other."""
+"""Coroutines: many run at once."""
 
 from __future__ import annotations
 

@@ -55,11 +55,11 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
     try:
         text = "".join(traceback.format_exception(type(e), e, shown))
     except Exception as worse:  # an exception whose own __str__ raises
-        text = f"{type(e).__name__} (whose text cannot be had: {type(worse).__name__})"
+        text = f"{type(e).__name__} (whose text is unavailable: {type(worse).__name__})"
     try:
         message = str(e)
     except Exception as worse:
-        message = f"(its text cannot be had: {type(worse).__name__})"
+        message = f"(its text is unavailable: {type(worse).__name__})"
     told: dict[str, Any] = {
         "where": _where(shown),
         "type": type_name(type(e)),

@@ -90,8 +90,8 @@ class Here:
             return
         what = ", ".join(sorted(set(busy)))
         warnings.warn(
-            f"headrace: {what} did not return within {grace:g} seconds after the loader was closed, and nobody can stop a thread of this"
-            " program: it goes on until it returns",
+            f"headrace: {what} did not return within {grace:g} seconds after the loader was closed; a thread of this program"
+            " cannot be stopped, so it goes on until it returns",
             HeadraceWarning,
             stacklevel=outside(),
         )
@@ -262,7 +262,7 @@ class Group(Process):
             while True:
                 kind, _ = together.receive()
                 if not together.descriptors:
-                    raise OSError("this program has all the descriptors it may have: raise the limit (ulimit -n)")
+                    raise OSError("this program has no file descriptors left: raise the limit (ulimit -n)")
                 fd = together.descriptors.pop(0)
                 if kind == SEGMENT:
                     heap = fd
@@ -354,7 +354,7 @@ class Group(Process):
 
 
 class OwnConnection(Connection):
-    """A connection whose end is no reason to end the process."""
+    """A connection whose end does not end the process."""
 
     left = False  # by this side
     raised: Raised

@@ -133,7 +133,7 @@ class Stages:
                 entered.append(around)
 
     def end(self) -> None:
-        """No function is called here any more. What hooks raise is logged, for nobody else could handle it."""
+        """No function is called here any more. What hooks raise is logged, since nothing else could handle it."""
         with self._lock:
             begun, self._begun = self._begun, {}
             for step, entered in reversed(begun.items()):
@@ -187,7 +187,7 @@ class _Around:
             elif hasattr(context, "__enter__"):
                 context.__enter__()
             else:
-                raise TypeError(f"returned {told(context)}: takes a context manager, or None")
+                raise TypeError(f"returned {told(context)}: must be a context manager, or None")
         except self._failures as e:
             raise self._failure(e) from e
         self._context = context

@@ -78,7 +78,7 @@ class _Handler(logging.Handler):
 
 
 class _Stream:
-    """Standard output, or error, whose lines say of which stage they are. Without one they are written as they are."""
+    """Standard output, or error, whose lines begin with their stage. Without a stage they are written unchanged."""
 
     def __init__(self, stream: Any, fd: int, level: str, logger: str) -> None:
         self._stream = stream
@@ -106,7 +106,7 @@ class _Stream:
 
 
 def several() -> None:
-    """Have what is printed say of which function it is, since there is more than one."""
+    """Mark what is printed with its function, if there are several."""
     if not isinstance(sys.stdout, _Stream) and _fd >= 0:
         sys.stdout = _Stream(sys.stdout, _fd, "INFO", "stdout")
         sys.stderr = _Stream(sys.stderr, _fd, "WARNING", "stderr")

@@ -22,7 +22,7 @@ def load(function: str, pickled: memoryview | bytes | None) -> Any:
         return pickle.loads(pickled)
     module, _, name = function.partition(":")
     if not name:
-        raise ValueError(f"{function!r} names no function: write module:function")
+        raise ValueError(f"{function!r} is not the name of a function: write module:function")
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
@@ -36,7 +36,7 @@ def name_of(keys: Any) -> Callable[[int], str]:
     def name(index: int) -> str:
         found = find(index)
         if not isinstance(found, (str, bytes, os.PathLike)):
-            raise Misfit("key", f"keys has {told(found)} as the name of sample {index}: takes text")
+            raise Misfit("key", f"keys has {told(found)} as the name of sample {index}: must be text")
         return found if type(found) is str else os.fsdecode(found)
 
     return name

@@ -89,7 +89,7 @@ class Process:
         connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
 
     def _initialize(self, setup: dict[str, Any]) -> None:
-        """Call what is to be called before anything else of the user's, once."""
+        """Call the initializer once, before anything else of the user's."""
         if self.initialized is None and setup["initializer"]:
             try:
                 self._found(setup["initializer"], setup["initializer_pickle"])()

@@ -31,12 +31,12 @@ class Raised:
         self._lock = threading.Lock()  # those of functions keep them, and the loop takes them
 
     def begin(self) -> None:
-        """Forget those of a run before, of which the loop learns no more."""
+        """Forget those of an earlier run, which the loop no longer needs."""
         with self._lock:
             self._last.clear()
 
     def keep(self, e: BaseException, told: dict[str, Any]) -> None:
-        """Keep one, of which the engine gets this."""
+        """Keep one, and return what the engine gets."""
         if isinstance(e, HookFailed) and e.__cause__ is not None:
             e = e.__cause__
         shown: TracebackType | None = user_frames(e.__traceback__)

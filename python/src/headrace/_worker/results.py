@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_bare(fields: list[dict[str, Any]]) -> bool:
-    """Whether samples of these fields are no dicts, but any values."""
+    """Whether samples of these fields are any values, not dicts."""
     return len(fields) == 1 and fields[0]["name"] == BARE
 
 

@@ -148,7 +148,7 @@ class Server:
         self.connection.socket.detach()
         for fd in self.workers:
             os.close(fd)
-        # Standard output and error, and then those from 3 on. None of them may be where another is to be.
+        # Standard output and error, and then those from 3 on. None may take another's number.
         places = (1, 2, *range(3, 1 + len(descriptors)))
         above = max(*descriptors, *places) + 1
         for fd, place in zip([fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for fd in descriptors], places):
@@ -160,7 +160,7 @@ class Server:
             self.traces.renew()
 
     def _exited(self, fd: int) -> None:
-        """Tell the engine how a worker has exited. Until the engine has answered, its number is no other process's."""
+        """Tell the engine how a worker has exited. Until the engine has answered, no other process gets its number."""
         self.poll.unregister(fd)
         os.close(fd)
         pid = self.workers.pop(fd)

@@ -192,7 +192,7 @@ class Streams:
             raise TypeError(f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now")
         if iterator is self.spent:
             raise TypeError(
-                f"{self.setup['function']} is an iterator, which can be gone through once, and this is epoch {epoch}: take a function that"
+                f"{self.setup['function']} is an iterator, which can be gone through once, and this is epoch {epoch}: give a function that"
                 " returns a new one, an object with __iter__, or epochs=1"
             )
         self.spent = iterator
@@ -204,7 +204,7 @@ class Streams:
         if hasattr(made, "__iter__") or hasattr(made, "__aiter__"):
             if world > 1:
                 raise TypeError(
-                    f"all {world} ranks would get the same samples of {name}: takes a function of (rank, world_size)"
+                    f"all {world} ranks would get the same samples of {name}: give a function of (rank, world_size)"
                     " that returns what is iterated over"
                 )
             return made
@@ -213,7 +213,7 @@ class Streams:
             source = made(rank, world)
         elif world > 1:
             raise TypeError(
-                f"all {world} ranks would get the same samples of {name}: takes a function with two parameters, rank and world_size"
+                f"all {world} ranks would get the same samples of {name}: give a function with two parameters, rank and world_size"
             )
         else:
             source = made()
@@ -228,7 +228,7 @@ class Streams:
         try:
             state = states.dumps(state)
         except (TypeError, ValueError) as e:
-            raise TypeError(f"state_dict() of {self.setup['function']} is to be plain JSON, arrays of NumPy and bytes: {e}") from None
+            raise TypeError(f"state_dict() of {self.setup['function']} must be plain JSON, arrays of NumPy and bytes: {e}") from None
         if len(state) > states.MOST_STATE:
             what = f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON"
             raise ValueError(f"{what}: at most {states.MOST_STATE} travel with each sample")

@@ -46,9 +46,9 @@ class Traces:
         if _seed() != self.seed or (self.numpy is not None and _numpy_seed(self.numpy) != self.numpy_seed):
             return "seeds a global generator of random numbers"
         if self.numpy is None and "numpy.random" in sys.modules:
-            return "imports numpy.random in a way of its own, so that nobody knows whether it is seeded"
+            return "imports numpy.random in its own way, so it may not be seeded"
         if name := self._generator():
-            return f"makes a generator of random numbers ({name}), of which all workers would have the same"
+            return f"makes a generator of random numbers ({name}), which would be the same in all workers"
         return ""
 
     def renew(self) -> None:

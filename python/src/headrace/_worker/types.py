@@ -83,7 +83,7 @@ def infer(name: str, value: Any, rows: bool) -> dict[str, Any]:
         return {"name": name, "kind": "object"}
     dtype = array.dtype.name
     if dtype not in _PLAIN and dtype != "bfloat16":
-        what = f"field {name!r} is an array of {dtype}, which is none of {', '.join(_PLAIN)}, bfloat16"
+        what = f"field {name!r} is an array of {dtype}: must be {', '.join(_PLAIN)} or bfloat16"
         raise Misfit(name, f"{what}; the step gives it as it is with gives={{{name!r}: object}}")
     return {"name": name, "kind": "tensor", "dtype": dtype, "shape": list(array.shape)}
 

@@ -40,7 +40,7 @@ class Writer:
         self.names = [f["name"] for f in setup["gives"] or ()]
         self.function: Any = None
         self.counts: list[int] = []  # of a chain, for each function its calls, and how long they took
-        self.found: list[Any] | None = None  # of a chain, what each function gives, where that is to be found out
+        self.found: list[Any] | None = None  # of a chain, what each function gives, if that must be found out
         self.lent: dict[int, dict[int, tuple[Any, int | None]]] = {}  # by sample, then field
         self.own: dict[int, tuple[Any, int | None]] = {}  # of the sample whose results are added
 
@@ -54,7 +54,7 @@ class Writer:
         self.kept(keep)
 
     def kept(self, keep: list[bool]) -> None:
-        """Say of which inputs a result can be known to be that input."""
+        """Set which inputs a result can be recognized as."""
         self.keep = keep
         for c in self.columns:
             c.same_as = [k for k in c.candidates if keep[k]]
@@ -109,7 +109,7 @@ class Writer:
     def fail(self, item: int, e: BaseException, key: str = "", step: str = "") -> None:
         """Add a sample that has failed, with its name where that is known here, and of a chain the step that it has failed in."""
         if isinstance(e, Ended):
-            raise e  # nobody wants the others of the pack
+            raise e
         self.status.append(FAILED)
         told = describe(e, self.function)
         self.engine.failed(e, told)
