@@ -123,7 +123,7 @@ static void progress(j_common_ptr c) {
 	const int scans = ((j_decompress_ptr)c)->input_scan_number;
 	if (scans > max_scans || (scans > usual_scans && scans * d->blocks > max_visits)) {
 		d->status = HR_CORRUPT;
-		strcpy(d->message, "More scans than any picture needs");
+		strcpy(d->message, "More scans than any image needs");
 		longjmp(d->failed, 1);
 	}
 }
