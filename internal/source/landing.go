@@ -103,10 +103,10 @@ func (l *landing) Load() (int64, error) { return 0, nil }
 func (l *landing) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dropped = true
-	if l.row == nil {
+	if l.row == nil && !l.dropped {
 		close(l.rowed)
 	}
+	l.dropped = true
 	l.of.giveBack(l.out)
 	l.out = nil
 }
