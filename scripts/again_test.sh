@@ -15,5 +15,5 @@ for machine in x86_64 aarch64; do
 	"$WORK/tree/scripts/wheel.sh" "$machine"
 done
 "$WORK/tree/scripts/binaries.sh" >/dev/null
-diff build/dist/SHA256SUMS "$WORK/tree/build/dist/SHA256SUMS" || die "the same tree gives other bytes in another folder"
+diff build/dist/SHA256SUMS "$WORK/tree/build/dist/SHA256SUMS" || die "the same tree gives other bytes in another folder (if build/dist is of this tree, which scripts/wheel.sh and scripts/binaries.sh make)"
 say "   $(wc -l <build/dist/SHA256SUMS) files have the same bytes"
