@@ -37,7 +37,7 @@ def test_it_ends_as_the_program_ends(tmp_path):
 def test_without_a_program(tmp_path):
     done = subprocess.run([*COMMAND, "version"], env=environment(HEADRACE_ENGINE=str(tmp_path / "none")), capture_output=True, text=True)
     assert done.returncode == 1
-    assert "there is no such file" in done.stderr
+    assert "no such file" in done.stderr
     Path(tmp_path / "text").write_text("")
     done = subprocess.run([*COMMAND, "version"], env=environment(HEADRACE_ENGINE=str(tmp_path / "text")), capture_output=True, text=True)
     assert done.returncode == 1
