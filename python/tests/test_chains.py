@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import re
+import signal
 import time
 
 import numpy as np
