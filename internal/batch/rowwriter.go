@@ -14,9 +14,8 @@ import (
 // workers, into the sample's row of the batch.
 type RowWriter struct {
 	*ops.Function
-	Begin  ops.Op                                   // makes the sample first, of which there is only its number; nil: it is there
-	Land   func(*record.Record, *extern.Call) error // has a sample come that the worker of a stream has; nil: the function is called
-	fields []rowField                               // in the order of what it gives
+	Begin  ops.Op     // makes the sample first, of which there is only its number; nil: it is there
+	fields []rowField // in the order of what it gives
 }
 
 // rowField says where in a batch a field is.

@@ -217,7 +217,7 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 	}
 	if c.reads {
 		if c.reader = read.python; source.Iterated() {
-			c.reader, _ = source.Stream()
+			c.reader = source.Stream()
 		}
 		return nil
 	}
@@ -686,9 +686,6 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		c.reader.Stage = p.Name()
 		e.Function = batch.NewRowWriter(c.reader, c.layout)
 		e.Function.Begin = n.source.Late(c.work, &c.scope.columns)
-		if n.source.Iterated() {
-			_, e.Function.Land = n.source.Stream()
-		}
 	} else if p.Step != nil {
 		c.reach(n, p)
 		late := c.scope.columns.Branch()

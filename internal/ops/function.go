@@ -30,6 +30,10 @@ type Function struct {
 	PerWorker int      // samples in hand for each
 	Shared    []string // generators that its threads share, and that are seeded for each sample: there can be one thread
 
+	// Land has a sample come whose record is ahead of it, and is what is done instead of
+	// calling the function, which is a stream. nil: it is called.
+	Land func(*record.Record, *extern.Call) error
+
 	In       []Field
 	Out      []Field
 	taken    []record.Column // of fields that are gone after it

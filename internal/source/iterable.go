@@ -55,7 +55,7 @@ func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where 
 	s.begins(w, f, gives, schema, where)
 	var err error
 	s.python.Pool, _, err = OpenWorkers(w.Host, f, extern.Iterate, s.rank, s.world)
-	s.python.Workers, s.python.PerWorker = 1, rowsAhead
+	s.python.Workers, s.python.PerWorker, s.python.Land = 1, rowsAhead, s.land
 	return nil, err
 }
 

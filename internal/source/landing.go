@@ -111,10 +111,9 @@ func (l *landing) Close() {
 	l.out = nil
 }
 
-// Land is what a function does for samples whose records are ahead of them, instead of
-// being called: it has the worker of the stream write into the row. The worker has that
+// land has the worker of the stream write a sample into its row, which the worker has
 // until it has answered, or is dead.
-func (s *Iterable) Land(it *record.Record, c *extern.Call) error {
+func (s *Iterable) land(it *record.Record, c *extern.Call) error {
 	l := it.Opened.(*landing)
 	l.offer(c.Room)
 	out, err := l.take()

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"headrace/extern"
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/order"
@@ -209,12 +208,8 @@ func (l *Listing) Late(w *ops.Env, where *record.Columns) ops.Op {
 	return l.Fetch(w)
 }
 
-// Stream returns the function of an object that is iterated over, and what has a sample
-// of it land in its row.
-func (l *Listing) Stream() (*ops.Function, func(*record.Record, *extern.Call) error) {
-	s := l.Contents.(*Iterable)
-	return s.python, s.Land
-}
+// Stream returns the function of an object that is iterated over.
+func (l *Listing) Stream() *ops.Function { return l.Contents.(*Iterable).python }
 
 // Iterated tells whether nobody knows how many samples there are.
 func (l *Listing) Iterated() bool {

@@ -27,6 +27,7 @@ type stream struct {
 	state  string             // and the object's there
 	enough bool               // nobody wants more
 	room   budget.Grant       // for what the worker makes before anybody has asked for it
+	bytes  int64              // of that, as far as samples have told; 0: none has
 	ahead  map[int64]*landing // by position: of records that are ahead of their samples
 }
 
@@ -83,8 +84,9 @@ func (r *stream) give(out []extern.Value) error {
 	}
 
 	r.Note(r.epoch, r.at, state)
-	if n := r.python.Pool.Ahead(); n != r.room.Bytes() { // larger ones have come
+	if n := r.python.Pool.Ahead(); n != r.bytes { // larger ones have come
 		r.room.Resize(n)
+		r.bytes = n
 	}
 	if l := r.ahead[pos]; l != nil {
 		delete(r.ahead, pos)
