@@ -28,6 +28,7 @@ SHIMS = "headrace/_av"  # what the engine opens to decode video
 # library → its header, and Debian's package with it. libavif and libtiff are opened when
 # the first image needs them, and are not needed to build.
 HEADERS = {
+    "libFLAC": ("FLAC/stream_decoder.h", "libflac-dev"),
     "libjpeg-turbo": ("jpeglib.h", "libjpeg-dev"),
     "libspng": ("spng.h", "libspng-dev"),
     "libwebp": ("webp/decode.h", "libwebp-dev"),

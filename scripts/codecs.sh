@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The libraries that go into wheels, as static archives with their headers and licences,
 # in build/codecs/MACHINE/{include,lib,licenses}: Debian's libjpeg-turbo, libwebp,
-# zlib, libtiff and what it calls, with their kernels in assembler, and libspng, of which Debian has no archive,
-# from Debian's sources.
+# zlib, libtiff and libFLAC, what they call, with their kernels in assembler, and libspng,
+# of which Debian has no archive, from Debian's sources.
 #
 #   codecs.sh MACHINE          x86_64 or aarch64
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,7 +14,7 @@ aarch64) DEBIAN=arm64 KERNEL=jsimd_idct_islow_neon ;;
 *) die "codecs.sh: no machine is called '$MACHINE' (x86_64, aarch64)" ;;
 esac
 # libtiff does without JBIG, which is under the GPL, and LERC (media/tiff/static.c).
-PACKAGES=(libjpeg62-turbo-dev libwebp-dev zlib1g-dev libtiff-dev liblzma-dev libzstd-dev libdeflate-dev)
+PACKAGES=(libjpeg62-turbo-dev libwebp-dev zlib1g-dev libtiff-dev liblzma-dev libzstd-dev libdeflate-dev libflac-dev libogg-dev)
 
 INTO="$ROOT/build/codecs/$MACHINE"
 SPNG="$ROOT/build/codecs/libspng"
@@ -41,7 +41,7 @@ archives() {
 	local into="$1" package
 	scripts/debian.sh unpack "$into/debian" "${PACKAGES[@]/%/:$DEBIAN}"
 	cp -R "$into/debian/usr/include/." "$into/include/"
-	cp "$into/debian/usr/lib/$MACHINE-linux-gnu"/{libjpeg,libwebp,libz,libtiff,liblzma,libzstd,libdeflate}.a "$into/lib/"
+	cp "$into/debian/usr/lib/$MACHINE-linux-gnu"/{libjpeg,libwebp,libz,libtiff,liblzma,libzstd,libdeflate,libFLAC,libogg}.a "$into/lib/"
 	grep -q "$KERNEL" "$into/lib/libjpeg.a" || die "Debian's libjpeg.a for $MACHINE has no $KERNEL: decoding would be several times slower"
 	for package in "${PACKAGES[@]}"; do
 		cp "$into/debian/usr/share/doc/$package/copyright" "$into/licenses/$(upstream "$package").txt"

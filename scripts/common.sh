@@ -56,7 +56,7 @@ codecs_environment() {
 	aarch64) export GOARCH=arm64 ;;
 	esac
 	export CGO_ENABLED=1 CC="$ROOT/scripts/zig.sh $machine cc"
-	export CGO_CFLAGS="-O2 -g -I$codecs/include" CGO_LDFLAGS="-L$codecs/lib -lz -lm"
+	export CGO_CFLAGS="-O2 -g -I$codecs/include" CGO_LDFLAGS="-L$codecs/lib -logg -lz -lm"
 	export GOFLAGS="$GOFLAGS -tags=headrace_static_tiff"
 }
 

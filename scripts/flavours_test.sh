@@ -2,7 +2,8 @@
 # Builds wheels with free codecs alone, and without FFmpeg, and installs them: the free
 # one has no codec with patents in force, says so of recordings that need one, and gives
 # of all others what the wheel with all codecs gives. The one without FFmpeg runs under
-# qemu, where the machine has none either: it refuses all but WAV, and loads images.
+# qemu, where the machine has none either: it refuses all but WAV and FLAC, and
+# loads images.
 source "$(dirname "${BASH_SOURCE[0]}")/wheel/testing.sh"
 
 TREE="$WORK/tree" # build/dist keeps what is there

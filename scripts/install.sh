@@ -3,7 +3,7 @@
 #
 #   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow]     (default: system python tools docs wheel commands)
 #
-#   system      a C compiler, pkg-config, the headers of libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
+#   system      a C compiler, pkg-config, the headers of libFLAC, libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
 #   python      .venv with everything that the tests import (PyTorch is the large part)
 #   tools       staticcheck in build/tools
 #   docs        .venv with what the guide is built with
@@ -37,6 +37,7 @@ install_system() {
 	local missing=()
 	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
+	have_header FLAC/stream_decoder.h || missing+=(libflac-dev)
 	have_header jpeglib.h || missing+=(libjpeg-dev)
 	have_header spng.h || missing+=(libspng-dev)
 	have_header webp/decode.h || missing+=(libwebp-dev)

@@ -4,7 +4,7 @@
 # buffer happened to be free.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-C=(./media/turbo/... ./media/jpeg/... ./media/spng/... ./media/webp/... ./media/avif/... ./media/tiff/... ./media/ffmpeg/... ./media/recode/... ./media/yuv/...)
+C=(./media/turbo/... ./media/jpeg/... ./media/spng/... ./media/webp/... ./media/avif/... ./media/tiff/... ./media/ffmpeg/... ./media/recode/... ./media/yuv/... ./media/sound/...)
 
 # The shim of FFmpeg is no part of these packages, so it is built again.
 SHIM="$ROOT/build/asan/_av"

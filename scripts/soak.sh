@@ -48,7 +48,7 @@ fuzz() {
 
 fuzz_c() {
 	local package
-	for package in turbo jpeg spng webp avif tiff; do
+	for package in turbo jpeg spng webp avif tiff sound/libflac; do
 		ASAN_OPTIONS=detect_leaks=0 fuzz "$(awk "BEGIN{print int(60+$HOURS*360)}")" "./media/$package" -asan || return 1
 	done
 }

@@ -41,7 +41,7 @@ NOT_FREE = ("h26", "hevc", "vvc", "mpeg4", "msmpeg4", "flv", "vp6", "wmv", "vc1"
 REFUSES = {
     "full": ((), ""),
     "free": (NOT_FREE, "-headrace-free has no decoder for {}; HEADRACE_FFMPEG chooses another (headrace doctor)"),
-    # WAV is read by the engine itself.
+    # The engine itself decodes WAV and FLAC.
     "none": ((), "decoding video and audio needs FFmpeg, and none could be opened"),
 }
 
@@ -65,7 +65,7 @@ def main(photographs: pathlib.Path, recordings: pathlib.Path, flavour: str) -> N
     assert bool(info["ffmpeg"]) == (flavour != "none"), info["ffmpeg"]
     for look, kind in ((watch, "video"), (listen, "audio")):
         for path in sorted((recordings / kind).iterdir()):
-            if path.name.startswith(REFUSES[flavour][0]) or (flavour == "none" and path.suffix != ".wav"):
+            if path.name.startswith(REFUSES[flavour][0]) or (flavour == "none" and path.suffix not in (".wav", ".flac")):
                 refused(look, path, REFUSES[flavour][1].format(path.stem))
             else:
                 look(path)

@@ -25,7 +25,7 @@ here() {
 	clean headrace version
 	[ -f "$WORK/env/share/man/man1/headrace.1" ] || die "the manual was not installed"
 	! grep -qF "$ROOT/" "$WORK"/env/lib/python3*/site-packages/headrace/_bin/headrace || die "the engine has the path of $ROOT inside"
-	for name in libjpeg-turbo libwebp libspng zlib libtiff liblzma libzstd libdeflate; do
+	for name in libjpeg-turbo libwebp libspng zlib libtiff liblzma libzstd libdeflate libflac libogg; do
 		[ -s "$(echo "$WORK"/env/lib/python3*/site-packages/headrace/licenses/$name.txt)" ] || die "the licence of $name was not installed"
 	done
 	AV="$(echo "$WORK"/env/lib/python3*/site-packages/headrace/_av)"

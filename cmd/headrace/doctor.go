@@ -27,7 +27,7 @@ Headrace cannot run at all.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			m := doctor.Here()
-			m.AVIF, m.TIFF, m.FFmpeg, m.Decode = openAVIF, openTIFF, openFFmpeg, decodeRecording
+			m.AVIF, m.TIFF, m.FFmpeg, m.FLAC, m.Decode = openAVIF, openTIFF, openFFmpeg, libFLAC, decodeRecording
 			report := doctor.Examine(m)
 			if err := printReport(c.OutOrStdout(), report, asJSON); err != nil {
 				return err
@@ -48,6 +48,8 @@ var (
 	openTIFF        func() (version string, err error)
 	openFFmpeg      func() (doctor.FFmpeg, error)
 	decodeRecording func(data []byte) error
+
+	libFLAC string // its name and version, if it is linked in
 )
 
 func printReport(w io.Writer, r doctor.Report, asJSON bool) error {

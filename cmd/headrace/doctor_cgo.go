@@ -9,6 +9,7 @@ import (
 	"headrace/internal/doctor"
 	"headrace/media/avif"
 	"headrace/media/ffmpeg"
+	"headrace/media/sound/libflac"
 	"headrace/media/tiff"
 )
 
@@ -25,6 +26,7 @@ func init() {
 		i, err := ffmpeg.Library()
 		return doctor.FFmpeg{Version: i.Version, License: i.License, Path: i.Path, Decoders: i.Decoders}, err
 	}
+	libFLAC = libflac.Name()
 	decodeRecording = decodeAll
 }
 

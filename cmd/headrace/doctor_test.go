@@ -79,7 +79,7 @@ func TestDoctorUnderLimits(t *testing.T) {
 		"none": {"", nil, exitDone, map[string]want{
 			"shared memory": {doctor.OK, "sealed", ""}, "pidfd": {doctor.OK, "", ""}, "written are": {doctor.OK, "webp by libwebp", ""},
 			"jpeg": {doctor.OK, "libjpeg-turbo-", ""}, "png": {doctor.OK, "libspng", ""}, "webp": {doctor.OK, "libwebp", ""}, "gif": {doctor.OK, "plain Go", ""},
-			"avif": {doctor.OK, "dec]:", ""}, "tiff": {doctor.OK, "libtiff-4.", ""}, "/dev/shm": {doctor.OK, "not used", ""},
+			"avif": {doctor.OK, "dec]:", ""}, "tiff": {doctor.OK, "libtiff-4.", ""}, "flac": {doctor.OK, "libFLAC-1.", ""}, "/dev/shm": {doctor.OK, "not used", ""},
 		}},
 		"one core":                 {"taskset -pc $(taskset -pc $$ | sed 's/.*[ ,-]//') $$ >/dev/null;", nil, exitDone, map[string]want{"cores": {ofOne, "1 usable", ""}}},
 		"few open files":           {"ulimit -n 20;", nil, exitDone, map[string]want{"open files": {doctor.Low, "20 at once", "ulimit -n 4096"}, "shared memory": {doctor.OK, "", ""}}},

@@ -441,6 +441,9 @@ var arrows = []arrow{
 	{"media/sound/coded", "media/sound/flac", "where frames of FLAC are"},
 	{"media/sound/flac", "media", "kinds of errors"},
 	{"media/sound/flac", "media/sound", "the content of files"},
+	{"media/sound/libflac", "C", "libFLAC"},
+	{"media/sound/libflac", "media", "kinds of errors"},
+	{"media/sound/libflac", "media/sound/flac", "whose frames it decodes"},
 
 	{"media/av/packets", "media/av", "streams, as containers describe them"},
 	{"media/recode", "golang.org/x/sys", "files in memory, and files that have no name until they are whole"},
@@ -552,6 +555,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "media/ffmpeg", "doctor says which FFmpeg decodes video"},
 	{"cmd/headrace", "media/sound/fast", "resampling in C"},
 	{"cmd/headrace", "media/sound/coded", "one line registers the formats"},
+	{"cmd/headrace", "media/sound/libflac", "FLAC by libFLAC"},
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
 	{"cmd/headrace", "internal/report", "failures in lines"},
 	{"cmd/headrace", "internal/words", "numbers of things"},

@@ -43,6 +43,7 @@ type Machine struct {
 	AVIF   func() (version, codecs string, err error)
 	TIFF   func() (version string, err error)
 	FFmpeg func() (FFmpeg, error)
+	FLAC   string                       // the library that decodes it without FFmpeg; "": none is linked in
 	Decode func(recording []byte) error // all of a file, by FFmpeg
 }
 

@@ -21,6 +21,9 @@ type FFmpeg struct {
 // video is decoded by FFmpeg, which is opened when it is needed. If you have no video,
 // you need none.
 func (e *examiner) video() {
+	if e.FLAC != "" {
+		e.add(Finding{Topic: video, Name: "flac", Fact: e.FLAC})
+	}
 	f := Finding{Topic: video, Name: "ffmpeg"}
 	found := e.ffmpeg(&f)
 	e.add(f)

@@ -61,10 +61,7 @@ func (s *Stream) c() C.hr_av_stream {
 		rate: C.int32_t(s.Rate), channels: C.int32_t(s.Channels), block: C.int32_t(s.Block), bits: C.int32_t(s.Bits),
 		siting: C.int32_t(s.Siting), max_pixels: media.MaxPixels,
 	}
-	switch {
-	case s.Audio && s.Checked:
-		c.audio = C.HR_AV_CHECKED
-	case s.Audio:
+	if s.Audio {
 		c.audio = 1
 	}
 	if s.FullRange {

@@ -25,7 +25,7 @@ enum {
 
 // What is known of a stream before its first packet. Zeros are unknown. Matrix, primaries and transfer are numbers of ITU-T H.273.
 typedef struct {
-	int32_t audio; // 1, or HR_AV_CHECKED
+	int32_t audio; // 1: it is
 	uint32_t tag; // the container's four letters, the first lowest
 	int32_t width, height;
 	int32_t reorder; // frames that come later than their packets, at most
@@ -34,7 +34,6 @@ typedef struct {
 	int64_t max_pixels;
 } hr_av_stream;
 
-enum { HR_AV_CHECKED = 2 }; // check sums of its packets are right
 enum { HR_AV_LIMITED = 1, HR_AV_FULL = 2 };                    // range
 enum { HR_AV_LEFT = 1, HR_AV_CENTRE = 2, HR_AV_TOP_LEFT = 3 }; // siting of chroma; more as H.273 has them, plus 1
 

@@ -32,7 +32,6 @@ type Stream struct {
 
 	// Of sound.
 	Audio          bool
-	Checked        bool // of audio: check sums of packets were compared, so the decoder need not
 	Rate, Channels int
 	Block, Bits    int // bytes of a block, bits of a sample
 }

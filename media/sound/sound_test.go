@@ -31,8 +31,10 @@ func tone(rate int, hertz float64, samples int) *memory {
 }
 
 // A window is that slice of the whole, to the bit, wherever it begins and however long it
-// is.
+// is, and however many samples are made at once.
 func TestWindowsTile(t *testing.T) {
+	usual := pieces
+	defer func() { pieces = usual }()
 	rapid.Check(t, func(t *rapid.T) {
 		channels := rapid.IntRange(1, 3).Draw(t, "channels")
 		rates := []int{8000, 11025, 16000, 22050, 44100, 48000}
@@ -44,12 +46,14 @@ func TestWindowsTile(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := make([]float32, int(w.Samples())*w.Channels())
+		pieces = rapid.SampledFrom([]int64{1, 3, 40, 999, usual}).Draw(t, "pieces")
 		if err := w.Read(whole, 0); err != nil {
 			t.Fatal(err)
 		}
 		if want := int64(math.Ceil(float64(samples) * float64(to) / float64(from))); w.Samples() != want {
 			t.Fatalf("%d samples, want %d", w.Samples(), want)
 		}
+		pieces = usual
 		begin := rapid.Int64Range(0, w.Samples()).Draw(t, "begin")
 		part := make([]float32, int(rapid.Int64Range(0, w.Samples()-begin).Draw(t, "length"))*w.Channels())
 		if err := w.Read(part, begin); err != nil {

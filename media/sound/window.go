@@ -50,13 +50,16 @@ func (w *Window) Channels() int { return w.channels }
 // Close closes the recording.
 func (w *Window) Close() { w.stream.Close() }
 
-// pieces is how many samples of each channel are read at once.
-const pieces = 1 << 14
+// pieces is how many samples of each channel are made at once. Tests set it.
+var pieces int64 = 1 << 14
 
 // rooms are what reading and mixing need.
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
-type room struct{ read, mixed, one []float32 }
+type room struct {
+	read, mixed, one []float32
+	end              int64 // of the recording, that mixed goes up to
+}
 
 // Read fills to with samples of all channels, from a place on. There have to be as many.
 func (w *Window) Read(to []float32, from int64) error {
@@ -70,6 +73,7 @@ func (w *Window) Read(to []float32, from int64) error {
 
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
+	r.mixed = r.mixed[:0]
 	for n > 0 {
 		k := min(n, pieces)
 		part := to[:int(k)*w.channels]
@@ -103,19 +107,15 @@ func (w *Window) mixed(r *room, to []float32, from int64) error {
 // resampled makes k samples of each channel, from a place on.
 func (w *Window) resampled(r *room, to []float32, from, k int64) error {
 	first, last := w.filter.needs(from, from+k)
-	length := int(last - first)
 
-	// Before the recording, and after it, there is silence.
-	all := grown(&r.mixed, length*w.channels)
-	begin, end := min(max(first, 0), w.stream.Info().Samples), max(min(last, w.stream.Info().Samples), 0)
-	begin = min(begin, end)
-	inside := all[int(begin-first)*w.channels : int(end-first)*w.channels]
-	clear(all[:int(begin-first)*w.channels])
-	clear(all[int(end-first)*w.channels:])
-	if len(inside) > 0 {
-		if err := w.mixed(r, inside, begin); err != nil {
-			return err
-		}
+	// A piece begins with what the one before has ended with.
+	had := min(max(r.end-first, 0), int64(len(r.mixed)/w.channels))
+	copy(r.mixed, r.mixed[len(r.mixed)-int(had)*w.channels:])
+	length, kept := int(last-first), int(had)*w.channels
+	all := slices.Grow(r.mixed[:kept], length*w.channels-kept)[:length*w.channels]
+	r.mixed, r.end = all, last
+	if err := w.padded(r, all[kept:], first+had); err != nil {
+		return err
 	}
 
 	if w.channels == 1 {
@@ -130,6 +130,21 @@ func (w *Window) resampled(r *room, to []float32, from, k int64) error {
 		kernel(to[c:], one, w.filter.sets, w.filter.places(from, first, w.channels))
 	}
 	return nil
+}
+
+// padded reads samples as [Window.mixed] does. Before the recording, and after it, there
+// is silence.
+func (w *Window) padded(r *room, to []float32, from int64) error {
+	samples, last := w.stream.Info().Samples, from+int64(len(to)/w.channels)
+	begin := min(max(from, 0), last)
+	end := max(min(last, samples), begin)
+	inside := to[int(begin-from)*w.channels : int(end-from)*w.channels]
+	clear(to[:int(begin-from)*w.channels])
+	clear(to[int(end-from)*w.channels:])
+	if len(inside) == 0 {
+		return nil
+	}
+	return w.mixed(r, inside, begin)
 }
 
 // grown makes memory as long as it has to be.

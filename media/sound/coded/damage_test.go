@@ -50,6 +50,28 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
+// FLAC is lossless in other containers, too: a packet that is damaged is an error.
+func TestDamagedPacketsOfFLAC(t *testing.T) {
+	avtest.Library(t)
+	random := rand.New(rand.NewPCG(11, 12))
+	f := fixture{name: "flac.mka", rate: "44100", how: "-c:a flac"}
+	b := f.bytes(t)
+	r, err := Open(b, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packets := r.track.Packets
+	r.Close()
+	for range 60 {
+		p := packets[random.IntN(len(packets))]
+		bad := append([]byte(nil), b...)
+		bad[int(p.offset)+random.IntN(int(p.size))] ^= 1 << random.IntN(8)
+		if _, err := all(bad); !errors.Is(err, media.ErrCorrupt) {
+			t.Errorf("a bit of the packet at %d, %v", p.offset, err)
+		}
+	}
+}
+
 // Files that say how long they are tell when they are cut.
 func TestFilesThatWereCut(t *testing.T) {
 	avtest.Library(t)

@@ -3,6 +3,7 @@ package coded
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"headrace/media"
 	"headrace/media/ffmpeg"
@@ -25,10 +26,14 @@ var flacFormat = sound.Format{
 type frames struct {
 	file    *flac.File
 	info    sound.Info
-	decoder *ffmpeg.Decoder
-	frame   ffmpeg.Frame
-	now     flac.Frame // which it is
+	decoder flac.Decoder
+	last    flac.Frame // that was decoded
+	kept    flac.Frame // whose samples are in memory
+	samples []float32
 }
+
+// flacMasks are where channels are, by their number, as FFmpeg has it.
+var flacMasks = [...]uint32{1: 0x4, 0x3, 0x7, 0x33, 0x607, 0x60F, 0x70F, 0x63F}
 
 func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
 	if track > 0 {
@@ -38,27 +43,16 @@ func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
 	if err != nil {
 		return nil, said(err)
 	}
-	d, err := ffmpeg.NewDecoder(ffmpeg.Stream{Codec: "flac", Audio: true, Checked: true, Config: file.Config, Rate: file.Rate, Channels: file.Channels})
+	open := flac.NewDecoder
+	if open == nil {
+		open = byFFmpeg
+	}
+	d, err := open(file)
 	if err != nil {
 		return nil, said(err)
 	}
-
-	// The decoder knows where channels belong.
-	r := &frames{file: file, decoder: d}
-	first, err := file.Find(0)
-	if err == nil {
-		err = r.decode(first)
-	}
-	if err != nil {
-		d.Close()
-		return nil, said(err)
-	}
-	s := &r.frame.Sound
-	r.info = sound.Info{Rate: file.Rate, Channels: file.Channels, Samples: file.Samples}
-	if s.Layout>>32 == 0 {
-		r.info.Mask = uint32(s.Layout)
-	}
-	return r, nil
+	info := sound.Info{Rate: file.Rate, Channels: file.Channels, Samples: file.Samples, Mask: flacMasks[file.Channels]}
+	return &frames{file: file, info: info, decoder: d}, nil
 }
 
 // Info implements sound.Stream.
@@ -67,62 +61,101 @@ func (r *frames) Info() sound.Info { return r.info }
 // Close gives back the decoder's memory.
 func (r *frames) Close() { r.decoder.Close() }
 
-// Read implements sound.Stream.
+// Read implements sound.Stream. Frames that are wanted whole are decoded into their
+// place.
 func (r *frames) Read(to []float32, from int64) error {
 	channels := r.info.Channels
 	if n := int64(len(to) / channels); from < 0 || from > r.info.Samples-n {
 		return fmt.Errorf("sound: samples %d to %d are asked for, of %d", from, from+n, r.info.Samples)
 	}
 	for len(to) > 0 {
-		if err := r.reach(from); err != nil {
+		n, err := r.copied(to, from), error(nil)
+		if n == 0 {
+			n, err = r.decoded(to, from)
+		}
+		if err != nil {
 			return said(err)
 		}
-		skip := int(from - r.now.Sample)
-		n := min(r.now.Samples-skip, len(to)/channels)
-		floatsFrom(to[:n*channels], &r.frame.Sound, skip)
 		to, from = to[n*channels:], from+int64(n)
 	}
 	return nil
 }
 
-// reach decodes the frame that has a sample.
-func (r *frames) reach(sample int64) error {
-	begin, end := r.now.Sample, r.now.Sample+int64(r.now.Samples)
-	if sample >= begin && sample < end {
-		return nil
+// copied copies samples of the frame that is kept, and returns how many.
+func (r *frames) copied(to []float32, from int64) int {
+	if !r.kept.Has(from) {
+		return 0
 	}
-	next := r.file.Find
-	if sample == end {
-		next = func(int64) (flac.Frame, error) { return r.file.Next(r.now) }
-	}
-	fr, err := next(sample)
-	if err != nil {
-		return err
-	}
-	return r.decode(fr)
+	return copy(to, r.samples[int(from-r.kept.Sample)*r.info.Channels:]) / r.info.Channels
 }
 
-func (r *frames) decode(fr flac.Frame) error {
+// decoded decodes the frame that has a sample, and returns how many are in their place:
+// none, where it is kept instead.
+func (r *frames) decoded(to []float32, from int64) (int, error) {
+	var fr flac.Frame
+	var err error
+	switch {
+	case r.last.Has(from): // which was wanted whole, and is wanted again
+		fr = r.last
+	case r.last.Samples > 0 && r.last.Sample+int64(r.last.Samples) == from:
+		fr, err = r.file.Next(r.last)
+	default:
+		fr, err = r.file.Find(from)
+	}
+	if err != nil {
+		return 0, err
+	}
 	b, err := r.file.Bytes(fr)
 	if err != nil {
+		return 0, err
+	}
+
+	n := fr.Samples * r.info.Channels
+	whole := fr.Sample == from && n <= len(to)
+	if !whole {
+		r.kept = flac.Frame{} // until another one is decoded
+		r.samples = slices.Grow(r.samples[:0], n)[:n]
+		to = r.samples
+	}
+	if err := r.decoder.Decode(to[:n], b); err != nil {
+		return 0, fmt.Errorf("sound: the frame of flac at %.3f s: %w", float64(fr.Sample)/float64(r.file.Rate), err)
+	}
+	r.last = fr
+	if !whole {
+		r.kept = fr
+		return 0, nil
+	}
+	return fr.Samples, nil
+}
+
+// flacByFFmpeg decodes FLAC in programs without libFLAC.
+type flacByFFmpeg struct {
+	*ffmpeg.Decoder
+	file  *flac.File
+	frame ffmpeg.Frame
+}
+
+func byFFmpeg(file *flac.File) (flac.Decoder, error) {
+	d, err := ffmpeg.NewDecoder(ffmpeg.Stream{Codec: "flac", Audio: true, Config: file.Config, Rate: file.Rate, Channels: file.Channels})
+	return &flacByFFmpeg{Decoder: d, file: file}, err
+}
+
+// Decode implements flac.Decoder.
+func (d *flacByFFmpeg) Decode(to []float32, frame []byte) error {
+	if err := d.Feed(frame, []ffmpeg.Packet{{Size: len(frame), Key: true}}, false); err != nil {
 		return err
 	}
-	r.now = flac.Frame{} // until it is decoded, no frame is
-	if err := r.decoder.Feed(b, []ffmpeg.Packet{{Size: len(b), Key: true}}, false); err != nil {
-		return err
+	err := d.Next(&d.frame)
+	s := &d.frame.Sound
+	if n := len(to) / d.file.Channels; err == nil && (s.Samples != n || s.Rate != d.file.Rate || s.Channels != d.file.Channels || len(s.Planes) == 0 || d.frame.Corrupt) {
+		err = fmt.Errorf("it gives %d samples of %d channels at %d a second, and should give %d of %d at %d", s.Samples, s.Channels, s.Rate, n, d.file.Channels, d.file.Rate)
 	}
-	err = r.decoder.Next(&r.frame)
-	s := &r.frame.Sound
-	if err == nil && (s.Samples != fr.Samples || s.Rate != r.file.Rate || s.Channels != r.file.Channels || len(s.Planes) == 0 || r.frame.Corrupt) {
-		err = fmt.Errorf("it gives %d samples of %d channels at %d a second, and should give %d of %d at %d",
-			s.Samples, s.Channels, s.Rate, fr.Samples, r.file.Channels, r.file.Rate)
+	if err == nil {
+		Floats(to, s)
+		return nil
 	}
-	if err != nil {
-		if !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrMemory) {
-			err = fmt.Errorf("%w: %w", media.ErrCorrupt, err)
-		}
-		return fmt.Errorf("sound: the frame of flac at %.3f s: %w", float64(fr.Sample)/float64(r.file.Rate), err)
+	if !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrMemory) {
+		err = fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}
-	r.now = fr
-	return nil
+	return err
 }

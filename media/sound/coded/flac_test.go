@@ -52,7 +52,9 @@ func (d *disk) ReadAt(p []byte, at int64) (int, error) {
 
 // Windows of FLAC files are slices of what the ffmpeg command decodes, in memory and from
 // a disk, of which little is read.
-func TestFLAC(t *testing.T) {
+func TestFLAC(t *testing.T) { eachDecoder(t, testFLAC) }
+
+func testFLAC(t *testing.T) {
 	avtest.Library(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, f := range flacs {
@@ -113,7 +115,9 @@ func TestAWindowOfFLACCostsItsBytes(t *testing.T) {
 
 // Damage is an error, or it is somewhere else than what is read: samples are never
 // others.
-func TestDamagedFLAC(t *testing.T) {
+func TestDamagedFLAC(t *testing.T) { eachDecoder(t, testDamagedFLAC) }
+
+func testDamagedFLAC(t *testing.T) {
 	avtest.Library(t)
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, f := range flacs {

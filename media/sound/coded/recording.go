@@ -335,7 +335,7 @@ func (r *Recording) append(n int) {
 func (r *Recording) floats(to []float32, n int) {
 	cut := r.frame.Sound
 	cut.Samples = n
-	floats(to, &cut)
+	Floats(to, &cut)
 }
 
 // decode decodes until a frame comes that is not for settling, and returns which packet

@@ -13,42 +13,36 @@ type number interface {
 
 // Floats writes the samples of a frame as float32 from -1 to 1, those of all channels at
 // one time side by side. To has room for them.
-func Floats(to []float32, s *ffmpeg.Sound) { floats(to, s) }
-
-// floats is [Floats].
-func floats(to []float32, s *ffmpeg.Sound) { floatsFrom(to, s, 0) }
-
-// floatsFrom leaves out the first samples.
-func floatsFrom(to []float32, s *ffmpeg.Sound, skip int) {
+func Floats(to []float32, s *ffmpeg.Sound) {
 	switch s.Type {
 	case ffmpeg.Uint8:
-		spread[uint8](to, s, skip, 1.0/(1<<7))
+		spread[uint8](to, s, 1.0/(1<<7))
 		for i := range to {
 			to[i]--
 		}
 	case ffmpeg.Int16:
-		spread[int16](to, s, skip, 1.0/(1<<15))
+		spread[int16](to, s, 1.0/(1<<15))
 	case ffmpeg.Int32:
-		spread[int32](to, s, skip, 1.0/(1<<31))
+		spread[int32](to, s, 1.0/(1<<31))
 	case ffmpeg.Int64:
-		spread[int64](to, s, skip, 1.0/(1<<63))
+		spread[int64](to, s, 1.0/(1<<63))
 	case ffmpeg.Float32:
-		spread[float32](to, s, skip, 1)
+		spread[float32](to, s, 1)
 	case ffmpeg.Float64:
-		spread[float64](to, s, skip, 1)
+		spread[float64](to, s, 1)
 	}
 }
 
 // spread multiplies by a power of two, which is exact.
-func spread[T number](to []float32, s *ffmpeg.Sound, skip int, scale float32) {
+func spread[T number](to []float32, s *ffmpeg.Sound, scale float32) {
 	switch len(s.Planes) {
 	case 1:
-		for i, v := range numbers[T](s.Planes[0])[skip*s.Channels:][:len(to)] {
+		for i, v := range numbers[T](s.Planes[0])[:len(to)] {
 			to[i] = float32(v) * scale
 		}
 	case 2: // is most of what is coded
 		n := len(to) / 2
-		left, right := numbers[T](s.Planes[0])[skip:][:n], numbers[T](s.Planes[1])[skip:][:n]
+		left, right := numbers[T](s.Planes[0])[:n], numbers[T](s.Planes[1])[:n]
 		for i, v := range left {
 			pair := to[2*i:][:2]
 			pair[0], pair[1] = float32(v)*scale, float32(right[i])*scale
@@ -56,7 +50,7 @@ func spread[T number](to []float32, s *ffmpeg.Sound, skip int, scale float32) {
 	default:
 		channels := len(s.Planes)
 		for c, plane := range s.Planes {
-			for i, v := range numbers[T](plane)[skip:][:len(to)/channels] {
+			for i, v := range numbers[T](plane)[:len(to)/channels] {
 				to[i*channels+c] = float32(v) * scale
 			}
 		}

@@ -24,11 +24,11 @@ type File struct {
 // Together is how much of a file is worth reading at once: some frames.
 const Together = 64 << 10
 
-// The first block, after its mark.
-const (
-	infoAt   = 8
-	infoSize = 34
-)
+// infoAt is where the first block begins, after its mark.
+const infoAt = 8
+
+// ConfigSize is how many bytes the block STREAMINFO has.
+const ConfigSize = 34
 
 // Is tells of the first [sound.LeastHead] bytes of a file whether it is one whose frames
 // can be found: it says how many samples it has, and all frames have as many as the
@@ -40,10 +40,10 @@ func Is(head []byte) bool {
 
 // describe reads the block STREAMINFO (RFC 9639, 8.2).
 func (f *File) describe(head []byte) bool {
-	if len(head) < infoAt+infoSize || string(head[:4]) != "fLaC" || head[4]&0x7F != 0 || [3]byte(head[5:8]) != [3]byte{0, 0, infoSize} {
+	if len(head) < infoAt+ConfigSize || string(head[:4]) != "fLaC" || head[4]&0x7F != 0 || [3]byte(head[5:8]) != [3]byte{0, 0, ConfigSize} {
 		return false
 	}
-	info := head[infoAt:][:infoSize]
+	info := head[infoAt:][:ConfigSize]
 	least, most := int(binary.BigEndian.Uint16(info)), int(binary.BigEndian.Uint16(info[2:]))
 	packed := binary.BigEndian.Uint64(info[10:])
 	f.Rate, f.Channels, f.Bits = int(packed>>44), int(packed>>41&7)+1, int(packed>>36&31)+1
@@ -63,7 +63,7 @@ const mostBlocks = 4096
 
 // Open looks at what is before the first frame, and whether the last one is there.
 func Open(content *sound.Content) (*File, error) {
-	head, err := content.Bytes(0, infoAt+infoSize)
+	head, err := content.Bytes(0, infoAt+ConfigSize)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (f *File) Find(sample int64) (Frame, error) {
 			return fr, err
 		case !ok:
 			high = guess
-		case fr.has(sample):
+		case fr.Has(sample):
 			return fr, nil
 		case fr.Sample > sample:
 			if guess == low { // nothing that is whole comes before this one
@@ -40,7 +40,7 @@ func (f *File) Find(sample int64) (Frame, error) {
 
 	for low < high {
 		fr, ok, err := f.from(low, high)
-		if err != nil || fr.has(sample) {
+		if err != nil || fr.Has(sample) {
 			return fr, err
 		}
 		if !ok || fr.Sample > sample {

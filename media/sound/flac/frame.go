@@ -12,8 +12,8 @@ type Frame struct {
 	Samples      int   // of each channel
 }
 
-// has tells whether a sample is in the frame.
-func (fr *Frame) has(sample int64) bool {
+// Has tells whether a sample is in the frame.
+func (fr *Frame) Has(sample int64) bool {
 	return sample >= fr.Sample && sample < fr.Sample+int64(fr.Samples)
 }
 
@@ -107,10 +107,10 @@ func coded(b []byte) (v int64, n int) {
 	return v, n
 }
 
-// at is the frame that begins at a place, if its check sum is right. It ends where the
-// next one begins.
+// at is the frame that begins at a place. It ends where the next one begins, or where its
+// check sum is right; that of others is left to the decoder.
 func (f *File) at(offset int64) (fr Frame, ok bool, err error) {
-	b, err := f.content.Bytes(offset, int(min(int64(f.most)+2, f.end-offset)))
+	b, err := f.content.Bytes(offset, int(min(int64(f.most)+mostHead, f.end-offset)))
 	if err != nil {
 		return fr, false, err
 	}
@@ -133,9 +133,12 @@ func (f *File) at(offset int64) (fr Frame, ok bool, err error) {
 			}
 			continue
 		}
+		fr.Size = int64(p)
+		if after, _, ok := f.parse(b[p:]); ok && after.Sample == fr.Sample+int64(fr.Samples) {
+			return fr, true, nil
+		}
 		// A check sum over what ends with it is 0.
 		if sum, summed = sum16(sum, b[summed:p]), p; sum == 0 {
-			fr.Size = int64(p)
 			return fr, true, nil
 		}
 		if last {
