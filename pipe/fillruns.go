@@ -163,19 +163,20 @@ func (r *fillRun[In, B]) done(i int, err error) {
 	w := r.worker
 	r.settled[i] = true
 	w.In.Add(1)
-	if err != nil && w.Ctx.Err() != nil {
-		r.stopped = true
-		return
-	}
 	if w.Tracer != nil && i != r.first {
 		w.Tracer.Of.Items-- // the first is counted, and begins once more below
 		w.Tracer.About(observe.Operation, r.rows[i].Item, &r.at[i].Lineage, r.at[i].Epoch)
 	}
-	if err != nil {
-		w.NoteError(err)
+	if err != nil && w.Ctx.Err() != nil { // what fails because the run was stopped has not failed
+		r.stopped = true
+		w.EndItem()
+	} else {
+		if err != nil {
+			w.NoteError(err)
+		}
+		w.TimeOp(true)
+		r.filler.settled(w, &r.at[i], err)
 	}
-	w.TimeOp(true)
-	r.filler.settled(w, &r.at[i], err)
 
 	for r.first < len(r.rows) && r.settled[r.first] {
 		r.first++

@@ -122,3 +122,39 @@ func TestFillRunsMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A worker's spans have all the items that it took, also those of a run that was stopped
+// meanwhile, in whatever order they end.
+func TestSpansOfFillRunsThatAreStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op := func(ctx context.Context, _ int, _ []int, _ int) error { return pipetest.Sleep(ctx, time.Millisecond) }
+		several := func(ctx context.Context, run []pipe.Row[int, []int], done func(int, error)) {
+			<-ctx.Done()
+			for _, i := range []int{2, 0, 3, 1} {
+				if i < len(run) {
+					done(i, ctx.Err())
+				}
+			}
+		}
+		var s spans
+		o := pipe.FillOpts{Name: "fill", OnResize: func(int) {}}
+		f := pipe.FillRuns(pipe.From("numbers", pipetest.Numbers{N: 40}), 10, plainStore{10}, op, several, func() int { return 4 }, o)
+		run := start(t, pipe.Discard(f, func([]int) {}), pipe.Config{Hooks: pipe.Hooks{Span: s.add}})
+		<-time.After(time.Second)
+		run.Close()
+		items, want := int64(0), int64(0)
+		for _, one := range s.all {
+			if one.Stage == "fill" && one.Kind == pipe.Operation {
+				items += int64(one.Items)
+			}
+		}
+		for _, stage := range run.Stats().Stages {
+			if stage.Name == "fill" {
+				want = stage.In
+			}
+		}
+		if want < 4 || items != want {
+			t.Errorf("spans have %d items, and %d were taken", items, want)
+		}
+	})
+}
