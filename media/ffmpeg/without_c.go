@@ -44,6 +44,9 @@ func (*Decoder) Next(*Frame) error { return errWithoutC }
 // Reset does nothing.
 func (*Decoder) Reset() {}
 
+// Floats does nothing.
+func (*Sound) Floats([]float32) {}
+
 // Reader is never there.
 type Reader struct {
 	handle

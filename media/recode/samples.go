@@ -260,7 +260,7 @@ func (f *flow) take() error {
 	f.skip += t.skip * scale
 	n := s.Samples * s.Channels
 	f.held = slices.Grow(f.held[:0], n)[:n]
-	coded.Floats(f.held, s)
+	s.Floats(f.held)
 	f.heldCut, f.heldFor = t.cut*scale, t.lasts*scale
 	return nil
 }

@@ -186,8 +186,8 @@ def test_without_headers(checkout, tmp_path):
     done = build(checkout, CC=str(compiler))
     assert done.returncode != 0
     assert (
-        "the headers of libFLAC, libjpeg-turbo, libspng, libwebp are missing; run: apt-get install -y libflac-dev libjpeg-dev libspng-dev libwebp-dev"
-        in done.stderr
+        "the headers of libFLAC, libjpeg-turbo, libspng, libwebp are missing; "
+        "run: apt-get install -y libflac-dev libjpeg-dev libspng-dev libwebp-dev" in done.stderr
     )
     assert "HEADRACE_CGO=0" in done.stderr
     assert build(checkout, CC=str(compiler), HEADRACE_CGO="0").returncode == 0

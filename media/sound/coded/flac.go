@@ -151,7 +151,7 @@ func (d *flacByFFmpeg) Decode(to []float32, frame []byte) error {
 		err = fmt.Errorf("it gives %d samples of %d channels at %d a second, and should give %d of %d at %d", s.Samples, s.Channels, s.Rate, n, d.file.Channels, d.file.Rate)
 	}
 	if err == nil {
-		Floats(to, s)
+		s.Floats(to)
 		return nil
 	}
 	if !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrMemory) {

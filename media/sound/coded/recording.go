@@ -226,7 +226,7 @@ func (r *Recording) Read(to []float32, from int64) error {
 			continue
 		}
 		k := int(more) * channels
-		r.floats(to[:k], int(more))
+		r.frame.Sound.Floats(to[:k])
 		r.end += more
 		r.begin, r.decoded = r.end, r.decoded[:0]
 		to, at = to[k:], at+more
@@ -327,15 +327,8 @@ func (r *Recording) append(n int) {
 	}
 	have, more := len(r.decoded), n*channels
 	r.decoded = slices.Grow(r.decoded, more)[:have+more]
-	r.floats(r.decoded[have:], n)
+	r.frame.Sound.Floats(r.decoded[have:])
 	r.end += int64(n)
-}
-
-// floats writes the first n samples of the frame.
-func (r *Recording) floats(to []float32, n int) {
-	cut := r.frame.Sound
-	cut.Samples = n
-	Floats(to, &cut)
 }
 
 // decode decodes until a frame comes that is not for settling, and returns which packet
