@@ -66,6 +66,9 @@ func (p *Pool) Give(b *[]byte) {
 func Make(n int) []byte {
 	if n > Keep {
 		if b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON); err == nil {
+			// In large pages the kernel hands it out in a fraction of the time. Where it
+			// has none, nothing changes.
+			_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
 			return b
 		}
 	}
