@@ -556,10 +556,13 @@ func (l *Loader) inHand(p fuse.Plan) int {
 	if c := p.Batch.Collate; c != nil {
 		return said(c.Workers)*batch.JobsPerWorker - 1 // each has a slot to itself
 	}
-	if p.Last.Step == nil {
+	chain := p.Last.Chain()
+	if len(chain) == 0 {
 		return 0
 	}
-	chain := p.Last.Chain()
-	args := chain[len(chain)-1].Args.(*recipe.Map)
+	args, calls := chain[len(chain)-1].Args.(*recipe.Map)
+	if !calls {
+		return 0
+	}
 	return (said(args.Workers)*ops.PerWorkerFor(nil, args.Gives.Schema) - 1) / l.layout.Rows
 }

@@ -13,11 +13,11 @@ import (
 // Writer is the last part of a recipe: it writes samples into their rows.
 type Writer struct {
 	Env      *ops.Env
-	Images   *ops.ImageSteps // the last steps on an image; nil: there are none
-	Image    int             // the field that they write
-	Function *RowWriter      // a function of Python, the last step; nil: that is no such function
-	Fields   []FieldWriter   // all other fields
-	Packed   []packedField   // of rows into which samples are packed; nil: a sample has its own
+	Last     ops.RowPart   // that writes a field; nil: no part does
+	Made     int           // which field that is
+	Function *RowWriter    // a function of Python, the last step; nil: that is no such function
+	Fields   []FieldWriter // all other fields
+	Packed   []packedField // of rows into which samples are packed; nil: a sample has its own
 
 	Grouping  *Grouping  // nil: samples come into batches as they come
 	Collating *Collating // of which a function makes batches; all else here is nothing then
@@ -87,10 +87,10 @@ func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error
 	if e.Grouping != nil && !e.Grouping.takes(s.it, s.batch) {
 		return struct{}{}, ops.ErrElsewhere // drawn for the place of another
 	}
-	if e.Images != nil {
+	if e.Last != nil {
 		t := e.Env.Tool(s.it)
 		defer e.Env.Done(t)
-		if err := e.Images.Into(ctx, s.it, t, s.batch.row(e.Image, s.row)); err != nil {
+		if err := e.Last.Into(ctx, s.it, t, s.batch.row(e.Made, s.row)); err != nil {
 			return struct{}{}, err
 		}
 	}
@@ -153,8 +153,8 @@ func (e *Writer) Lay(l *Layout, plan fuse.Plan, columns map[string]record.Column
 		case e.Function != nil && e.Function.Makes(f.Name):
 		case plan.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.Fields = append(e.Fields, l.padded(i, at, plan.Buckets.Pad))
-		case e.Images != nil && at == e.Images.To:
-			e.Image = i
+		case e.Last != nil && at == e.Last.Result():
+			e.Made = i
 		case at.Kind == record.Texts || at.Kind == record.Bytes:
 			e.Fields = append(e.Fields, FieldWriter{Field: i, text: l.text(i), Column: at})
 		default:

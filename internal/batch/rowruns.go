@@ -15,7 +15,7 @@ type row = pipe.Row[*record.Record, *Batch]
 // Together tells whether several samples may be written at once: a function of Python is
 // called for them, and what fails is not done again, or made of another sample.
 func (e *Writer) Together() bool {
-	return e.Function != nil && e.Function.Land == nil && e.Images == nil && e.Grouping == nil && !e.retries && !e.Replaces
+	return e.Function != nil && e.Function.Land == nil && e.Last == nil && e.Grouping == nil && !e.retries && !e.Replaces
 }
 
 // FillAll is Fill for several samples. It says of each when it is done.

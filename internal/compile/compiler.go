@@ -472,7 +472,7 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
 		next = c.array(args)
 	} else if args, ok := p.Step.Args.(*recipe.DecodeAudio); ok {
-		next = c.audio(p.Step.Name, args)
+		_, next = c.audio(p.Step.Name, args)
 	} else if args, ok := p.Step.Args.(*recipe.LogMel); ok {
 		next, err = c.logMel(args)
 	} else {
@@ -629,9 +629,8 @@ func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 }
 
 // audio makes a part of a step that decodes recordings.
-func (c *compiler) audio(name string, args *recipe.DecodeAudio) ops.Part {
+func (c *compiler) audio(name string, args *recipe.DecodeAudio) (read *ops.ReadAudio, part ops.Part) {
 	t := &c.scope
-	var read *ops.ReadAudio
 	var next interface {
 		ops.Part
 		ops.Opener
@@ -647,7 +646,7 @@ func (c *compiler) audio(name string, args *recipe.DecodeAudio) ops.Part {
 	if read.ByPath() {
 		t.memory.Files = next
 	}
-	return next
+	return read, next
 }
 
 // logMel makes a part of a step that makes spectrograms.
@@ -669,9 +668,15 @@ func (c *compiler) decoded(field, name string, is sample.Type) (from, to record.
 	return from, to
 }
 
+// last has a part write into the rows of batches.
+func (c *compiler) last(e *batch.Writer, p ops.RowPart) {
+	e.Last = p
+	c.scope.memory.Parts = append(c.scope.memory.Parts, p)
+}
+
 // end makes what fills batches of the last part.
 func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
-	e = &batch.Writer{Env: c.work, Image: -1}
+	e = &batch.Writer{Env: c.work, Made: -1}
 	if plan.Batch.Collate != nil {
 		e.Collating, err = c.collate(plan, c.rows)
 		return e, err
@@ -686,6 +691,11 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		c.reader.Stage = p.Name()
 		e.Function = batch.NewRowWriter(c.reader, c.layout)
 		e.Function.Begin = n.source.Late(c.work, &c.scope.columns)
+	} else if audio, ok := p.Audio(); ok {
+		c.reach(n, p)
+		read, _ := c.audio(p.Step.Name, audio)
+		read.Last = true
+		c.last(e, read)
 	} else if p.Step != nil {
 		c.reach(n, p)
 		late := c.scope.columns.Branch()
@@ -697,9 +707,9 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		}
 	} else if p.Images != nil {
 		c.reach(n, p)
-		e.Images = c.images(p)
-		e.Images.Last = true
-		c.scope.memory.Parts = append(c.scope.memory.Parts, e.Images)
+		images := c.images(p)
+		images.Last = true
+		c.last(e, images)
 	}
 
 	h := c.failing.Of(p.Failures, c.scope.samples)

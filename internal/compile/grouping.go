@@ -41,15 +41,14 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 		if p.Images.Field != "" {
 			what = "probe "
 		}
-		e.Images = c.images(p)
-		e.Images.Last = true
+		images := c.images(p)
+		images.Last = true
+		e.Last = images
 		if plan.Buckets == nil {
-			g.Images, g.Picture = e.Images, e.Images.To
-		}
-		if plan.Buckets == nil {
+			g.Images, g.Picture = images, images.To
 			t.memory.Probe = record.Column{} // what measures looks at it
 		}
-		t.memory.Parts = append(t.memory.Parts, e.Images)
+		t.memory.Parts = append(t.memory.Parts, images)
 		g.Scope, g.Lane = t.memory, c.lane
 	}
 

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"fmt"
 
 	"headrace/internal/record"
 	"headrace/media/sound"
@@ -24,6 +25,7 @@ type ReadAudio struct {
 	Type   sample.Type // of which extents may be unknown
 	From   record.Column
 	To     record.Column
+	Last   bool // the samples go into the row
 }
 
 // NewReadAudio makes the part of a step, but for its columns.
@@ -48,6 +50,33 @@ func (p *ReadAudio) opener(it *record.Record) func(track int) (sound.Stream, err
 }
 
 func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) error {
+	return p.window(ctx, it, t, func(w *AudioWindow) error {
+		data := *it.Values.Borrow(&p.Env.Images, w.Bytes())
+		if err := w.Fill(data, &p.Env.Images); err != nil {
+			return err
+		}
+		p.put(it, data, w.Shape())
+		return nil
+	})
+}
+
+// Result implements [RowPart].
+func (p *ReadAudio) Result() record.Column { return p.To }
+
+// Into implements [RowPart].
+func (p *ReadAudio) Into(ctx context.Context, it *record.Record, t *Tool, row []byte) error {
+	return p.Env.watched(ctx, it, func() error {
+		return p.window(ctx, it, t, func(w *AudioWindow) error {
+			if w.Bytes() != len(row) {
+				return fmt.Errorf("headrace: the window has %d bytes, but its row in the batch has %d", w.Bytes(), len(row))
+			}
+			return w.Fill(row, &p.Env.Images)
+		})
+	})
+}
+
+// window has the window of a record read.
+func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *Tool, read func(w *AudioWindow) error) error {
 	if p.ByPath() {
 		if it.HeaderErr != nil {
 			return it.HeaderErr
@@ -67,13 +96,7 @@ func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) erro
 		return err
 	}
 	defer w.Close()
-
-	data := *it.Values.Borrow(&p.Env.Images, w.Bytes())
-	if err := w.Fill(data, &p.Env.Images); err != nil {
-		return err
-	}
-	p.put(it, data, w.Shape())
-	return nil
+	return read(w)
 }
 
 // put gives a record its samples instead of the file.
@@ -91,6 +114,9 @@ func (p *ReadAudio) put(it *record.Record, data []byte, shape tensor.Shape) {
 func (p *ReadAudio) Foresee(it *record.Record, _ *Tool) int64 {
 	if p.Type.Fixed() {
 		n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
+		if p.Last {
+			return n
+		}
 		return 2 * n
 	}
 	if p.ByPath() && it.Opened == nil {

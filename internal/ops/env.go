@@ -54,6 +54,15 @@ type Part interface {
 	Foresee(it *record.Record, t *Tool) int64
 }
 
+// RowPart is a part whose result can go into the record's row of a batch.
+type RowPart interface {
+	Part
+	// Into is Run with the result there, instead of in the record's values.
+	Into(ctx context.Context, it *record.Record, t *Tool, row []byte) error
+	// Result is where Run puts it.
+	Result() record.Column
+}
+
 // Tool is what one operation needs besides its record. The next operation uses it again.
 type Tool struct {
 	Plan   media.Plan

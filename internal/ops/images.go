@@ -60,7 +60,10 @@ func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *Tool) error 
 // planes reports whether frames of a video stay planes.
 func (p *ImageSteps) planes() bool { return p.Video != nil && p.Video.args.Planes() }
 
-// Into is run with the result in the sample's row.
+// Result implements [RowPart].
+func (p *ImageSteps) Result() record.Column { return p.To }
+
+// Into implements [RowPart].
 func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *Tool, row []byte) error {
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err

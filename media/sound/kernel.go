@@ -20,12 +20,22 @@ func (p *Places) At(i int) (at, set int) {
 // sample and what is between.
 type Kernel func(to, in, sets []float32, p Places)
 
-// kernel is what windows are made with.
-var kernel Kernel = Plain
+// kernel and mean are what windows are made with.
+var (
+	kernel Kernel = Plain
+	mean          = Mean
+)
 
-// Use has windows made by another kernel, which gives the same bits as [Plain]. It is to
-// be called before anything is read.
-func Use(k Kernel) { kernel = k }
+// Use has windows made by others, which give the same bits as [Plain] and [Mean]. It is
+// to be called before anything is read.
+func Use(k Kernel, m func(to, pairs []float32)) { kernel, mean = k, m }
+
+// Mean makes one channel of two, whose samples are side by side.
+func Mean(to, pairs []float32) {
+	for i := range to {
+		to[i] = (pairs[2*i] + pairs[2*i+1]) / 2
+	}
+}
 
 // Plain is the kernel that says what comes out.
 func Plain(to, in, sets []float32, p Places) {

@@ -121,9 +121,7 @@ func (m mixer) mix(to, from []float32) {
 			}
 		}
 	case m.to == 1 && m.from == 2:
-		for i := range to {
-			to[i] = (from[2*i] + from[2*i+1]) / 2
-		}
+		mean(to, from)
 	default:
 		for i := range len(to) / m.to {
 			in := from[i*m.from:][:m.from]

@@ -26,3 +26,33 @@ def test_flac_needs_no_ffmpeg(tmp_path, monkeypatch, content):
         hr.files([str(tmp_path / "a.ogg")], content=content).decode_audio().loader(epochs=1) as loader,
     ):
         list(loader)
+
+
+@pytest.mark.parametrize("content", [True, False])
+def test_rows_of_damaged_recordings_are_filled_by_others(tmp_path, content):
+    """Audio is decoded into its row of the batch, where a damaged file leaves the beginning of what it has."""
+    noise, wanted, good = np.random.default_rng(6), {}, []
+    for i in range(14):
+        path = tmp_path / f"{i:02}.flac"
+        soundfile.write(path, noise.uniform(-1, 1, (24_000, 2)), 8000)
+        wanted[str(path)] = soundfile.read(path, dtype="float32")[0]
+        if i % 5 == 1:
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 8
+            path.write_bytes(data)
+        else:
+            good.append(str(path))
+    audio = hr.files(list(wanted), content=content).decode_audio(8000, 2, duration=3.0).batch(4)
+
+    with audio.loader(epochs=1, on_error="skip") as loader:
+        rows = [(key, row) for batch in loader for key, row in zip(batch["key"], batch["audio"].copy(), strict=True)]
+        assert len(loader.errors) == 3
+    assert [key for key, _ in rows] == good
+    assert all(np.array_equal(row, wanted[key]) for key, row in rows)
+
+    with audio.loader(epochs=1, on_error="replace") as loader:
+        rows = [row for batch in loader for row in batch["audio"].copy()]
+    assert len(rows) == 14
+    assert all(any(np.array_equal(row, wanted[path]) for path in good) for row in rows)
+    with pytest.raises(hr.SampleError, match=r"01\.flac.*the frame of flac at 1\.\d+ s"), audio.loader(epochs=1) as loader:
+        list(loader)

@@ -291,10 +291,10 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	}
 }
 
-// fills tells whether a part can write into the batch. Steps on an image with a time
-// limit cannot: when that is over, their operation may still be writing. The worker of a
+// fills tells whether a part can write into the batch. Images and audio with a time limit
+// cannot: when that is over, their operation may still be writing. The worker of a
 // function of Python is ended before anybody goes on, so such a function can, where
-// samples are stacked.
+// samples are stacked. So can audio of one length.
 func fills(p *Part, batch recipe.Step) bool {
 	if p.Images != nil { // how many boxes stay is known when the image is done
 		return p.Images.Boxes == nil && (p.Failures == nil || p.Failures.TimeLimit == nil)
@@ -303,6 +303,9 @@ func fills(p *Part, batch recipe.Step) bool {
 		return false
 	}
 	_, stacks := batch.Args.(*recipe.Batch)
+	if audio, ok := p.Audio(); ok {
+		return stacks && audio.Window == "" && audio.Type().Fixed() && (p.Failures == nil || p.Failures.TimeLimit == nil)
+	}
 	for _, s := range p.Chain() {
 		if _, maps := s.Args.(*recipe.Map); !maps { // a row that stays empty has to be filled by moving others
 			return false

@@ -141,6 +141,9 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 	crop, flip := recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
 	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
 	layout := recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}
+	audio := recipe.Step{Args: &recipe.DecodeAudio{Rate: new(16000), Channels: new(1), Duration: new(0.5)}}
+	limited := audio
+	limited.Failures = &recipe.Failures{TimeLimit: new(2.0)}
 	maps := recipe.Step{Args: &recipe.Map{Python: recipe.Python{Function: "m:f", Fields: []string{"image"}}, Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 8, 9, 3)}}}}}
 	for _, c := range []struct {
 		steps        []recipe.Step
@@ -164,6 +167,9 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 		{[]recipe.Step{files(), decode, crop, normalize, layout, blurs, batch},
 			"decode_image+center_crop+normalize+layout(bytes>image uint8 [?, ?, 3]) [blur] batch",
 			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) normalize+layout(>image uint8 [8, 9, 3]) [blur] batch"},
+		{[]recipe.Step{files(), audio, batch}, "[decode_audio+batch]", "[decode_audio] batch"},
+		{[]recipe.Step{files(), limited, batch}, "[decode_audio] batch", "[decode_audio] batch"},
+		{[]recipe.Step{files(), audio, {Args: &recipe.LogMel{}}, batch}, "[decode_audio] [log_mel] batch", "[decode_audio] [log_mel] batch"},
 	} {
 		p, err := fuse.Fuse(recipe.Recipe{Steps: c.steps})
 		if err != nil {

@@ -120,6 +120,15 @@ func (p Part) Name() string {
 	return name
 }
 
+// Audio returns the step that a part is, if it decodes audio.
+func (p *Part) Audio() (*recipe.DecodeAudio, bool) {
+	if p.Step == nil {
+		return nil, false
+	}
+	args, ok := p.Step.Args.(*recipe.DecodeAudio)
+	return args, ok
+}
+
 // Chain returns the functions of Python that a part calls, in their order.
 func (p *Part) Chain() []recipe.Step {
 	if p.Step == nil {

@@ -5,6 +5,8 @@ package fast
 // #cgo CFLAGS: -O3 -Wall -Wno-psabi
 // #cgo noescape hr_sound_run
 // #cgo nocallback hr_sound_run
+// #cgo noescape hr_sound_mean
+// #cgo nocallback hr_sound_mean
 // #include "run.h"
 import "C"
 
@@ -17,10 +19,15 @@ import (
 	"headrace/media/sound"
 )
 
-func init() { sound.Use(run) }
+func init() { sound.Use(run, mean) }
 
 // wide tells whether the CPU has AVX2. Tests set it.
 var wide = cpu.X86.HasAVX2
+
+// mean is sound.Mean in C.
+func mean(to, pairs []float32) {
+	C.hr_sound_mean((*C.float)(unsafe.SliceData(to)), (*C.float)(unsafe.SliceData(pairs[:2*len(to)])), C.int64_t(len(to)))
+}
 
 // run is sound.Plain in C.
 func run(to, in, sets []float32, p sound.Places) {

@@ -4,6 +4,7 @@ package fast
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -35,6 +36,19 @@ func TestItAgreesWithGo(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("AVX2 %v: C differs from Go", wide)
 			}
+		}
+	})
+}
+
+func TestMeanAgreesWithGo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pairs := rapid.SliceOfN(rapid.Float32(), 0, 200).Draw(t, "pairs")
+		n := len(pairs) / 2
+		want, got := make([]float32, n), make([]float32, n)
+		sound.Mean(want, pairs)
+		mean(got, pairs)
+		if !slices.EqualFunc(got, want, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }) {
+			t.Fatalf("C %v, Go %v", got, want)
 		}
 	})
 }

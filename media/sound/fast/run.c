@@ -132,3 +132,9 @@ void hr_sound_run(float *to, const float *in, hr_filter f, int64_t n, int64_t fi
 	else
 		narrow(to, in, &f, n, first, count, stride);
 }
+
+void hr_sound_mean(float *restrict to, const float *restrict pairs, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		to[i] = (pairs[2 * i] + pairs[2 * i + 1]) / 2;
+}

@@ -12,4 +12,7 @@ typedef struct {
 
 void hr_sound_run(float *to, const float *in, hr_filter f, int64_t n, int64_t first, int64_t count, int64_t stride, int wide);
 
+// Each sample that comes out is the mean of a pair: n of them.
+void hr_sound_mean(float *to, const float *pairs, int64_t n);
+
 #endif
