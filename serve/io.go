@@ -455,10 +455,11 @@ func (s *errands) look(ctx context.Context, i int, p *picture, h hand) error {
 // fetch reads an input, for which memory is asked first, as is for decoding it.
 func (s *errands) fetch(ctx context.Context, i int, p *picture, h hand) error {
 	p.input = s.input(i)
+	most := s.what.MaxBytes // reading that was given up goes on while s.what is the next task's
 	begin := func(in *input) error {
 		return machine.Patiently(ctx, func() error {
 			in.forget()
-			return in.begin(s.what.MaxBytes)
+			return in.begin(most)
 		})
 	}
 	if err := s.reading(ctx, p, h, begin); err != nil {
