@@ -43,12 +43,11 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 		}
 		images := c.images(p)
 		images.Last = true
-		e.Last = images
 		if plan.Buckets == nil {
 			g.Images, g.Picture = images, images.To
 			t.memory.Probe = record.Column{} // what measures looks at it
 		}
-		t.memory.Parts = append(t.memory.Parts, images)
+		c.last(e, images)
 		g.Scope, g.Lane = t.memory, c.lane
 	}
 

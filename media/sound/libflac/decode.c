@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const hr_flac_memory = "no memory";
+
 struct hr_flac {
 	FLAC__StreamDecoder *decoder;
 	unsigned channels, bits;
@@ -55,8 +57,9 @@ const char *hr_flac_decode(hr_flac *d, const uint8_t *frame, size_t size, float 
 	d->written = 0;
 	d->wrong = NULL;
 	// It forgets what it has read and not decoded, also after an error.
-	if (!FLAC__stream_decoder_flush(d->decoder)) return "libFLAC has no memory";
+	if (!FLAC__stream_decoder_flush(d->decoder)) return hr_flac_memory;
 	FLAC__stream_decoder_process_single(d->decoder);
+	if (FLAC__stream_decoder_get_state(d->decoder) == FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR) return hr_flac_memory;
 	if (d->wrong != NULL) return d->wrong;
 	if (!d->written) return "it ends too early";
 	return NULL;

@@ -41,10 +41,14 @@ func newDecoder(f *flac.File) (*decoder, error) {
 
 // Decode implements [flac.Decoder].
 func (d *decoder) Decode(to []float32, frame []byte) error {
-	if wrong := C.hr_flac_decode(d.c, (*C.uint8_t)(unsafe.SliceData(frame)), C.size_t(len(frame)), (*C.float)(unsafe.SliceData(to)), C.size_t(len(to)/d.channels)); wrong != nil {
-		return fmt.Errorf("%w: %s", media.ErrCorrupt, C.GoString(wrong))
+	wrong := C.hr_flac_decode(d.c, (*C.uint8_t)(unsafe.SliceData(frame)), C.size_t(len(frame)), (*C.float)(unsafe.SliceData(to)), C.size_t(len(to)/d.channels))
+	switch wrong {
+	case nil:
+		return nil
+	case C.hr_flac_memory:
+		return media.ErrMemory
 	}
-	return nil
+	return fmt.Errorf("%w: %s", media.ErrCorrupt, C.GoString(wrong))
 }
 
 // Close implements [flac.Decoder].
