@@ -1,10 +1,14 @@
 """FLAC is decoded by libFLAC, which is in the engine: FFmpeg need not be there."""
 
+import io
+
 import numpy as np
 import pytest
 import soundfile
 
 import headrace as hr
+
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 @pytest.mark.parametrize("content", [True, False])
@@ -56,3 +60,41 @@ def test_rows_of_damaged_recordings_are_filled_by_others(tmp_path, content):
     assert all(any(np.array_equal(row, wanted[path]) for path in good) for row in rows)
     with pytest.raises(hr.SampleError, match=r"01\.flac.*the frame of flac at 1\.\d+ s"), audio.loader(epochs=1) as loader:
         list(loader)
+
+
+def ending_in(byte):
+    """A file with that last byte, and its samples."""
+    for seed in range(10_000):
+        to = io.BytesIO()
+        soundfile.write(to, np.random.default_rng(seed).uniform(-0.5, 0.5, 400), 16000, format="FLAC")
+        if (data := to.getvalue())[-1] == byte:
+            return data, soundfile.read(io.BytesIO(data), dtype="float32")[0]
+    raise AssertionError
+
+
+TAILS = {
+    "nothing": b"", "ID3v1": b"TAG" + bytes(125), "APE": b"APETAGEX\xd0\x07\0\0\x20\0\0\0" + bytes(16), "zeros": bytes(3000),
+    "the mark of a frame": b"\xff\xf8", "0xFF": b"\xff", "text": b"what is this? " * 300,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("last", [0xFF, 0xF8, 0x00])
+def test_any_last_byte_and_anything_behind_the_last_frame(tmp_path, last):
+    data, want = ending_in(last)
+    paths = []
+    for name, tail in TAILS.items():
+        paths.append(str(tmp_path / f"{name}.flac"))
+        (tmp_path / f"{name}.flac").write_bytes(data + tail)
+        for src in (paths[-1], data + tail):
+            assert np.array_equal(hr.io.load_audio(src)[0].ravel(), want), name
+            assert hr.io.audio_info(src) == (16000, 1, 400)
+        assert np.array_equal(hr.io.load_audio(data + tail, start=0.02, duration=0.005)[0].ravel(), want[320:])
+    for content in (True, False):
+        with hr.files(paths, content=content).decode_audio().loader(epochs=1) as loader:
+            assert all(np.array_equal(sample["audio"].ravel(), want) for sample in loader)
+
+
+def test_joined_files_are_refused():
+    data = [ending_in(byte)[0] for byte in (0xFF, 1)]
+    with pytest.raises(hr.MediaError, match="several FLAC files were joined"):
+        hr.io.load_audio(data[0] + data[1])

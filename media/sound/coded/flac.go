@@ -142,6 +142,7 @@ func byFFmpeg(file *flac.File) (flac.Decoder, error) {
 
 // Decode implements flac.Decoder.
 func (d *flacByFFmpeg) Decode(to []float32, frame []byte) error {
+	d.Reset() // bytes may be left that followed the last frame of the file
 	if err := d.Feed(frame, []ffmpeg.Packet{{Size: len(frame), Key: true}}, false); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package flac
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -90,11 +91,23 @@ func Open(content *sound.Content) (*File, error) {
 		f.end -= tagSize
 	}
 
-	if _, err := f.Find(f.Samples - 1); err != nil {
+	last, err := f.Find(f.Samples - 1)
+	if errors.Is(err, errJoined) {
+		return nil, err
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: it ends before its %d samples do, or its last frame is damaged", errFLAC, f.Samples)
+	}
+	if b, err := f.Bytes(last); err != nil {
+		return nil, err
+	} else if bytes.Contains(b, []byte("fLaC\x00\x00\x00\x22")) || bytes.Contains(b, []byte("fLaC\x80\x00\x00\x22")) {
+		return nil, errJoined
 	}
 	return f, nil
 }
+
+// errJoined marks a file whose frames are counted from 0 again.
+var errJoined = fmt.Errorf("%w: several FLAC files were joined, byte after byte: join them with a program that writes FLAC", errFLAC)
 
 // tagSize is that of ID3v1, which some programs append to everything.
 const tagSize = 128

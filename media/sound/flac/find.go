@@ -26,6 +26,8 @@ func (f *File) Find(sample int64) (Frame, error) {
 			return fr, err
 		case !ok:
 			high = guess
+		case fr.Offset-f.begin > fr.Sample/int64(f.block)*int64(f.most): // more bytes than so many frames have
+			return fr, errJoined
 		case fr.Has(sample):
 			return fr, nil
 		case fr.Sample > sample:

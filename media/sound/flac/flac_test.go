@@ -3,10 +3,13 @@ package flac
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"headrace/internal/tier"
+	"headrace/media"
 	"headrace/media/sound"
 )
 
@@ -85,6 +88,84 @@ func TestFind(t *testing.T) {
 			}
 			if _, err := f.Next(fr); err == nil {
 				t.Error("a frame follows the last one")
+			}
+		}
+	}
+}
+
+// withSum appends the sum of a frame that ends in these bytes: to those that it covers.
+func withSum(frame []byte) []byte { return binary.BigEndian.AppendUint16(frame, sum16(0, frame)) }
+
+// A frame may have any bytes: those of the mark of another one, also behind a check sum
+// that is right by chance; and its own sum may end in 0xFF.
+func TestFramesThatLookLikeMore(t *testing.T) {
+	head := func(number byte) []byte {
+		b := []byte{0xFF, 0xF8, 0x79, 0x18, number, 1, 299 - 256}
+		return append(b, sum8(b))
+	}
+	random := rand.New(rand.NewPCG(8, 8))
+	noise := func() (b []byte) {
+		for range random.IntN(500) {
+			b = append(b, byte(random.Uint32()|random.Uint32()))
+		}
+		return b
+	}
+	for round := range tier.Cases(300, 30_000) {
+		info, _ := made(1, 300, 300, false, 1)
+		b := info[:49]
+		binary.BigEndian.PutUint64(b[18:], 44100<<44|1<<41|15<<36|900)
+		var starts []int
+		for i := range 3 {
+			frame := append(head(byte(i)), noise()...)
+			if round%3 == i {
+				frame = append(withSum(frame), 0xFF, 0xF8) // as where the frame ends
+			}
+			frame = withSum(append(frame, noise()...))
+			if i == 2 {
+				body := slices.Clip(frame[:len(frame)-2])
+				for n := 0; frame[len(frame)-1] != 0xFF; n++ {
+					frame = withSum(append(body, byte(n)))
+				}
+			}
+			starts = append(starts, len(b))
+			b = append(b, frame...)
+		}
+		for _, tail := range []string{"", "TAG" + string(make([]byte, 125)), "\x00\x00", "\xFF", "APETAGEX\xFF\xF8\xFF"} {
+			f, err := Open(sound.InMemory(append(slices.Clip(b), tail...)))
+			if err != nil {
+				t.Fatalf("round %d, before %q: %v", round, tail, err)
+			}
+			fr, err := f.Find(0)
+			for i, start := range starts {
+				if err != nil || fr.Offset != int64(start) {
+					t.Fatalf("round %d, before %q: frame %d: %+v, %v", round, tail, i, fr, err)
+				}
+				if i < 2 {
+					fr, err = f.Next(fr)
+				}
+			}
+			if end := fr.Offset + fr.Size; end < int64(len(b)) || tail == "" && end > int64(len(b)) {
+				t.Fatalf("round %d, before %q: the last frame ends at %d, not %d", round, tail, end, len(b))
+			}
+		}
+	}
+}
+
+// Files that were joined have two frames of each number: which is meant cannot be told.
+func TestFilesThatWereJoined(t *testing.T) {
+	for _, frames := range []int{1, 2, 3, 50, 300} {
+		one, _ := made(frames, 300, 17, false, 1)
+		for _, more := range []int{1, 2, 3, 50, 300} {
+			other, _ := made(more, 300, 17, false, 2)
+			f, err := Open(sound.InMemory(append(slices.Clip(one), other...)))
+			if frames == more && err == nil { // the last frame is at the end, as it should be
+				_, err = f.Find(0)
+				for at := int64(0); err == nil && at < f.Samples; at += 100 {
+					_, err = f.Find(at)
+				}
+			}
+			if !errors.Is(err, media.ErrCorrupt) {
+				t.Errorf("%d frames and %d: %v", frames, more, err)
 			}
 		}
 	}
