@@ -14,8 +14,6 @@ var codecs = map[string]string{
 
 	"mp4a": "aac", ".mp3": "mp3", "ac-3": "ac3", "ec-3": "eac3", "Opus": "opus", "fLaC": "flac", "alac": "alac",
 	"samr": "amr_nb", "sawb": "amr_wb",
-	"ulaw": "pcm_mulaw", "alaw": "pcm_alaw", "sowt": "pcm_s16le", "twos": "pcm_s16be",
-	"in24": "pcm_s24be", "in32": "pcm_s32be", "fl32": "pcm_f32be", "fl64": "pcm_f64be", "raw ": "pcm_u8",
 }
 
 // objects are what the descriptor of MPEG-4 systems calls a codec by number.
@@ -23,11 +21,6 @@ var objects = map[uint8]string{
 	0x20: "mpeg4", 0x21: "h264", 0x23: "hevc", 0x40: "aac", 0x66: "aac", 0x67: "aac", 0x68: "aac", 0x69: "mp3", 0x6b: "mp3",
 	0x60: "mpeg2video", 0x61: "mpeg2video", 0x62: "mpeg2video", 0x63: "mpeg2video", 0x64: "mpeg2video", 0x65: "mpeg2video", 0x6a: "mpeg1video",
 	0x6c: "mjpeg", 0x6d: "png", 0xa5: "ac3", 0xa6: "eac3", 0xad: "opus", 0xb1: "vp9", 0xdd: "vorbis",
-}
-
-// sampleBytes is how long a sample of one channel is, where none is compressed.
-var sampleBytes = map[string]int{
-	"pcm_mulaw": 1, "pcm_alaw": 1, "pcm_u8": 1, "pcm_s16le": 2, "pcm_s16be": 2, "pcm_s24be": 3, "pcm_s32be": 4, "pcm_f32be": 4, "pcm_f64be": 8,
 }
 
 // intra are codecs of which every frame stands alone, whatever a file says.

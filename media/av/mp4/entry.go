@@ -1,6 +1,11 @@
 package mp4
 
-import "headrace/media/av"
+import (
+	"errors"
+	"math"
+
+	"headrace/media/av"
+)
 
 // readEntries reads stsd: what codec the samples are of.
 func (t *track) readEntries(b *box) error {
@@ -99,28 +104,61 @@ func (t *track) readSound(e *box, version uint8) error {
 	form := h.u16()
 	h.skip(6)
 	t.stream.Channels = int(h.u16())
-	h.skip(6) // bits, which entries of compressed audio do not fill in; two more
+	p := linear{bits: int(h.u16())} // which entries of compressed audio do not fill in
+	h.skip(4)
 	t.stream.Rate = int(h.u32() >> 16)
 	fixed := 28
 	switch {
 	case form == 1 && version == 0:
 		fixed += 16
-	case form == 2:
-		t.unsupported = e.unsupported("has version 2 of audio")
-		return nil
+	case form == 2 && version == 0:
+		fixed = t.readLongSound(&h, &p)
 	}
-	if len(e.body) < fixed {
+	if h.short || len(e.body) < fixed {
 		return e.errorf("is too short")
 	}
-	t.frame = sampleBytes[t.stream.Codec] * t.stream.Channels
-	return e.each(fixed, func(b *box) error {
-		switch b.kind {
-		case "wave":
-			return b.each(0, t.readSoundConfig)
+	read := func(b *box) error { return errors.Join(p.read(b), t.readSoundConfig(b)) }
+	err := e.each(fixed, func(b *box) error {
+		if b.kind == "wave" {
+			return b.each(0, read)
 		}
-		return t.readSoundConfig(b)
+		return read(b)
 	})
+	if err != nil {
+		return err
+	}
+
+	name, bytes, err := p.codec(e.kind, t.stream.Channels)
+	switch {
+	case err != nil: // FFmpeg would guess
+		t.unsupported = e.errorf("%v", err)
+	case name != "":
+		t.stream.Codec, t.frame = name, bytes*t.stream.Channels
+	}
+	return nil
 }
+
+// readLongSound reads what version 2 has beside the rest, and returns where its boxes
+// begin.
+func (t *track) readLongSound(h *fields, p *linear) (fixed int) {
+	const head = 8
+	fixed = int(h.u32()) - head
+	rate := math.Float64frombits(h.u64())
+	if rate >= 1 && rate <= math.MaxInt32 {
+		t.stream.Rate = int(math.Round(rate))
+	}
+	t.stream.Channels = int(min(h.u32(), mostChannels))
+	h.skip(4)
+	p.bits = int(h.u32())
+	p.flags, p.packet = h.u32(), h.u32()
+	if each := h.u32(); each > 1 { // of what is compressed
+		p.packet = 0
+	}
+	return max(fixed, 64)
+}
+
+// mostChannels is more than any decoder takes.
+const mostChannels = 1 << 10
 
 func (t *track) readSoundConfig(b *box) error {
 	switch b.kind {
@@ -130,6 +168,12 @@ func (t *track) readSoundConfig(b *box) error {
 		return t.readOpus(b)
 	case "dfLa":
 		return t.readFLAC(b)
+	case "srat": // a rate that the entry has no room for
+		h := b.fields()
+		h.full()
+		if rate := h.u32(); !h.short && rate > 0 && rate <= math.MaxInt32 {
+			t.stream.Rate = int(rate)
+		}
 	case "alac":
 		// The decoder wants the box, and not only what is in it.
 		t.stream.Config = append([]byte{0, 0, 0, byte(8 + len(b.body)), 'a', 'l', 'a', 'c'}, b.body...)

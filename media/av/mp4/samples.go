@@ -12,7 +12,7 @@ func (f *File) listed(t *track) ([]av.Packet, error) {
 	if err != nil || sizes.n == 0 {
 		return nil, err
 	}
-	if t.frame > 0 && sizes.same > 0 {
+	if t.frame > 0 && sizes.same > 0 && !t.packed(sizes) {
 		return f.chunksOf(t, sizes)
 	}
 	if err := f.checkRoom(sizes.box, sizes.n); err != nil {
@@ -162,12 +162,30 @@ func (t *track) place(packets []av.Packet, s sizes) error {
 	return err
 }
 
+// packed reports whether what the file calls a sample is many of audio that is not
+// compressed.
+func (t *track) packed(s sizes) bool {
+	each := int64(s.same) / int64(t.frame)
+	return each > 1 && each*int64(t.frame) == int64(s.same) && each == t.lasts()*int64(t.stream.Rate)/int64(t.stream.TimeBase.Den)
+}
+
+// lasts is how many ticks the first sample lasts; 1, where the file does not say it.
+func (t *track) lasts() int64 {
+	if b := t.samples["stts"]; b != nil {
+		if e, err := b.entries(8); err == nil && e.n > 0 && e.u32(0, 4) <= math.MaxInt32 {
+			return max(1, int64(e.u32(0, 4)))
+		}
+	}
+	return 1
+}
+
 // chunksOf makes packets of audio that is not compressed: one of each chunk.
 func (f *File) chunksOf(t *track, s sizes) ([]av.Packet, error) {
 	c, err := t.chunks()
 	if err != nil {
 		return nil, err
 	}
+	each := t.lasts()
 	if err := f.checkRoom(c.box, int64(c.offsets.n)); err != nil {
 		return nil, err
 	}
@@ -175,11 +193,11 @@ func (f *File) chunksOf(t *track, s sizes) ([]av.Packet, error) {
 	done := int64(0)
 	err = c.each(func(offset uint64, samples uint32) (bool, error) {
 		n := min(int64(samples), s.n-done)
-		if n*int64(t.frame) > math.MaxInt32 {
+		if n*int64(t.frame) > math.MaxInt32 || n*each > math.MaxInt32 {
 			return false, c.box.errorf("has a chunk of %d samples", n)
 		}
 		packets = append(packets, av.Packet{
-			Offset: int64(offset), Size: int32(n) * int32(t.frame), PTS: done, DTS: done, Duration: uint32(n), Key: true,
+			Offset: int64(offset), Size: int32(n) * int32(t.frame), PTS: done * each, DTS: done * each, Duration: uint32(n * each), Key: true,
 		})
 		done += n
 		return done < s.n, nil

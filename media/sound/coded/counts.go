@@ -52,6 +52,7 @@ func (t *Track) each(count func([]byte) int) (int, []int32, bool) {
 
 var pcmBytes = map[string]int{
 	"pcm_u8": 1, "pcm_s8": 1, "pcm_mulaw": 1, "pcm_alaw": 1, "pcm_s16le": 2, "pcm_s16be": 2, "pcm_s24le": 3, "pcm_s24be": 3,
+	"pcm_u16le": 2, "pcm_u16be": 2, "pcm_u24le": 3, "pcm_u24be": 3, "pcm_u32le": 4, "pcm_u32be": 4,
 	"pcm_s32le": 4, "pcm_s32be": 4, "pcm_f32le": 4, "pcm_f32be": 4, "pcm_f64le": 8, "pcm_f64be": 8,
 }
 
