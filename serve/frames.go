@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -14,10 +11,9 @@ import (
 )
 
 // vanished tells whether err is only the client's going away, in whatever way its end
-// of the socket was closed.
-func vanished(err error) bool {
-	return errors.Is(err, errVanished) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
-}
+// of the socket was closed. Only the connection can tell: reading a truncated file, or a
+// closed one, fails with errors of the same names.
+func vanished(err error) bool { return errors.Is(err, errVanished) || errors.Is(err, wire.ErrGone) }
 
 var errVanished = errors.New("serve: the client went away")
 

@@ -2,8 +2,11 @@ package serve
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,8 @@ import (
 	"headrace/arena"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	_ "headrace/shard/formats" // one of them is read
+	"headrace/shard/index"
 	"headrace/stats"
 	"headrace/wire"
 )
@@ -290,6 +295,33 @@ func TestHostileSessions(t *testing.T) {
 				return
 			}
 		})
+	}
+}
+
+// The end of a file and the end of a connection are the same errors, of which only one
+// says that nobody listens any more.
+func TestATruncatedSourceIsToldToItsClient(t *testing.T) {
+	leak.Check(t)
+	t.Setenv(index.Variable, t.TempDir())
+	path := filepath.Join(t.TempDir(), "cut.jsonl.gz")
+	var whole bytes.Buffer
+	w := gzip.NewWriter(&whole)
+	w.Write(bytes.Repeat([]byte(`{"a":1}`+"\n"), 100))
+	w.Close()
+	if err := os.WriteFile(path, whole.Bytes()[:whole.Len()/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn := connect(t)
+	recipe := fmt.Sprintf(`{"recipe":{"headrace":1,"steps":[{"read":{"from":%q}},{"batch":{"size":2}}]},"config":{}}`, path)
+	if err := conn.Send(wire.KindOpen, 1, []byte(recipe)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := conn.Receive()
+	if err != nil {
+		t.Fatalf("the session ended without a word: %v", err)
+	}
+	if f.Kind != wire.KindError || !bytes.Contains(f.Payload, []byte("cut.jsonl.gz at byte 0: cut off")) {
+		t.Fatalf("%v %s", f.Kind, f.Payload)
 	}
 }
 

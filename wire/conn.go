@@ -84,7 +84,7 @@ func (c *Conn) send(kind Kind, stream uint32, parts [2][]byte, descriptors []int
 		rights = unix.UnixRights(descriptors...)
 	}
 	if err := c.write(c.out, rights); err != nil {
-		return fmt.Errorf("wire: send %v: %w", kind, err)
+		return fmt.Errorf("wire: send %v: %w", kind, gone(err))
 	}
 	c.sendSeq++
 	if cap(c.out) > keptSize {
@@ -114,7 +114,8 @@ func (c *Conn) write(b, rights []byte) error {
 	return err
 }
 
-// Receive returns the next frame, or io.EOF when the peer has closed between frames.
+// Receive returns the next frame, or io.EOF when the peer has closed between frames. When
+// the connection has ended in another way the error is ErrGone.
 func (c *Conn) Receive() (Frame, error) {
 	if err := c.fill(HeaderSize); err != nil {
 		return Frame{}, err
@@ -173,11 +174,11 @@ func (c *Conn) fill(n int) error {
 		}
 		if err == nil || errors.Is(err, io.EOF) {
 			if len(c.buf) > 0 {
-				return io.ErrUnexpectedEOF
+				return gone(io.ErrUnexpectedEOF)
 			}
 			return io.EOF
 		}
-		return err
+		return gone(err)
 	}
 	return nil
 }
@@ -212,7 +213,18 @@ func (c *Conn) takeRights(oob []byte, flags int) error {
 // unexpected tells an end between frames from an end within one.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+		return gone(io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// gone marks the errors of a connection that has ended. Reading a file fails with the
+// same ones, and says nothing about the peer.
+func gone(err error) error {
+	for _, end := range []error{io.ErrUnexpectedEOF, os.ErrClosed, unix.ECONNRESET, unix.EPIPE} {
+		if errors.Is(err, end) {
+			return fmt.Errorf("%w: %w", ErrGone, err)
+		}
 	}
 	return err
 }

@@ -160,7 +160,10 @@ func TestALongLengthTakesNoMemoryBeforeItsBytesCome(t *testing.T) {
 	a, b := pair(t)
 	a.socket.Write(AppendHeader(nil, Header{Kind: KindNote, Length: MaxPayload}))
 	a.Close()
-	if _, err := b.Receive(); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := b.Receive(); !errors.Is(err, ErrGone) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	if err := b.Send(KindNote, 0, nil); !errors.Is(err, ErrGone) {
 		t.Fatal(err)
 	}
 	if cap(b.buf) > 1<<20 {

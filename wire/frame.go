@@ -102,6 +102,9 @@ var ErrProtocol = errors.New("wire: protocol violated")
 // may have. The connection goes on after that frame.
 var ErrCut = errors.New("wire: a descriptor could not be received")
 
+// ErrGone says that the connection has ended otherwise than between two frames.
+var ErrGone = errors.New("wire: the connection has ended")
+
 // Header is before every payload.
 type Header struct {
 	Length uint32 // bytes of payload

@@ -103,6 +103,20 @@ def test_every_loader_notices(photos):
         assert next(iter(two))
 
 
+def test_a_connection_that_ends_alone_costs_nobody_the_engine(photos):
+    with augmented(photos, SMALL).loader() as one, augmented(photos, SMALL).loader() as two:
+        loops = [iter(one), iter(two)]
+        for loop in loops:
+            next(loop)
+        pid = engine_pid()
+        one._run.session.channel.shut()
+        with pytest.raises(hr.EngineFailed, match="ended this connection without a reason; other loaders of this program continue"):
+            list(loops[0])
+        assert len(list(loops[1])) == 45
+        assert engine_pid() == pid
+        assert next(iter(one))
+
+
 def test_under_skip_the_run_goes_on_at_the_same_place(photos):
     with augmented(photos).loader(epochs=2) as loader:
         whole = digests(loader) + digests(loader)

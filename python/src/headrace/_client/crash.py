@@ -6,7 +6,7 @@ import os
 import signal
 from struct import Struct
 
-from ..errors import EngineDied
+from ..errors import EngineDied, EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Death:
         watch: Watch | None = None,
         limits: Limits | None = None,
         held: Limits | None = None,
+        alive: bool = False,
     ) -> None:
+        self._alive = alive  # only a connection has ended
         self.code = code  # as os.waitstatus_to_exitcode gives it; None: somebody else has reaped the process
         self.words = words
         self.in_flight = in_flight
@@ -80,6 +82,8 @@ class Death:
     @property
     def status(self) -> str:
         """How it ended, in words."""
+        if self._alive:
+            return "runs on"
         if self.code is None:
             return "ended; another part of this program has collected its status"
         if self.code >= 0:
@@ -93,14 +97,21 @@ class Death:
     @property
     def crashed(self) -> bool:
         """Whether it fell over its own work, rather than being ended from outside."""
-        return self.code not in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, 0)
+        return not self._alive and self.code not in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, 0)
 
     def of(self, session: int) -> list[InFlight]:
         """The samples of one session."""
         return [sample for sample in self.in_flight if sample.session == session]
 
-    def error(self, session: int) -> EngineDied:
+    @property
+    def what(self) -> str:
+        """What has happened, in words."""
+        return "the engine ended this connection without a reason" if self._alive else f"the engine died: {self.status}"
+
+    def error(self, session: int) -> EngineDied | EngineFailed:
         """The error for one session's loader."""
+        if self._alive:
+            return EngineFailed(f"headrace: {self.what}; other loaders of this program continue. Make this one again")
         suspects = self.of(session)
         return EngineDied(
             self._message(suspects),
@@ -111,7 +122,7 @@ class Death:
         )
 
     def _message(self, suspects: list[InFlight]) -> str:
-        parts = [f"headrace: the engine died: {self.status}"]
+        parts = [f"headrace: {self.what}"]
         if self._why:
             parts.append(f"; {self._why}")
         if self.limit:

@@ -133,9 +133,12 @@ class Engine:
                     return payload
 
     def death(self) -> crash.Death:
-        """What is known of this engine's end."""
-        if not _readable(self.pidfd, 1.0):  # its sockets ended before the process did
-            self._kill()
+        """What is known of this engine's end, after a connection to it has ended."""
+        if not _readable(self.pidfd, 1.0):
+            if not self._hung_up():  # other sessions go on: only that connection has ended
+                return crash.Death(None, "", [], alive=True)
+            if not _readable(self.pidfd, _PATIENCE):  # its sockets ended before the process did
+                self._kill()
         limits = None
         if not self._reaped:
             try:
@@ -144,6 +147,13 @@ class Engine:
                 pass  # somebody else has reaped it; this process's own are likely the same
         self.reap()
         return crash.Death(self.code, crash.read_words(self._words), crash.read_page(self._page), self._memory, limits, self._held)
+
+    def _hung_up(self) -> bool:
+        """Whether the control connection has ended, as all of them do when the process ends."""
+        with self._refusals:
+            while self.control.receive():
+                pass
+            return self.control.ended
 
     def reap(self) -> bool:
         """Take the status of the ended process, so that no zombie stays; tell whether it has ended."""

@@ -157,7 +157,7 @@ class Run:
         if plan is None:
             self.failure = death.error(session.connection.number)
             raise failures.again(self.failure)
-        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=outside())
+        warnings.warn(f"headrace: {death.what}; {plan}", HeadraceWarning, stacklevel=outside())
         self.open_again()
 
     def finish(self) -> None:
