@@ -52,35 +52,55 @@ func (b *bitmap) header(src []byte) error {
 	case run == bmpRLE8 && b.bits != 8, run == bmpRLE4 && b.bits != 4, run == bmpMasks && b.bits != 16 && b.bits != 32:
 		return fmt.Errorf("%w: bmp with %d bits and compression %d", media.ErrCorrupt, b.bits, run)
 	}
-	if err := b.readMasks(header, behind); err != nil {
+	tables, err := b.readMasks(header, behind)
+	if err != nil {
 		return err
 	}
-
 	if b.bits <= 8 {
-		if colors == 0 || colors > 256 {
-			colors = 1 << b.bits
-		}
-		b.palette.black()
-		for i := range b.palette.rgba[:colors] {
-			if len(behind) < entry {
-				return fmt.Errorf("%w: bmp ends within its colours", media.ErrTruncated)
-			}
-			copy(b.palette.rgba[i][:3], []byte{behind[2], behind[1], behind[0]})
-			behind = behind[entry:]
-		}
+		tables = b.readPalette(behind, colors, entry)
 	}
+	return b.findPixels(src, 14+len(header), tables)
+}
 
-	b.pixels = behind
-	if at := binary.LittleEndian.Uint32(src[10:]); at != 0 {
-		if uint64(at) > uint64(len(src)) {
-			return fmt.Errorf("%w: bmp ends before its pixels", media.ErrTruncated)
-		}
-		b.pixels = src[at:]
+// readPalette reads the colours, as many as the file has of them, and returns their length in
+// bytes. Those that are missing are black.
+func (b *bitmap) readPalette(data []byte, colors uint32, entry int) int {
+	if colors == 0 {
+		colors = 1 << b.bits
 	}
+	b.palette.black()
+	for i := range b.palette.rgba[:min(int(colors), 256, len(data)/entry)] {
+		c := data[i*entry:]
+		copy(b.palette.rgba[i][:3], []byte{c[2], c[1], c[0]})
+	}
+	return entry * int(min(colors, maxColors))
+}
+
+// maxColors bounds how far from the header the pixels can be; some writers state more
+// colours than a pixel can name.
+const maxColors = 1 << 16
+
+// findPixels believes the offset that the file states, with two exceptions. Some writers put
+// none, and some count the header but not the colours or masks that follow it, which would be
+// read as pixels. An offset into the colours is meant: it says that there are fewer.
+func (b *bitmap) findPixels(src []byte, header, tables int) error {
+	at := uint64(binary.LittleEndian.Uint32(src[10:]))
+	switch {
+	case at == 0 || at == uint64(header):
+		at = uint64(header + tables)
+	case at < uint64(header):
+		return fmt.Errorf("%w: bmp whose pixels begin at byte %d, within its header of %d", media.ErrCorrupt, at, header)
+	}
+	if at > uint64(len(src)) {
+		return fmt.Errorf("%w: bmp ends before its pixels, which begin at byte %d", media.ErrTruncated, at)
+	}
+	b.pixels = src[at:]
 	return nil
 }
 
-func (b *bitmap) readMasks(header, behind []byte) error {
+// readMasks finds where the colours are in a pixel. It returns how many bytes after the header
+// say so.
+func (b *bitmap) readMasks(header, behind []byte) (int, error) {
 	switch b.bits {
 	case 16:
 		b.masks = [4]uint32{0x7C00, 0x3E0, 0x1F, 0}
@@ -89,28 +109,28 @@ func (b *bitmap) readMasks(header, behind []byte) error {
 	}
 
 	if b.compression != bmpMasks {
-		return nil
+		return 0, nil
 	}
 
-	at, n := behind, 3
+	at, n, follow := behind, 3, 12
 	if len(header) >= 52 {
-		at = header[40:]
+		at, follow = header[40:], 0
 	}
 	if len(header) >= 56 {
 		n = 4
 	}
 	if len(at) < 4*n {
-		return fmt.Errorf("%w: bmp ends within its masks", media.ErrTruncated)
+		return 0, fmt.Errorf("%w: bmp ends within its masks", media.ErrTruncated)
 	}
 
 	for i := range n {
 		m := binary.LittleEndian.Uint32(at[4*i:])
 		if contiguous := m >> bits.TrailingZeros32(m); m == 0 && i < 3 || contiguous&(contiguous+1) != 0 {
-			return fmt.Errorf("%w: bmp with mask %#x", media.ErrUnsupported, m)
+			return 0, fmt.Errorf("%w: bmp with mask %#x", media.ErrUnsupported, m)
 		}
 		b.masks[i] = m
 	}
-	return nil
+	return follow, nil
 }
 
 // rows decodes what is not compressed.

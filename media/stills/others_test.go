@@ -190,6 +190,64 @@ func TestBMPKinds(t *testing.T) {
 	}
 }
 
+// Writers that forget the colours or masks when they say where the pixels begin.
+func TestBMPOffsetWithoutItsTables(t *testing.T) {
+	d := decoder(media.BMP)
+	const width, height = 13, 9
+	noise := func(bits int) []byte { return pixeltest.Noise("L", (width*bits+31)/32*4, height, 1).Pix }
+	colours := func(bits int) []byte { return pixeltest.Noise("L", 4<<bits, 1, 1).Pix }
+	stated := func(data []byte, at, colors uint32) []byte {
+		data = bytes.Clone(data)
+		binary.LittleEndian.PutUint32(data[10:], at)
+		binary.LittleEndian.PutUint32(data[46:], colors)
+		return data
+	}
+
+	for _, bits := range []int{1, 4, 8} {
+		right := bmp(width, height, bits, 0, colours(bits), noise(bits))
+		for _, at := range []uint32{0, 54} {
+			for _, colors := range []uint32{0, 1 << bits} {
+				data := stated(right, at, colors)
+				name := fmt.Sprintf("%d bits, %d colours, at %d", bits, colors, at)
+				pixeltest.EqualsPillow(t, name, d, data, 0)
+				sameImage(t, name, d, data, right)
+			}
+		}
+		few := bmp(width, height, bits, 0, colours(bits)[:4*2], noise(bits))
+		pixeltest.EqualsPillow(t, fmt.Sprintf("%d bits, 2 colours", bits), d, stated(few, 54, 2), 0)
+		pixeltest.EqualsPillow(t, "an offset into the colours", d, stated(few, 54+8, 0), 0)
+	}
+	many := bmp(width, height, 8, 0, append(colours(8), make([]byte, 4*44)...), noise(8))
+	sameImage(t, "300 colours", d, stated(many, 54, 300), stated(many, 54+4*300, 256))
+
+	runs := bmp(4, 3, 8, 1, colours(8), []byte{4, 7, 0, 0, 0, 4, 1, 2, 3, 4, 0, 0, 2, 9, 2, 200, 0, 1})
+	pixeltest.EqualsPillow(t, "runs", d, stated(runs, 54, 0), 0)
+
+	// Pillow 13 has no such exception for masks, and shows them as the first pixels.
+	masked := bmp(width, height, 16, 3, masks(0xF800, 0x7E0, 0x1F), noise(16))
+	sameImage(t, "masks", d, stated(masked, 54, 0), masked)
+
+	for _, bits := range []int{1, 4, 8} {
+		core := []byte("BM\x00\x00\x00\x00\x00\x00\x00\x00\x1A\x00\x00\x00\x0C\x00\x00\x00")
+		core = append(core, width, 0, height, 0, 1, 0, byte(bits), 0)
+		core = append(append(core, pixeltest.Noise("L", 3<<bits, 1, 1).Pix...), noise(bits)...)
+		pixeltest.EqualsPillow(t, fmt.Sprintf("OS/2, %d bits", bits), d, core, 0)
+	}
+
+	inside := stated(bmp(width, height, 8, 0, colours(8), noise(8)), 20, 0)
+	if _, err := pixeltest.Try(t, d, inside, media.RGB, tensor.Uint8); !errors.Is(err, media.ErrCorrupt) {
+		t.Errorf("an offset into the header: %v, want %v", err, media.ErrCorrupt)
+	}
+}
+
+// sameImage compares two files of one image.
+func sameImage(t *testing.T, name string, d media.PixelDecoder, a, b []byte) {
+	t.Helper()
+	if !bytes.Equal(pixeltest.Packed(pixeltest.Decode(t, d, a, media.RGB, tensor.Uint8)), pixeltest.Packed(pixeltest.Decode(t, d, b, media.RGB, tensor.Uint8))) {
+		t.Errorf("%s: not the image that it should be", name)
+	}
+}
+
 func TestTIFF(t *testing.T) {
 	d := decoder(media.TIFF)
 	for _, compression := range []string{"raw", "tiff_lzw", "tiff_adobe_deflate", "tiff_deflate", "packbits"} {
