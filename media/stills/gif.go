@@ -1,11 +1,8 @@
 package stills
 
 import (
-	"compress/lzw"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 
 	"headrace/media"
 )
@@ -75,14 +72,13 @@ func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
 		line[i] = background
 	}
 
-	r, err := uncompress(data)
+	c, err := newCodes(data)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
 
 	for n := range height {
-		if err := fillRow(r, line[left:][:width]); err != nil {
+		if err := c.fill(line[left:][:width]); err != nil {
 			return fmt.Errorf("%w (row %d of %d)", err, n, height)
 		}
 		y := n
@@ -103,18 +99,6 @@ func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
 	return nil
 }
 
-// fillRow reads the indexes of a row.
-func fillRow(r io.Reader, row []byte) error {
-	_, err := io.ReadFull(r, row)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF:
-		return fmt.Errorf("%w: gif ends before its last pixel", media.ErrTruncated)
-	}
-	return fmt.Errorf("%w: gif: %w", media.ErrCorrupt, err)
-}
-
 // interlaced is where the n-th row of an image belongs whose rows come in four passes:
 // every eighth, those between, and so on.
 func interlaced(n, height int) int {
@@ -126,53 +110,4 @@ func interlaced(n, height int) int {
 		n -= max(rows, 0)
 	}
 	return 1 + 2*n
-}
-
-// uncompress reads indexes, which begin with the width of a code and are in blocks.
-func uncompress(data []byte) (io.ReadCloser, error) {
-	if len(data) == 0 {
-		return nil, fmt.Errorf("%w: gif ends before its pixels", media.ErrTruncated)
-	}
-	bits := int(data[0])
-	if bits < 2 || bits > 8 {
-		return nil, fmt.Errorf("%w: gif with codes of %d bits", media.ErrCorrupt, bits)
-	}
-	return lzw.NewReader(&blocks{data: data[1:]}, lzw.LSB, bits), nil
-}
-
-// blocks reads what is in blocks, each after its length, up to an empty one.
-type blocks struct {
-	data []byte
-	left int // of the block that is being read
-}
-
-// ReadByte implements io.ByteReader, which is all that the LZW reader asks for.
-func (b *blocks) ReadByte() (byte, error) {
-	for b.left == 0 {
-		if len(b.data) == 0 {
-			return 0, io.ErrUnexpectedEOF
-		}
-		b.left = int(b.data[0])
-		b.data = b.data[1:]
-		if b.left == 0 {
-			b.data = nil
-			return 0, io.EOF
-		}
-	}
-	if len(b.data) == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	v := b.data[0]
-	b.data, b.left = b.data[1:], b.left-1
-	return v, nil
-}
-
-// Read implements io.Reader.
-func (b *blocks) Read(p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		if p[n], err = b.ReadByte(); err == nil {
-			n++
-		}
-	}
-	return n, err
 }
