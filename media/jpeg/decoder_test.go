@@ -307,7 +307,7 @@ func damaged() [][]byte {
 }
 
 // Images cut at every byte have the verdict that libjpeg-turbo gives, with an end
-// marker after them or not.
+// marker after them, with bytes that may fill up to a marker, or without.
 func TestTruncation(t *testing.T) {
 	for _, data := range damaged() {
 		for n := range data {
@@ -316,6 +316,7 @@ func TestTruncation(t *testing.T) {
 				same(t, data[:n], steps, media.Fast)
 			}
 			same(t, append(bytes.Clone(data[:n]), 0xFF, 0xD9), nil, media.Exact)
+			same(t, append(bytes.Clone(data[:n]), 0xFF, 0xFF), nil, media.Exact)
 		}
 	}
 }

@@ -43,11 +43,14 @@ static uint8_t *unstuff(hj_scan *s, uint8_t *to, const uint8_t *to_end) {
 			*to++ = *from++;
 			continue;
 		}
-		if (end - from < 2) {
+		const uint8_t *next = from + 1; // bytes of 255 may fill up to a marker
+		while (next < end && *next == 0xFF)
+			next++;
+		if (next == end) {
 			s->ends = HJ_FILE;
 			break;
 		}
-		if (from[1] != 0) { // a marker, or the bytes that may fill up to one
+		if (*next != 0 || next > from + 1) {
 			s->ends = HJ_MARKER;
 			break;
 		}
