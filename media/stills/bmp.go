@@ -62,8 +62,8 @@ func (b *bitmap) header(src []byte) error {
 	return b.findPixels(src, 14+len(header), tables)
 }
 
-// readPalette reads the colours, as many as the file has of them, and returns their length in
-// bytes. Those that are missing are black.
+// readPalette reads the colours, as many as the file has of them, and returns their
+// length in bytes. Those that are missing are black.
 func (b *bitmap) readPalette(data []byte, colors uint32, entry int) int {
 	if colors == 0 {
 		colors = 1 << b.bits
@@ -80,9 +80,10 @@ func (b *bitmap) readPalette(data []byte, colors uint32, entry int) int {
 // colours than a pixel can name.
 const maxColors = 1 << 16
 
-// findPixels believes the offset that the file states, with two exceptions. Some writers put
-// none, and some count the header but not the colours or masks that follow it, which would be
-// read as pixels. An offset into the colours is meant: it says that there are fewer.
+// findPixels believes the offset that the file states, with two exceptions. Some writers
+// put none, and some count the header but not the colours or masks that follow it, which
+// would be read as pixels. An offset into the colours is meant: it says that there are
+// fewer.
 func (b *bitmap) findPixels(src []byte, header, tables int) error {
 	at := uint64(binary.LittleEndian.Uint32(src[10:]))
 	switch {
@@ -98,8 +99,8 @@ func (b *bitmap) findPixels(src []byte, header, tables int) error {
 	return nil
 }
 
-// readMasks finds where the colours are in a pixel. It returns how many bytes after the header
-// say so.
+// readMasks finds where the colours are in a pixel. It returns how many bytes after the
+// header say so.
 func (b *bitmap) readMasks(header, behind []byte) (int, error) {
 	switch b.bits {
 	case 16:

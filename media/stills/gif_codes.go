@@ -6,11 +6,11 @@ import (
 	"headrace/media"
 )
 
-// codes reads the indexes of a GIF's frame: codes of growing width (LZW), the lower bits of a
-// byte first, in blocks.
+// codes reads the indexes of a GIF's frame: codes of growing width (LZW), the lower bits
+// of a byte first, in blocks.
 //
-// compress/lzw has no initial codes of 1 bit or over 8, which some encoders write and other
-// programs read. A literal over 255 means its lower 8 bits, as in Pillow.
+// compress/lzw has no initial codes of 1 bit or over 8, which some encoders write and
+// other programs read. A literal over 255 means its lower 8 bits, as in Pillow.
 type codes struct {
 	blocks blocks
 	bits   uint   // of a literal
@@ -94,8 +94,8 @@ func (c *codes) code() (uint16, error) {
 	return code, nil
 }
 
-// string has what a code stands for wait, and remembers a new string: the one before, and the
-// first index of this one.
+// string has what a code stands for wait, and remembers a new string: the one before,
+// and the first index of this one.
 func (c *codes) string(code uint16) error {
 	from := code
 	switch {
@@ -107,8 +107,8 @@ func (c *codes) string(code uint16) error {
 		c.at--
 	}
 
-	// A string has its last index first. It is shorter than the table, which has no circles,
-	// because a string is made of an older one.
+	// A string has its last index first. It is shorter than the table, which has no
+	// circles, because a string is made of an older one.
 	for from > c.clear {
 		c.at--
 		c.waiting[c.at] = c.suffix[from]
@@ -139,8 +139,8 @@ type blocks struct {
 	left int // of the block that is being read
 }
 
-// next is the next byte. The end of the blocks and that of the file are the same to a frame that
-// needs more.
+// next is the next byte. The end of the blocks and that of the file are the same to a
+// frame that needs more.
 func (b *blocks) next() (byte, error) {
 	for b.left == 0 {
 		if len(b.data) == 0 || b.data[0] == 0 {

@@ -46,7 +46,7 @@ func TestLies(t *testing.T) {
 		"a strip outside":     {"hand-cmyk-16", 273, 1 << 30, media.ErrTruncated, "Read error"},
 		"no compression's":    {"hand-cmyk-16", 259, 4711, media.ErrUnsupported, "4711"},
 		"another compression": {"hand-cmyk-16", 259, 5, media.ErrCorrupt, "code not yet in table (at row 0 of 29)"},
-		"CIE Lab":             {"tiffcp-tiles", 262, 8, media.ErrUnsupported, "CIE Lab pixels"},
+		"CIE Lab":             {"hand-cmyk-16", 262, 8, media.ErrUnsupported, "CIE Lab pixels of 16 bits"},
 		"camera":              {"tiffcp-tiles", 262, 32803, media.ErrUnsupported, "raw camera pixels"},
 		"CMYK of three":       {"tiffcp-tiles", 262, 5, media.ErrUnsupported, "3 samples, photometric interpretation 5"},
 		"no palette":          {"tiffcp-4-bits", 262, 3, media.ErrCorrupt, "Colormap"},

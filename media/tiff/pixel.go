@@ -23,16 +23,17 @@ type pixel struct {
 	wide         bool // in row: 16 bits
 
 	inverted, associated, cmyk, mask bool
+	lab, labICC                      bool
 	palette                          []byte
 
 	row []byte
-	rgb []byte // of a palette, or of CMYK
+	rgb []byte // of a palette, of CMYK, or of Lab
 }
 
 // What a file says of its pixels.
 const (
-	whiteIsZero, blackIsZero, inRGB, inPalette, inCMYK, inYCbCr = 0, 1, 2, 3, 5, 6
-	unsaid                                                      = math.MaxUint16
+	whiteIsZero, blackIsZero, inRGB, inPalette, inCMYK, inYCbCr, inLab, inICCLab = 0, 1, 2, 3, 5, 6, 8, 9
+	unsaid                                                                       = math.MaxUint16
 
 	unsigned, signed, floating = 1, 2, 3
 	associated, unassociated   = 1, 2
@@ -70,6 +71,15 @@ func (p *pixel) read(f *file, dst media.Pixels, alpha bool) error {
 		if p.stored >= 3 { // libjpeg makes RGB of it
 			colors = 3
 		}
+	case inLab, inICCLab:
+		if p.bits != 8 {
+			return unsupported("CIE Lab pixels of %d bits", p.bits)
+		}
+		if p.mask {
+			return unsupported("CIE Lab pixels of 8 bits as a mask")
+		}
+		colors, p.lab, p.labICC = 3, true, photometric == inICCLab
+		p.format = unsigned // whether a* and b* have a sign is a matter of the colours
 	default:
 		return unsupported("%s pixels", photometricName(photometric))
 	}
@@ -78,7 +88,7 @@ func (p *pixel) read(f *file, dst media.Pixels, alpha bool) error {
 		return unsupported("%d samples, photometric interpretation %d", p.stored, h.photometric)
 	}
 	p.channels = colors
-	if p.stored > colors && !p.cmyk && (alpha || h.first_extra == associated || h.first_extra == unassociated) {
+	if p.stored > colors && !p.cmyk && !p.lab && (alpha || h.first_extra == associated || h.first_extra == unassociated) {
 		p.channels++
 		p.associated = h.first_extra == associated
 	}
@@ -119,7 +129,7 @@ func (p *pixel) clips() bool { return p.bits == 32 || p.bits == 16 && p.format =
 // isStored reports whether rows of dst are those of the file.
 func (p *pixel) isStored(dst media.Pixels) bool {
 	return !p.apart && p.stored == p.channels && (p.bits == 8 || p.bits == 16) && !p.clips() &&
-		!p.inverted && !p.associated && !p.cmyk && (p.palette == nil || p.mask) && p.kind() == samples.KindOf(dst)
+		!p.inverted && !p.associated && !p.cmyk && !p.lab && (p.palette == nil || p.mask) && p.kind() == samples.KindOf(dst)
 }
 
 func (p *pixel) kind() samples.Kind { return samples.Kind{Channels: p.channels, Wide: p.wide} }
@@ -214,6 +224,8 @@ func (p *pixel) draw(dst media.Pixels, width int) error {
 		row, from = p.coloured(row, width)
 	case p.cmyk:
 		row, from = p.uninked(row, width), samples.Kind{Channels: 3}
+	case p.lab:
+		row, from = p.unlabbed(row, width), samples.Kind{Channels: 3}
 	case p.associated:
 		// Pillow divides at 8 bits.
 		if from.Wide && dst.DType != tensor.Uint16 {
@@ -316,8 +328,8 @@ func photometricName(p int) string {
 	switch p {
 	case 4:
 		return "mask"
-	case 8, 9, 10:
-		return "CIE Lab"
+	case 10:
+		return "ITU Lab"
 	case 32803, 34892:
 		return "raw camera"
 	case 32844, 32845:
