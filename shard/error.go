@@ -11,6 +11,7 @@ var (
 	ErrTruncated   = errors.New("cut off")
 	ErrUnsupported = errors.New("not supported")
 	ErrNoField     = errors.New("no such field")
+	ErrNoValue     = errors.New("no value (null)")
 	ErrChanged     = errors.New("changed")
 	ErrClosed      = errors.New("shard: the set is closed")
 )

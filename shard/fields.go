@@ -24,13 +24,10 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 		}
 		all = append(all, sample.Field{Name: f.Name, Type: typeOf(f)})
 	}
-	for _, name := range d.index.Ints {
-		all = append(all, sample.Field{Name: name, Type: sample.TensorType(tensor.Int64)})
+	for _, f := range d.index.Numbers {
+		all = append(all, sample.Field{Name: f.Name, Type: typeOf(f)})
 	}
-	for _, name := range d.index.Floats {
-		all = append(all, sample.Field{Name: name, Type: sample.TensorType(tensor.Float64)})
-	}
-	all = slices.DeleteFunc(all, func(f sample.Field) bool { return d.index.Refused[f.Name] != "" })
+	all = slices.DeleteFunc(all, func(f sample.Field) bool { return d.index.Refused[f.Name] != "" || d.index.Mixed[f.Name] != "" })
 	if d.hasRecords() && d.Len() > 0 {
 		of, err := d.sniffed()
 		if err != nil {
@@ -106,8 +103,7 @@ const (
 	asIs   how = iota // a part
 	parsed            // the decimal number that a part is
 	member            // of a part that is JSON
-	whole             // a whole number of the index
-	real              // another one
+	number            // of the index
 	field             // of a record
 	key               // the sample's
 )
@@ -170,6 +166,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	if why := d.index.Refused[c.From]; why != "" { // in one of the shards, or from some sample on
 		return k, fmt.Errorf("%w: %q: %s", ErrUnsupported, c.From, why)
 	}
+	if why := d.index.Mixed[c.From]; why != "" {
+		return d.mixed(c, why)
+	}
 	switch {
 	case i < 0 && c.From == keyField:
 		k.how = key
@@ -179,14 +178,12 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 		return k, nil
 	case i < 0:
 		return d.member(ctx, schema, c)
-	case slices.Contains(d.index.Ints, c.From):
-		k.how = whole
-	case slices.Contains(d.index.Floats, c.From):
-		k.how = real
+	case isNamed(d.index.Numbers, c.From):
+		k.how = number
 	}
 	is := schema[i].Type
-	if k.how == whole || k.how == real {
-		if c.Type.Kind != 0 && (c.Type.Kind != sample.Tensor || len(c.Type.Shape) > 0) {
+	if k.how == number {
+		if c.Type.Kind != 0 && !isNumber(c.Type) {
 			return k, k.misfit(is)
 		}
 		return k, k.or(is)
@@ -208,6 +205,46 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	}
 	if k.Type.Kind == sample.Tensor && len(k.Type.Shape) == 0 {
 		k.how = parsed
+	}
+	return k, nil
+}
+
+// isNumber tells types of single numbers.
+func isNumber(t sample.Type) bool { return t.Kind == sample.Tensor && len(t.Shape) == 0 }
+
+func isNamed(all []index.Field, name string) bool {
+	return slices.ContainsFunc(all, func(f index.Field) bool { return f.Name == name })
+}
+
+// mixed resolves a field that has another type in another shard. A type that all of them
+// can be has to be said.
+func (d *Dataset) mixed(c Column, how string) (column, error) {
+	k := column{Column: c, how: asIs, parts: []string{c.From}}
+	part, num := isNamed(d.index.Fields, c.From), isNamed(d.index.Numbers, c.From)
+	if c.Type.Kind == 0 || part && num || num && !isNumber(c.Type) {
+		hint := ""
+		if num && !part {
+			hint = fmt.Sprintf(": say which it should be, as in fields={%q: (%q, \"float64\")}", c.From, c.From)
+		}
+		return k, fmt.Errorf("%w: %q: %s%s", ErrUnsupported, c.From, how, hint)
+	}
+	if num {
+		k.how = number
+		return k, nil
+	}
+	for n := range d.shards {
+		s, err := d.segment(n)
+		if err != nil {
+			return k, err
+		}
+		for _, f := range s.Fields {
+			if f.Name != c.From || f.Type == nil {
+				continue
+			}
+			if err := k.take(*f.Type); err != nil {
+				return k, fmt.Errorf("%w in %s", err, d.shards[n].key)
+			}
+		}
 	}
 	return k, nil
 }

@@ -66,7 +66,7 @@ func (r *Reader) largest(shard int, s *index.Segment) (field int, err error) {
 		switch c.how {
 		case asIs, parsed, member:
 			consider(w.field[k])
-		case whole, real, key:
+		case number, key:
 		default:
 			consider(w.record)
 		}

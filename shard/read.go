@@ -17,9 +17,29 @@ import (
 
 // wiring says where the columns of a Reader are in a shard.
 type wiring struct {
-	field  [][]int // of a column: the numbers of the parts in the segment that it may be, or of its number there
-	record []int   // the number of the part that is a record
-	parser Parser  // of that
+	field  [][]int // of a column: the numbers of the parts in the segment that it may be
+	number []numbered
+	record []int  // the number of the part that is a record
+	parser Parser // of that
+}
+
+// numbered is where a number of the index is in a segment.
+type numbered struct {
+	at    int // in Ints or Floats; -1: the shard has none
+	real  bool
+	dtype tensor.DType
+	some  bool // not all samples have it
+}
+
+func numberOf(s *index.Segment, name string) numbered {
+	of := func(n index.Number) bool { return n.Name == name }
+	if at := slices.IndexFunc(s.Ints, of); at >= 0 {
+		return numbered{at: at, dtype: s.Ints[at].DType, some: s.Ints[at].Absent}
+	}
+	if at := slices.IndexFunc(s.Floats, of); at >= 0 {
+		return numbered{at: at, dtype: s.Floats[at].DType, real: true}
+	}
+	return numbered{at: -1}
 }
 
 type wiringOf struct{ atomic.Pointer[wiring] }
@@ -42,15 +62,14 @@ func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 	w := &wiring{record: numbersOf([]string{""}, part)}
 	for _, c := range r.columns {
 		var at []int
+		var of numbered
 		switch c.how {
 		case asIs, parsed, member:
 			at = numbersOf(c.parts, part)
-		case whole:
-			at = numbersOf(c.parts, func(name string) int { return slices.Index(s.Ints, name) })
-		case real:
-			at = numbersOf(c.parts, func(name string) int { return slices.Index(s.Floats, name) })
+		case number:
+			of = numberOf(s, c.From)
 		}
-		w.field = append(w.field, at)
+		w.field, w.number = append(w.field, at), append(w.number, of)
 	}
 	if len(r.want) > 0 {
 		var err error
@@ -188,6 +207,11 @@ func (p *Place) want(w index.Part) {
 }
 
 func (r *Reader) lacks(p *Place, c *column) error {
+	for _, f := range r.d.index.Fields {
+		if f.Name == c.parts[0] && f.Type != nil { // a column, which a table says it has
+			return r.wrong(p, c, ErrNoValue)
+		}
+	}
 	var has []string
 	for _, k := range p.parts {
 		has = append(has, p.segment.Fields[k.Field].Name)
@@ -400,8 +424,8 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		return fits(c.Type, into)
 	case parsed:
 		return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, p.of(at, buf), c.Type.DType) })
-	case whole, real:
-		return p.number(into, func(dst []byte) ([]byte, error) { return r.indexed(p, c, p.wires.field[k], dst) })
+	case number:
+		return p.number(into, func(dst []byte) ([]byte, error) { return r.indexed(p, c.Type.DType, &p.wires.number[k], dst) })
 	}
 	found, err := memberOf(p.of(at, buf), c.path)
 	if err != nil {
@@ -418,23 +442,33 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, text, c.Type.DType) })
 }
 
-// indexed appends a number that is in the index. A shard that lacks it has 0.
-func (r *Reader) indexed(p *Place, c *column, at []int, dst []byte) ([]byte, error) {
-	if len(at) == 0 {
-		return appendWhole(dst, 0, c.Type.DType)
+// indexed appends a number that is in the index. A shard that lacks it has it in no
+// sample.
+func (r *Reader) indexed(p *Place, d tensor.DType, n *numbered, dst []byte) ([]byte, error) {
+	if n.at < 0 {
+		return appendNull(dst, d)
 	}
-	if c.how == whole {
-		v, err := p.segment.Int(p.in, at[0])
+	if n.real {
+		v, err := p.segment.Float(p.in, n.at)
 		if err != nil {
 			return nil, err
 		}
-		return appendWhole(dst, v, c.Type.DType)
+		return appendReal(dst, v, d)
 	}
-	v, err := p.segment.Float(p.in, at[0])
+	if n.some {
+		none, err := p.segment.None(p.in, n.at)
+		if err != nil {
+			return nil, err
+		}
+		if none {
+			return appendNull(dst, d)
+		}
+	}
+	v, err := p.segment.Int(p.in, n.at)
 	if err != nil {
 		return nil, err
 	}
-	return appendReal(dst, v, c.Type.DType)
+	return appendBits(dst, v, n.dtype, d)
 }
 
 // number puts a number into the Place's own memory.
@@ -478,8 +512,27 @@ func (d *Dataset) hasPart(i int64, name string) bool {
 	if err != nil {
 		return false
 	}
-	parts, err := s.Parts(in, nil)
-	return err == nil && slices.ContainsFunc(parts, func(p index.Part) bool { return s.Fields[p.Field].Name == name })
+	return s.Has(in, name)
+}
+
+// searched is how many samples of a shard are looked at for one that lacks a field.
+const searched = 1 << 16
+
+// Without says where the first sample is that lacks a part or a number: ", as in sample
+// 3 of a.parquet".
+func (d *Dataset) Without(name string) (where string, err error) {
+	for n := range d.shards {
+		s, err := d.segment(n)
+		if err != nil {
+			return "", err
+		}
+		for i := range min(s.Len(), searched) {
+			if !s.Has(i, name) {
+				return fmt.Sprintf(", as in sample %d of %s", i, d.shards[n].key), nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // part reads one part of a sample, as it is.

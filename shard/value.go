@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 
+	"headrace/shard/index"
 	"headrace/tensor"
 )
 
@@ -84,6 +85,35 @@ func appendParsed(dst []byte, text []byte, d tensor.DType) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %q is not valid as %v", ErrCorrupt, s, d)
 }
 
+// appendBits appends a whole number whose type is another one, given as its bits.
+func appendBits(dst []byte, bits int64, of, d tensor.DType) ([]byte, error) {
+	switch {
+	case of != tensor.Uint64 || bits >= 0:
+		return appendWhole(dst, bits, d)
+	case d == tensor.Uint64:
+		return binary.NativeEndian.AppendUint64(dst, uint64(bits)), nil
+	case isFloat(d):
+		return appendReal(dst, float64(uint64(bits)), d)
+	}
+	return nil, wrongIf(true, uint64(bits), d)
+}
+
+func isFloat(d tensor.DType) bool {
+	switch d {
+	case tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64:
+		return true
+	}
+	return false
+}
+
+// appendNull appends the value of a number that is not there, which only floats have.
+func appendNull(dst []byte, d tensor.DType) ([]byte, error) {
+	if isFloat(d) {
+		return appendReal(dst, index.Missing, d)
+	}
+	return nil, fmt.Errorf("%w, and %v needs one", ErrNoValue, d)
+}
+
 // appendWhole appends a whole number as a type that holds it.
 func appendWhole(dst []byte, v int64, d tensor.DType) ([]byte, error) {
 	fits := true
@@ -125,8 +155,10 @@ func appendReal(dst []byte, v float64, d tensor.DType) ([]byte, error) {
 		return binary.NativeEndian.AppendUint64(dst, math.Float64bits(v)), nil
 	case tensor.Float32:
 		return binary.NativeEndian.AppendUint32(dst, math.Float32bits(float32(v))), nil
-	case tensor.Float16, tensor.BFloat16:
-		return nil, fmt.Errorf("%w: numbers as %v", ErrUnsupported, d)
+	case tensor.Float16:
+		return binary.NativeEndian.AppendUint16(dst, tensor.ToFloat16(v)), nil
+	case tensor.BFloat16:
+		return binary.NativeEndian.AppendUint16(dst, tensor.ToBFloat16(v)), nil
 	}
 	if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
 		return nil, wrongIf(true, v, d)

@@ -100,17 +100,20 @@ func lookAtShards(ctx context.Context, d *shard.Dataset, from []string) (*inspec
 	for name, why := range x.Refused {
 		i.Refused = append(i.Refused, name+": "+why)
 	}
+	for name, how := range x.Mixed {
+		i.Refused = append(i.Refused, name+": "+how)
+	}
 	slices.Sort(i.Refused)
 
 	usual, err := source.UsualFields(d)
 	switch {
 	case err == nil:
-		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), quotedFields(usual))
+		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), source.Quoted(usual))
 		if i.Blocks, err = blocksOf(ctx, d, usual); err != nil {
 			return nil, err
 		}
-	case len(i.Fields) > 0:
-		i.Read = fmt.Sprintf("hr.read(%s, fields={%q: %q})", quotedNames(from), i.Fields[0].Name, i.Fields[0].Name)
+	case len(usual) > 0:
+		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), source.Quoted(usual))
 	}
 	if at := d.Kept(); at != "" {
 		if s, err := os.Stat(at); err == nil {
@@ -153,14 +156,6 @@ func quotedNames(from []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-func quotedFields(fields recipe.FieldsFrom) string {
-	var all []string
-	for _, f := range fields {
-		all = append(all, fmt.Sprintf("%q: %q", f.Name, f.From))
-	}
-	return strings.Join(all, ", ")
-}
-
 func (i *inspectedShards) print(out io.Writer) error {
 	each := words.Plural(i.Most, "sample") + " each"
 	if i.Least != i.Most {
@@ -201,7 +196,9 @@ func (i *inspectedShards) print(out io.Writer) error {
 	for _, why := range i.Refused {
 		fmt.Fprintf(out, "  %s\n", why)
 	}
-	fmt.Fprintf(out, "\n%s\n", i.Read)
+	if i.Read != "" {
+		fmt.Fprintf(out, "\n%s\n", i.Read)
+	}
 	if i.Blocks > 0 {
 		fmt.Fprintf(out, "about %s are unpacked together: .shuffle() may unpack them for each one, .shuffle(window=65_536) does it once\n",
 			words.Plural(i.Samples/i.Blocks, "sample"))

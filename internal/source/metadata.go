@@ -100,6 +100,21 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields recipe
 	if schema.Find(fileName) < 0 {
 		return nil, fmt.Errorf("metadata: %s has no column %q with the names of the files, but %s", m.name, fileName, strings.Join(schema.Names(), ", "))
 	}
+	if fields == nil {
+		gaps, err := gapsOf(set)
+		if err != nil {
+			return nil, err
+		}
+		var all recipe.FieldsFrom
+		for _, f := range schema {
+			if f.Name != fileName {
+				all = append(all, recipe.FieldFrom{Name: f.Name, From: f.Name})
+			}
+		}
+		if _, err := complete(all, gaps); err != nil {
+			return nil, fmt.Errorf("metadata %s: %w", m.name, err)
+		}
+	}
 	for _, f := range fields {
 		m.columns = append(m.columns, shard.Column{From: f.From, Type: f.Type})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"headrace/budget"
@@ -81,52 +80,6 @@ func (s *Shards) choose(ctx context.Context) error {
 		return fmt.Errorf("%w: name the fields to read, as in fields={\"bytes\": \"jpg\"}", err)
 	}
 	return nil
-}
-
-// pictures are the parts of WebDataset that are images.
-var pictures = []string{"jpg", "jpeg", "png", "webp"}
-
-// UsualFields are the fields of samples where nobody says which: all there are. Those of
-// WebDataset are called as other operations have them.
-func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
-	schema, err := set.Schema()
-	if err != nil {
-		return nil, err
-	}
-	webdataset := set.Format.Name() == "tar"
-	images := int64(0)
-	var found []string
-	has := map[string]int64{} // samples
-	for _, f := range set.Index().Fields {
-		has[f.Name] = f.Samples
-		if webdataset && slices.Contains(pictures, f.Name) {
-			images += f.Samples
-			found = append(found, f.Name)
-		}
-	}
-	slices.SortFunc(found, func(a, b string) int { return slices.Index(pictures, a) - slices.Index(pictures, b) })
-	together := len(found) > 0 && images == set.Len() // each sample has one of them
-	if together {
-		all = append(all, recipe.FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
-	}
-	for _, f := range schema {
-		if n, part := has[f.Name]; part && n < set.Len() && !(together && slices.Contains(found, f.Name)) {
-			return nil, fmt.Errorf("%w: %q is in %d of %d samples only: name the fields to read, as in fields={%q: %q}", shard.ErrNoField, f.Name, n, set.Len(), "bytes", f.Name)
-		}
-		switch {
-		case together && slices.Contains(found, f.Name):
-		case webdataset && !together && len(found) > 0 && f.Name == found[0]:
-			all = append(all, recipe.FieldFrom{Name: "bytes", From: f.Name})
-		case webdataset && f.Name == "cls":
-			all = append(all, recipe.FieldFrom{Name: "label", From: f.Name})
-		default:
-			all = append(all, recipe.FieldFrom{Name: f.Name, From: f.Name})
-		}
-	}
-	if all == nil {
-		return nil, fmt.Errorf("%w: there are no samples", shard.ErrNoField)
-	}
-	return all, nil
 }
 
 // Len implements Contents.

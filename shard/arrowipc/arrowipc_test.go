@@ -24,7 +24,7 @@ import (
 var script string
 
 var refused = []string{"flags", "gaps", "gaps in pairs", "kept.tags", "list view", "lists of views", "map", "money", "nested", "none", "nothing",
-	"other union", "runs", "sparse", "structs", "union"}
+	"other union", "runs", "structs", "union"}
 
 func written(t testing.TB, function string, args map[string]any) shardtest.Case {
 	t.Helper()

@@ -2,7 +2,6 @@ package arrowipc
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"headrace/shard/index"
@@ -14,6 +13,7 @@ import (
 type values struct {
 	spans   []span
 	ints    []int64
+	absent  []bool // of ints, rows without one; nil: there are none
 	floats  []float64
 	refused string // of a dictionary
 }
@@ -36,7 +36,7 @@ type batch struct {
 	nodes    [][2]int64 // lengths and counts of nulls
 	buffers  [][2]int64 // offsets in the body and lengths
 	variadic []byte
-	codec    uint8 // 0: none
+	codec    uint32 // 0: none
 }
 
 func (s *scan) newBatch(m message, t table) (*batch, error) {
@@ -50,7 +50,7 @@ func (s *scan) newBatch(m message, t table) (*batch, error) {
 	b := &batch{scan: s, m: m, rows: int(rows), nodes: t.pairs(1), buffers: t.pairs(2)}
 	b.variadic, _ = t.vector(4, 8)
 	if c := t.table(3); c.at > 0 {
-		if b.codec = 1 + c.byte(0); b.codec > codecZstd {
+		if b.codec = 1 + uint32(c.byte(0)); b.codec > codecZstd {
 			return nil, s.wrong("codec %d is not known", b.codec-1)
 		}
 	}
@@ -151,7 +151,7 @@ func (b *batch) leaf(f *field, null []bool, rows int, skip bool) error {
 		}
 	}
 	v := &f.values
-	v.spans, v.ints, v.floats = v.spans[:0], v.ints[:0], v.floats[:0]
+	v.spans, v.ints, v.floats, v.absent = v.spans[:0], v.ints[:0], v.floats[:0], nil
 	if skip || rows == 0 {
 		return nil
 	}
@@ -171,9 +171,8 @@ func (b *batch) leaf(f *field, null []bool, rows int, skip bool) error {
 
 // numbers reads whole numbers, booleans and floats.
 func (b *batch) numbers(f *field, data buffer, null []bool, rows int) error {
-	if row := firstNull(null); f.meaning == asInt && row >= 0 {
-		f.refused = fmt.Sprintf(wholeNumbersNeedOne, row)
-		return nil
+	if f.meaning == asInt {
+		f.values.absent = null
 	}
 	raw, err := b.integers(f, data, rows)
 	if err != nil {
@@ -182,9 +181,6 @@ func (b *batch) numbers(f *field, data buffer, null []bool, rows int) error {
 	for i := range rows {
 		n := raw(i)
 		switch {
-		case f.meaning == asInt && f.unsigned && f.width == 8 && int64(n) < 0:
-			f.refused = fmt.Sprintf("it has the number %d, which is more than an int64 holds", n)
-			return nil
 		case f.meaning == asInt:
 			f.values.ints = append(f.values.ints, int64(n))
 		case null != nil && null[i]:
@@ -194,15 +190,6 @@ func (b *batch) numbers(f *field, data buffer, null []bool, rows int) error {
 		}
 	}
 	return nil
-}
-
-func firstNull(null []bool) int {
-	for i, n := range null {
-		if n {
-			return i
-		}
-	}
-	return -1
 }
 
 // integers returns the bits of each value, of which whole numbers are extended.
@@ -361,6 +348,9 @@ func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
 		have = len(dict.floats)
 	}
 
+	if f.meaning == asInt && (null != nil || dict.absent != nil) {
+		v.absent = make([]bool, rows)
+	}
 	for i := range rows {
 		missing := null != nil && null[i]
 		n := raw(i)
@@ -369,14 +359,17 @@ func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
 		}
 		switch {
 		case missing && f.meaning == asInt:
-			f.refused = fmt.Sprintf(wholeNumbersNeedOne, i)
-			return nil
+			v.absent[i] = true
+			v.ints = append(v.ints, 0)
 		case missing && f.meaning == asFloat:
 			v.floats = append(v.floats, index.Missing)
 		case missing:
 			v.spans = append(v.spans, span{at: -1})
 		case f.meaning == asInt:
 			v.ints = append(v.ints, dict.ints[n])
+			if dict.absent != nil {
+				v.absent[i] = dict.absent[n]
+			}
 		case f.meaning == asFloat:
 			v.floats = append(v.floats, dict.floats[n])
 		default:

@@ -78,7 +78,11 @@ func (s *scan) emit(rows int) error {
 		for i, f := range leaves {
 			switch v := &f.values; f.meaning {
 			case asInt:
-				s.found.Int(f.name, v.ints[row])
+				if v.absent != nil && v.absent[row] {
+					s.found.None(f.name)
+				} else {
+					s.found.Int(f.name, v.ints[row])
+				}
 			case asFloat:
 				s.found.Float(f.name, v.floats[row])
 			default:

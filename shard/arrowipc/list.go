@@ -24,25 +24,11 @@ func (f *field) ofList(offsets layout, elements int) {
 	if c.dictionary != nil || c.layout != fixedWidth || c.meaning != asInt && c.meaning != asFloat {
 		return
 	}
-	types := map[int][3]tensor.DType{
-		1: {tensor.Int8, tensor.Uint8},
-		2: {tensor.Int16, tensor.Uint16, tensor.Float16},
-		4: {tensor.Int32, tensor.Uint32, tensor.Float32},
-		8: {tensor.Int64, tensor.Uint64, tensor.Float64},
-	}
-	of, ok := types[c.width]
-	if !ok {
+	dtype := c.dtype()
+	if !dtype.Valid() {
 		return
 	}
-
 	f.meaning, f.refused, f.offsets, f.elements = asList, "", offsets, elements
-	dtype := of[0]
-	switch {
-	case c.meaning == asFloat:
-		dtype = of[2]
-	case c.unsigned:
-		dtype = of[1]
-	}
 	f.kind = sample.TensorType(dtype, elements)
 }
 

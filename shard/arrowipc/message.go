@@ -276,6 +276,11 @@ func (s *scan) dictionary(b *batch, id int64, more bool) error {
 	s.column = ""
 	if have := s.dictionaries[id]; more && have != nil {
 		have.spans = append(have.spans, f.values.spans...)
+		if have.absent != nil || f.values.absent != nil {
+			have.absent = append(have.absent, make([]bool, len(have.ints)-len(have.absent))...)
+			have.absent = append(have.absent, f.values.absent...)
+			have.absent = append(have.absent, make([]bool, len(have.ints)+len(f.values.ints)-len(have.absent))...)
+		}
 		have.ints = append(have.ints, f.values.ints...)
 		have.floats = append(have.floats, f.values.floats...)
 		have.refused = max(have.refused, f.refused)

@@ -46,9 +46,8 @@ const (
 )
 
 const (
-	decimalsAreRefused  = "decimals are not supported"
-	listsAreRefused     = "it is a map, or a list of something else than numbers, and only lists of numbers have a place in a batch"
-	wholeNumbersNeedOne = "it has no value in row %d of a batch (null), and whole numbers need one: fill it when you write the file, or write the column as float64, in which it is NaN"
+	decimalsAreRefused = "decimals are not supported"
+	listsAreRefused    = "it is a map, or a list of something else than numbers, and only lists of numbers have a place in a batch"
 )
 
 // layout is which buffers an array has after its validity.
@@ -161,6 +160,9 @@ func (r *schemaReader) field(t table, path string, depth int) *field {
 			f.refused = "its dictionary has values of several fields"
 		}
 	}
+	if f.refused == "" && (f.meaning == asInt || f.meaning == asFloat) && !f.dtype().Valid() {
+		f.refused = fmt.Sprintf("its numbers are said to have %d bytes", f.width)
+	}
 	if f.layout == fixedWidth && (f.width < 1 || f.width > 1<<20) {
 		if f.refused = fmt.Sprintf("its values are said to have %d bytes", f.width); f.width < 0 {
 			f.width = 0
@@ -206,6 +208,28 @@ func (f *field) understand(kind int, t table) {
 	default:
 		f.nested(kind, t)
 	}
+}
+
+// dtype is the type of numbers.
+func (f *field) dtype() tensor.DType {
+	if f.dictionary != nil {
+		return f.dictionary.dtype()
+	}
+	of := map[int][3]tensor.DType{
+		1: {tensor.Int8, tensor.Uint8},
+		2: {tensor.Int16, tensor.Uint16, tensor.Float16},
+		4: {tensor.Int32, tensor.Uint32, tensor.Float32},
+		8: {tensor.Int64, tensor.Uint64, tensor.Float64},
+	}[f.width]
+	switch {
+	case f.layout == bits:
+		return tensor.Bool
+	case f.meaning == asFloat:
+		return of[2]
+	case f.unsigned:
+		return of[1]
+	}
+	return of[0]
 }
 
 func (f *field) fixed(m meaning, width int) { f.layout, f.meaning, f.width = fixedWidth, m, width }
@@ -262,6 +286,8 @@ func announce(all []*field, found *index.Builder) {
 			found.Type(f.name, sample.BytesType)
 		case f.meaning == asList:
 			found.Type(f.name, f.kind)
+		case f.meaning == asInt || f.meaning == asFloat:
+			found.Type(f.name, sample.TensorType(f.dtype()))
 		}
 	})
 }

@@ -10,9 +10,9 @@ import (
 // Block is a range of a file that is unpacked as one: compressed bytes that need no
 // others. The blocks of a shard follow each other in the space of its unpacked bytes.
 type Block struct {
-	At, Len int64 // in the file
-	Size    int64 // unpacked
-	Codec   uint8 // the format's own number of how it is packed, or Stored
+	At, Len int64  // in the file
+	Size    int64  // unpacked
+	Codec   uint32 // the format's own number of how it is packed, or Stored
 }
 
 // Stored is the codec of a block that is not packed: its Len is its Size, and any range
@@ -36,7 +36,8 @@ type Builder struct {
 	Ends    []int  // of samples, in Parts
 	Ints    map[string][]int64
 	Floats  map[string][]float64
-	Types   map[string]sample.Type // of parts; those that are not in it are bytes
+	Absent  map[string][]int64     // samples that have none of Ints, in order
+	Types   map[string]sample.Type // of parts and numbers; those that are not in it are bytes, int64 and float64
 	Header  []byte                 // what Parse needs besides a record: see shard.Headed
 	Refused map[string]string      // fields that cannot be read, and why
 
@@ -80,6 +81,15 @@ func (b *Builder) Int(name string, v int64) {
 		b.Ints = map[string][]int64{}
 	}
 	b.Ints[name] = append(upTo(b.Ints[name], b.Len()-1), v)
+}
+
+// None says that the sample that was begun last has none of the numbers of Int.
+func (b *Builder) None(name string) {
+	b.Int(name, 0)
+	if b.Absent == nil {
+		b.Absent = map[string][]int64{}
+	}
+	b.Absent[name] = append(b.Absent[name], int64(b.Len()-1))
 }
 
 // Missing is the float of a sample that has none: NaN, as NumPy writes it. Go's has

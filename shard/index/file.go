@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"sync/atomic"
 	"syscall"
@@ -23,7 +22,7 @@ const Suffix = ".hri"
 
 // magic begins an index file, with the version of its form and of what formats find: it
 // changes with either.
-const magic = "headrace shards 1\n"
+const magic = "headrace shards 2\n"
 
 // Shard is what an index says of a shard.
 type Shard struct {
@@ -38,13 +37,13 @@ type Shard struct {
 // File is the index of a set of shards. It is mapped: what is not used takes no memory.
 // Segments are checked when they are first used.
 type File struct {
-	Format string
-	Shards []Shard
-	Fields []Field // of all shards
-	Ints   []string
-	Floats []string
+	Format  string
+	Shards  []Shard
+	Fields  []Field // parts of all shards
+	Numbers []Field // that are kept in the index itself
 
 	Refused map[string]string // fields that cannot be read, and why
+	Mixed   map[string]string // fields that are of one type in a shard and of another in the next, which they are
 
 	ends     []int64 // of the samples of shards
 	segments []atomic.Pointer[Segment]
@@ -88,7 +87,7 @@ func (w *Writer) Add(s Shard, segment []byte) error {
 	if err != nil {
 		return err
 	}
-	w.fields.add(parsed)
+	w.fields.add(parsed, s.Name)
 	s.Samples, s.Digest = int64(parsed.Len()), Digest(segment)
 	s.at, s.len = w.at, int64(len(segment))
 	w.write(segment)
@@ -107,13 +106,11 @@ func (w *Writer) Close() error {
 	for _, f := range w.fields.fields {
 		dst = appendField(dst, f)
 	}
-	for _, names := range [][]string{w.fields.ints, w.fields.floats} {
-		dst = binary.AppendUvarint(dst, uint64(len(names)))
-		for _, name := range names {
-			dst = appendText(dst, name)
-		}
+	dst = binary.AppendUvarint(dst, uint64(len(w.fields.numbers)))
+	for _, f := range w.fields.numbers {
+		dst = appendField(dst, f)
 	}
-	dst = appendRefused(dst, w.fields.refused)
+	dst = appendRefused(appendRefused(dst, w.fields.refused), w.fields.mixed)
 	dst = binary.AppendUvarint(dst, uint64(len(w.shards)))
 	for _, s := range w.shards {
 		dst = appendText(appendText(dst, s.Name), s.Version)
@@ -130,46 +127,6 @@ func (w *Writer) Close() error {
 		w.err = w.w.Flush()
 	}
 	return w.err
-}
-
-// union is what all shards together have.
-type union struct {
-	fields       []Field
-	ints, floats []string
-	refused      map[string]string
-}
-
-func (u *union) add(s *Segment) {
-	for _, f := range s.Fields {
-		i := slices.IndexFunc(u.fields, func(k Field) bool { return k.Name == f.Name })
-		if i < 0 {
-			u.fields = append(u.fields, f)
-			continue
-		}
-		k := &u.fields[i]
-		k.Samples, k.Bytes, k.Most = k.Samples+f.Samples, k.Bytes+f.Bytes, max(k.Most, f.Most)
-		if k.Type != nil && f.Type != nil && !k.Type.Equal(*f.Type) {
-			k.Type = nil
-		}
-	}
-	for name, why := range s.Refused {
-		if u.refused == nil {
-			u.refused = map[string]string{}
-		}
-		if u.refused[name] == "" {
-			u.refused[name] = why
-		}
-	}
-	for _, of := range []struct {
-		all *[]string
-		has []string
-	}{{&u.ints, s.Ints}, {&u.floats, s.Floats}} {
-		for _, name := range of.has {
-			if !slices.Contains(*of.all, name) {
-				*of.all = append(*of.all, name)
-			}
-		}
-	}
 }
 
 // Write writes an index to a file, so that nobody ever finds half of one.
@@ -241,12 +198,10 @@ func Read(data []byte) (*File, error) {
 	for range c.count() {
 		x.Fields = append(x.Fields, c.field())
 	}
-	for _, names := range []*[]string{&x.Ints, &x.Floats} {
-		for range c.count() {
-			*names = append(*names, string(c.text()))
-		}
+	for range c.count() {
+		x.Numbers = append(x.Numbers, c.field())
 	}
-	x.Refused = c.refused()
+	x.Refused, x.Mixed = c.refused(), c.refused()
 	n := c.count()
 	x.Shards = make([]Shard, 0, n/8)
 	all := int64(0)

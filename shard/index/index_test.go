@@ -40,8 +40,10 @@ func odd(r *rand.Rand, n int) *Builder {
 	b := &Builder{Header: []byte("a header"), Refused: map[string]string{"picture": "no reason"}}
 	b.Type("vector", sample.TensorType(tensor.Float32, 3, tensor.Unknown))
 	b.Type("caption", sample.TextType)
+	b.Type("small", sample.TensorType(tensor.Int8))
+	b.Type("score", sample.TensorType(tensor.Float32))
 	for range r.IntN(400) {
-		b.Block(Block{r.Int64N(1 << 40), r.Int64N(1 << 20), r.Int64N(1 << 16), uint8(r.IntN(4))})
+		b.Block(Block{r.Int64N(1 << 40), r.Int64N(1 << 20), r.Int64N(1 << 16), r.Uint32N(1 << 20)})
 	}
 	fields := []string{"vector", "caption", "x", "", "json", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"}
 	for i := range n {
@@ -56,6 +58,11 @@ func odd(r *rand.Rand, n int) *Builder {
 		}
 		if i%3 == 0 {
 			b.Int("label", r.Int64()-r.Int64())
+		}
+		if r.IntN(2) == 0 {
+			b.Int("small", int64(r.IntN(200)-100))
+		} else {
+			b.None("small")
 		}
 		if i%5 == 0 {
 			b.Float("score", r.NormFloat64())
@@ -77,7 +84,12 @@ func compare(t *testing.T, b *Builder, s *Segment) {
 		if got, err := s.Parts(i, nil); err != nil || !slices.Equal(got, parts) {
 			t.Fatalf("sample %d: %v, want %v: %v", i, got, parts, err)
 		}
-		for k, name := range s.Ints {
+		for k, number := range s.Ints {
+			name := number.Name
+			none, err := s.None(i, k)
+			if want := slices.Contains(b.Absent[name], int64(i)); err != nil || none != want || b.Types[name].Kind != 0 && number.DType != b.Types[name].DType {
+				t.Fatalf("sample %d: %v %v, want %v: %v", i, number, none, want, err)
+			}
 			want := int64(0)
 			if i < len(b.Ints[name]) {
 				want = b.Ints[name][i]
@@ -86,7 +98,8 @@ func compare(t *testing.T, b *Builder, s *Segment) {
 				t.Fatalf("sample %d: %d, want %d: %v", i, got, want, err)
 			}
 		}
-		for k, name := range s.Floats {
+		for k, number := range s.Floats {
+			name := number.Name
 			want := 0.0
 			if i < len(b.Floats[name]) {
 				want = b.Floats[name][i]

@@ -16,13 +16,14 @@ import (
 // places are in a table: one group is read to find a sample.
 type Segment struct {
 	Fields []Field
-	Ints   []string // names of numbers
-	Floats []string
+	Ints   []Number
+	Floats []Number
 
 	Header  []byte            // what records are read by
 	Refused map[string]string // fields that cannot be read, and why
 
 	samples int
+	absent  []int   // places in Ints of numbers that not all samples have
 	shapes  [][]int // lists of fields that samples have, in the order in which they are in the file
 	columns bool    // parts follow that of the same field, in the sample before
 	align   int64   // of parts
@@ -31,6 +32,14 @@ type Segment struct {
 	blockTable []byte // where each group of them is, and how much is unpacked before it
 	table      []byte // where each group is
 	data       []byte
+}
+
+// Number is one that samples of a shard have, and that is kept in the index itself.
+type Number struct {
+	Name    string
+	DType   tensor.DType // as it is in the file
+	Samples int64        // that have it
+	Absent  bool         // some have none
 }
 
 // Field is a part that samples of a shard have.
@@ -70,14 +79,16 @@ func (b *Builder) parts(i int) []Part {
 }
 
 type encoder struct {
-	b       *Builder
-	dst     []byte
-	shapes  [][]int
-	shapeOf []int64 // by sample; nil: all have the first
-	ints    []string
-	floats  []string
-	columns bool
-	align   int64
+	b          *Builder
+	dst        []byte
+	shapes     [][]int
+	shapeOf    []int64 // by sample; nil: all have the first
+	ints       []string
+	floats     []string
+	absent     []string  // of ints
+	absentRows [][]int64 // of these, those that are still to be written
+	columns    bool
+	align      int64
 }
 
 // shapesOf finds out which lists of fields samples have.
@@ -107,7 +118,19 @@ func (e *encoder) shapesOf() {
 			e.shapeOf[i] = n
 		}
 	}
-	e.ints, e.floats = sortedNames(e.b.Ints), sortedNames(e.b.Floats)
+	e.ints, e.floats, e.absent = sortedNames(e.b.Ints), sortedNames(e.b.Floats), sortedNames(e.b.Absent)
+}
+
+// withoutParts are the fields that some sample could have, and none has.
+func (e *encoder) withoutParts() (all []string) {
+	for _, name := range sortedNames(e.b.Types) {
+		t := e.b.Types[name]
+		_, known := e.b.known[name]
+		if !known && e.b.Refused[name] == "" && (t.Kind != sample.Tensor || len(t.Shape) > 0) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 func sortedNames[V any](m map[string]V) (all []string) {
@@ -205,14 +228,15 @@ func (e *encoder) header() {
 	b, dst := e.b, e.dst
 	dst = binary.AppendUvarint(dst, uint64(b.Len()))
 
-	fields := make([]Field, len(b.Fields))
+	names := slices.Concat(b.Fields, e.withoutParts())
+	fields := make([]Field, len(names))
 	for _, p := range b.Parts {
 		f := &fields[p.Field]
 		f.Samples, f.Bytes, f.Most = f.Samples+1, f.Bytes+p.Len, max(f.Most, p.Len)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(fields)))
 	for i, f := range fields {
-		f.Name = b.Fields[i]
+		f.Name = names[i]
 		if t, ok := b.Types[f.Name]; ok {
 			f.Type = &t
 		}
@@ -236,11 +260,84 @@ func (e *encoder) header() {
 	dst = appendRefused(dst, b.Refused)
 	mode := byte(0)
 	if e.columns {
-		mode = 1
+		mode |= modeColumns
+	}
+	if e.numbersDiffer() {
+		mode |= modeNumbers
 	}
 	dst = append(dst, mode)
 	dst = binary.AppendUvarint(dst, uint64(e.align))
+	if mode&modeNumbers != 0 {
+		dst = e.numbers(dst)
+	}
 	e.dst = binary.AppendUvarint(dst, uint64(len(b.Blocks)))
+}
+
+// Flags of a segment.
+const (
+	modeColumns = 1 << iota // parts are foreseen by their columns
+	modeNumbers             // the types of numbers follow, and which of them not all samples have
+)
+
+// numbersDiffer tells whether there are other numbers than int64 and float64 of all
+// samples. Where there are none, nothing is written of it.
+func (e *encoder) numbersDiffer() bool {
+	for _, name := range e.ints {
+		if e.dtype(name, tensor.Int64) != tensor.Int64 {
+			return true
+		}
+	}
+	for _, name := range e.floats {
+		if e.dtype(name, tensor.Float64) != tensor.Float64 {
+			return true
+		}
+	}
+	return len(e.absent) > 0
+}
+
+func (e *encoder) dtype(name string, usual tensor.DType) tensor.DType {
+	if t, ok := e.b.Types[name]; ok && t.Kind == sample.Tensor {
+		return t.DType
+	}
+	return usual
+}
+
+func (e *encoder) numbers(dst []byte) []byte {
+	for _, name := range e.ints {
+		dst = appendText(dst, e.dtype(name, tensor.Int64).String())
+		dst = binary.AppendUvarint(dst, uint64(len(e.b.Absent[name])))
+	}
+	for _, name := range e.floats {
+		dst = appendText(dst, e.dtype(name, tensor.Float64).String())
+	}
+	return dst
+}
+
+// readNumbers reads what numbers wrote.
+func (s *Segment) readNumbers(c *cursor) {
+	dtype := func(of *Number) {
+		d, err := tensor.ParseDType(string(c.text()))
+		if err != nil {
+			c.fail()
+		}
+		of.DType = d
+	}
+	for i := range s.Ints {
+		n := &s.Ints[i]
+		dtype(n)
+		absent := c.uvarint()
+		if absent > uint64(s.samples) {
+			c.fail()
+			return
+		}
+		if n.Samples -= int64(absent); absent > 0 {
+			n.Absent = true
+			s.absent = append(s.absent, i)
+		}
+	}
+	for i := range s.Floats {
+		dtype(&s.Floats[i])
+	}
 }
 
 func appendRefused(dst []byte, refused map[string]string) []byte {
@@ -336,6 +433,10 @@ func (e *encoder) groups() {
 			data = appendPacked(data, list)
 		}
 	}
+	e.absentRows = make([][]int64, len(e.absent))
+	for k, name := range e.absent {
+		e.absentRows[k] = e.b.Absent[name]
+	}
 
 	w := e.walk(e.align)
 	lists := make([]lists, len(e.b.Fields))
@@ -397,6 +498,15 @@ func (e *encoder) group(dst []byte, from, to int, w *walk, all []lists) []byte {
 			copy(numbers, column[from:])
 		}
 		dst = appendPacked(dst, numbers)
+	}
+	for k := range e.absentRows {
+		none := make([]int64, to-from)
+		rows := &e.absentRows[k]
+		for len(*rows) > 0 && (*rows)[0] < int64(to) {
+			none[(*rows)[0]-int64(from)] = 1
+			*rows = (*rows)[1:]
+		}
+		dst = appendPacked(dst, none)
 	}
 	for _, name := range e.floats {
 		column := e.b.Floats[name]
@@ -475,9 +585,12 @@ func Parse(b []byte) (*Segment, error) {
 	for range c.count() {
 		s.Fields = append(s.Fields, c.field())
 	}
-	for _, names := range []*[]string{&s.Ints, &s.Floats} {
+	for _, n := range []struct {
+		all   *[]Number
+		usual tensor.DType
+	}{{&s.Ints, tensor.Int64}, {&s.Floats, tensor.Float64}} {
 		for range c.count() {
-			*names = append(*names, string(c.text()))
+			*n.all = append(*n.all, Number{Name: string(c.text()), DType: n.usual, Samples: int64(min(samples, 1<<48))})
 		}
 	}
 	for range c.count() {
@@ -494,11 +607,15 @@ func Parse(b []byte) (*Segment, error) {
 	s.Refused = c.refused()
 	mode := c.bytes(1)
 	align := c.uvarint()
+	s.samples = int(min(samples, 1<<48))
+	if !c.bad && mode[0]&modeNumbers != 0 {
+		s.readNumbers(&c)
+	}
 	blocks := c.uvarint()
-	if c.bad || mode[0] > 1 || align == 0 || align&(align-1) != 0 || align > 1<<20 || samples > 1<<48 || blocks > 1<<48 {
+	if c.bad || mode[0] > modeColumns|modeNumbers || align == 0 || align&(align-1) != 0 || align > 1<<20 || samples > 1<<48 || blocks > 1<<48 {
 		return nil, ErrDamaged
 	}
-	s.samples, s.columns, s.align, s.blocks = int(samples), mode[0] == 1, int64(align), int(blocks)
+	s.columns, s.align, s.blocks = mode[0]&modeColumns != 0, int64(align), int(blocks)
 
 	if s.samples > groupSize*len(b) || s.blocks > groupSize*len(b) {
 		return nil, ErrDamaged
@@ -672,10 +789,34 @@ func (s *Segment) Int(i, f int) (int64, error) {
 	return p.at(k), nil
 }
 
+// None tells whether a sample has none of number f of Ints.
+func (s *Segment) None(i, f int) (bool, error) {
+	k := slices.Index(s.absent, f)
+	if k < 0 {
+		return false, nil
+	}
+	v, err := s.Int(i, len(s.Ints)+k)
+	return v != 0, err
+}
+
+// Has tells whether a sample has a part or a number of a name.
+func (s *Segment) Has(i int, name string) bool {
+	of := func(n Number) bool { return n.Name == name }
+	if f := slices.IndexFunc(s.Ints, of); f >= 0 {
+		none, err := s.None(i, f)
+		return err == nil && !none
+	}
+	if slices.ContainsFunc(s.Floats, of) {
+		return true
+	}
+	parts, err := s.Parts(i, nil)
+	return err == nil && slices.ContainsFunc(parts, func(p Part) bool { return s.Fields[p.Field].Name == name })
+}
+
 // Float returns number f of a sample, of those in Floats.
 func (s *Segment) Float(i, f int) (float64, error) {
 	c, k, n, err := s.numbers(i)
-	for range s.Ints {
+	for range len(s.Ints) + len(s.absent) {
 		c.packed(n)
 	}
 	c.bytes(8*n*f + 8*k)
@@ -689,7 +830,7 @@ func (s *Segment) Float(i, f int) (float64, error) {
 // Key appends the key of a sample.
 func (s *Segment) Key(i int, into []byte) ([]byte, error) {
 	c, k, n, err := s.numbers(i)
-	for range s.Ints {
+	for range len(s.Ints) + len(s.absent) {
 		c.packed(n)
 	}
 	c.bytes(8 * n * len(s.Floats))
@@ -820,7 +961,7 @@ func (s *Segment) blockGroup(g int) (b blockGroup, err error) {
 
 // next returns block j, after the one before it.
 func (b *blockGroup) next(j int) (k Block, ok bool) {
-	k = Block{At: b.end + b.gaps.at(j), Len: b.lens.at(j), Size: b.sizes.at(j), Codec: uint8(b.codecs.at(j))}
+	k = Block{At: b.end + b.gaps.at(j), Len: b.lens.at(j), Size: b.sizes.at(j), Codec: uint32(b.codecs.at(j))}
 	if k.At < 0 || k.Len < 0 || k.Size < 0 || k.At > math.MaxInt64-k.Len {
 		return k, false
 	}

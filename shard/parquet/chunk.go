@@ -15,6 +15,7 @@ import (
 type values struct {
 	spans  []span
 	ints   []int64
+	absent []bool // of ints, rows without one; nil: there are none
 	floats []float64
 }
 
@@ -44,7 +45,7 @@ type scan struct {
 // chunk reads a column of a row group. What it cannot read of a valid file it refuses.
 func (s *scan) chunk(c *column, k *chunk, g *group, most int64, into *values) error {
 	rows := int(g.rows)
-	into.spans, into.ints, into.floats = into.spans[:0], into.ints[:0], into.floats[:0]
+	into.spans, into.ints, into.floats, into.absent = into.spans[:0], into.ints[:0], into.floats[:0], nil
 	switch {
 	case k.encrypted || !k.known && k.elsewhere == "":
 		c.refused = "it is encrypted"
@@ -337,11 +338,10 @@ func (r *chunkReader) spread(first, present int) error {
 	top := uint32(r.c.levels)
 	switch r.c.meaning {
 	case asInt:
+		r.into.ints = spread(r.into.ints, first, present, r.present, top, 0)
+		r.into.absent = append(r.into.absent, make([]bool, first+len(r.present)-len(r.into.absent))...)
 		for i, l := range r.present {
-			if l != top {
-				r.c.refused = fmt.Sprintf("it has no value in row %d of a row group (null), and whole numbers need one: fill it when you write the file, or write the column as float64, in which it is NaN", first+i)
-				return nil
-			}
+			r.into.absent[first+i] = l != top
 		}
 	case asFloat:
 		r.into.floats = spread(r.into.floats, first, present, r.present, top, index.Missing)

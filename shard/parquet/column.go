@@ -55,10 +55,11 @@ type column struct {
 	levels   int  // the definition level of a value; 0: there are no levels
 	refused  string
 
+	dtype tensor.DType // of numbers
+
 	// of a list of numbers
 	list   bool
 	number int // an index into numbers
-	dtype  tensor.DType
 	empty  int // the definition level of an empty list; below it there is none
 }
 
@@ -144,7 +145,7 @@ func (w *walk) node(p place) {
 		c.name, c.refused = p.list, "it is a map, or a list of lists or of structs, and only lists of numbers have a place in a batch"
 	case p.list != "":
 		c.name, c.empty = p.list, p.empty
-		c.ofList(e)
+		c.ofList()
 	}
 	w.found = append(w.found, c)
 }
@@ -174,6 +175,43 @@ func (c *column) understand(e element) {
 	default:
 		c.refused = fmt.Sprintf("its type (%d) is not known", e.kind)
 	}
+	if c.refused == "" && c.isNumber() {
+		c.number, c.dtype = c.numbers(e)
+	}
+}
+
+func (c *column) isNumber() bool { return c.meaning == asInt || c.meaning == asFloat }
+
+// numbers says how numbers are stored, as a place in numbers, and what they are.
+func (c *column) numbers(e element) (stored int, d tensor.DType) {
+	bits := e.bits
+	if e.logical != logicalInteger {
+		bits = map[int]int{convertedUint8: 8, convertedUint16: 16, convertedInt8: 8, convertedInt16: 16}[e.converted]
+		c.unsigned = c.unsigned || e.converted == convertedUint8 || e.converted == convertedUint16
+	}
+	of := func(signed, unsigned tensor.DType) tensor.DType {
+		if c.unsigned {
+			return unsigned
+		}
+		return signed
+	}
+	switch {
+	case e.kind == typeBoolean:
+		return 0, tensor.Bool
+	case c.half:
+		return 3, tensor.Float16
+	case e.kind == typeInt32 && bits == 8:
+		return 1, of(tensor.Int8, tensor.Uint8)
+	case e.kind == typeInt32 && bits == 16:
+		return 2, of(tensor.Int16, tensor.Uint16)
+	case e.kind == typeInt32:
+		return 4, of(tensor.Int32, tensor.Uint32)
+	case e.kind == typeFloat:
+		return 5, tensor.Float32
+	case e.kind == typeInt64:
+		return 6, of(tensor.Int64, tensor.Uint64)
+	}
+	return 7, tensor.Float64
 }
 
 // announce tells the index what there is to read, also where a shard has no rows.
@@ -189,6 +227,8 @@ func announce(columns []*column, found *index.Builder) {
 			found.Type(c.name, sample.TextType)
 		case c.meaning == asBytes:
 			found.Type(c.name, sample.BytesType)
+		default:
+			found.Type(c.name, sample.TensorType(c.dtype))
 		}
 	}
 }

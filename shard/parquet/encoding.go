@@ -132,22 +132,12 @@ func (r *chunkReader) decodeInts(dst *values, encoding int, b []byte, n int) err
 		}
 	}
 
-	if r.c.unsigned {
-		r.unsign(dst.ints[first:], size)
-	}
-	return nil
-}
-
-// unsign reads numbers as unsigned ones, of which the largest have no place.
-func (r *chunkReader) unsign(all []int64, size int) {
-	for i, v := range all {
-		switch {
-		case size == 4:
-			all[i] = int64(uint32(v))
-		case v < 0:
-			r.c.refused = fmt.Sprintf("it has the number %d, which is more than an int64 holds", uint64(v))
+	if r.c.unsigned && size == 4 {
+		for i, v := range dst.ints[first:] {
+			dst.ints[first+i] = int64(uint32(v))
 		}
 	}
+	return nil
 }
 
 func (r *chunkReader) decodeBools(dst *values, encoding int, b []byte, n int) error {

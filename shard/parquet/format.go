@@ -99,6 +99,8 @@ func emit(found *index.Builder, columns []*column, values []values, rows int) {
 				continue
 			}
 			switch v := &values[i]; {
+			case c.meaning == asInt && !c.list && row < len(v.absent) && v.absent[row]:
+				found.None(c.name)
 			case c.meaning == asInt && !c.list:
 				found.Int(c.name, v.ints[row])
 			case c.meaning == asFloat && !c.list:

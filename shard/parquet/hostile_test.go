@@ -312,17 +312,12 @@ func TestLiesOfLists(t *testing.T) {
 // What is valid and not supported is the column's own trouble.
 func TestRefusals(t *testing.T) {
 	for words, data := range map[string][]byte{
-		"encoded as PLAIN_DICTIONARY":    nil,
-		"compressed with LZO":            oneColumn(typeBytes, 1, codecLZO, page(pageData, 6, 1, encodingPlain, value("ab"))).file(),
-		"codec 99":                       oneColumn(typeBytes, 1, 99, page(pageData, 6, 1, encodingPlain, value("ab"))).file(),
-		"encoded as encoding 77":         oneColumn(typeBytes, 1, codecNone, page(pageData, 6, 1, 77, value("ab"))).file(),
-		"encoded as DELTA_BINARY_PACKED": oneColumn(typeDouble, 1, codecNone, page(pageData, 8, 1, encodingDelta, make([]byte, 8))).file(),
-		"type (42)":                      oneColumn(42, 1, codecNone, page(pageData, 8, 1, encodingDelta, make([]byte, 8))).file(),
-		"18446744073709551615": func() []byte {
-			c := oneColumn(typeInt64, 1, codecNone, page(pageData, 8, 1, encodingPlain, bytes.Repeat([]byte{255}, 8)))
-			c.converted = convertedUint64
-			return c.file()
-		}(),
+		"encoded as PLAIN_DICTIONARY":             nil,
+		"compressed with LZO":                     oneColumn(typeBytes, 1, codecLZO, page(pageData, 6, 1, encodingPlain, value("ab"))).file(),
+		"codec 99":                                oneColumn(typeBytes, 1, 99, page(pageData, 6, 1, encodingPlain, value("ab"))).file(),
+		"encoded as encoding 77":                  oneColumn(typeBytes, 1, codecNone, page(pageData, 6, 1, 77, value("ab"))).file(),
+		"encoded as DELTA_BINARY_PACKED":          oneColumn(typeDouble, 1, codecNone, page(pageData, 8, 1, encodingDelta, make([]byte, 8))).file(),
+		"type (42)":                               oneColumn(42, 1, codecNone, page(pageData, 8, 1, encodingDelta, make([]byte, 8))).file(),
 		"is a list of text":                       listFile(typeBytes, 1, 1, list("\x02\x00", "\x02\x01", "\x00\x00\x00\x00")),
 		"encoded as DELTA_LENGTH_BYTE_ARRAY":      listFile(typeInt64, 1, 1, listOf(encodingDeltaLength, 1, "\x02\x00", "\x02\x01", "12345678")),
 		"values are encoded as BYTE_STREAM_SPLIT": listFile(typeBoolean, 1, 1, listOf(encodingSplit, 1, "\x02\x00", "\x02\x01", "1")),

@@ -38,38 +38,11 @@ var numbers = [8]number{{size: 1}, {size: 1, stored: 4}, {size: 2, stored: 4}, {
 	{size: 4, stored: 4}, {size: 4, stored: 4, float: true}, {size: 8, stored: 8}, {size: 8, stored: 8, float: true}}
 
 // ofList has a column be a list, if its elements are numbers.
-func (c *column) ofList(e element) {
-	kind := func(n int, d tensor.DType) {
-		c.list, c.number, c.dtype = true, n, d
-	}
-	signed := func(n int, signed, unsigned tensor.DType) {
-		if kind(n, signed); c.unsigned {
-			c.dtype = unsigned
-		}
-	}
-	bits := e.bits
-	if e.logical != logicalInteger {
-		bits = map[int]int{convertedUint8: 8, convertedUint16: 16, convertedInt8: 8, convertedInt16: 16}[e.converted]
-		c.unsigned = c.unsigned || e.converted == convertedUint8 || e.converted == convertedUint16
-	}
+func (c *column) ofList() {
 	switch {
 	case c.refused != "":
-	case e.kind == typeBoolean:
-		kind(0, tensor.Bool)
-	case c.half:
-		kind(3, tensor.Float16)
-	case e.kind == typeInt32 && bits == 8:
-		signed(1, tensor.Int8, tensor.Uint8)
-	case e.kind == typeInt32 && bits == 16:
-		signed(2, tensor.Int16, tensor.Uint16)
-	case e.kind == typeInt32:
-		signed(4, tensor.Int32, tensor.Uint32)
-	case e.kind == typeFloat:
-		kind(5, tensor.Float32)
-	case e.kind == typeInt64:
-		signed(6, tensor.Int64, tensor.Uint64)
-	case e.kind == typeDouble:
-		kind(7, tensor.Float64)
+	case c.isNumber():
+		c.list = true
 	default:
 		c.refused = "it is a list of text or bytes, and only lists of numbers have a place in a batch"
 	}
@@ -168,7 +141,7 @@ func (r *chunkReader) listDictionary(packed []byte) error {
 
 // listBlock makes a block of the page at hand, with its header.
 func (r *chunkReader) listBlock(kind, size int) {
-	codec := uint8(kind | r.c.number<<3 | r.codec)
+	codec := uint32(kind | r.c.number<<3 | r.codec)
 	r.found.Block(index.Block{At: r.head, Len: r.at - r.head + r.header.packed, Size: int64(size), Codec: codec})
 	r.space += int64(size)
 }

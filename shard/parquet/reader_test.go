@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"headrace/internal/oracle"
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/tensor"
 )
 
 //go:embed testdata/oracle.py
@@ -130,7 +132,13 @@ func (r *rowReader) row(i int) (map[string]string, error) {
 		row[r.b.Fields[p.Field]] = "=" + base64.StdEncoding.EncodeToString(v)
 	}
 	for name, all := range r.b.Ints {
-		row[name] = strconv.FormatInt(all[i], 10)
+		switch {
+		case slices.Contains(r.b.Absent[name], int64(i)):
+		case r.b.Types[name].DType == tensor.Uint64:
+			row[name] = strconv.FormatUint(uint64(all[i]), 10)
+		default:
+			row[name] = strconv.FormatInt(all[i], 10)
+		}
 	}
 	for name, all := range r.b.Floats {
 		if !math.IsNaN(all[i]) {

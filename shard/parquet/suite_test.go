@@ -67,6 +67,9 @@ func sampleOf(t *testing.T, row map[string]string, columns []string) shardtest.S
 				t.Fatal(err)
 			}
 			s.Fields[name] = shardtest.Int(n)
+			if name == "flag" {
+				s.Fields[name] = shardtest.Value{Type: "bool", Bytes: []byte{byte(n)}}
+			}
 		}
 	}
 	for _, name := range columns {

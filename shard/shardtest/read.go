@@ -2,14 +2,18 @@ package shardtest
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"sort"
 
 	"headrace/sample"
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/tensor"
 )
 
 // mostUnpacked is the size of blocks up to which the suite unpacks them. Those who read
@@ -120,12 +124,36 @@ func (r *reader) sample(i int) (Sample, error) {
 	}
 
 	for name, column := range r.found.Ints {
-		s.Fields[name] = Int(at(column, i))
+		if !slices.Contains(r.found.Absent[name], int64(i)) {
+			s.Fields[name] = number(r.dtype(name, tensor.Int64), uint64(at(column, i)))
+		}
 	}
 	for name, column := range r.found.Floats {
-		s.Fields[name] = Float(at(column, i))
+		s.Fields[name] = real(r.dtype(name, tensor.Float64), at(column, i))
 	}
 	return s, nil
+}
+
+// dtype is that of a number in the index.
+func (r *reader) dtype(name string, usual tensor.DType) tensor.DType {
+	if t, ok := r.found.Types[name]; ok {
+		return t.DType
+	}
+	return usual
+}
+
+func number(d tensor.DType, bits uint64) Value {
+	return Value{d.String(), binary.LittleEndian.AppendUint64(nil, bits)[:d.Size()]}
+}
+
+func real(d tensor.DType, v float64) Value {
+	switch d {
+	case tensor.Float16:
+		return number(d, uint64(tensor.ToFloat16(v)))
+	case tensor.Float32:
+		return number(d, uint64(math.Float32bits(float32(v))))
+	}
+	return Float(v)
 }
 
 func at[T any](column []T, i int) (v T) {

@@ -153,13 +153,13 @@ func (s *scan) addBlocks(all []member) error {
 func (m *member) block() index.Block {
 	codec := codecs[m.method]
 	if codec == packed.None {
-		return index.Block{At: m.start, Len: m.size, Size: m.size, Codec: uint8(codec)}
+		return index.Block{At: m.start, Len: m.size, Size: m.size, Codec: uint32(codec)}
 	}
 	length := m.start + m.packed - m.header
 	if m.flags&descriptor != 0 {
 		length += descriptorLength
 	}
-	return index.Block{At: m.header, Len: length, Size: m.size, Codec: uint8(codec)}
+	return index.Block{At: m.header, Len: length, Size: m.size, Codec: uint32(codec)}
 }
 
 // samples groups members by the key of their names.

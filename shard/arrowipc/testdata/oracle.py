@@ -5,7 +5,6 @@ import datetime
 import io
 import math
 import random
-import struct
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +33,7 @@ def arrays(args):
         "weight": pa.array(nulls([r.randrange(3) / 2 for _ in range(rows)], 4), pa.float32()).dictionary_encode(),
         "label": pa.array([r.randrange(-(2**63), 2**63) for _ in range(rows)], pa.int64()),
         "i8": pa.array([r.randrange(-128, 128) for _ in range(rows)], pa.int8()),
+        "u64": pa.array([r.randrange(2**64) for _ in range(rows)], pa.uint64()),
         "u32": pa.array([r.randrange(2**32) for _ in range(rows)], pa.uint32()),
         "flag": pa.array([r.random() < 0.5 for _ in range(rows)], pa.bool_()),
         "f16": pa.array([i / 8 - 1 for i in range(rows)], pa.float16()),
@@ -85,7 +85,6 @@ REFUSED = {
         "gaps in pairs",
         "money",
         "map",
-        "sparse",
         "nothing",
         "lists of views",
         "structs",
@@ -134,7 +133,8 @@ def deltas(args):
     return [{"fields": row(r)} for r in rows], out.getvalue()
 
 
-FLOATS = {"f16", "f32", "f64", "weight"}
+FLOATS = {"f16": "float16", "f32": "float32", "f64": "float64", "weight": "float32"}
+WHOLE = {"i8": "int8", "u32": "uint32", "u64": "uint64", "flag": "bool", "day": "int32", "hour": "int32", "sparse": "int32"}
 LISTS = {
     **{
         "tokens": "int32",
@@ -153,11 +153,11 @@ def row(r):
     flat = {}
     for name, v in flatten(r):
         if name in FLOATS:
-            flat[name] = {"type": "float64", "bytes": b64(struct.pack("<d", math.nan if v is None else v))}
+            flat[name] = {"type": FLOATS[name], "bytes": b64(np.array(math.nan if v is None else v, FLOATS[name]).tobytes())}
         elif v is not None and name in LISTS:
             flat[name] = {"type": f"{LISTS[name]} [{len(v)}]", "bytes": b64(np.array(v, LISTS[name]).tobytes())}
         elif v is not None:
-            flat[name] = value(v)
+            flat[name] = value(v, WHOLE.get(name, "int64"))
     return flat
 
 
@@ -171,7 +171,7 @@ def flatten(r, path=""):
             yield path + name, v
 
 
-def value(v):
+def value(v, whole):
     if isinstance(v, datetime.datetime):
         v = round((v - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1))
     elif isinstance(v, datetime.date):
@@ -181,7 +181,7 @@ def value(v):
     elif isinstance(v, datetime.time):
         v = v.hour * 3600
     if isinstance(v, int):
-        return {"type": "int64", "bytes": b64(struct.pack("<q", v))}
+        return {"type": whole, "bytes": b64(np.array(v, whole).tobytes())}
     if isinstance(v, str):
         return {"type": "text", "bytes": b64(v.encode())}
     return {"type": "bytes", "bytes": b64(v)}

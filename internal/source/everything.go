@@ -1,0 +1,155 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/shard"
+	"headrace/tensor"
+)
+
+// pictures are the parts of WebDataset that are images.
+var pictures = []string{"jpg", "jpeg", "png", "webp"}
+
+// UsualFields are the fields of samples where nobody says which: all there are. Those of
+// WebDataset are called as other operations have them. A column that cannot be read, or
+// that not all samples have, is an error: nothing is left out without a word. The fields
+// that can be read together come with it.
+func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
+	schema, err := set.Schema()
+	if err != nil {
+		return nil, err
+	}
+	webdataset := set.Format.Name() == "tar"
+	images := int64(0)
+	var found []string
+	for _, f := range set.Index().Fields {
+		if webdataset && slices.Contains(pictures, f.Name) {
+			images += f.Samples
+			found = append(found, f.Name)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return slices.Index(pictures, a) - slices.Index(pictures, b) })
+	together := len(found) > 0 && images == set.Len() // each sample has one of them
+	if together {
+		all = append(all, recipe.FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
+	}
+
+	gaps, err := gapsOf(set)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range schema {
+		if together && slices.Contains(found, f.Name) {
+			delete(gaps, f.Name)
+			continue
+		}
+		name := f.Name
+		switch {
+		case webdataset && !together && len(found) > 0 && f.Name == found[0]:
+			name = "bytes"
+		case webdataset && f.Name == "cls":
+			name = "label"
+		}
+		all = append(all, recipe.FieldFrom{Name: name, From: f.Name})
+	}
+	if set.Len() == 0 {
+		return nil, fmt.Errorf("%w: there are no samples", shard.ErrNoField)
+	}
+	return complete(all, gaps)
+}
+
+// gap is why a field is not read with all others.
+type gap struct {
+	why     string
+	missing bool // some samples lack it, and the others can be read
+	typed   bool // a table says that it is there
+	whole   bool // it has whole numbers
+}
+
+// gapsOf are the fields that cannot be read, or that not all samples have.
+func gapsOf(set *shard.Dataset) (map[string]gap, error) {
+	x := set.Index()
+	all := map[string]gap{}
+	for name, why := range x.Refused {
+		all[name] = gap{why: why}
+	}
+	for name, why := range x.Mixed {
+		all[name] = gap{why: why + ": say which it should be, in fields"}
+	}
+	for _, f := range slices.Concat(x.Fields, x.Numbers) {
+		if _, ok := all[f.Name]; ok || f.Samples == set.Len() || f.Name == "" {
+			continue
+		}
+		g := gap{missing: true, whole: f.Type != nil && f.Type.Kind == sample.Tensor && len(f.Type.Shape) == 0 && !isFloat(f.Type.DType)}
+		if !g.whole && f.Type != nil && f.Type.Kind == sample.Tensor && len(f.Type.Shape) == 0 {
+			continue // a float, of a shard without the column: it is NaN there
+		}
+		g.why = fmt.Sprintf("in %d of %d samples only", f.Samples, set.Len())
+		if g.typed = f.Type != nil; g.typed {
+			where, err := set.Without(f.Name)
+			if err != nil {
+				return nil, err
+			}
+			g.why = fmt.Sprintf("in %d of %d samples%s", set.Len()-f.Samples, set.Len(), where)
+		}
+		all[f.Name] = g
+	}
+	return all, nil
+}
+
+func isFloat(d tensor.DType) bool {
+	return d == tensor.Float16 || d == tensor.Float32 || d == tensor.Float64 || d == tensor.BFloat16
+}
+
+// complete returns the fields that all samples have. If that is not all there is, the
+// error says why, and how the others are read.
+func complete(fields recipe.FieldsFrom, gaps map[string]gap) (rest recipe.FieldsFrom, err error) {
+	if len(gaps) == 0 {
+		return fields, nil
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(gaps)) {
+		if len(errs) == mostGaps {
+			errs = append(errs, fmt.Errorf("and %d more, which headrace inspect lists", len(gaps)-mostGaps))
+			break
+		}
+		errs = append(errs, gaps[name].of(name))
+	}
+	rest = slices.DeleteFunc(slices.Clone(fields), func(f recipe.FieldFrom) bool { _, ok := gaps[f.From]; return ok })
+	how := "no column is in all samples"
+	if len(rest) > 0 {
+		how = "to read the others, name them: fields={" + Quoted(rest) + "}"
+	}
+	return rest, errors.Join(append(errs, errors.New(how))...)
+}
+
+// mostGaps is how many fields a message names.
+const mostGaps = 8
+
+// of is the error of a field.
+func (g gap) of(name string) error {
+	switch {
+	case !g.missing:
+		return fmt.Errorf("%w: %q: %s", shard.ErrUnsupported, name, g.why)
+	case !g.typed:
+		return fmt.Errorf("%w: %q is %s", shard.ErrNoField, name, g.why)
+	case g.whole:
+		return fmt.Errorf("%w: %q: %s; read as float64 it is NaN there: fields={%q: (%q, \"float64\")}", shard.ErrNoValue, name, g.why, name, name)
+	}
+	return fmt.Errorf("%w: %q: %s", shard.ErrNoValue, name, g.why)
+}
+
+// Quoted is fields as they are written in Python.
+func Quoted(fields recipe.FieldsFrom) string {
+	var all []string
+	for _, f := range fields {
+		all = append(all, fmt.Sprintf("%q: %q", f.Name, f.From))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,184 @@
+"""Columns of tables keep their types; what cannot be read is refused, and nothing is left out without a word."""
+
+import json
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import headrace as hr
+from headrace._client.program import find_program
+from headrace.errors import SampleError, SourceError
+
+FLOATS = ("float16", "float32", "float64")
+WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+
+
+def write(name, **columns):
+    table = pa.table(columns)
+    if name.endswith(".parquet"):
+        pq.write_table(table, name, row_group_size=3)
+        return name
+    with pa.OSFile(name, "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        for batch in table.to_batches(max_chunksize=3):
+            w.write_batch(batch)
+    return name
+
+
+def rows(path, fields=None, **options):
+    with hr.read(path, fields=fields, **options).loader(epochs=1) as loader:
+        return [dict(s) for s in loader]
+
+
+def types(path, fields=None):
+    with hr.read(path, fields=fields).loader(epochs=1) as loader:
+        return {name: (f.kind, f.dtype, f.shape) for name, f in loader.schema.items() if name != "key"}
+
+
+def column(dtype):
+    kind = getattr(pa, dtype + "_" * (dtype == "bool"))()
+    if dtype == "bool":
+        return pa.array([True, False, True, True], kind)
+    if dtype in FLOATS:
+        return pa.array(np.array([0.1, -np.inf, 1e-5, 3], dtype), kind)
+    limits = np.iinfo(dtype)
+    return pa.array([int(limits.min), int(limits.max), 0, 1], kind)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_numbers_keep_their_types(name):
+    columns = {dtype: column(dtype) for dtype in (*FLOATS, *WHOLE)}
+    write(name, **columns)
+    assert types(name) == {dtype: ("tensor", dtype, ()) for dtype in columns}
+    with hr.read(name).batch(4).loader(epochs=1) as loader:
+        batch = next(iter(loader))
+        for dtype, values in columns.items():
+            want = np.array(values.to_pylist(), dtype)
+            assert batch[dtype].dtype == want.dtype
+            np.testing.assert_array_equal(batch[dtype], want)
+    dictionary = write("d" + name[1:], v=column("int16").dictionary_encode())
+    assert types(dictionary)["v"][1] == "int16"
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_numbers_that_are_converted(name):
+    write(name, v=pa.array([1, 300, 2**63 + 2**60], pa.uint64()))
+    for dtype in FLOATS:
+        got = [s["v"] for s in rows(name, {"v": ("v", dtype)})]
+        with np.errstate(over="ignore"):
+            want = np.array([1, 300, 2**63 + 2**60], "float64").astype(dtype)
+        np.testing.assert_array_equal(got, want)
+    with hr.read(name, fields={"v": ("v", "uint8")}).loader(epochs=1, on_error="skip") as loader:
+        assert [int(s["v"]) for s in loader] == [1]
+        assert "300 is not valid as uint8" in str(loader.errors[0])
+        assert f"{2**63 + 2**60} is not valid as uint8" in str(loader.errors[1])
+    write(name, v=pa.array([0.5, 2.0, 65519.99, 1e9]))
+    got = [s["v"] for s in rows(name, {"v": ("v", "float16")})]
+    np.testing.assert_array_equal(got, np.array([0.5, 2, 65504, np.inf], "float16"))
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+@pytest.mark.parametrize("dtype", [*WHOLE, "string", "binary", "list"])
+def test_a_null_is_a_bad_sample(name, dtype):
+    """Of whole numbers, text, bytes and lists: in all formats, and named by row and column."""
+    values = {"string": ["a", None, "", "d"], "binary": [b"a", None, b"", b"d"], "list": [[1], None, [], [4]]}
+    kinds = {"string": pa.string(), "binary": pa.binary(), "list": pa.list_(pa.int32())}
+    c = pa.array(values[dtype], kinds[dtype]) if dtype in values else pa.array([1, None, 0, 1], pa.int8()).cast(column(dtype).type)
+    write(name, v=c, other=["x"] * 4)
+    with pytest.raises(SampleError, match=rf'field "v": no value \(null\)(.|\n)*{name}, sample 1'):
+        rows(name, ["v"])
+    with hr.read(name, fields=["v"]).loader(epochs=1, on_error="skip") as loader:
+        got = [s["v"] for s in loader]
+    if dtype in ("string", "binary"):
+        assert [g if isinstance(g, str) else bytes(g) for g in got] == [v for v in values[dtype] if v is not None]
+    else:
+        assert [np.asarray(g).tolist() for g in got] == [v for v in c.to_pylist() if v is not None]
+    with pytest.raises(SourceError, match=rf'no value \(null\): "v": in 1 of 4 samples, as in sample 1 of {name}'):
+        hr.read(name).loader()
+    assert [s["other"] for s in rows(name, ["other"])] == ["x"] * 4
+    if dtype in WHOLE:
+        got = [s["v"] for s in rows(name, {"v": ("v", "float64")})]
+        np.testing.assert_array_equal(got, [1, np.nan, 0, 1])
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_null_is_nan_in_floats(name, dtype):
+    write(name, v=pa.array(np.array([1, 0, 2], dtype), mask=np.array([False, True, False])))
+    np.testing.assert_array_equal([s["v"] for s in rows(name)], np.array([1, np.nan, 2], dtype))
+    assert types(name)["v"][1] == dtype
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_nothing_is_left_out_without_a_word(suffix, first):
+    image = pa.array([b"a", b"b"])
+    good = write("good" + suffix, bytes=image, label=[0, 1])
+    bad = {
+        "null": (pa.array([0, None]), r'no value \(null\): "label": in 1 of 4 samples, as in sample 1 of bad'),
+        "decimals": (pa.array([1, 2]).cast(pa.decimal128(21, 2)), '"label": decimals'),
+        "another type": (pa.array([1, 2], pa.int32()), '"label": it is int(64|32) in .*, and int(32|64) in'),
+        "text": (pa.array(["a", "b"]), '"label": it is text in some shards, and int64 in others'),
+        "all null": (pa.array([None, None], pa.int64()), '"label": in 2 of 4 samples'),
+        "another width": (pa.array([[1], [2]], pa.list_(pa.int32())), r'"label": it is int32 \[\?\] in some shards'),
+    }
+    for what, (label, says) in bad.items():
+        write("bad" + suffix, bytes=image, label=label)
+        shards = [good, "bad" + suffix] if first == 0 else ["bad" + suffix, good]
+        with pytest.raises(SourceError, match=says) as raised:
+            hr.read(shards).loader()
+        assert 'fields={"bytes": "bytes"}' in str(raised.value), what
+        assert len(rows(shards, ["bytes"])) == 4
+    write("bad" + suffix, bytes=image, label=bad["another type"][0])
+    assert [int(s["label"]) for s in rows([good, "bad" + suffix], {"label": ("label", "int16")})] == [0, 1, 1, 2]
+    write("bad" + suffix, bytes=image)
+    with pytest.raises(SourceError, match='"label": in 2 of 4 samples'):
+        hr.read([good, "bad" + suffix]).loader()
+    with pytest.raises(SampleError, match='"label": no value'):
+        rows(["bad" + suffix, good], ["label"])
+    np.testing.assert_array_equal(
+        [s["label"] for s in rows([good, "bad" + suffix], {"label": ("label", "float32")})], [0, 1, np.nan, np.nan]
+    )
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_column_without_a_value_is_a_column(suffix):
+    for kind in (pa.string(), pa.binary(), pa.list_(pa.int32()), pa.int64()):
+        path = write("only" + suffix, v=pa.array([None, None], kind))
+        with pytest.raises(SourceError, match=r'"v": in 2 of 2 samples, as in sample 0(.|\n)*no column is in all samples'):
+            hr.read(path).loader()
+        with pytest.raises(SampleError, match='"v": no value'):
+            rows(path, ["v"])
+
+
+def test_tables_of_metadata_leave_nothing_out():
+    for i in range(2):
+        with open(f"{i}.bin", "wb") as f:
+            f.write(b"x")
+    write("metadata.parquet", file_name=["0.bin", "1.bin"], tag=[["a"], ["b"]], size=pa.array([1.5, 2.5], pa.float32()))
+
+    def files(**options):
+        with hr.files("*.bin", metadata="metadata.parquet", **options).loader(epochs=1) as loader:
+            assert loader.schema["size"].dtype == "float32"
+            return [s["size"] for s in loader]
+
+    with pytest.raises(SourceError, match=r'"tag": it is a list(.|\n)*fields={"size": "size"}'):
+        files()
+    got = files(fields=["size"])
+    assert [float(v) for v in got] == [1.5, 2.5]
+
+
+def test_inspect_says_the_same():
+    write("a.parquet", bytes=[b"a"], label=pa.array([1], pa.decimal128(5, 2)))
+    out = subprocess.run([find_program(), "inspect", "a.parquet", "--json"], capture_output=True, check=True).stdout
+    found = json.loads(out)
+    assert found["refused"] == ["label: decimals are not supported"]
+    assert found["read"] == 'hr.read("a.parquet", fields={"bytes": "bytes"})'
