@@ -224,7 +224,7 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 	if c.Type.Kind == 0 || part && num || num && !isNumber(c.Type) {
 		hint := ""
 		if num && !part {
-			hint = fmt.Sprintf(": say which it should be, as in fields={%q: (%q, \"float64\")}", c.From, c.From)
+			hint = fmt.Sprintf(": give the type it should be, as in fields={%q: (%q, \"float64\")}", c.From, c.From)
 		}
 		return k, fmt.Errorf("%w: %q: %s%s", ErrUnsupported, c.From, how, hint)
 	}

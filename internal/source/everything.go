@@ -80,7 +80,7 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 		all[name] = gap{why: why}
 	}
 	for name, why := range x.Mixed {
-		all[name] = gap{why: why + ": say which it should be, in fields"}
+		all[name] = gap{why: why + ": give the type it should be in fields"}
 	}
 	for _, f := range slices.Concat(x.Fields, x.Numbers) {
 		if _, ok := all[f.Name]; ok || f.Samples == set.Len() || f.Name == "" {
