@@ -42,7 +42,7 @@ type streamState struct {
 // ObjectState is what an object of Python that yields samples has said of itself.
 type ObjectState struct {
 	Position int64  `json:"position"` // how many samples of its epoch it had given
-	State    string `json:"state"`    // of its state_dict(), as JSON; "": the beginning, or it has none
+	State    string `json:"state"`    // what its worker writes of its state_dict(), as JSON; "": the beginning, or it has none
 }
 
 // Len implements contents.

@@ -127,9 +127,7 @@ class Odds(Stateful):
     [
         (breaks, "RuntimeError: no more of this"),
         (dies, "SIGKILL"),
-        (Odds(lambda: "x" * (2 << 20)), "2097154 bytes"),
-        (Odds(lambda: {"x": {1}}), "plain JSON, arrays of NumPy and bytes: Object of type set"),
-        (Odds(lambda: float("nan")), "Out of range float values"),
+        (Odds(lambda: 1 // 0), "ZeroDivisionError"),
     ],
 )
 def test_a_stream_that_breaks_off_is_not_at_its_end(make, why, on_error):
@@ -192,7 +190,7 @@ class Pairs:
 
 class UnwrittenPairs(Pairs):
     def state_dict(self):
-        return {"first": {1}}
+        return {"first": object()}
 
     def load_state_dict(self, state):
         pass
@@ -230,7 +228,7 @@ def test_an_object_that_fails_ends_a_run_that_raises():
     [
         (Pairs("die"), "SIGKILL"),
         (Pairs("hang"), "took longer than its time limit of 200ms"),
-        (UnwrittenPairs(), "must be plain JSON, arrays of NumPy and bytes: Object of type set"),
+        (UnwrittenPairs(), "must be plain JSON, arrays, tensors and bytes: Object of type object"),
     ],
 )
 def test_what_an_object_had_gathered_is_lost_with_its_process(gathers, why):

@@ -97,6 +97,8 @@ class FunctionFailed(HeadraceError, RuntimeError):
 
 
 HOOK_FAILED = "headrace.HookFailed"  # how workers tell of one
+STATE_MISMATCH = "headrace.errors.StateMismatch"  # likewise
+WARNING = "headrace.HeadraceWarning"  # likewise, as the name of a logger
 
 
 class HookFailed(HeadraceError, RuntimeError):

@@ -1314,7 +1314,7 @@ class Pipeline:
         samples, or None, and may be generators or async. A parameter `rng` works as in `map`. Arrays are copies that you may keep. One
         worker process holds the object, a new one for each epoch.
 
-        To resume within an epoch the object needs `state_dict()`, which returns JSON, NumPy arrays and bytes, at most 1 MiB, and
+        To resume within an epoch the object needs `state_dict()`, which returns JSON, arrays, tensors and bytes, at most 1 MiB, and
         `load_state_dict(state)`. Without them such a state is refused when you load it.
 
         If `accumulate` raises, that sample fails and the object goes on. If `flush` raises, all samples since the last output fail. If the

@@ -29,6 +29,8 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
     code, message = told["code"], told["message"]
     if told.get("remote_type") == errors.HOOK_FAILED:
         return code, errors.HookFailed(message, remote_traceback=told.get("remote_traceback"))
+    if told.get("remote_type") == errors.STATE_MISMATCH:
+        return code, errors.StateMismatch(told["remote_message"])
     if code in _OF_SAMPLES:
         where = {name: told.get(name) for name in _WHERE} | {"output": told.get("output", [])}
         return code, _OF_SAMPLES[code](_remedied(code, message), **where)

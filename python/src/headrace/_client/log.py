@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import warnings
 
+from .._report.tracebacks import outside
+from ..errors import WARNING, HeadraceWarning
 from . import frames
 
 TYPE_CHECKING = False
@@ -29,6 +32,9 @@ def show(payload: bytes) -> None:
     level = logging.getLevelName(told["level"])
     if not isinstance(level, int):
         level = logging.INFO
+    if told["logger"] == WARNING:
+        warnings.warn(told["message"], HeadraceWarning, stacklevel=outside())
+        return
     logger = logging.getLogger(f"headrace.worker.{told['stage']}")
     if told["logger"] in _STREAMS and not _is_told(logger, level):
         _print(getattr(sys, told["logger"]), told["message"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from operator import getitem
 
@@ -37,11 +38,11 @@ class Callee:
         self.keys = 1  # of random numbers, for each sample
         self.seeds = seeders(setup["seed"])
         self.object = load()
-        self._again = self._maker(load) if self.kind == "aggregate" else None
+        self.again = self._maker(load) if self.kind in ("aggregate", "iterate") else None
         self.name_of = None if keys is None else name_of(keys)
         if isinstance(self.object, type):
             self.object = self.object()  # set-up, once for each worker
-        self._fresh = True  # nobody has used the object yet
+        self._fresh = self.kind == "aggregate"  # nobody has used the object yet
         target = self.object
         if self.kind == "aggregate":
             for method in ("accumulate", "flush"):
@@ -114,12 +115,14 @@ class Callee:
         closed.add(id(self.object))
         return close()
 
-    def _maker(self, load: Callable[[], Any]) -> Callable[[], Any]:
-        """What makes another object, as if nobody had used this one."""
+    def _maker(self, load: Callable[[], Any]) -> Callable[[], Any] | None:
+        """What makes another object, as if nobody had used this one; None: nothing does."""
         if isinstance(self.object, type):
             return self.object
         if self.setup["pickle"] is not None:
-            return load
+            return lambda: made() if isinstance(made := load(), type) else made
+        if self.kind == "iterate":
+            return None  # it may be large
         import copy
 
         pristine = copy.deepcopy(self.object)
@@ -127,11 +130,25 @@ class Callee:
 
     def renew(self) -> None:
         """Begin with a new object."""
-        if not self._fresh and self._again is not None:
+        if not self._fresh and self.again is not None:
             self.close(set())
-            self.object = self._again()
-            self.target = self.object.accumulate
+            self.object = self.again()
+            self.target = self.object.accumulate if self.kind == "aggregate" else self.object
         self._fresh = False
+
+    def another(self, most: int) -> Any:
+        """Another object that shares nothing with this one, made of at most so many bytes; None: there is none."""
+        place = self.setup["pickle"]
+        if self.again is None or place is None or place[1] > most:
+            return None
+        return self.again()
+
+    def end(self, made: Any) -> None:
+        """Have such another object end, too."""
+        with contextlib.suppress(Exception):
+            result = made.close() if callable(getattr(made, "close", None)) else None
+            if hasattr(result, "__await__"):
+                event_loop().run_until_complete(result)
 
     # How a call is made.
 

@@ -10,6 +10,8 @@ import sys
 import threading
 import warnings
 
+from ..errors import WARNING, HeadraceWarning
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -60,6 +62,14 @@ def _write(fd: int, level: str, logger: str, text: str) -> None:
     data = memoryview(json.dumps(line).encode() + b"\n")
     while data:
         data = data[os.write(fd, data) :]
+
+
+def warn(text: str) -> None:
+    """Warn the program, as of what is wrong with its loader."""
+    if _fd >= 0:
+        _write(_fd, "WARNING", WARNING, text)
+    else:  # it is the program
+        warnings.warn(text, HeadraceWarning, stacklevel=2)
 
 
 class _Handler(logging.Handler):

@@ -11,7 +11,7 @@ from .frames import AS_FLUSH, AS_FRESH, HEAP_SPACE
 from .held_back import HeldBack
 from .reader import unpacked
 from .results import values_of_result
-from .signature import parameters
+from .source import Source
 from .writer import FULL
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ class Streams:
         self.setup = callee.setup
         self.names = [f["name"] for f in self.setup["in"]]
         self.states = self.setup["states"]
-        self.spent: Any = None  # the iterator of the epoch before
+        self.source = Source(callee, self) if callee.kind == "iterate" else None
         self.prepare = callee.prepare()
         writer = lane.writer
         if callee.kind == "iterate" and self.states and not writer.probing:
@@ -64,7 +64,7 @@ class Streams:
                     break
                 values = self.values_of(sample)
                 if self.states and self.callee.kind == "iterate" and not writer.probing:
-                    values = [*values, self._state()]
+                    values = [*values, self._state(task, values)]
                 writer.add(item, values, row)
                 item += 1
                 took = monotonic_ns() - begun - self.waited
@@ -130,7 +130,8 @@ class Streams:
         callee, setup = self.callee, self.setup
         kwargs = self.prepare(*task.random[:2]) if task.random is not None else {}
         if callee.kind == "iterate":
-            return self._source(task.index[0], task.state)
+            assert self.source is not None
+            return self.source.begin(task)
         if callee.kind == "aggregate":
             return self._aggregate(task, row, kwargs)
         result = callee.target(*row, **kwargs) if setup["positional"] else callee.target(callee.sample_of(row), **kwargs)
@@ -169,66 +170,17 @@ class Streams:
             return iter(())
         return iter((result,)) if hasattr(result, "keys") else iterate(result)
 
-    def _source(self, epoch: int, state: bytes | None) -> Iterator[Any]:
-        """An epoch of a source, from its beginning, or from where it had this state."""
-        made = self.callee.object
-        if hasattr(made, "set_epoch"):
-            made.set_epoch(epoch)
-        self.stateful = made if states.is_stateful(made) else None
-        if state is not None and self.stateful is not None:
-            made.load_state_dict(states.loads(state))
-            state = None
-        source = self._called(made)
-        iterator = iterate(source)
-        if self.stateful is None:
-            holders: tuple[Any, ...] = (source, iterator)
-            self.stateful = next(filter(states.is_stateful, holders), None)
-            if state is not None and self.stateful is not None:
-                self.stateful.load_state_dict(states.loads(state))
-                state = None
-                if self.stateful is source:
-                    iterator = iterate(source)
-        if state is not None:
-            raise TypeError(f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now")
-        if iterator is self.spent:
-            raise TypeError(
-                f"{self.setup['function']} is an iterator, which can be gone through once, and this is epoch {epoch}: give a function that"
-                " returns a new one, an object with __iter__, or epochs=1"
-            )
-        self.spent = iterator
-        return iterator
-
-    def _called(self, made: Any) -> Any:
-        """What is iterated over."""
-        name, rank, world = self.setup["function"], self.setup["rank"], self.setup["world"]
-        if hasattr(made, "__iter__") or hasattr(made, "__aiter__"):
-            if world > 1:
-                raise TypeError(
-                    f"all {world} ranks would get the same samples of {name}: give a function of (rank, world_size)"
-                    " that returns what is iterated over"
-                )
-            return made
-        taken = [p for p in parameters(made) if p not in ("args", "kwargs")]
-        if len(taken) >= 2:
-            source = made(rank, world)
-        elif world > 1:
-            raise TypeError(
-                f"all {world} ranks would get the same samples of {name}: give a function with two parameters, rank and world_size"
-            )
-        else:
-            source = made()
-        return event_loop().run_until_complete(source) if self.callee.is_async else source
-
-    def _state(self) -> str:
-        """The state of a source after a sample, as JSON; empty: it has none."""
-        return "" if self.stateful is None else self._state_of(self.stateful)
+    def _state(self, task: Task, values: Any) -> str:
+        """Where a source is after a sample, as JSON; empty: it has no state."""
+        assert self.source is not None
+        return self.source.after(task, values)
 
     def _state_of(self, holder: Any) -> str:
         state = holder.state_dict()
         try:
             state = states.dumps(state)
         except (TypeError, ValueError) as e:
-            raise TypeError(f"state_dict() of {self.setup['function']} must be plain JSON, arrays of NumPy and bytes: {e}") from None
+            raise TypeError(f"state_dict() of {self.setup['function']} must be plain JSON, arrays, tensors and bytes: {e}") from None
         if len(state) > states.MOST_STATE:
             what = f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON"
             raise ValueError(f"{what}: at most {states.MOST_STATE} travel with each sample")
