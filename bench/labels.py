@@ -35,10 +35,10 @@ NAMES = {
     "torch, chain": "PyTorch, data pipes",
     "torch, workers": "PyTorch, 2 worker processes",
     "torch, chunks": "PyTorch, 2 processes, batches of 1,000",
-    "limit": "limit",
-    "limit, full size": "limit, full size",
+    "limit": "libjpeg-turbo in C",
+    "limit, full size": "libjpeg-turbo in C, full size",
     "limit, function alone": "the function alone, 2 processes",
-    "limit, whole": "limit, whole picture",
+    "limit, whole": "libjpeg-turbo in C, whole picture",
     "limit, channels of Go": "bare channels of Go",
 }
 

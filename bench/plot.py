@@ -58,7 +58,7 @@ def format_rows(formats: dict) -> dict[str, list[float]]:
 
 def bars(title: str, rows: dict[str, list[float]], least: float = 0) -> Drawing:
     """With a least value, where the bars begin, the scale is logarithmic."""
-    left, right, top, pitch, thick = 214 if not least else 284, 74, 66, 26, 16
+    left, right, top, pitch, thick = 240 if not least else 284, 74, 66, 26, 16
     d = Drawing(820, top + pitch * len(rows) + 12, title)
     room = d.width - left - right
     most = max(max(values) for values in rows.values())

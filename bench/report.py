@@ -127,8 +127,8 @@ def training() -> str | None:
 
 IO_NAMES = {
     "pool": "simplejpeg and OpenCV in a pool",
-    "entropy code alone": "limit: libjpeg-turbo, entropy decoding alone",
-    "whole pictures alone": "limit: libjpeg-turbo, whole pictures, not resized",
+    "entropy code alone": "libjpeg-turbo in C, entropy decoding alone",
+    "whole pictures alone": "libjpeg-turbo in C, whole pictures, not resized",
 }
 
 

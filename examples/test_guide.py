@@ -252,9 +252,13 @@ def test_the_readme(desk: pathlib.Path) -> None:
     (code,) = [block.code for block in found if block.language == "python"]
     message, shown = [block for block in found if block.language == "text"]
     wrong = "try:\n    train.loader(num_workers=8)\nexcept Exception as error:\n    print(error)\n"
-    step = "def step(image, label):\n    print(*image.shape)\n"
-    said = run(desk, "python", "-c", f"{step}{code.replace('90', '2')}    print(loader.stats())\n{wrong}")
-    assert said.count("64 3 224 224\n") == 14
+    small = "torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten(), torch.nn.Linear(48, len(loader.classes)))"
+    code = code.replace("torchvision.models.resnet18(num_classes=len(loader.classes))", small).replace("10", "2")
+    val = desk / "data/val"
+    val.symlink_to("train")
+    said = run(desk, "python", "-c", f"{code}    print(loader.stats())\n{wrong}")
+    val.unlink()
+    assert said.count(" of val right\n") == 2
     assert " ".join(message.code.split()).split("WrongType: ")[1] in said
     assert lines(shown.code) & lines(said)
 
