@@ -22,7 +22,7 @@ var matrices = [...][4]int32{
 
 // trackOf is a stream as C has it, without its configuration, which goes beside it.
 func trackOf(s *packets.Stream) C.hr_av_track {
-	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Block: s.Block, Bits: s.Bits}
+	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Block: s.Block, Bits: s.Bits, BitRate: s.BitRate}
 	d := t.Decoding()
 	c := C.hr_av_track{about: d.c(), id: C.int32_t(s.ID), padding: C.int32_t(s.Padding), start: C.HR_AV_NO_TIME, duration: C.HR_AV_NO_TIME}
 	switch s.Kind {
@@ -63,7 +63,7 @@ func toldStream(i int, c *C.hr_av_track) packets.Stream {
 	var t Track
 	t.tell(i, c)
 	return packets.Stream{
-		Stream: t.Stream, FrameRate: t.FrameRate, Reorder: t.Reorder, Siting: t.Siting, Block: t.Block, Bits: t.Bits,
+		Stream: t.Stream, FrameRate: t.FrameRate, Reorder: t.Reorder, Siting: t.Siting, Block: t.Block, Bits: t.Bits, BitRate: t.BitRate,
 		Padding: t.Padding, Cover: t.Cover, Start: int64(c.start),
 	}
 }
@@ -105,7 +105,8 @@ func fromPackets(data []byte) (*File, error) {
 	for i := range p.Streams {
 		s := &p.Streams[i]
 		f.Tracks[i] = Track{
-			Stream: s.Stream, Cover: s.Cover, Reorder: s.Reorder, FrameRate: s.FrameRate, Siting: s.Siting, Block: s.Block, Bits: s.Bits, Padding: s.Padding,
+			Stream: s.Stream, Cover: s.Cover, Reorder: s.Reorder, FrameRate: s.FrameRate, Siting: s.Siting, Block: s.Block, Bits: s.Bits,
+			BitRate: s.BitRate, Padding: s.Padding,
 		}
 		f.Tracks[i].Index = i
 	}

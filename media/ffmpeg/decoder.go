@@ -58,7 +58,7 @@ func (s *Stream) c() C.hr_av_stream {
 	c := C.hr_av_stream{
 		tag: C.uint32_t(s.Tag), width: C.int32_t(s.Width), height: C.int32_t(s.Height), reorder: C.int32_t(s.Reorder),
 		matrix: C.int32_t(s.Matrix), primaries: C.int32_t(s.Primaries), transfer: C.int32_t(s.Transfer),
-		rate: C.int32_t(s.Rate), channels: C.int32_t(s.Channels), block: C.int32_t(s.Block), bits: C.int32_t(s.Bits),
+		rate: C.int32_t(s.Rate), channels: C.int32_t(s.Channels), block: C.int32_t(s.Block), bits: C.int32_t(s.Bits), bit_rate: C.int64_t(s.BitRate),
 		siting: C.int32_t(s.Siting), max_pixels: media.MaxPixels,
 	}
 	if s.Audio {

@@ -96,7 +96,7 @@ func (t *Track) tell(i int, c *C.hr_av_track) {
 		t.Tag = string([]byte{byte(a.tag), byte(a.tag >> 8), byte(a.tag >> 16), byte(a.tag >> 24)})
 	}
 	t.Cover = c.flags&C.HR_AV_TRACK_COVER != 0
-	t.Block, t.Bits = int(a.block), int(a.bits)
+	t.Block, t.Bits, t.BitRate = int(a.block), int(a.bits), int(max(a.bit_rate, 0))
 	switch c._type {
 	case C.HR_AV_TRACK_VIDEO:
 		t.Kind = av.Video

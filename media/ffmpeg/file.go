@@ -23,6 +23,7 @@ type Track struct {
 
 	// Of audio.
 	Block, Bits int    // bytes of a block, bits of a sample
+	BitRate     int    // bits of a second, as the container says
 	Padding     int    // samples that the encoder has put before the first
 	Trims       []Trim // samples that are decoded and not part of the recording
 }
@@ -49,7 +50,7 @@ func (t *Track) Decoding() Stream {
 	s := Stream{
 		Codec: t.Codec, Config: t.Config, Width: t.Width, Height: t.Height, Reorder: t.Reorder, Siting: t.Siting,
 		Matrix: int(t.Color.Matrix), Primaries: int(t.Color.Primaries), Transfer: int(t.Color.Transfer), FullRange: t.Color.Range == av.Full,
-		Audio: t.Kind == av.Audio, Block: t.Block, Bits: t.Bits,
+		Audio: t.Kind == av.Audio, Block: t.Block, Bits: t.Bits, BitRate: t.BitRate,
 	}
 	if s.Audio {
 		s.Rate, s.Channels = t.Rate, t.Channels

@@ -31,6 +31,7 @@ typedef struct {
 	int32_t reorder; // frames that come later than their packets, at most
 	int32_t matrix, primaries, transfer, range, siting;
 	int32_t rate, channels, block, bits; // of sound
+	int64_t bit_rate;                    // likewise: WMA is not read without it
 	int64_t max_pixels;
 } hr_av_stream;
 

@@ -34,6 +34,7 @@ type Stream struct {
 	Audio          bool
 	Rate, Channels int
 	Block, Bits    int // bytes of a block, bits of a sample
+	BitRate        int // bits of a second, on average
 }
 
 // Packet is one packet: a part of the data that it is given with.

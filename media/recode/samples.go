@@ -129,7 +129,7 @@ func (f *flow) open() error {
 		return err
 	}
 	s := f.stream
-	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits}
+	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits, BitRate: s.BitRate}
 	if f.decoder, err = ffmpeg.NewDecoder(t.Decoding()); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Stream struct {
 	Reorder     int         // frames that come later than their packets, at most
 	Siting      int         // of chroma, by FFmpeg's numbers
 	Block, Bits int         // bytes of a block, bits of a sample, of audio
+	BitRate     int         `json:",omitempty"` // bits of a second, of audio, as the container says
 	Padding     int         // samples that the encoder has put before the first
 	Cover       bool        // a still beside the sound
 	Start       int64       // where it begins, in its time base; NoTime: the container does not say it
@@ -213,6 +214,7 @@ func (s *Stream) check() error {
 		!s.TimeBase.Positive(),
 		!small(s.Width, s.Height, s.Depth, s.Channels, s.Reorder, s.Siting, s.Block, s.Bits),
 		s.Rate < 0 || s.Rate > 1<<30,
+		s.BitRate < 0,
 		s.Orientation < 0 || s.Orientation > av.Rotate270,
 		len(s.Tag) > 4 || len(s.Codec) > 31 || len(s.Language) > 7 || len(s.Config) > 1<<26:
 		return damaged("what it says of stream %d", s.Index)

@@ -142,6 +142,7 @@ static int set(AVCodecContext *c, const hr_av_stream *s, const uint8_t *config, 
 	c->codec_tag = s->tag;
 	c->sample_rate = s->rate;
 	c->block_align = s->block;
+	c->bit_rate = s->bit_rate;
 	c->bits_per_coded_sample = s->bits;
 	set_channels(c, s->channels);
 	if (size == 0)

@@ -156,6 +156,7 @@ int hr_tell_parameters(const AVCodecParameters *c, AVRational unit, hr_av_track 
 #endif
 		.block = c->block_align,
 		.bits = c->bits_per_coded_sample,
+		.bit_rate = c->codec_type == AVMEDIA_TYPE_AUDIO ? c->bit_rate : 0,
 	};
 	if (c->codec_id != AV_CODEC_ID_NONE)
 		snprintf(to->codec, sizeof to->codec, "%s", avcodec_get_name(c->codec_id));
@@ -200,6 +201,7 @@ int hr_make_parameters(AVCodecParameters *to, const hr_av_track *t, const uint8_
 			return AVERROR_INVALIDDATA;
 		to->sample_rate = a->rate;
 		to->block_align = a->block;
+		to->bit_rate = a->bit_rate;
 		to->initial_padding = t->padding;
 		if (a->channels > 0)
 			av_channel_layout_default(&to->ch_layout, a->channels);

@@ -56,6 +56,7 @@ var fixtures = []fixture{
 	{name: "ac3.mp4", rate: "48000", how: "-c:a ac3", padded: true, error: 1},
 	{name: "adpcm.caf", rate: "44100", how: "-c:a adpcm_ima_qt"},
 	{name: "a.wma", rate: "44100", how: "-c:a wmav2"},
+	{name: "low.wma", rate: "44100", how: "-c:a wmav2 -b:a 32k"},
 	{name: "pcm.avi", rate: "44100", how: "-c:a pcm_s16le"},
 }
 
