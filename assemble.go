@@ -67,7 +67,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		}
 		s.Most = m.most
 	}
-	if c.Uneven && l.batch.DropLast {
+	if c.Uneven && first.DropsLast() {
 		return nil, fmt.Errorf("%w: uneven delivers every sample, and drop_last leaves some out: use only one of them", ErrConfig)
 	}
 	if err := c.terms().CheckRanks(r, p); err != nil {

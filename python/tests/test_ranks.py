@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -79,12 +80,32 @@ def test_uneven_ranks_may_drop_samples(photos):
     assert kept == sum("ant" not in path for path in files_of(photos))
 
 
+@pytest.mark.parametrize(
+    ("make", "times"),
+    [
+        (lambda s: s.map(lambda n: n + 1, fields="n").batch(3), 1),
+        (lambda s: s.flat_map(lambda sample: [sample, sample]).batch(3), 2),
+        (lambda s: s.batch(3, collate=lambda samples: {"n": [sample["n"] for sample in samples]}), 1),
+    ],
+    ids=["map", "flat_map", "collate"],
+)
+def test_uneven_ranks_call_functions_whose_types_are_found_out(make, times):
+    p = make(hr.source([{"n": i} for i in range(13)]))
+    counts = []
+    for rank in (0, 1):
+        with p.loader(epochs=1, rank=rank, world_size=2, uneven=True, workers=1) as loader:
+            counts.append(sum(len(batch["n"]) for batch in loader))
+    assert counts == [7 * times, 6 * times]
+
+
 def test_what_uneven_ranks_cannot_have(photos):
     p = hr.files(photos).decode_image().resize((8, 8))
     with pytest.raises(hr.RecipeError, match="use only one of them"):
         p.batch(4).loader(uneven=True, steps_per_epoch=3)
     with pytest.raises(hr.RecipeError, match="drop_last leaves some out"):
         p.batch(4, drop_last=True).loader(uneven=True)
+    with pytest.raises(hr.RecipeError, match="drop_last leaves some out"):
+        hr.source([{"n": np.arange(2)}], gives={"n": ("int64", (None,))}).pack(8, 2, drop_last=True).loader(uneven=True)
 
 
 def test_uneven_ranks_go_on_under_another_world_size():
