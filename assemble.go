@@ -164,6 +164,8 @@ func (l *Loader) sections(r recipe.Recipe, last *fuse.Plan, room int) (all []com
 func (l *Loader) rowsOf(p *fuse.Plan) int {
 	b := p.Batch
 	switch {
+	case b.Lists:
+		return b.Size
 	case p == p.First() || p.ByPolicy():
 		return l.size()
 	case b.GlobalSize > 0:
@@ -422,7 +424,12 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 	begin.InStep = l.batch.GlobalSize > 0 && !l.config.Uneven && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
 	items := l.items(p)
 	begin.InStep = begin.InStep && len(items) == 0
-	return resume.Extent{Begin: begin, Splits: splits, Items: items, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Changed: changed}
+	return resume.Extent{Begin: begin, Splits: splits, Of: l.splitOf, Items: items, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Changed: changed}
+}
+
+// splitOf is the split of an epoch of a source.
+func (l *Loader) splitOf(name string, epoch int, s order.Split) order.Split {
+	return l.source(name).SplitOf(s, epoch)
 }
 
 // items is how ranks share the samples of merges that end after a number of them.
@@ -450,8 +457,8 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
 			continue
 		}
-		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Split.Samples, SamplesPerEpoch: s.Split.Len(), First: s.First})
-		i.Samples += s.Split.Samples
+		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Drawn(), SamplesPerEpoch: s.Expected(), First: s.First})
+		i.Samples += s.Drawn()
 	}
 
 	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
@@ -462,6 +469,8 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 	switch {
 	case p.Samples.Batches != nil:
 		i.BatchesPerEpoch, i.Grouped = l.compiled.Batches, compile.Groups(l.recipe, p)
+	case p.Batch.Lists:
+		i.BatchesPerEpoch, i.Grouped = l.sources[0].Split.Batches(), true
 	case l.groups:
 		i.BatchesPerEpoch, i.Exact, i.Grouped = compile.MostBatches(&l.layout, p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1 && !l.compiled.Makes:
@@ -496,7 +505,7 @@ func (l *Loader) counted() map[string]int64 {
 
 // extentOf is what records of a rank of another world are held against.
 func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
-	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Items: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps}
+	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Of: l.splitOf, Items: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps}
 	e.Begin.WorldSize, e.Begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error

@@ -172,11 +172,28 @@ func (l *Loader) Prefetch() int { return l.config.Prefetch }
 
 // Check returns [ErrState] with the reason where a state belongs to something else.
 func (l *Loader) Check(from State) error {
+	if err := l.know(from); err != nil {
+		return err
+	}
 	if err := l.extent.Fits(from); err != nil {
 		return err
 	}
 	if err := l.compiled.Flow.Fits(l.extent.Resume(l.extent.Settled(from))); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return nil
+}
+
+// know learns of a sampler's lists in the epoch of a state, which its places are held
+// against.
+func (l *Loader) know(at State) error {
+	if len(at.Sources) == 0 || at.Epoch < 0 || l.options.Look {
+		return nil
+	}
+	for _, s := range l.sources {
+		if err := s.Know(context.Background(), at.Epoch); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -459,7 +476,10 @@ func (l *Loader) lost(loss pipe.Loss) {
 	if l.options.Lost == nil && !l.dead.Wanted() {
 		return
 	}
-	id, key := l.source(loss.Source).Identify(loss.Epoch, loss.Pos)
+	id, key := l.source(loss.Source).Identify(loss.Epoch, loss.Pos, loss.Output...)
+	if l.source(loss.Source).Lists() && len(loss.Output) > 0 {
+		loss.Output = loss.Output[1:] // the list's sample
+	}
 	id.Output = sample.Numbered(loss.Output...)
 	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index {
 		key = bad.Key // the sample may have a name that only its object tells

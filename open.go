@@ -27,6 +27,9 @@ import (
 func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader, wrong error) {
 	r = r.Complete()
 	schema, err := r.Check()
+	if err == nil {
+		err = r.CheckWhole()
+	}
 	if err := errors.Join(err, c.Check()); err != nil {
 		return nil, err
 	}

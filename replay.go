@@ -83,6 +83,11 @@ func (l *Loader) Gather(records []State) (State, error) {
 	if len(records) == 0 {
 		return State{}, fmt.Errorf("%w: there is no record", ErrState)
 	}
+	for _, r := range records {
+		if err := l.know(r); err != nil {
+			return State{}, err
+		}
+	}
 	if own := slices.IndexFunc(records, l.owns); own >= 0 {
 		if err := l.Check(records[own]); err != nil || len(records) == 1 {
 			return records[own], err

@@ -180,7 +180,7 @@ func (l *lane) exchange() error {
 	p := l.jobs[0].Of.pool
 	p.packs.Add(1)
 	has := l.knows[p.function.Number].installed
-	if err := l.pack.Send(l.packNumber.Load(), has.random, has.all); err != nil {
+	if err := l.pack.Send(l.packNumber.Load(), has.random, has.epochs, has.all); err != nil {
 		return err
 	}
 	for last := false; !last; {

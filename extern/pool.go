@@ -62,6 +62,7 @@ type Pool struct {
 	loading     int  // processes that load the function; guarded by the workers' lock
 	closed      bool // likewise
 
+	draws                  atomic.Bool  // the function wants random numbers
 	time                   atomic.Int64 // ns that calls took
 	each                   atomic.Int64 // ns that one takes now; 0: nobody knows
 	calls, packs, restarts atomic.Int64

@@ -360,12 +360,16 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	case wire.KindReady:
 		var r struct {
 			Random     bool `json:"random"`
+			Epochs     bool `json:"epochs"`
 			Concurrent bool `json:"concurrent"`
 		}
 		if err := json.Unmarshal(f.Payload, &r); err != nil {
 			return has, fmt.Errorf("%w: READY: %w", wire.ErrProtocol, err)
 		}
-		has.random, has.all = r.Random, r.Concurrent
+		has.random, has.epochs, has.all = r.Random, r.Epochs, r.Concurrent
+		if r.Random {
+			p.draws.Store(true)
+		}
 		if has.all {
 			if p.o.Exact {
 				proc.workers.beside(p)

@@ -9,6 +9,7 @@ type knowledge struct {
 // installed is what a worker says of a function that it has loaded.
 type installed struct {
 	random bool  // it wants random numbers
+	epochs bool  // it wants to know the epochs of samples
 	all    bool  // its calls run beside each other
 	err    error // it cannot be loaded
 }

@@ -22,6 +22,9 @@ func (p *Pool) Together() int {
 	return min(message.MostCalls, max(1, int(callsTime/each)))
 }
 
+// Draws tells whether the function is known to want random numbers.
+func (p *Pool) Draws() bool { return p.draws.Load() }
+
 // CallAll is [Pool.Call] for several calls, which costs little more than one. It calls
 // done with the place of each among them when that has come back, in this goroutine.
 func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err error)) {

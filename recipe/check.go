@@ -125,6 +125,7 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		if c.steps[i].op = c.op(i); c.steps[i].op.Name != "" {
 			misplaced = around.batched > 0 && ofImages(c.steps[i].Args)
 			c.place(i, before, k == 0, around)
+			c.lists(i, around)
 			if s := c.steps[i]; s.Failures != nil {
 				c.found(i, "failures", checkFailures(s.Failures, c.steps[i].op, s.Args))
 			}
@@ -289,6 +290,58 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 	case place == Ordering && (c.steps[before].op.Place != Source || first):
 		c.wrong(i, "", "comes after %q: it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others", c.steps[before].Name)
 	}
+}
+
+// lists checks that lists of a sampler come whole to the batch that makes batches of
+// them: what is in between gives a sample for each, or none.
+func (c *checker) lists(i int, around surroundings) {
+	s, gives := c.steps[i].Args.(*Sampler)
+	if gives = gives && s.Lists > 0; gives && around.op != "" {
+		c.wrong(i, "", "gives lists, inside %q: batches are made of one source's lists", c.steps[around.step].Name)
+	}
+	b, takes := c.steps[i].Args.(*Batch)
+	if takes = takes && b.Lists; !takes {
+		return
+	}
+
+	for _, k := range slices.Backward(c.top[:slices.Index(c.top, i)]) {
+		switch s := c.steps[k].Args.(type) {
+		case *Sampler:
+			if s.Lists == 0 {
+				c.wrong(i, "", "takes the lists of %q, which gives none: give batch a size", c.steps[k].Name)
+			}
+			return
+		case *FlatMap, *Aggregate, *VideoClips, *Route, *Batch, *BucketBatch, *Pack, Batcher, *Unbatch:
+			c.wrong(i, "", "takes the sampler's lists as batches, and %q before it makes other samples of theirs: give batch a size, and the sampler single numbers", c.steps[k].Name)
+			return
+		case *ResizeToBucket:
+			c.wrong(i, "", "takes the sampler's lists as batches, and %q makes images of several sizes: resize to one", c.steps[k].Name)
+			return
+		}
+	}
+	c.wrong(i, "", "takes the lists of a sampler, and there is none: give batch a size")
+}
+
+// CheckWhole returns what is wrong with a recipe that is to be run as it is, and not only
+// its first steps: a sampler's lists would be lost that no step takes as batches.
+func (r Recipe) CheckWhole() error {
+	var wrong *Error
+	for i, s := range r.All() {
+		switch args := s.Args.(type) {
+		case *Sampler:
+			if args.Lists > 0 {
+				wrong = &Error{Step: i, Name: s.Name, Err: errors.New("gives lists, which are batches, and no step takes them: add .batch(), without a size")}
+			}
+		case *Batch:
+			if args.Lists {
+				return nil
+			}
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return wrong
 }
 
 // checkFailures returns what is wrong with the failures of a step.

@@ -17,6 +17,7 @@ type Batch struct {
 	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples per batch, on each rank"`
 	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples per batch over all ranks, each taking a contiguous part: these batches stay the same with another number of ranks"`
 	DropLast   bool `json:"drop_last" doc:"drop the epoch's last batch if it is not full"`
+	Lists      bool `json:"lists,omitempty" doc:"the batches are the lists that sampler gives; size is the most samples in one"`
 
 	Collate *Collate `json:"collate,omitempty" doc:"a Python function, with arguments as for map: it is passed a list of samples and returns the batch's fields; by default arrays of one shape are stacked, text and objects become lists"`
 }
@@ -66,6 +67,9 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 		errs = append(errs, errors.New("has both size and global_size: give one of them"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
+	if b.Lists && (b.GlobalSize != 0 || b.DropLast) {
+		errs = append(errs, errors.New("has lists, and global_size or drop_last: the lists are the batches, so give size alone"))
+	}
 
 	if b.Collate != nil {
 		out, err := b.Collate.check(in, shapes != nil || inside)

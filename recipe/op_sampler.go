@@ -14,6 +14,8 @@ var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the o
 type Sampler struct {
 	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength" doc:"\"module:name\" of an object: orders[epoch] are the epoch's sample numbers, as int64"`
 	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"samples in each epoch"`
+	Lists    int64  `json:"lists,omitempty" min:"1" doc:"lists in the first epoch, each of which is a batch, for batch with lists: orders[epoch] are then how many lists there are, how many samples each has, and the sample numbers"`
+	Places   bool   `json:"places,omitempty" doc:"the numbers are places in the epoch, and the source itself knows which sample is there"`
 }
 
 // Check implements [Args].
@@ -21,6 +23,9 @@ func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkFunction(s.Function), argument.Given("length", s.Length != 0)}
 	if s.Length < 0 || s.Length > mostSamples {
 		errs = append(errs, Wrong("length", "is %d: must be from 1 to %d", s.Length, int64(mostSamples)))
+	}
+	if s.Lists < 0 || s.Lists > s.Length {
+		errs = append(errs, Wrong("lists", "is %d: must be from 1 to length, which is %d", s.Lists, s.Length))
 	}
 	return in, errors.Join(errs...)
 }

@@ -83,7 +83,7 @@ func (c *Collating) Bear(h ops.Handling) {
 // Gathered are the samples of the next batch. Nobody waits for the bytes of those that
 // wait for others.
 type Gathered struct {
-	Rows int
+	Rows int // 0: the sampler's lists are the batches
 	held []pipe.Held[*record.Record]
 }
 
@@ -91,7 +91,10 @@ type Gathered struct {
 func (g *Gathered) Add(_ context.Context, v pipe.Held[*record.Record], e *pipe.Emitter[*record.Record, []*record.Record]) error {
 	v.Value.Content.Park()
 	v.Value.Working.Park()
-	if g.held = append(g.held, v); len(g.held) == g.Rows {
+	if g.Rows == 0 && len(g.held) > 0 && g.held[0].Value.ID.Pos != v.Value.ID.Pos { // the last of that list is lost
+		g.emit(e)
+	}
+	if g.held = append(g.held, v); len(g.held) == g.Rows || g.Rows == 0 && v.Value.InList == v.Value.OfList-1 {
 		g.emit(e)
 	}
 	return nil

@@ -126,6 +126,7 @@ type compiler struct {
 	judges    map[string]bool // stages that skip, and have a limit of their own
 	groups    bool            // of the section at hand: samples come into batches by what they are
 	rows      int             // likewise: of a full batch, or samples
+	most      int             // of the section at hand: samples that a sampler's list may have; 0: any number
 	reads     bool            // likewise: its source is read where batches are filled
 	chains    bool            // by a chain of functions
 	reader    *ops.Function   // by this
@@ -152,6 +153,9 @@ type scope struct {
 func (c *compiler) section(p fuse.Plan) (s *section, err error) {
 	s = &section{plan: p}
 	c.reads, c.chains = p.Last.Reads, p.Last.Step != nil
+	if c.most = 0; p.Batch.Lists && p.Batch.Collate == nil {
+		c.most = p.Batch.Size
+	}
 	if s.line, err = c.line(p.Samples); err != nil {
 		return nil, err
 	}
@@ -196,7 +200,7 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		t.columns.PutAny(f.Name, f.Type)
 	}
 	source := n.source
-	if t.samples = source.Split.Len(); source.Iterated() {
+	if t.samples = source.Expected(); source.Iterated() {
 		t.samples = 0
 	}
 	c.beginLeg()
@@ -211,6 +215,10 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 	var err error
 	if c.reads && c.chains {
 		return source.LinkOrder(c.work)
+	}
+	if source.Lists() {
+		n.steps = append(n.steps, step{stage: &stage{name: "deal " + source.Name, steps: source.Names, expand: source.Deal(c.work, c.most)}})
+		c.drops, c.makes = true, true // a place is a list, and samples are made of it
 	}
 	if read.python, err = source.Link(c.work, s, t.schema, &t.columns); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"context"
 	"slices"
 
 	"headrace/group"
@@ -26,6 +27,8 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 		g.Equal, g.Limit, g.Overlong = true, plan.Pack.Length, overlongs[plan.Pack.Overlong]
 	case plan.Buckets != nil:
 		g.Limit, g.Overlong = slices.Max(plan.Buckets.Lengths), overlongs[plan.Buckets.Overlong]
+	case plan.Batch.Lists:
+		g.Class = func(context.Context, *record.Record) (int, error) { return 0, nil }
 	case plan.Own != nil:
 		if g.Class, err = plan.Own.(ops.Classifier).Classify(c.work, p.Name(), t.schema, &t.columns); err != nil {
 			return err

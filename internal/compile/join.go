@@ -20,7 +20,7 @@ type joiner struct {
 // join makes the pipeline of a section. Later says whether its batches may have to wait
 // for bytes after it.
 func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
-	samples := j.line(pipe.Flow[*record.Record]{}, s.line, later || s.end.Replaces)
+	samples := j.line(pipe.Flow[*record.Record]{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
 	if s.end.Collating != nil {
 		return j.collate(samples, s, later)
 	}

@@ -15,8 +15,12 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 	c := s.end.Collating
 	s.Slots.Packs = true // a batch is one row
 	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: 1, DropLast: c.DropLast}
+	rows := c.Rows
+	if s.plan.Batch.Lists {
+		rows = 0 // they say themselves
+	}
 	j.note(together.Name, 1, nil)
-	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: c.Rows} }, together), c.DropAll)
+	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: rows} }, together), c.DropAll)
 
 	calls := pipe.FillOpts{
 		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers, Buffer: j.ahead(s), Ordered: j.inOrder(later), Failures: c.Losses,
@@ -35,6 +39,9 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 	j.note(together.Name, 1, nil)
 
 	switch {
+	case p.Batch.Lists:
+		list := func(it *record.Record) (int64, bool) { return it.ID.Pos, it.InList == it.OfList-1 }
+		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, func(int) *batch.Form { return &s.Layout.Forms[0] })
 	case p.Pack != nil:
 		o := group.PackOpts{Length: p.Pack.Length, Open: p.Pack.Open}
 		if p.Pack.Fit == "first" {

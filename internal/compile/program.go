@@ -129,7 +129,7 @@ func newCompiler(t Target) *compiler {
 func (n *line) epoch() (samples int64, exact bool) {
 	switch {
 	case n.source != nil:
-		return n.source.Split.Len() * max(1, n.clips), true
+		return n.source.Expected() * max(1, n.clips), true
 	case n.batches != nil:
 		if samples, exact = n.batches.epoch(); slices.ContainsFunc(n.steps, step.unbatches) {
 			samples, exact = n.batches.taken()
@@ -163,6 +163,8 @@ func (s *section) epoch() (batches int64, exact bool) {
 	switch {
 	case s.plan.Single:
 		return samples, exact
+	case s.plan.Batch.Lists:
+		return s.line.source.Split.Len(), true
 	case s.Groups:
 		return MostBatches(s.Layout, s.plan, samples), false
 	case s.plan.Batch.DropLast:

@@ -21,6 +21,8 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 	switch {
 	case p.Single:
 		return nil, nil
+	case p.Batch.Lists:
+		return []batch.Size{{Rows: p.Batch.Size}}, nil
 	case p.Pack != nil:
 		return []batch.Size{{Rows: p.Pack.Size}}, nil
 	case p.Own != nil:

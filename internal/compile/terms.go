@@ -27,7 +27,7 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 		return nil
 	}
 	for of := &p; of != nil; of = of.Samples.Batches {
-		if Groups(r, *of) {
+		if Groups(r, *of) && !of.Batch.Lists {
 			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch",
 				ops.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
 		}

@@ -36,6 +36,8 @@ type Record struct {
 	Members []*Record // of a batch, the sample in each row, without its values; nil: it is none, or one whose rows are no samples
 	Rowless bool      // Members are those of the whole batch, and none has a row to itself
 
+	InList, OfList int // its place in a list that is a batch, from 0, and how many that has; 0: the sampler gives none
+
 	Group  int // the kind of batch that it fits into, if there are several
 	Length int // of its sequences, if batches are made by length
 }
@@ -85,7 +87,7 @@ func (r *Record) Number() sample.ID {
 
 // Again returns the same sample, not read yet.
 func (r *Record) Again() *Record {
-	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn, Wanted: r.Made, Turn: r.Turn}
+	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn, Wanted: r.Made, Turn: r.Turn, InList: r.InList, OfList: r.OfList}
 	fresh.ID.Output = ""
 	return fresh
 }

@@ -119,7 +119,7 @@ func (g *gathering) join() (State, error) {
 	s := g.own.Begin
 	s.Epoch, s.Sources = first.Epoch, map[string]SourceState{}
 	for name, at := range first.Sources {
-		share := source.ShareOf(first.extent.Splits[name], at.Done)
+		share := source.ShareOf(first.extent.split(name, first.Epoch), at.Done)
 		var err error
 		if together {
 			at.Done, err = after(share, at.Position)
@@ -179,9 +179,9 @@ func (g *gathering) parts(s State, first ranked) (mine []pipe.PartState) {
 			continue
 		}
 		for _, part := range r.Parts {
-			was := source.ShareOf(r.extent.Splits[part.Source], r.Sources[part.Source].Done)
+			was := source.ShareOf(r.extent.split(part.Source, r.Epoch), r.Sources[part.Source].Done)
 			place, wrapped := was.At(part.Item[0])
-			now := source.ShareOf(g.own.Splits[part.Source], s.Sources[part.Source].Done)
+			now := source.ShareOf(g.own.split(part.Source, s.Epoch), s.Sources[part.Source].Done)
 			pos, found := position(now, place)
 			if wrapped || !found {
 				continue

@@ -87,20 +87,29 @@ func (u Until) Passed(s State) bool {
 
 // Extent is what states of a run are held against.
 type Extent struct {
-	Begin  State                  // the beginning of the run, with the place of all sources and merges
-	Splits map[string]order.Split // of an epoch, by source
-	Items  map[string]order.Split // of merges that end after a number of items
-	Judges map[string]bool        // stages whose losses the pipeline counts
-	From   State                  // what is gone on from; nil sources: the beginning
-	Steps  int64                  // batches that an epoch must have; 0: as many as there are
-	Makes  bool                   // several samples may be made of one
+	Begin  State                                                     // the beginning of the run, with the place of all sources and merges
+	Splits map[string]order.Split                                    // of an epoch, by source
+	Of     func(source string, epoch int, s order.Split) order.Split // which differs where a sampler's epochs do; nil: never
+	Items  map[string]order.Split                                    // of merges that end after a number of items
+	Judges map[string]bool                                           // stages whose losses the pipeline counts
+	From   State                                                     // what is gone on from; nil sources: the beginning
+	Steps  int64                                                     // batches that an epoch must have; 0: as many as there are
+	Makes  bool                                                      // several samples may be made of one
 
 	Changed map[string]func(was string) error // what is different about the shards of a source
 }
 
 // Len is the number of positions in the epoch of a place of the source.
-func (e Extent) Len(name string, at SourceState) int64 {
-	return source.ShareOf(e.Splits[name], at.Done).Len()
+func (e Extent) Len(name string, epoch int, at SourceState) int64 {
+	return source.ShareOf(e.split(name, epoch), at.Done).Len()
+}
+
+// split is that of an epoch of a source.
+func (e Extent) split(name string, epoch int) order.Split {
+	if e.Of == nil {
+		return e.Splits[name]
+	}
+	return e.Of(name, epoch, e.Splits[name])
 }
 
 // Fits says why from cannot be gone on with. A record without identity keys, such as a
@@ -182,7 +191,7 @@ func (e Extent) checkSources(from State, refuse func(string, ...any) error) erro
 			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
 		}
 
-		share, err := e.Splits[name].Over(s.Done)
+		share, err := e.split(name, from.Epoch).Over(s.Done)
 		if err == nil {
 			err = s.check(share.Len())
 		}
@@ -309,7 +318,7 @@ func (e Extent) ended(s State) bool {
 	}
 	some := false
 	for name, at := range s.Sources {
-		n := e.Len(name, at)
+		n := e.Len(name, s.Epoch, at)
 		if at.Position < n {
 			return false
 		}

@@ -101,6 +101,8 @@ type sampled struct {
 	work    *ops.Env
 	pool    *extern.Pool
 	lately
+
+	cuts sync.Map // by epoch: the lists of those that lately knows, where places are lists
 }
 
 // Link opens the workers that have the object.
@@ -134,14 +136,28 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 			s.work.Shared.Give(data)
 		}
 	}()
-	if n := int64(len(data) / 8); n != s.args.Length {
+	all := make([]int64, len(data)/8)
+	for i := range all {
+		all[i] = int64(binary.NativeEndian.Uint64(data[8*i:]))
+	}
+	if s.args.Lists > 0 {
+		return s.cut(epoch, all)
+	}
+	if n := int64(len(all)); n != s.args.Length {
 		return nil, fmt.Errorf("headrace: the sampler of %q gives %d samples in epoch %d, but announced %d", s.name, n, epoch, s.args.Length)
 	}
-	all := make([]int64, s.args.Length)
-	for i := range all {
-		if all[i] = int64(binary.NativeEndian.Uint64(data[8*i:])); all[i] < 0 || all[i] >= s.samples {
-			return nil, fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0", s.name, all[i], epoch, s.samples)
-		}
+	if err := s.check(epoch, all); err != nil {
+		return nil, err
 	}
 	return s.keep(epoch, s.args.Length, func(place int64) int64 { return all[place] }), nil
+}
+
+// check says which number is none of a sample.
+func (s *sampled) check(epoch int, numbers []int64) error {
+	for _, n := range numbers {
+		if n < 0 || n >= s.samples && !s.args.Places {
+			return fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0", s.name, n, epoch, s.samples)
+		}
+	}
+	return nil
 }

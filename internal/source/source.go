@@ -26,6 +26,7 @@ type Listing struct {
 
 	rest struct { // what is left of the epoch that a run began with
 		epoch int
+		done  [][2]int64
 		share order.Share
 	}
 
@@ -71,7 +72,7 @@ type Digested interface {
 // Begin learns where a run begins. What was finished of that epoch under other world
 // sizes does not come: its positions count the rest.
 func (l *Listing) Begin(epoch int, done [][2]int64, object *ObjectState) {
-	l.rest.epoch, l.rest.share = epoch, ShareOf(l.Split, done)
+	l.rest.epoch, l.rest.done, l.rest.share = epoch, done, ShareOf(l.Split, done)
 	if s, ok := l.Contents.(*Iterable); ok {
 		s.Begin(epoch, object)
 	}
@@ -79,10 +80,14 @@ func (l *Listing) Begin(epoch int, done [][2]int64, object *ObjectState) {
 
 // Share is this rank's part of an epoch.
 func (l *Listing) Share(epoch int) order.Share {
+	var done [][2]int64
 	if epoch == l.rest.epoch && l.rest.share.Done() != nil {
-		return l.rest.share
+		if !l.Lists() {
+			return l.rest.share
+		}
+		done = l.rest.done
 	}
-	return ShareOf(l.Split, nil)
+	return ShareOf(l.SplitOf(l.Split, epoch), done)
 }
 
 // ShareOf is a share of which it was checked that it can be.
@@ -98,13 +103,14 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 	}
 	return func(yield func(*record.Record, error) bool) {
 		n := l.Share(epoch).Len()
-		if l.Order != nil && pos < n {
+		if l.Order != nil && (pos < n || l.Lists()) {
 			if _, err := l.Order.Epoch(ctx, epoch); err != nil {
 				if ctx.Err() == nil {
 					yield(nil, pipe.Fatal(fmt.Errorf("%w\nin %s, which orders the samples", err, l.Names[len(l.Names)-1])))
 				}
 				return
 			}
+			n = l.Share(epoch).Len() // lists are as many as the sampler gives
 		}
 		for at := l.indices(epoch); pos < n; pos++ {
 			place, index := at(pos)
@@ -121,15 +127,37 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 
 // among is what [record.Source] has of that name, of a source with an order of its own.
 func (l *Listing) among(epoch int) (int64, func(int64) int64) {
+	if lists := l.listsOf(epoch); lists != nil {
+		return int64(len(lists.numbers)), l.Order.Known(epoch)
+	}
 	return l.Order.Len(), l.Order.Known(epoch)
 }
 
 // Places is how many samples come in an epoch.
 func (l *Listing) Places() int64 {
+	if o, ok := l.Order.(*sampled); ok && o.args.Lists > 0 {
+		return o.args.Lists
+	}
+	return l.Drawn()
+}
+
+// Drawn is how many samples come in an epoch.
+func (l *Listing) Drawn() int64 {
 	if l.Order != nil {
 		return l.Order.Len()
 	}
 	return l.Contents.Len()
+}
+
+// Expected is how many of them are this rank's: about as many, where places are lists.
+func (l *Listing) Expected() int64 {
+	n := l.Split.Len()
+	if l.Lists() && n < l.Split.Samples {
+		return l.Drawn() * n / l.Split.Samples
+	} else if l.Lists() {
+		return l.Drawn()
+	}
+	return n
 }
 
 // Link learns where values of the source's fields go, and returns the function whose
@@ -146,6 +174,9 @@ func (l *Listing) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *
 func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	at := func(place int64) int64 { return place }
 	switch {
+	case l.Lists():
+		lists := l.listsOf(epoch)
+		at = func(place int64) int64 { return lists.numbers[lists.starts[place]] }
 	case l.Order != nil:
 		at = l.Order.Known(epoch)
 	case l.Shuffle != nil:
@@ -158,12 +189,16 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	}
 }
 
-// Identify returns the sample that is at a position.
-func (l *Listing) Identify(epoch int, pos int64) (sample.ID, string) {
+// Identify returns the sample that is at a position; where that is one of a list, the
+// first, or the one that output says.
+func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, string) {
 	if l.Order != nil && l.Order.Known(epoch) == nil {
 		return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: -1}, ""
 	}
-	_, index := l.indices(epoch)(pos)
+	place, index := l.indices(epoch)(pos)
+	if lists := l.listsOf(epoch); lists != nil && len(output) > 0 {
+		index = lists.numbers[min(lists.starts[place]+output[0], lists.starts[place+1]-1)]
+	}
 	return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: index}, l.Contents.Key(index)
 }
 

@@ -272,7 +272,7 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	f.plan.Rows, _ = s.Args.Check(c.schema) // the recipe was checked
 	p := c.last()
 	switch {
-	case f.plan.Batch.Collate != nil, f.plan.Own != nil: // which looks at what was made
+	case f.plan.Batch.Collate != nil, f.plan.Batch.Lists, f.plan.Own != nil: // which looks at what was made
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
 	case !f.separate && readsInto(&c.flow, s):
 		source := c.flow.Source

@@ -193,7 +193,9 @@ func (f Flow) Merges() (all []*Merge) {
 }
 
 // ByPolicy tells whether something else than batch makes the batches.
-func (p *Plan) ByPolicy() bool { return p.Buckets != nil || p.Pack != nil || p.Own != nil }
+func (p *Plan) ByPolicy() bool {
+	return p.Buckets != nil || p.Pack != nil || p.Own != nil || p.Batch.Lists
+}
 
 // DropsLast tells whether batches that are not full when an epoch ends are left out.
 func (p *Plan) DropsLast() bool {

@@ -21,6 +21,7 @@ const (
 	WithState
 	OwnShared // what is passed by its place is the sample's own, and can be changed: it must not be done again
 	AsFresh
+	WithEpoch
 )
 
 // The flags of RESULTS.

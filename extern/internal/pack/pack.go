@@ -91,10 +91,10 @@ func (k *Pack) Began() bool { return k.began }
 // Forget gives back the memory that packs use again. There comes no other.
 func (k *Pack) Forget(heap *shared.Heap) { heap.Give(k.saved) }
 
-// Send sends the pack to its worker, whose function wants random numbers, or works on
-// all samples at once.
-func (k *Pack) Send(number uint32, random, all bool) error {
-	k.begin(number, random, all)
+// Send sends the pack to its worker, whose function wants random numbers, or the epochs
+// of samples, or works on all samples at once.
+func (k *Pack) Send(number uint32, random, epochs, all bool) error {
+	k.begin(number, random, epochs, all)
 	if err := k.Link.Announce(k.segments, k.of.Spaces); err != nil {
 		return err
 	}

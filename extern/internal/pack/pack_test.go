@@ -53,7 +53,7 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 			var k Pack
 			k.Reset(of)
 			k.Add(&Task{Call: &Call{In: []Value{value}}})
-			k.begin(1, false, false)
+			k.begin(1, false, false, false)
 			defer k.Release()
 			if own := binary.LittleEndian.Uint64(k.ints[8:])&message.OwnShared != 0; own != c.own {
 				t.Errorf("results go back before the next sample: %v", own)

@@ -13,7 +13,7 @@ import (
 )
 
 // begin writes the message.
-func (k *Pack) begin(number uint32, random, all bool) {
+func (k *Pack) begin(number uint32, random, epochs, all bool) {
 	k.all = all
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
 
@@ -26,6 +26,9 @@ func (k *Pack) begin(number uint32, random, all bool) {
 	flags := uint64(0)
 	if random {
 		flags |= message.WithRandom
+	}
+	if epochs {
+		flags |= message.WithEpoch
 	}
 	if k.of.Kind == Index || k.of.Kind == Iterate || k.of.Chain.Reads() {
 		flags |= message.WithIndex
@@ -58,6 +61,11 @@ func (k *Pack) begin(number uint32, random, all bool) {
 	if flags&message.WithIndex != 0 {
 		for _, j := range k.tasks {
 			k.ints = word(k.ints, uint64(j.Call.ID.Index))
+		}
+	}
+	if flags&message.WithEpoch != 0 {
+		for _, j := range k.tasks {
+			k.ints = word(k.ints, uint64(j.Call.ID.Epoch))
 		}
 	}
 

@@ -178,9 +178,9 @@ def source(
         seed: for all random operations, as for `files`.
         generators: modules to seed before each sample: `"random"`, `"numpy"` (its legacy functions), `"torch"`, or several. It is the
             `seed` of `Pipeline.map`.
-        sampler: the samples of each epoch and their order: a PyTorch `Sampler` or `BatchSampler`, or any other iterable of sample numbers,
-            or lists of them, that can be iterated once per epoch. Without a length it is iterated once to count. Workers copy it; `seed`
-            seeds the global generators it draws from. Lists are joined: `.batch(sampler.batch_size)` makes the same batches.
+        sampler: the samples of each epoch and their order: a PyTorch `Sampler` or `BatchSampler`, or any other object with a length that
+            can be iterated once per epoch. Its lists are batches: write `.batch()`, without a size. Other items than numbers, such as
+            tuples, are passed to `__getitem__` as they are. Workers copy it; `seed` seeds the global generators it draws from.
         where: `"process"`, `"thread"` or `"here"`, as for `Pipeline.map`; or an `hr.Workers` if it is read by number. `"here"` reads the
             object itself, not a copy.
 
@@ -197,7 +197,13 @@ def source(
         return pipeline
     from ._recipe.sampler import sampler_arguments
 
-    return pipeline._with("sampler", sampler_arguments(sampler, given.get("length"), pipeline._seed))
+    args = sampler_arguments(sampler, given.get("length"), pipeline._seed)
+    if args.get("places"):
+        from ._recipe.sampler import picked
+
+        given |= picked(given, args["function"].value)
+        pipeline = Pipeline(pipeline._seed, (Step({"source": given}),), formats.NUMPY)
+    return pipeline._with("sampler", args)
 
 
 @briefly
@@ -1353,7 +1359,8 @@ class Pipeline:
         batch that is not full at the end of an epoch.
 
         Args:
-            size: samples per batch, on each rank.
+            size: samples per batch, on each rank. Leave it out after `hr.source(…, sampler=)` if the sampler gives lists: these are the
+                batches.
             global_size: samples per batch over all ranks, each taking a contiguous part: only these batches stay the same with another
                 number of ranks.
             drop_last: drop the epoch's last batch if it is not full.
@@ -1372,8 +1379,11 @@ class Pipeline:
         from ._recipe.function_arguments import collate_arguments
 
         more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
-        args = {"size": size, "global_size": global_size, "drop_last": drop_last, "collate": collate_arguments(collate, **more)}
-        return self._with("batch", args)
+        from ._recipe.sampler import batches_of
+
+        before, args = batches_of(self._steps, size, global_size, drop_last)
+        pipeline = Pipeline(self._seed, before, self._format, self._defaults)
+        return pipeline._with("batch", args | {"collate": collate_arguments(collate, **more)})
 
     def unbatch(self) -> Pipeline:
         """Split batches: each row becomes a sample again, with its own key and position.

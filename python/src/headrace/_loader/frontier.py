@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Place = tuple[int, str, int, tuple[int, ...]]  # of one sample: epoch, source, position, output
+    Place = tuple[int, str, int, tuple[int, ...]]  # of one sample: epoch, source, position, index and output
 
 _PLACE = ("batches", "sources", "merges", "parts", "aggregates", "dropped", "replaced", "errors")  # what BATCH brings of a record
 

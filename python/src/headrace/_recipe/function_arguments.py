@@ -206,6 +206,14 @@ def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str
         raise RecipeError(f"{what}, but returns no array of known shape: {_listed(gives)}")
 
 
+def takes_memory(getitem: Any) -> str:
+    """Whether a `__getitem__` has a parameter `out`, as `takes_out` says it."""
+    try:
+        return takes_out(inspect.signature(getitem), 1)
+    except (TypeError, ValueError):
+        return ""  # of C, and says nothing
+
+
 def takes_rng(function: Any) -> bool:
     """Whether a function has a parameter named rng."""
     try:

@@ -175,12 +175,17 @@ BARE = "_"  # the field of samples that are not dicts: recipe.Bare of the engine
 _BATCHING = frozenset(("batch", "bucket_batch", "pack"))
 
 
+def makes_batches(step: dict[str, Any]) -> bool:
+    """Whether a step makes batches."""
+    return not _BATCHING.isdisjoint(step)
+
+
 def batched(steps: Sequence[dict[str, Any]]) -> bool:
     """Whether these steps end with batches, not single samples."""
     for step in reversed(steps):
         if "unbatch" in step:
             return False
-        if not _BATCHING.isdisjoint(step):
+        if makes_batches(step):
             return True
     return False
 

@@ -129,7 +129,7 @@ _ARGUMENTS = {
     "workerinitfn": "write hr.Workers(initializer=function) as where= of the step",
     "multiprocessingcontext": "the engine starts its own workers: leave it out",
     "sampler": "write hr.source(dataset, sampler=sampler)",
-    "batchsampler": "write hr.source(dataset, sampler=sampler), then .batch(n)",
+    "batchsampler": "write hr.source(dataset, sampler=sampler).batch(), without a size",
     "generator": "write .shuffle(seed=n)",
     "numparallelcalls": "write workers=n, or leave it out",
     "concurrency": "write workers=n",

@@ -7,6 +7,7 @@ from functools import partial
 from operator import getitem
 
 from .._recipe.functions import takes_out
+from .epochs import epochs_of
 from .event_loop import event_loop
 from .lookup import name_of
 from .reader import unpacked
@@ -70,6 +71,8 @@ class Callee:
         self.concurrent = self.is_async and self.kind in ("map", "filter") and not self.seeds
         if self.concurrent:
             setup["copy"] = True  # what several have changed in place cannot be done again
+        holds = () if self.concurrent or self.kind in ("iterate", "aggregate") else (self.object, keys)
+        self.epochs = epochs_of(*holds)  # None: nothing has set_epoch
         self.step: str = setup.get("step") or self.stage
         self.awaits = self.is_async  # a call's result must be awaited
         self.hooks: Hooks | None = None

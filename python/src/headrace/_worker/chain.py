@@ -67,6 +67,8 @@ class Chain:
         # Where so many workers are wanted, functions that compute need them: one worker has all coroutines.
         alone = not setup["exact"] or all(c.is_async for c in self.callees)
         self.concurrent = self.is_async and not seeded and alone
+        self.gates = [] if self.concurrent else [c.epochs for c in self.callees if c.epochs is not None]
+        self.epochs = self.gates[0] if self.gates else None
         if self.concurrent:
             setup["copy"] = True
 
@@ -414,6 +416,7 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
         )
         for at, link in enumerate(it.links)
     ]
+    gates = callee.gates
     voice = log.Voice()
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
@@ -448,7 +451,12 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
             failed: BaseException | None = None
             if several:
                 enter(item)
+            entered = 0
             try:
+                if gates:
+                    for gate in gates:
+                        gate.enter(task.epochs[item])
+                        entered += 1
                 for at, calls, times, link, step, function, field, call, accept, wait in links:
                     cell[2] = at
                     voice.stage = step
@@ -472,6 +480,8 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                 counts[calls] += 1
                 counts[times] += monotonic_ns() - began
                 failed = link.reason(e, state) if link is not None else e
+            for gate in gates[:entered]:
+                gate.leave()
             if several:
                 leave()
             if failed is not None:

@@ -24,6 +24,7 @@ def collate(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     positional = setup["positional"]
     values_of = values_of_result(setup, writer)
     unpack = unpacked if callee.objects else tuple
+    gate: Any = callee.epochs
 
     def list_of(columns: Any) -> list[Any]:
         values = map(unpack, zip(*columns))
@@ -36,12 +37,19 @@ def collate(callee: Callee, lane: Lane) -> Callable[[Task], None]:
         begun = lane.working(0)
         row: tuple[Any, ...] = (None,) * len(names)
         writer.kept([False] * len(names))
+        entered = False
         try:
+            if gate is not None and task.epochs is not None:
+                gate.enter(task.epochs[0])
+                entered = True
             kwargs = prepare(*task.random[:2]) if task.random is not None else {}
             result = callee.wait(callee.target(list_of(task.columns), **kwargs))
             writer.add(0, values_of(result), row)
         except BaseException as e:
             writer.fail(0, e)
+        finally:
+            if entered:
+                gate.leave()
         writer.took(monotonic_ns() - begun)
         writer.send(True)
 

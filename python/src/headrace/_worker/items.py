@@ -32,6 +32,7 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     indexed = callee.kind == "index"
     lend = callee.lender(writer, True)
     get = callee.getter() if indexed else None
+    gate: Any = callee.epochs
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
 
@@ -56,7 +57,11 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
             cell[1] = now
             cell[0] = tag + item + 1
             key = ""
+            entered = False
             try:
+                if gate is not None and task.epochs is not None:
+                    gate.enter(task.epochs[item])
+                    entered = True
                 if random is not None:
                     kwargs = prepare(random[2 * item], random[2 * item + 1])
                 if lend is not None:
@@ -80,6 +85,9 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
                     writer.add(item, [*values, key] if name_of and not writer.probing else values, row)
             except BaseException as e:
                 writer.fail(item, e, key)
+            finally:
+                if entered:
+                    gate.leave()
             result = values = None  # memory that is not there beside the next result
             done = monotonic_ns()
             writer.took(done - now)

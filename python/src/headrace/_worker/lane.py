@@ -6,7 +6,7 @@ from time import monotonic_ns
 
 from . import log
 from .calls import runner
-from .frames import AS_FLUSH, PACK_HEAD, WITH_INDEX, WITH_RANDOM, WITH_STATE
+from .frames import AS_FLUSH, PACK_HEAD, WITH_EPOCH, WITH_INDEX, WITH_RANDOM, WITH_STATE
 from .reader import Reader
 from .writer import Writer
 
@@ -78,7 +78,7 @@ class Lane:
         words = payload[: len(payload) & -8].cast("q")
         items, flags, credit, rooms, data_at, number, saved, _ = words[:PACK_HEAD].tolist()
         at = PACK_HEAD
-        random = state = index = None
+        random = state = index = epochs = None
         if flags & WITH_RANDOM:
             # A pack of Collate has one for all its samples.
             count = 1 if self.whole else items * self.keys
@@ -87,6 +87,10 @@ class Lane:
         if flags & WITH_INDEX:
             index = words[at : at + items].tolist()
             at += items
+        if flags & WITH_EPOCH:
+            count = 1 if self.whole else items
+            epochs = words[at : at + count].tolist()
+            at += count
         if flags & WITH_STATE:
             begin, length = words[at] + data_at, words[at + 1]
             state = bytes(payload[begin : begin + length])
@@ -104,7 +108,7 @@ class Lane:
         self.engine.begin(credit)
         self.writer.begin(offered, self.reader.keep)
         with log.speaking_for(self.stage):
-            self.run(Task(items, flags, random, index, state, columns))
+            self.run(Task(items, flags, random, index, epochs, state, columns))
 
     def save(self, item: int) -> None:
         """Copy what the function is about to be given and may change, so that it can be given it again should this process die."""
@@ -145,12 +149,13 @@ class Lane:
 class Task:
     """What came with a pack."""
 
-    __slots__ = ("columns", "flags", "index", "items", "random", "state")
+    __slots__ = ("columns", "epochs", "flags", "index", "items", "random", "state")
 
-    def __init__(self, items: int, flags: int, random: Any, index: Any, state: Any, columns: list[Any]) -> None:
+    def __init__(self, items: int, flags: int, random: Any, index: Any, epochs: Any, state: Any, columns: list[Any]) -> None:
         self.items = items
         self.flags = flags
         self.random = random
         self.index = index
+        self.epochs = epochs
         self.state = state
         self.columns = columns

@@ -86,7 +86,9 @@ class Process:
             return
         if callee.concurrent:
             self.beside.begin()
-        connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
+        connection.send(
+            READY, json.dumps({"random": callee.random, "epochs": callee.epochs is not None, "concurrent": callee.concurrent}).encode()
+        )
 
     def _initialize(self, setup: dict[str, Any]) -> None:
         """Call the initializer once, before anything else of the user's."""

@@ -42,6 +42,7 @@ class Streams:
             writer.names = writer.names[:-1]  # the last one is the state
         self.values_of = values_of_result(self.setup, writer)
         self.held_back = HeldBack(lane.engine, self._send)
+        self.entered = False  # a sample's epoch
         self.waited = 0  # nanoseconds for memory, of the sample in work
         self.in_row = False  # it is in the row of a batch
         writer.room = self._room
@@ -77,6 +78,11 @@ class Streams:
                     break
         except BaseException as e:
             writer.fail(item, e)
+        if self.entered:
+            callee_epochs = self.callee.epochs
+            assert callee_epochs is not None
+            self.entered = False
+            callee_epochs.leave()
         state = None
         if self.states and self.callee.kind == "aggregate" and item and states.is_stateful(self.callee.object):
             lane.working(item)
@@ -128,6 +134,9 @@ class Streams:
     def begin(self, task: Task, row: tuple[Any, ...]) -> Iterator[Any]:
         """An iterator over the samples that a call gives."""
         callee, setup = self.callee, self.setup
+        if callee.epochs is not None and task.epochs is not None:
+            callee.epochs.enter(task.epochs[0])
+            self.entered = True
         kwargs = self.prepare(*task.random[:2]) if task.random is not None else {}
         if callee.kind == "iterate":
             assert self.source is not None
