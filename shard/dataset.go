@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/sample"
 	"headrace/shard/index"
 	"headrace/store"
 )
@@ -51,7 +50,7 @@ type Dataset struct {
 	life   sync.RWMutex // held by those who read
 	closed bool
 
-	sniffed func() (sample.Schema, error)
+	sniffed func() (*sniffed, error)
 }
 
 // Open finds the samples of shards. From is names of files or folders, or patterns; in

@@ -1,10 +1,10 @@
 package shard
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,11 +29,11 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 	}
 	all = slices.DeleteFunc(all, func(f sample.Field) bool { return d.index.Refused[f.Name] != "" || d.index.Mixed[f.Name] != "" })
 	if d.hasRecords() && d.Len() > 0 {
-		of, err := d.sniffed()
+		first, err := d.sniffed()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, of...)
+		all = append(all, first.fields...)
 	}
 	return all, nil
 }
@@ -45,49 +45,6 @@ func (d *Dataset) hasRecords() bool {
 		return true
 	}
 	return false
-}
-
-// sniff returns the fields of the first record.
-func (d *Dataset) sniff() (sample.Schema, error) {
-	i := int64(0)
-	for i < d.Len() && !d.hasPart(i, "") {
-		i++
-	}
-	if i == d.Len() {
-		return nil, nil
-	}
-	b, err := d.part(context.Background(), i, "")
-	if err != nil {
-		return nil, err
-	}
-	n, _ := d.index.Find(i)
-	segment, err := d.segment(n)
-	if err != nil {
-		return nil, err
-	}
-	p, err := d.parserOf(n, segment)
-	if err != nil {
-		return nil, err
-	}
-	s, err := p.Schema(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.shards[n].key, err)
-	}
-	return s, nil
-}
-
-// typeOf is what a part is, if only its name says that: WebDataset has such names.
-func typeOf(f index.Field) sample.Type {
-	if f.Type != nil {
-		return *f.Type
-	}
-	switch f.Name[strings.LastIndexByte(f.Name, '.')+1:] {
-	case "cls", "cls2", "class", "count", "index", "inx", "id":
-		return sample.TensorType(tensor.Int64)
-	case "txt", "text", "transcript", "json", "jsn":
-		return sample.TextType
-	}
-	return sample.BytesType
 }
 
 // Column is a field that is read.
@@ -117,6 +74,7 @@ type column struct {
 	parts []string // of which the first that a sample has is taken
 	path  []string // of a member
 	want  int      // of a field, its number in Reader.want
+	as    As       // of a field or a member
 }
 
 // Reader reads some fields of samples.
@@ -124,7 +82,18 @@ type Reader struct {
 	d       *Dataset
 	columns []column
 	want    []sample.Field // of records
+	reading Reading
 	wiring  []wiringOf
+}
+
+// SelectAll is Select of all that samples have: a record that has another field is an
+// error.
+func (d *Dataset) SelectAll(ctx context.Context, columns ...Column) (*Reader, error) {
+	r, err := d.Select(ctx, columns...)
+	if err == nil {
+		r.reading.All = true
+	}
+	return r, err
 }
 
 // Select returns what reads these fields. An error lists the fields that there are.
@@ -142,6 +111,7 @@ func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error
 		if k.how == field {
 			k.want = len(r.want)
 			r.want = append(r.want, sample.Field{Name: c.From, Type: k.Type})
+			r.reading.As = append(r.reading.As, k.as)
 		}
 		r.columns = append(r.columns, k)
 	}
@@ -169,6 +139,11 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	if why := d.index.Mixed[c.From]; why != "" {
 		return d.mixed(c, why)
 	}
+	if i < 0 && c.Type.Kind == 0 && d.hasRecords() && d.Len() > 0 {
+		if why, err := d.untyped(c.From); why != "" || err != nil {
+			return k, cmp.Or(err, fmt.Errorf("%w: %q: %s", ErrUnsupported, c.From, why))
+		}
+	}
 	switch {
 	case i < 0 && c.From == keyField:
 		k.how = key
@@ -193,6 +168,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	if n < 0 {
 		k.how = field
 		if d.lenient() {
+			if c.Type.Kind == 0 {
+				k.as = d.foundAs(c.From)
+			}
 			return k, k.or(is)
 		}
 		return k, k.take(is)
@@ -207,13 +185,6 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 		k.how = parsed
 	}
 	return k, nil
-}
-
-// isNumber tells types of single numbers.
-func isNumber(t sample.Type) bool { return t.Kind == sample.Tensor && len(t.Shape) == 0 }
-
-func isNamed(all []index.Field, name string) bool {
-	return slices.ContainsFunc(all, func(f index.Field) bool { return f.Name == name })
 }
 
 // mixed resolves a field that has another type in another shard. A type that all of them
@@ -306,10 +277,6 @@ func (k *column) take(is sample.Type) error {
 	return k.misfit(is)
 }
 
-func text(t sample.Type) bool {
-	return (t.Kind == sample.Text || t.Kind == sample.Bytes) && len(t.Shape) == 0
-}
-
 func (k *column) misfit(is sample.Type) error {
 	return fmt.Errorf("%w: %q as %v: it is %v", ErrNoField, k.From, k.Type, is)
 }
@@ -321,7 +288,7 @@ func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (c
 			continue
 		}
 		part := c.From[:i]
-		if n := schema.Find(part); n < 0 || !text(schema[n].Type) || !strings.HasSuffix(part, "json") && !strings.HasSuffix(part, "jsn") {
+		if n := schema.Find(part); n < 0 || !text(schema[n].Type) || !d.mayBeJSON(part) {
 			continue
 		}
 		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], ".")}
@@ -336,6 +303,16 @@ func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (c
 	return column{}, d.unknown(schema, c.From)
 }
 
+// mayBeJSON tells which parts members are looked for in: in tables all columns of text,
+// as few say that theirs is JSON.
+func (d *Dataset) mayBeJSON(part string) bool {
+	if strings.HasSuffix(part, "json") || strings.HasSuffix(part, "jsn") {
+		return true
+	}
+	i := slices.IndexFunc(d.index.Fields, func(f index.Field) bool { return f.Name == part })
+	return i >= 0 && d.index.Fields[i].Type != nil && d.index.Fields[i].Type.Kind == sample.Text
+}
+
 func (d *Dataset) unknown(schema sample.Schema, name string) error {
 	names := append(schema.Names(), keyField)
 	if near := words.Nearest(name, names); near != "" {
@@ -344,9 +321,11 @@ func (d *Dataset) unknown(schema sample.Schema, name string) error {
 	return fmt.Errorf("%w: %q; the samples have %s", ErrNoField, name, words.List(names))
 }
 
-// typeOfMember looks at the first sample that has the part.
+// typeOfMember looks at the first samples that have the part.
 func (d *Dataset) typeOfMember(ctx context.Context, k *column) error {
-	for i := range d.Len() {
+	looked, null := 0, false
+	var missing *noMember
+	for i := int64(0); i < d.Len() && looked < sniffs; i++ {
 		if !d.hasPart(i, k.parts[0]) {
 			continue
 		}
@@ -354,26 +333,29 @@ func (d *Dataset) typeOfMember(ctx context.Context, k *column) error {
 		if err != nil {
 			return err
 		}
+		looked++
 		value, err := memberOf(b, k.path)
+		if errors.Is(err, ErrNoValue) {
+			if !errors.As(err, &missing) {
+				null = true
+			}
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %q: %w", d.Key(i), k.From, err)
 		}
-		k.Type = typeOfJSON(value)
+		k.Type, k.as = typeOfJSON(value), AsFound
+		if value[0] == '[' || value[0] == '{' {
+			k.as = AsSource
+		}
 		return nil
 	}
-	return fmt.Errorf("%w: no sample has the part %q", ErrNoField, k.parts[0])
-}
-
-func typeOfJSON(value json.RawMessage) sample.Type {
-	switch c := value[0]; {
-	case c == 't' || c == 'f':
-		return sample.TensorType(tensor.Bool)
-	case c == '-' || '0' <= c && c <= '9':
-		var f float64
-		if json.Unmarshal(value, &f) == nil && (f != math.Trunc(f) || strings.ContainsAny(string(value), ".eE")) {
-			return sample.TensorType(tensor.Float64)
-		}
-		return sample.TensorType(tensor.Int64)
+	if looked == 0 {
+		return fmt.Errorf("%w: no sample has the part %q", ErrNoField, k.parts[0])
 	}
-	return sample.TextType
+	if !null {
+		return fmt.Errorf("%s: %q: %w: %w", d.Key(0), k.From, ErrNoField, missing)
+	}
+	return fmt.Errorf("%w: %q has no value in the first %s, so its type is not known: give it, as in fields={%q: (%q, \"float64\")}",
+		ErrNoField, k.From, words.Plural(int64(looked), "sample"), k.From, k.From)
 }

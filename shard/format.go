@@ -76,12 +76,42 @@ type Parser interface {
 }
 
 // Lenient is a Parser that gives a field as what a user says, if its values can be that,
-// and whose records need not all have the same fields: Schema tells what one has.
+// and whose records need not all have the same fields.
 type Lenient interface {
 	Parser
-	// Lenient does nothing.
-	Lenient()
+	// Seen is Schema, with what that has no place for.
+	Seen(record []byte) ([]Seen, error)
+	// Optional tells whether a field of this type has a value where there is none: NaN.
+	Optional(t sample.Type) bool
+	// Strictly returns a parser that converts nothing unless a user has said so.
+	Strictly(r Reading) Parser
 }
+
+// Seen is a field that one record has.
+type Seen struct {
+	sample.Field
+	Open    bool   // its value could be of any type: null, or an empty list
+	Null    bool   // there is no value
+	Source  bool   // its value becomes text as it is written, being neither text nor a number
+	Refused string // why it is no field
+}
+
+// Reading is how records are read.
+type Reading struct {
+	As  []As // of the fields that are wanted
+	All bool // another field is an error
+}
+
+// As is where the type of a field is from.
+type As uint8
+
+// Types are said by a user, to which values are converted; or of the first values, of
+// which others have to be.
+const (
+	AsSaid As = iota
+	AsFound
+	AsSource // as [Seen] has it
+)
 
 // Headed is a Parser whose records are read by what their shard begins with, as the names
 // of columns: the scan leaves that in [index.Builder.Header].

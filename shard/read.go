@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,25 +20,6 @@ type wiring struct {
 	number []numbered
 	record []int  // the number of the part that is a record
 	parser Parser // of that
-}
-
-// numbered is where a number of the index is in a segment.
-type numbered struct {
-	at    int // in Ints or Floats; -1: the shard has none
-	real  bool
-	dtype tensor.DType
-	some  bool // not all samples have it
-}
-
-func numberOf(s *index.Segment, name string) numbered {
-	of := func(n index.Number) bool { return n.Name == name }
-	if at := slices.IndexFunc(s.Ints, of); at >= 0 {
-		return numbered{at: at, dtype: s.Ints[at].DType, some: s.Ints[at].Absent}
-	}
-	if at := slices.IndexFunc(s.Floats, of); at >= 0 {
-		return numbered{at: at, dtype: s.Floats[at].DType, real: true}
-	}
-	return numbered{at: -1}
 }
 
 type wiringOf struct{ atomic.Pointer[wiring] }
@@ -75,6 +55,9 @@ func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 		var err error
 		if w.parser, err = r.d.parserOf(shard, s); err != nil {
 			return nil, err
+		}
+		if l, ok := w.parser.(Lenient); ok {
+			w.parser = l.Strictly(r.reading)
 		}
 	}
 	r.wiring[shard].Store(w)
@@ -278,18 +261,6 @@ func (r *Reader) fill(ctx context.Context, p *Place, buf []byte) (int64, error) 
 	return n, nil
 }
 
-// readFull reads all of p, or fails.
-func readFull(f File, p []byte, at int64) error {
-	n, err := f.ReadAt(p, at)
-	switch {
-	case n == len(p):
-		return nil
-	case err == nil || errors.Is(err, io.EOF):
-		return Wrong(f, at+int64(n), ErrChanged, "it is shorter than when it was indexed")
-	}
-	return &Error{Shard: f.Name(), At: at, Err: err}
-}
-
 // mostBlock bounds what one block may unpack to.
 const mostBlock = 1 << 31
 
@@ -418,9 +389,15 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		into.Bytes = []byte(r.d.keyOf(p.shard, p.in))
 		return nil
 	case field:
+		if err := valid(c.Type, into.Bytes); err != nil {
+			return err
+		}
 		return fits(c.Type, into)
 	case asIs:
 		into.Bytes = p.of(at, buf)
+		if err := valid(c.Type, into.Bytes); err != nil {
+			return err
+		}
 		return fits(c.Type, into)
 	case parsed:
 		return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, p.of(at, buf), c.Type.DType) })
@@ -428,8 +405,14 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		return p.number(into, func(dst []byte) ([]byte, error) { return r.indexed(p, c.Type.DType, &p.wires.number[k], dst) })
 	}
 	found, err := memberOf(p.of(at, buf), c.path)
+	if errors.Is(err, ErrNoValue) && c.Type.Kind == sample.Tensor && isFloat(c.Type.DType) {
+		return p.number(into, func(dst []byte) ([]byte, error) { return appendNull(dst, c.Type.DType) })
+	}
 	if err != nil {
 		return err
+	}
+	if !isOf(found, c.Type, c.as) {
+		return fmt.Errorf("%w: it is %.40s, and the first value is %v", ErrCorrupt, found, c.Type)
 	}
 	text, err := plain(found)
 	if err != nil {
@@ -437,7 +420,7 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	}
 	if c.Type.Kind != sample.Tensor {
 		into.Bytes = text
-		return nil
+		return valid(c.Type, text)
 	}
 	return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, text, c.Type.DType) })
 }
@@ -480,28 +463,6 @@ func (p *Place) number(into *Value, add func([]byte) ([]byte, error)) error {
 	}
 	p.numbers = all
 	into.Bytes = all[before:len(all):len(all)]
-	return nil
-}
-
-// fits checks that an array has as many bytes as its type says, and finds its open
-// extent.
-func fits(t sample.Type, v *Value) error {
-	if t.Kind != sample.Tensor {
-		return nil
-	}
-	if v.Shape == nil {
-		v.Shape = t.Shape
-		if open := slices.Index(t.Shape, tensor.Unknown); open >= 0 {
-			v.Shape = slices.Clone(t.Shape)
-			v.Shape[open] = 1
-			if one, err := tensor.Shape(v.Shape).Bytes(t.DType); err == nil && one > 0 {
-				v.Shape[open] = len(v.Bytes) / int(one)
-			}
-		}
-	}
-	if n, err := tensor.Shape(v.Shape).Bytes(t.DType); err != nil || n != int64(len(v.Bytes)) {
-		return fmt.Errorf("%w: %d bytes as %v", ErrCorrupt, len(v.Bytes), t)
-	}
 	return nil
 }
 

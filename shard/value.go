@@ -34,15 +34,25 @@ func memberOf(b []byte, path []string) (json.RawMessage, error) {
 		}
 		value, ok := all[name]
 		if !ok {
-			return nil, fmt.Errorf("%w: it has no member %q", ErrNoField, name)
+			return nil, &noMember{name}
 		}
 		at = value
+	}
+	if string(at) == "null" {
+		return nil, ErrNoValue
 	}
 	if len(at) == 0 || !json.Valid(at) {
 		return nil, fmt.Errorf("%w: it is not valid JSON", ErrCorrupt)
 	}
 	return at, nil
 }
+
+// noMember is a member that is missing, which is as if it were null.
+type noMember struct{ name string }
+
+func (e *noMember) Error() string { return fmt.Sprintf("it has no member %q", e.name) }
+
+func (e *noMember) Unwrap() error { return ErrNoValue }
 
 // plain is the text of a JSON string, or the JSON of anything else.
 func plain(value json.RawMessage) ([]byte, error) {

@@ -335,6 +335,7 @@ var arrows = []arrow{
 	{"internal/source", "internal/ops", "operations on records"},
 	{"internal/source", "internal/record", "samples on their way"},
 	{"internal/source", "internal/scratch", "memory that is used again"},
+	{"internal/source", "internal/words", "numbers of things"},
 	{"internal/source", "media", "what the names of pictures end in"},
 	{"internal/source", "order", "order and random draws by arithmetic"},
 	{"internal/source", "pipe", "stages, and what ends an item or a run"},

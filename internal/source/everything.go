@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"headrace/internal/words"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/shard"
@@ -81,6 +82,16 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 	}
 	for name, why := range x.Mixed {
 		all[name] = gap{why: why + ": give the type it should be in fields"}
+	}
+	records, err := set.Gaps()
+	if err != nil {
+		return nil, err
+	}
+	for name, g := range records {
+		all[name] = gap{why: g.Why}
+		if g.Why == "" {
+			all[name] = gap{missing: true, typed: true, why: fmt.Sprintf("in %d of the first %s", g.Of-g.Has, words.Plural(g.Of, "record"))}
+		}
 	}
 	for _, f := range slices.Concat(x.Fields, x.Numbers) {
 		if _, ok := all[f.Name]; ok || f.Samples == set.Len() || f.Name == "" {

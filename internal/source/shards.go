@@ -64,7 +64,11 @@ func (s *Shards) choose(ctx context.Context) error {
 		s.columns = append(s.columns, shard.Column{From: f.From, Type: f.Type})
 	}
 	var err error
-	if s.reader, err = s.Set.Select(ctx, s.columns...); err != nil {
+	selected := s.Set.Select
+	if s.args.Fields == nil {
+		selected = s.Set.SelectAll
+	}
+	if s.reader, err = selected(ctx, s.columns...); err != nil {
 		return err
 	}
 	said := s.args.Gives.Schema

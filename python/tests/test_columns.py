@@ -1,7 +1,9 @@
 """Columns of tables keep their types; what cannot be read is refused, and nothing is left out without a word."""
 
+import io
 import json
 import subprocess
+import tarfile
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +88,7 @@ def test_numbers_that_are_converted(name):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
-@pytest.mark.parametrize("dtype", [*WHOLE, "string", "binary", "list"])
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "bool", "string", "binary", "list"])
 def test_a_null_is_a_bad_sample(name, dtype):
     """Of whole numbers, text, bytes and lists: in all formats, and named by row and column."""
     values = {"string": ["a", None, "", "d"], "binary": [b"a", None, b"", b"d"], "list": [[1], None, [], [4]]}
@@ -182,3 +184,133 @@ def test_inspect_says_the_same():
     found = json.loads(out)
     assert found["refused"] == ["label: decimals are not supported"]
     assert found["read"] == 'hr.read("a.parquet", fields={"bytes": "bytes"})'
+
+
+def lines(*objects, name="a.jsonl"):
+    with open(name, "w") as f:
+        f.writelines(json.dumps(o) + "\n" for o in objects)
+    return name
+
+
+def members(*objects):
+    """The same in a tar file, as a part that is JSON."""
+    with tarfile.open("a.tar", "w") as out:
+        for i, o in enumerate(objects):
+            data = json.dumps(o).encode()
+            info = tarfile.TarInfo(f"{i}.json")
+            info.size = len(data)
+            out.addfile(info, io.BytesIO(data))
+    return "a.tar"
+
+
+def column_of(*objects):
+    """The same in a column of text of Parquet."""
+    return write("json.parquet", json=[json.dumps(o) for o in objects])
+
+
+VALUES = {"text": "a", "int64": 5, "float64": 0.5, "bool": True, "list": ["a"], "object": [{"a": 1}]}
+
+
+@pytest.mark.parametrize("form", [lines, members, column_of])
+@pytest.mark.parametrize("first", VALUES)
+def test_values_are_of_the_type_of_the_first(form, first):
+    """In JSON, wherever it is. A value of another type is a bad sample, which names row and column."""
+    others = [*({"c": v} for v in VALUES.values()), {"c": None}, {}]
+    path = form({"c": VALUES[first]}, *others)
+    name = "c" if form is lines else "json.c"
+    alike = {"list": ["list", "object"], "object": ["list", "object"], "float64": ["int64", "float64"]}.get(first, [first])
+    want = [
+        v if isinstance(v, (str, float, int)) else json.dumps(v) for v in (VALUES[k] for k in [first, *sorted(alike, key=[*VALUES].index)])
+    ]
+    with hr.read(path, fields={"c": name}).loader(epochs=1, on_error="skip") as loader:
+        got = [s["c"] for s in loader]
+        errors = [str(e) for e in loader.errors]
+    if first == "float64":
+        assert np.isnan(got[-2:]).all()
+        got = got[:-2]
+    assert got == want
+    assert [isinstance(g, str) for g in got] == [isinstance(w, str) for w in want]
+    bad = [i + 1 for i, k in enumerate([*VALUES, None, None]) if k not in alike and (k or first != "float64")]
+    assert len(errors) == len(bad)
+    for error, row in zip(errors, bad, strict=True):
+        assert f'field "{name}"' in error
+        assert f"in {path}, sample {row}" in error
+    with hr.read(path, fields={"c": (name, str)}).loader(epochs=1, on_error="skip") as loader:
+        assert len(list(loader)) == 1 + len(VALUES)  # which any value can be
+
+
+def test_fields_that_the_first_object_lacks():
+    path = lines({"a": 1}, {"a": 2, "b": {"c": "late"}})
+    with pytest.raises(SourceError, match=r'"b\.c": in 1 of the first 2 records\nto read the others, name them: fields={"a": "a"}'):
+        hr.read(path).loader()
+    assert len(rows(path, ["a"])) == 2
+    path = lines(*[{"a": i} for i in range(150)], {"a": 1, "b": {"c": None}}, {"a": 1, "b": {"c": 7}}, name="late.jsonl")
+    with hr.read(path).loader(epochs=1, on_error="skip") as loader:
+        assert len(list(loader)) == 151
+        assert 'it has the field "b.c", which the first ones lack' in str(loader.errors[0])
+        assert "sample 151" in str(loader.errors[0])
+
+
+def test_types_are_those_of_the_first_values_that_are_not_null():
+    path = lines({"a": None, "b": [], "c": None}, {"a": 7, "b": [[1, 2, 3, 4]], "c": None})
+    with hr.read(path, fields=["a", "b"]).loader(epochs=1, on_error="skip") as loader:
+        assert (loader.schema["a"].dtype, loader.schema["b"].shape) == ("int64", (None, 4))
+    with pytest.raises(SourceError, match=r'"c": it has no value in the first 2 records, so its type is not known: give it'):
+        hr.read(path, fields=["c"]).loader()
+    assert np.isnan([s["c"] for s in rows(path, {"c": ("c", "float32")})]).all()
+
+
+def test_lists_of_lists_are_arrays():
+    boxes = [[[1, 2, 3, 4], [5, 6, 7, 8]], [], [[9, 9, 9, 9]]]
+    for s, want in zip(rows(lines(*[{"objects": {"bbox": b}} for b in boxes]), {"boxes": "objects.bbox"}), boxes, strict=True):
+        assert s["boxes"].shape == (len(want), 4)
+        assert s["boxes"].tolist() == want
+    with pytest.raises(SampleError, match="a list has 3 elements, want 4"):
+        rows(lines({"b": [[1, 2, 3, 4.5]]}, {"b": [[1, 2, 3]]}), ["b"])
+    ragged = rows(lines({"b": [[1], [2, 3]]}, {"b": ["x"]}), ["b"])
+    assert [json.loads(s["b"]) for s in ragged] == [[[1], [2, 3]], ["x"]]
+    np.testing.assert_array_equal(rows(lines({"b": [0.5, None]}), ["b"])[0]["b"], [0.5, np.nan])
+    with pytest.raises(SampleError, match=r"no value \(null\)"):
+        rows(lines({"b": [5, None]}), ["b"])
+
+
+def test_tables_of_text():
+    def csv(name, text):
+        with open(name, "wb") as f:
+            f.write(text)
+        return name
+
+    late = csv("a.csv", b"n,t\n,\n1,x\n2,\n")
+    with hr.read(late, fields=["n", "t"]).loader(epochs=1, on_error="skip") as loader:
+        assert [(int(s["n"]), s["t"]) for s in loader] == [(1, "x"), (2, "")]
+        assert 'field "n": no value (null), and int64 needs one' in str(loader.errors[0])
+    with pytest.raises(SourceError, match='"n": in 1 of the first 3 records'):
+        hr.read(late).loader()
+    with pytest.raises(SampleError, match=r'field "n": "true" is not valid as int64(.|\n)*sample 1'):
+        rows(csv("b.csv", b"n\n1\ntrue\n"))
+    assert [bool(s["n"]) for s in rows("b.csv", {"n": ("n", "bool")})] == [True, True]
+    csv("c.csv", b"n,more\n1,2\n")
+    with pytest.raises(SourceError, match='"more": in 2 of the first 3 records'):
+        rows(["b.csv", "c.csv"])
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl", "a.tar", "a.parquet", "a.arrow"])
+def test_text_is_utf8(name):
+    broken = b"caf\xe9"
+    field = {"a.txt": "text", "a.tar": "txt"}.get(name, "t")
+    if name == "a.tar":
+        with tarfile.open(name, "w") as out:
+            for i, data in enumerate([b"caf\xc3\xa9", broken]):
+                info = tarfile.TarInfo(f"{i}.txt")
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+    elif name.endswith(("parquet", "arrow")):
+        write(name, t=pa.array([b"caf\xc3\xa9", broken]).view(pa.string()))
+    else:
+        line = {"a.txt": b"%s\n", "a.csv": b'"%s"\n', "a.jsonl": b'{"t": "%s"}\n'}[name]
+        with open(name, "wb") as f:
+            f.write((b"t\n" if name == "a.csv" else b"") + line % b"caf\xc3\xa9" + line % broken)
+    with pytest.raises(SampleError, match=rf'field "{field}": damaged: it is not UTF-8 \(byte 0xe9 at 3\)(.|\n)*sample 1'):
+        rows(name)
+    if name != "a.jsonl":
+        assert [bytes(s["b"]) for s in rows(name, {"b": (field, bytes)})] == [b"caf\xc3\xa9", broken]

@@ -253,8 +253,27 @@ func (Format) Schema(record []byte) (sample.Schema, error) { return tfexample.Sc
 
 // Parse reads features of a record.
 func (Format) Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
-	return tfexample.Parse(record, want, into, scratch)
+	return tfexample.Parse(record, want, shard.Reading{}, into, scratch)
 }
 
-// Lenient says that features are read as the types that a user says.
-func (Format) Lenient() {}
+// Seen implements [shard.Lenient].
+func (Format) Seen(record []byte) ([]shard.Seen, error) {
+	return tfexample.Seen(record)
+}
+
+// Optional implements [shard.Lenient].
+func (Format) Optional(t sample.Type) bool { return tfexample.Optional(t) }
+
+// Strictly implements [shard.Lenient].
+func (Format) Strictly(r shard.Reading) shard.Parser { return strict{reading: r} }
+
+// strict is Format whose features have the types of the first record's.
+type strict struct {
+	Format
+	reading shard.Reading
+}
+
+// Parse is that of Format without conversions.
+func (p strict) Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
+	return tfexample.Parse(record, want, p.reading, into, scratch)
+}

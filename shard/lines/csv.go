@@ -23,8 +23,14 @@ var (
 	_ shard.Headed   = CSV{}
 )
 
-// Lenient says that columns are read as the types that a user says.
-func (CSV) Lenient() {}
+// Seen fails as Schema does.
+func (CSV) Seen([]byte) ([]shard.Seen, error) { return nil, errHeadless }
+
+// Optional implements [shard.Lenient]. A table cannot tell text that is empty from none.
+func (CSV) Optional(t sample.Type) bool { return t.Kind != sample.Tensor || isFloat(t) }
+
+// Strictly returns the same: of rows nothing is known before With.
+func (c CSV) Strictly(shard.Reading) shard.Parser { return c }
 
 // Name returns "csv".
 func (CSV) Name() string { return "csv" }
@@ -167,8 +173,14 @@ func (CSV) With(header []byte) (shard.Parser, error) {
 // table is CSV with the names of its columns.
 type table struct {
 	CSV
-	comma byte
-	names []string
+	comma   byte
+	names   []string
+	reading shard.Reading
+}
+
+// Strictly implements [shard.Lenient].
+func (t *table) Strictly(r shard.Reading) shard.Parser {
+	return &table{comma: t.comma, names: t.names, reading: r}
 }
 
 func newTable(header []byte) (*table, error) {
@@ -238,9 +250,18 @@ func (t *table) field(row, scratch []byte) (v, rest []byte, more bool, grown []b
 
 // Schema takes values for numbers that read as such.
 func (t *table) Schema(record []byte) (sample.Schema, error) {
+	seen, err := t.Seen(record)
 	var s sample.Schema
-	err := t.each(record, nil, func(i int, v, scratch []byte) ([]byte, error) {
-		f := sample.Field{Name: t.names[i], Type: sample.TextType}
+	for _, f := range seen {
+		s = append(s, f.Field)
+	}
+	return s, err
+}
+
+// Seen implements [shard.Lenient].
+func (t *table) Seen(record []byte) (all []shard.Seen, err error) {
+	err = t.each(record, nil, func(i int, v, scratch []byte) ([]byte, error) {
+		f := shard.Seen{Field: sample.Field{Name: t.names[i], Type: sample.TextType}, Open: len(v) == 0, Null: len(v) == 0}
 		if f.Name == "" { // as of the index that pandas writes
 			return scratch, nil
 		}
@@ -249,10 +270,10 @@ func (t *table) Schema(record []byte) (sample.Schema, error) {
 				f.Type = sample.TensorType(d)
 			}
 		}
-		s = append(s, f)
+		all = append(all, f)
 		return scratch, nil
 	})
-	return s, err
+	return all, err
 }
 
 // isWord tells text that reads as a number and is none, such as names and booleans.
@@ -286,6 +307,13 @@ func (t *table) Parse(record []byte, want []sample.Field, into []shard.Value, sc
 		}
 		into[i] = shard.Value{}
 	}
+	if t.reading.All {
+		for _, name := range t.names {
+			if name != "" && !slices.ContainsFunc(want, func(w sample.Field) bool { return w.Name == name }) {
+				return scratch, fmt.Errorf("%w: %w", shard.ErrCorrupt, unexpected(name))
+			}
+		}
+	}
 
 	var out []byte
 	err := t.each(record, scratch, func(column int, v, grown []byte) ([]byte, error) {
@@ -302,9 +330,15 @@ func (t *table) Parse(record []byte, want []sample.Field, into []shard.Value, sc
 			}
 			before := len(grown)
 			var err error
-			if len(v) == 0 {
-				grown, err = missing(grown, w)
-			} else {
+			found := len(t.reading.As) > 0 && t.reading.As[i] == shard.AsFound
+			switch {
+			case len(v) == 0:
+				if grown, err = missing(grown, w.Type); err != nil {
+					return nil, fmt.Errorf("field %q: %w", w.Name, err)
+				}
+			case found && isWord(v) && !bytes.ContainsAny(v, "nN"): // NaN and infinity are numbers
+				err = notThat(w.Type.DType, v)
+			default:
 				grown, err = appendNumber(grown, w.Type.DType, v)
 			}
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -29,6 +30,7 @@ type jsonReader struct {
 	b     []byte
 	at    int
 	depth int
+	all   bool // everything is wanted
 }
 
 // jsonError says where in the record something is wrong.
@@ -308,9 +310,10 @@ func (r *jsonReader) walk(above string, each func(path string, v jsonValue) erro
 	})
 }
 
-// walkWanted calls each for the values that are wanted, and reads over the others.
-func walkWanted(record []byte, want []sample.Field, each func(i int, v jsonValue) error) error {
-	r := jsonReader{b: record}
+// walkWanted calls each for the values that are wanted, and reads over the others, unless
+// there may be none.
+func walkWanted(record []byte, want []sample.Field, all bool, each func(i int, v jsonValue) error) error {
+	r := jsonReader{b: record, all: all}
 	if err := r.wanted(nil, want, each); err != nil {
 		return err
 	}
@@ -336,7 +339,7 @@ func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, 
 			inside = inside || len(w) > len(path) && w[len(path)] == '.' && w[:len(path)] == string(path)
 		}
 		begin := r.at
-		if inside && r.next() == '{' {
+		if (inside || r.all && whole < 0) && r.next() == '{' {
 			if err := r.wanted(append(path, '.'), want, each); err != nil {
 				return err
 			}
@@ -347,6 +350,9 @@ func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, 
 		}
 
 		v, err := r.value()
+		if err == nil && whole < 0 && r.all && !v.null() {
+			err = unexpected(string(path))
+		}
 		if err != nil || whole < 0 {
 			return err
 		}
@@ -361,6 +367,11 @@ func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, 
 	})
 }
 
+// unexpected is the error of a field that the records which were looked at lack.
+func unexpected(path string) error {
+	return fmt.Errorf("it has the field %q, which the first ones lack: name the fields to read, in fields", path)
+}
+
 func pickIf(b bool, x, y int) int {
 	if b {
 		return x
@@ -368,20 +379,29 @@ func pickIf(b bool, x, y int) int {
 	return y
 }
 
-// fieldType is what a value is taken for.
-func (v jsonValue) fieldType() sample.Type {
+// seen is what a value is taken for.
+func (v jsonValue) seen() (f shard.Seen) {
+	f.Type = sample.TextType
 	switch v[0] {
 	case 't', 'f':
-		return sample.TensorType(tensor.Bool)
+		f.Type = sample.TensorType(tensor.Bool)
 	case '[':
-		if d, n := v.list(); d.Valid() && n > 0 {
-			return sample.TensorType(d, tensor.Unknown)
+		var a arrayType
+		switch a.look(v, 0); {
+		case a.none:
+			f.Source = true
+		case !a.d.Valid():
+			f.Open = true
+		default:
+			f.Type = sample.TensorType(a.d, append([]int{tensor.Unknown}, a.shape[1:]...)...)
 		}
-		return sample.TextType
-	case '"', 'n', '{':
-		return sample.TextType
+	case 'n':
+		f.Open, f.Null = true, true
+	case '"':
+	default:
+		f.Type = sample.TensorType(v.number())
 	}
-	return sample.TensorType(v.number())
+	return f
 }
 
 // number is the type of a number.
@@ -392,55 +412,32 @@ func (v jsonValue) number() tensor.DType {
 	return tensor.Int64
 }
 
-// list is the type of a list's elements, if all are numbers or all booleans, and how many
-// there are.
-func (v jsonValue) list() (d tensor.DType, n int) {
-	r := jsonReader{b: v}
-	err := r.members('[', ']', func() error {
-		e, err := r.value()
-		if err != nil {
-			return err
-		}
-		t := e.fieldType()
-		if t.Kind != sample.Tensor || len(t.Shape) > 0 || n > 0 && (t.DType == tensor.Bool) != (d == tensor.Bool) {
-			return errors.New("no numbers")
-		}
-		if n++; d != tensor.Float64 {
-			d = t.DType
-		}
-		return nil
-	})
-	if err != nil {
-		return tensor.Invalid, 0
-	}
-	return d, n
+func (v jsonValue) isNumber() bool {
+	c := v[0]
+	return c == '-' || c >= '0' && c <= '9' || c == 'N' || c == 'I'
 }
 
-// as makes a value what is wanted.
-func (v jsonValue) as(t sample.Type, scratch []byte) (shard.Value, []byte, error) {
-	if t.Kind != sample.Tensor {
-		if v[0] != '"' {
-			return shard.Value{Bytes: v}, scratch, nil
-		}
-		s := v[1 : len(v)-1]
-		if !utf8.Valid(s) {
-			return shard.Value{}, scratch, errors.New("its text is not UTF-8")
-		}
-		if bytes.IndexByte(s, '\\') < 0 {
-			return shard.Value{Bytes: s}, scratch, nil
-		}
-		before := len(scratch)
-		scratch, err := unquote(scratch, s)
-		return shard.Value{Bytes: scratch[before:]}, scratch, err
-	}
+func (v jsonValue) isBool() bool { return v[0] == 't' || v[0] == 'f' }
 
-	before := len(scratch)
-	if len(t.Shape) == 0 {
-		scratch, err := appendNumber(scratch, t.DType, v)
-		return shard.Value{Bytes: scratch[before:]}, scratch, err
+// mostAxes is how many axes an array of lists can have.
+const mostAxes = 8
+
+// arrayType finds out what array a list is: its elements are all numbers or all booleans,
+// and lists in it are equally long.
+type arrayType struct {
+	d     tensor.DType // Invalid: there is no element
+	shape []int        // -1: not known yet
+	depth int          // at which elements are; 0: not known
+	none  bool         // it is no array
+}
+
+func (a *arrayType) look(v jsonValue, axis int) {
+	if axis == mostAxes || a.depth > 0 && axis >= a.depth {
+		a.none = true
+		return
 	}
-	if len(t.Shape) > 1 || v[0] != '[' {
-		return shard.Value{}, scratch, fmt.Errorf("%.20q is not a list of numbers", v)
+	if axis == len(a.shape) {
+		a.shape = append(a.shape, -1)
 	}
 	n := 0
 	r := jsonReader{b: v}
@@ -450,11 +447,118 @@ func (v jsonValue) as(t sample.Type, scratch []byte) (shard.Value, []byte, error
 			return err
 		}
 		n++
-		scratch, err = appendNumber(scratch, t.DType, e)
+		switch {
+		case e[0] == '[':
+			a.look(e, axis+1)
+		case e.isNumber() || e.isBool():
+			a.element(e, axis+1)
+		default:
+			a.none = a.none || !e.null()
+		}
+		if a.none {
+			return errors.New("no array")
+		}
+		return nil
+	})
+	switch {
+	case err != nil || a.shape[axis] >= 0 && a.shape[axis] != n:
+		a.none = true
+	case axis > 0:
+		a.shape[axis] = n
+	}
+}
+
+func (a *arrayType) element(e jsonValue, depth int) {
+	d := tensor.Bool
+	if e.isNumber() {
+		d = e.number()
+	}
+	switch {
+	case a.depth > 0 && a.depth != depth || len(a.shape) > depth || a.d.Valid() && (d == tensor.Bool) != (a.d == tensor.Bool):
+		a.none = true
+	case a.d != tensor.Float64:
+		a.d = d
+	}
+	a.depth = depth
+}
+
+// as makes a value what is wanted.
+func (v jsonValue) as(t sample.Type, how shard.As, scratch []byte) (shard.Value, []byte, error) {
+	if t.Kind != sample.Tensor {
+		return v.text(how, scratch)
+	}
+	before := len(scratch)
+	if len(t.Shape) == 0 {
+		scratch, err := v.append(scratch, t.DType, how)
+		return shard.Value{Bytes: scratch[before:]}, scratch, err
+	}
+	if len(t.Shape) > mostAxes {
+		return shard.Value{}, scratch, fmt.Errorf("%v has more than %d axes", t, mostAxes)
+	}
+	shape := slices.Clone([]int(t.Shape))
+	scratch, err := v.array(scratch, t.DType, shape, how)
+	for axis, n := range shape {
+		shape[axis] = max(n, 0) // of an empty list
+	}
+	return shard.Value{Bytes: scratch[before:], Shape: shape}, scratch, err
+}
+
+func (v jsonValue) text(how shard.As, scratch []byte) (shard.Value, []byte, error) {
+	switch {
+	case v[0] != '"' && how == shard.AsFound:
+		return shard.Value{}, scratch, fmt.Errorf("it is %.40s, and the first value is text", v)
+	case v[0] != '[' && v[0] != '{' && how == shard.AsSource:
+		return shard.Value{}, scratch, fmt.Errorf("it is %.40s, and the first value is a list or an object", v)
+	case v[0] != '"':
+		return shard.Value{Bytes: v}, scratch, nil
+	}
+	s := v[1 : len(v)-1]
+	if bytes.IndexByte(s, '\\') < 0 {
+		return shard.Value{Bytes: s}, scratch, nil
+	}
+	before := len(scratch)
+	scratch, err := unquote(scratch, s)
+	return shard.Value{Bytes: scratch[before:]}, scratch, err
+}
+
+// append appends a number.
+func (v jsonValue) append(scratch []byte, d tensor.DType, how shard.As) ([]byte, error) {
+	if how == shard.AsFound && (v.isBool() != (d == tensor.Bool) || !v.isBool() && !v.isNumber()) {
+		return scratch, fmt.Errorf("it is %.40s, and the first value is %v", v, d)
+	}
+	return appendNumber(scratch, d, v)
+}
+
+// array appends the elements of a list, and sets the extents that are open.
+func (v jsonValue) array(scratch []byte, d tensor.DType, shape []int, how shard.As) ([]byte, error) {
+	if v[0] != '[' {
+		return scratch, fmt.Errorf("%.20q is not a list of numbers", v)
+	}
+	n := 0
+	r := jsonReader{b: v}
+	err := r.members('[', ']', func() error {
+		e, err := r.value()
+		if err != nil {
+			return err
+		}
+		n++
+		switch {
+		case len(shape) > 1:
+			scratch, err = e.array(scratch, d, shape[1:], how)
+		case e.null():
+			scratch, err = appendMissing(scratch, d)
+		default:
+			scratch, err = e.append(scratch, d, how)
+		}
 		return err
 	})
-	if err == nil && t.Shape[0] != tensor.Unknown && t.Shape[0] != n {
-		err = fmt.Errorf("it has %d numbers, want %d", n, t.Shape[0])
+	switch {
+	case err != nil:
+		return scratch, err
+	case shape[0] == tensor.Unknown:
+		shape[0] = n
+	case shape[0] != n:
+		return scratch, fmt.Errorf("a list has %d elements, want %d", n, shape[0])
 	}
-	return shard.Value{Bytes: scratch[before:], Shape: []int{n}}, scratch, err
+	return scratch, nil
 }

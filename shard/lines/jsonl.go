@@ -18,9 +18,6 @@ var (
 	_ shard.Lenient  = JSONL{}
 )
 
-// Lenient says that fields are read as the types that a user says.
-func (JSONL) Lenient() {}
-
 // Name returns "jsonl".
 func (JSONL) Name() string { return "jsonl" }
 
@@ -66,28 +63,66 @@ func (l *jsonLines) finish(s *splitter) error { return l.end(s, s.at) }
 
 // Schema returns the fields of an object: what is in other objects by its path.
 func (JSONL) Schema(record []byte) (sample.Schema, error) {
+	seen, err := JSONL{}.Seen(record)
 	var s sample.Schema
-	err := walkObject(record, func(path string, v jsonValue) error {
-		if path != "" && s.Find(path) < 0 {
-			s = append(s, sample.Field{Name: path, Type: v.fieldType()})
+	for _, f := range seen {
+		s = append(s, f.Field)
+	}
+	return s, err
+}
+
+// Seen implements [shard.Lenient].
+func (JSONL) Seen(record []byte) (all []shard.Seen, err error) {
+	known := map[string]bool{}
+	err = walkObject(record, func(path string, v jsonValue) error {
+		if path != "" && !known[path] {
+			known[path] = true
+			f := v.seen()
+			f.Name = path
+			all = append(all, f)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
 	}
-	return s, nil
+	return all, nil
+}
+
+// Optional implements [shard.Lenient].
+func (JSONL) Optional(t sample.Type) bool { return isFloat(t) }
+
+// Strictly implements [shard.Lenient].
+func (JSONL) Strictly(r shard.Reading) shard.Parser { return strictJSONL{reading: r} }
+
+// strictJSONL is JSONL whose fields have the types of their first values.
+type strictJSONL struct {
+	JSONL
+	reading shard.Reading
+}
+
+// Parse is that of JSONL without conversions.
+func (p strictJSONL) Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
+	return parseRecord(record, want, p.reading, into, scratch)
 }
 
 // Parse reads values of a record. Text is what a string says, and JSON where the value is
 // something else.
 func (JSONL) Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
+	return parseRecord(record, want, shard.Reading{}, into, scratch)
+}
+
+func parseRecord(record []byte, want []sample.Field, how shard.Reading, into []shard.Value, scratch []byte) ([]byte, error) {
 	clear(into[:len(want)])
-	err := walkWanted(record, want, func(i int, v jsonValue) (err error) {
+	err := walkWanted(record, want, how.All, func(i int, v jsonValue) (err error) {
 		if into[i] = (shard.Value{}); v.null() {
 			return nil
 		}
-		if into[i], scratch, err = v.as(want[i].Type, scratch); err != nil {
+		as := shard.AsSaid
+		if len(how.As) > 0 {
+			as = how.As[i]
+		}
+		if into[i], scratch, err = v.as(want[i].Type, as, scratch); err != nil {
 			return fmt.Errorf("field %q: %w", want[i].Name, err)
 		}
 		return nil
@@ -96,12 +131,12 @@ func (JSONL) Parse(record []byte, want []sample.Field, into []shard.Value, scrat
 		return scratch, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
 	}
 	for i, w := range want {
-		if w.Type.Kind != sample.Tensor || into[i].Bytes != nil || into[i].Shape != nil {
+		if into[i].Bytes != nil || into[i].Shape != nil {
 			continue
 		}
 		before := len(scratch)
-		if scratch, err = missing(scratch, w); err != nil {
-			return scratch, fmt.Errorf("%w: field %q: %w", shard.ErrCorrupt, w.Name, err)
+		if scratch, err = missing(scratch, w.Type); err != nil {
+			return scratch, fmt.Errorf("field %q: %w", w.Name, err)
 		}
 		into[i].Bytes = scratch[before:]
 	}

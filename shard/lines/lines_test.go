@@ -142,7 +142,6 @@ func TestWhatIsWrongNamesItsLine(t *testing.T) {
 		{lines.JSONL{}, "{\"a\":\"x}\n", shard.ErrCorrupt, "a string does not end"},
 		{lines.JSONL{}, "{\"a\":\"\\q\"}\n", shard.ErrCorrupt, `the escape \q is not known`},
 		{lines.JSONL{}, "{\"a\":\"\\u12g4\"}\n", shard.ErrCorrupt, "not Unicode"},
-		{lines.JSONL{}, "{\"a\":\"\xff\"}\n", shard.ErrCorrupt, "not UTF-8"},
 		{lines.JSONL{}, "{1:2}\n", shard.ErrCorrupt, "a name is not a string"},
 		{lines.CSV{}, "a,b\n1,2\n1,2,3\n", shard.ErrCorrupt, "a at byte 8: damaged: line 3: it has 3 values, and there are 2 columns"},
 		{lines.CSV{}, "a,b\n1\n", shard.ErrCorrupt, "it has 1 values"},

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"headrace/sample"
+	"headrace/shard"
 	"headrace/shard/index"
 	"headrace/tensor"
 )
@@ -23,15 +25,20 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 	}
 
 	switch d {
-	case tensor.Float64, tensor.Float32:
-		v, err := strconv.ParseFloat(s, d.Size()*8)
+	case tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16:
+		v, err := strconv.ParseFloat(s, max(32, d.Size()*8))
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return dst, fmt.Errorf("%.40q is not a number", text)
 		}
 		if v != v {
 			v = index.Missing
 		}
-		if d == tensor.Float32 {
+		switch d {
+		case tensor.Float16:
+			return binary.LittleEndian.AppendUint16(dst, tensor.ToFloat16(v)), nil
+		case tensor.BFloat16:
+			return binary.LittleEndian.AppendUint16(dst, tensor.ToBFloat16(v)), nil
+		case tensor.Float32:
 			return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(v))), nil
 		}
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v)), nil
@@ -68,10 +75,23 @@ func appendLow(dst []byte, v uint64, size int) []byte {
 	return dst
 }
 
-// missing appends the value of a number that is not there, which only floats have.
-func missing(dst []byte, f sample.Field) ([]byte, error) {
-	if len(f.Type.Shape) == 0 && (f.Type.DType == tensor.Float64 || f.Type.DType == tensor.Float32) {
-		return appendNumber(dst, f.Type.DType, []byte("NaN"))
+// missing appends the value of a field that is null or not there, which only floats have.
+func missing(dst []byte, t sample.Type) ([]byte, error) {
+	if t.Kind == sample.Tensor && len(t.Shape) == 0 {
+		return appendMissing(dst, t.DType)
 	}
-	return dst, fmt.Errorf("there is no value, and %v needs one", f.Type)
+	return dst, fmt.Errorf("%w, and %v needs one", shard.ErrNoValue, t)
+}
+
+func isFloat(t sample.Type) bool {
+	return t.Kind == sample.Tensor && len(t.Shape) == 0 && strings.Contains(t.DType.String(), "float")
+}
+
+// appendMissing appends NaN.
+func appendMissing(dst []byte, d tensor.DType) ([]byte, error) {
+	switch d {
+	case tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64:
+		return appendNumber(dst, d, []byte("NaN"))
+	}
+	return dst, fmt.Errorf("%w, and %v needs one", shard.ErrNoValue, d)
 }

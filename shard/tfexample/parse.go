@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,60 +19,76 @@ const Record = "record"
 // Schema returns the features of a record that can be fields, by their names. A record
 // that has none is one field, [Record].
 func Schema(record []byte) (sample.Schema, error) {
+	seen, err := Seen(record)
 	var s sample.Schema
+	for _, f := range seen {
+		if f.Refused == "" && !f.Open {
+			s = append(s, f.Field)
+		}
+	}
+	if len(s) == 0 && err == nil {
+		return sample.Schema{{Name: Record, Type: sample.BytesType}}, nil
+	}
+	return s, err
+}
+
+// Seen returns all features of a record by their names, those too that can be no fields.
+func Seen(record []byte) ([]shard.Seen, error) {
+	s := map[string]shard.Seen{}
 	for w := (walker{example: record}); ; {
 		name, feature, ok, err := w.next()
 		if err != nil {
-			s = nil // something else than an Example
+			clear(s) // something else than an Example
 		}
 		if !ok {
 			break
 		}
-		t, fits, err := typeOf(feature)
+		f, err := typeOf(feature)
 		if err != nil {
-			s = nil
+			clear(s)
 			break
 		}
-		// Of two of one name the last counts.
-		if fits && len(name) > 0 {
-			s = s.With(string(name), t)
-		} else {
-			s = s.Without(string(name))
+		if f.Name = string(name); len(name) > 0 {
+			s[f.Name] = f // of two of one name the last counts
 		}
 	}
 
-	if len(s) == 0 {
-		return sample.Schema{{Name: Record, Type: sample.BytesType}}, nil
+	all := slices.SortedFunc(maps.Values(s), func(a, b shard.Seen) int { return cmp.Compare(a.Name, b.Name) })
+	if len(all) == 0 {
+		all = append(all, shard.Seen{Field: sample.Field{Name: Record, Type: sample.BytesType}})
 	}
-	slices.SortFunc(s, func(a, b sample.Field) int { return cmp.Compare(a.Name, b.Name) })
-	return s, nil
+	return all, nil
 }
 
-// typeOf is the type of a feature; false: no value can have one like it.
-func typeOf(feature []byte) (t sample.Type, ok bool, err error) {
+// typeOf is the type of a feature.
+func typeOf(feature []byte) (f shard.Seen, err error) {
 	k, _, n, err := list(feature)
 	if err != nil {
-		return t, false, err
+		return f, err
 	}
 	switch k {
 	case bytesList:
-		return sample.BytesType, n == 1, nil
+		if f.Type = sample.BytesType; n != 1 {
+			f.Refused = fmt.Sprintf("it has %d values of bytes, and a field has one", n)
+		}
+		return f, nil
 	case floatList:
-		t = sample.TensorType(tensor.Float32)
+		f.Type = sample.TensorType(tensor.Float32)
 	case int64List:
-		t = sample.TensorType(tensor.Int64)
+		f.Type = sample.TensorType(tensor.Int64)
 	default:
-		return t, false, nil
+		f.Type, f.Open, f.Null = sample.BytesType, true, true
+		return f, nil
 	}
 	if n != 1 {
-		t.Shape = tensor.Shape{tensor.Unknown}
+		f.Type.Shape = tensor.Shape{tensor.Unknown}
 	}
-	return t, true, nil
+	return f, nil
 }
 
 // Parse sets into[i] to the value of want[i]. A feature that is missing is an empty list
 // where the wanted shape is open, and otherwise an error.
-func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
+func Parse(record []byte, want []sample.Field, how shard.Reading, into []shard.Value, scratch []byte) ([]byte, error) {
 	clear(into)
 	for w := (walker{example: record}); ; {
 		name, feature, ok, err := w.next()
@@ -86,12 +103,19 @@ func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byt
 		}
 		// Of two entries of one name the last counts, as in every map of protocol
 		// buffers.
+		wanted := false
 		for i := range want {
 			if want[i].Name == string(name) {
+				wanted = true
 				into[i].Bytes = feature
 				if feature == nil {
 					into[i].Bytes = []byte{}
 				}
+			}
+		}
+		if how.All && !wanted && len(want) > 0 && want[0].Name != Record {
+			if k, _, n, err := list(feature); err == nil && k != noList && n > 0 {
+				return scratch, fmt.Errorf("%w: it has the feature %q, which the first ones lack: name the features to read, in fields", shard.ErrCorrupt, name)
 			}
 		}
 	}
@@ -99,6 +123,8 @@ func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byt
 	for i, f := range want {
 		var err error
 		switch {
+		case into[i].Bytes != nil && len(how.As) > 0 && how.As[i] != shard.AsSaid && !kindIs(f.Type, into[i].Bytes):
+			err = fmt.Errorf("%w: it is not %v, as the first one is", shard.ErrCorrupt, f.Type)
 		case into[i].Bytes != nil:
 			scratch, err = value(f, into[i].Bytes, &into[i], scratch)
 		case f.Name == Record:
@@ -113,8 +139,25 @@ func Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byt
 	return scratch, nil
 }
 
+// kindIs tells whether a feature is of the kind that a type is found for.
+func kindIs(t sample.Type, feature []byte) bool {
+	k, _, _, err := list(feature)
+	switch {
+	case err != nil || k == noList:
+		return true // which value says
+	case t.Kind != sample.Tensor:
+		return k == bytesList
+	}
+	return k == floatList == (t.DType == tensor.Float32) && k != bytesList
+}
+
+// Optional tells whether a feature of this type that is missing is an empty list.
+func Optional(t sample.Type) bool {
+	return t.Kind == sample.Tensor && slices.Contains(t.Shape, tensor.Unknown)
+}
+
 func missing(t sample.Type, into *shard.Value) error {
-	if t.Kind != sample.Tensor || !slices.Contains(t.Shape, tensor.Unknown) {
+	if !Optional(t) {
 		return fmt.Errorf("%w: this record has none", shard.ErrNoField)
 	}
 	return shaped(t, 0, into)

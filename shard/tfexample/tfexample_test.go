@@ -50,7 +50,7 @@ var record = example(
 func parse(t *testing.T, name string, as sample.Type) (shard.Value, error) {
 	t.Helper()
 	into := []shard.Value{{Bytes: []byte("from before"), Shape: []int{9}}}
-	scratch, err := tfexample.Parse(record, []sample.Field{{Name: name, Type: as}}, into, []byte("kept"))
+	scratch, err := tfexample.Parse(record, []sample.Field{{Name: name, Type: as}}, shard.Reading{}, into, []byte("kept"))
 	if string(scratch[:4]) != "kept" {
 		t.Errorf("%s: the scratch begins with %q", name, scratch[:4])
 	}
@@ -141,7 +141,7 @@ func TestWhatIsRefused(t *testing.T) {
 func TestTheLastCounts(t *testing.T) {
 	twice := example(feature("a", 3, ints(1)), field(1, field(1, "a")+field(2, field(1, field(1, "x"))+field(3, ints(2)))))
 	into := make([]shard.Value, 1)
-	_, err := tfexample.Parse(twice, []sample.Field{{Name: "a", Type: sample.TensorType(tensor.Int8)}}, into, nil)
+	_, err := tfexample.Parse(twice, []sample.Field{{Name: "a", Type: sample.TensorType(tensor.Int8)}}, shard.Reading{}, into, nil)
 	if err != nil || !bytes.Equal(into[0].Bytes, []byte{2}) {
 		t.Errorf("%v, %v", into, err)
 	}
@@ -154,7 +154,7 @@ func TestCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range record {
-		if _, err := tfexample.Parse(record[:n], want, make([]shard.Value, len(want)), nil); err == nil {
+		if _, err := tfexample.Parse(record[:n], want, shard.Reading{}, make([]shard.Value, len(want)), nil); err == nil {
 			t.Errorf("the first %d of %d bytes were parsed", n, len(record))
 		}
 	}
@@ -164,7 +164,7 @@ func TestParseTakesNoMemory(t *testing.T) {
 	want := []sample.Field{{Name: "image", Type: sample.BytesType}, {Name: "one", Type: sample.TensorType(tensor.Int64)}}
 	into, scratch := make([]shard.Value, 2), make([]byte, 0, 64)
 	if n := testing.AllocsPerRun(100, func() {
-		if _, err := tfexample.Parse(record, want, into, scratch); err != nil {
+		if _, err := tfexample.Parse(record, want, shard.Reading{}, into, scratch); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 0 {
@@ -177,7 +177,7 @@ func BenchmarkParse(b *testing.B) {
 	into, scratch := make([]shard.Value, 2), make([]byte, 0, 64)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := tfexample.Parse(record, want, into, scratch); err != nil {
+		if _, err := tfexample.Parse(record, want, shard.Reading{}, into, scratch); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -192,7 +192,7 @@ func FuzzParse(f *testing.F) {
 		}
 		// What a record has is what can be read of it, unless the numbers in a list are
 		// none.
-		if _, err := tfexample.Parse(data, s, make([]shard.Value, len(s)), nil); err != nil && !errors.Is(err, shard.ErrCorrupt) {
+		if _, err := tfexample.Parse(data, s, shard.Reading{}, make([]shard.Value, len(s)), nil); err != nil && !errors.Is(err, shard.ErrCorrupt) {
 			t.Errorf("%v: %v", s, err)
 		}
 	})

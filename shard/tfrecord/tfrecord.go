@@ -206,7 +206,7 @@ func (Format) Parse(record []byte, want []sample.Field, into []shard.Value, scra
 	if err != nil {
 		return scratch, err
 	}
-	return tfexample.Parse(data, want, into, scratch)
+	return tfexample.Parse(data, want, shard.Reading{}, into, scratch)
 }
 
 // verified compares the checksum of a record's data, which are what is before it.
@@ -221,5 +221,32 @@ func verified(record []byte) ([]byte, error) {
 	return record[:n:n], nil
 }
 
-// Lenient says that features are read as the types that a user says.
-func (Format) Lenient() {}
+// Seen implements [shard.Lenient].
+func (Format) Seen(record []byte) ([]shard.Seen, error) {
+	data, err := verified(record)
+	if err != nil {
+		return nil, err
+	}
+	return tfexample.Seen(data)
+}
+
+// Optional implements [shard.Lenient].
+func (Format) Optional(t sample.Type) bool { return tfexample.Optional(t) }
+
+// Strictly implements [shard.Lenient].
+func (Format) Strictly(r shard.Reading) shard.Parser { return strict{reading: r} }
+
+// strict is Format whose features have the types of the first record's.
+type strict struct {
+	Format
+	reading shard.Reading
+}
+
+// Parse is that of Format without conversions.
+func (p strict) Parse(record []byte, want []sample.Field, into []shard.Value, scratch []byte) ([]byte, error) {
+	data, err := verified(record)
+	if err != nil {
+		return scratch, err
+	}
+	return tfexample.Parse(data, want, p.reading, into, scratch)
+}
