@@ -450,6 +450,7 @@ var arrows = []arrow{
 	{"media/recode", "golang.org/x/sys", "files in memory, and files that have no name until they are whole"},
 	{"media/recode", "media", "kinds of errors; plans for frames, and what carries them out"},
 	{"media/recode", "media/av", "streams and their times"},
+	{"media/recode", "media/av/mp4", "tables of MP4, for sound that is read forwards"},
 	{"media/recode", "media/av/packets", "what is taken out of files"},
 	{"media/recode", "media/av/slices", "which packets a decoder can do without, and which are missing"},
 	{"media/recode", "media/ffmpeg", "containers, decoders, encoders, filters"},

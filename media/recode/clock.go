@@ -13,9 +13,14 @@ import (
 // Second is a time, exact. Nil is none.
 type Second = *big.Rat
 
+// almost is what a second that was computed in floating point may be after the tick that
+// is meant.
+var almost = big.NewRat(1, 1_000_000)
+
 // ticks returns the first tick of a time base that is not before a time.
 func ticks(t Second, base av.Rational) int64 {
 	n := new(big.Rat).Mul(t, big.NewRat(int64(base.Den), int64(base.Num)))
+	n.Sub(n, almost)
 	q, rest := new(big.Int).DivMod(n.Num(), n.Denom(), new(big.Int))
 	if rest.Sign() > 0 {
 		q.Add(q, big.NewInt(1))

@@ -25,15 +25,21 @@ type SamplesOptions struct {
 
 // Samples decodes a recording from its beginning to its end. It has to be closed.
 type Samples struct {
-	flow   *flow
+	flow   *flow // nil: the file is read in parts, of which any can be the first
 	window *sound.Window
-	at     int64
+	at     int64 // counted from the first that is wanted
+	first  int64 // of those in the file; 0, if there is a flow
+	end    int64
+	begins float64 // seconds: the first of those in the file, if there is no flow
 }
 
 // OpenSamples begins with a file, which has to stay open.
 func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if len(o.Streams) == 0 {
 		o.Streams = []string{"audio"}
+	}
+	if s, err := openTable(file, &o); s != nil || err != nil {
+		return s, err
 	}
 	p, err := pull(file, &o.Window)
 	if err != nil {
@@ -58,6 +64,9 @@ func (s *Samples) Channels() int { return s.window.Channels() }
 
 // Second is when the next sample is played, counted from the beginning of the file.
 func (s *Samples) Second() float64 {
+	if s.flow == nil {
+		return s.begins + float64(s.first+s.at)/float64(s.Rate())
+	}
 	t, _ := new(big.Rat).Sub(s.flow.begins, s.flow.packets.clock.Zero).Float64()
 	return t + float64(s.at)/float64(s.Rate())
 }
@@ -65,12 +74,16 @@ func (s *Samples) Second() float64 {
 // Next decodes samples of all channels, side by side, and returns how many there are:
 // fewer than there is room for at the end, and none after it.
 func (s *Samples) Next(ctx context.Context, to []float32) (n int, err error) {
-	s.flow.ctx = ctx
+	if s.flow != nil {
+		s.flow.ctx = ctx
+	} else if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	want := int64(len(to) / s.Channels())
 	if want = min(want, s.left()); want == 0 {
 		return 0, nil
 	}
-	if err := s.window.Read(to[:want*int64(s.Channels())], s.at); err != nil {
+	if err := s.window.Read(to[:want*int64(s.Channels())], s.first+s.at); err != nil {
 		return 0, err
 	}
 	want = min(want, s.left()) // the end may have come meanwhile
@@ -80,6 +93,9 @@ func (s *Samples) Next(ctx context.Context, to []float32) (n int, err error) {
 
 // left is how many samples follow, as far as that is known.
 func (s *Samples) left() int64 {
+	if s.flow == nil {
+		return s.end - s.first - s.at
+	}
 	if s.flow.total == endless {
 		return endless
 	}
@@ -91,7 +107,13 @@ func (s *Samples) left() int64 {
 }
 
 // Close gives back the decoder's memory.
-func (s *Samples) Close() { s.flow.close() }
+func (s *Samples) Close() {
+	if s.flow == nil {
+		s.window.Close()
+		return
+	}
+	s.flow.close()
+}
 
 var errNoSamples = fmt.Errorf("%w: no packet of the window gives any samples", media.ErrCorrupt)
 

@@ -78,6 +78,9 @@ func (t *track) edited(packets []av.Packet, scale uint32, room int64) ([]av.Pack
 		if !some {
 			some, started = true, now
 		}
+		if t.stream.Kind == av.Audio {
+			t.unrounded(packets, &e, scale)
+		}
 		first, last := t.span(packets, e)
 		if int64(last+1-first) > room {
 			return nil, t.edits.errorf("shows more samples than a file can have")
@@ -88,6 +91,9 @@ func (t *track) edited(packets []av.Packet, scale uint32, room int64) ([]av.Pack
 		}
 		for _, p := range packets[first : last+1] {
 			p.Discard = !e.shows(&p, t.stream.Kind)
+			if end := e.media + e.lasts; t.stream.Kind == av.Audio && !p.Discard && p.PTS+int64(p.Duration) > end {
+				p.Duration = uint32(end - p.PTS)
+			}
 			p.PTS += now - e.media
 			p.DTS += now - e.media
 			shown = append(shown, p)
@@ -101,6 +107,17 @@ func (t *track) edited(packets []av.Packet, scale uint32, room int64) ([]av.Pack
 		align(shown, started)
 	}
 	return shown, nil
+}
+
+// unrounded has an edit end where the track does, if that is as much as the movie's ticks
+// tell: many writers count milliseconds, which are dozens of samples.
+func (t *track) unrounded(packets []av.Packet, e *edit, scale uint32) {
+	last := &packets[len(packets)-1]
+	end := last.PTS + int64(last.Duration)
+	tick := (int64(t.stream.TimeBase.Den) + int64(scale) - 1) / int64(scale)
+	if d := e.media + e.lasts - end; max(d, -d) <= tick {
+		e.lasts = max(1, end-e.media)
+	}
 }
 
 // shows reports whether an edit shows some of a packet: of video, its first moment.

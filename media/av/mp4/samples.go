@@ -179,7 +179,12 @@ func (t *track) lasts() int64 {
 	return 1
 }
 
-// chunksOf makes packets of audio that is not compressed: one of each chunk.
+// mostBytes is how long packets are at most of audio that is not compressed: a chunk may
+// be the whole recording.
+const mostBytes = 1 << 18
+
+// chunksOf makes packets of audio that is not compressed: of each chunk one, or several
+// where it is long.
 func (f *File) chunksOf(t *track, s sizes) ([]av.Packet, error) {
 	c, err := t.chunks()
 	if err != nil {
@@ -192,14 +197,20 @@ func (f *File) chunksOf(t *track, s sizes) ([]av.Packet, error) {
 	packets := make([]av.Packet, 0, c.offsets.n)
 	done := int64(0)
 	err = c.each(func(offset uint64, samples uint32) (bool, error) {
-		n := min(int64(samples), s.n-done)
-		if n*int64(t.frame) > math.MaxInt32 || n*each > math.MaxInt32 {
-			return false, c.box.errorf("has a chunk of %d samples", n)
+		left := min(int64(samples), s.n-done)
+		if left*int64(t.frame) > math.MaxInt32 || left*each > math.MaxInt32 {
+			return false, c.box.errorf("has a chunk of %d samples", left)
 		}
-		packets = append(packets, av.Packet{
-			Offset: int64(offset), Size: int32(n) * int32(t.frame), PTS: done * each, DTS: done * each, Duration: uint32(n * each), Key: true,
-		})
-		done += n
+		for at := int64(offset); left > 0; {
+			n := min(left, max(1, mostBytes/int64(t.frame)))
+			if err := f.checkRoom(c.box, int64(len(packets))+1); err != nil {
+				return false, err
+			}
+			packets = append(packets, av.Packet{
+				Offset: at, Size: int32(n) * int32(t.frame), PTS: done * each, DTS: done * each, Duration: uint32(n * each), Key: true,
+			})
+			at, left, done = at+n*int64(t.frame), left-n, done+n
+		}
 		return done < s.n, nil
 	})
 	return packets, err

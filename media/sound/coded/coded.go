@@ -1,7 +1,6 @@
 package coded
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -112,7 +111,8 @@ func (e *reworded) Unwrap() error { return e.err }
 type Track struct {
 	Decoder ffmpeg.Stream
 	Packets []Packet
-	data    [2][]byte // the file; packets that a container has in pieces
+	data    [2][]byte      // the file; packets that a container has in pieces
+	content *sound.Content // the file, if it is not in memory
 
 	unit    av.Rational // of Duration; 0/0: there is none
 	before  int64       // samples that come before the recording
@@ -129,7 +129,20 @@ type Packet struct {
 	in       uint8 // which data
 }
 
-func (t *Track) bytes(p *Packet) []byte { return t.data[p.in][p.offset:][:p.size] }
+// bytes are those of a packet, or of its beginning, if the file is not in memory.
+func (t *Track) bytes(p *Packet) []byte {
+	if t.content == nil {
+		return t.data[p.in][p.offset:][:p.size]
+	}
+	b, err := t.content.Bytes(p.offset, int(min(p.size, mostHead)))
+	if err != nil { // which reading it will return
+		return nil
+	}
+	return b
+}
+
+// mostHead is more than any packet takes to say how many samples it gives.
+const mostHead = 64
 
 // ofFrames is the track of a file of MPEG audio or ADTS.
 func ofFrames(file []byte, track int) (*Track, error) {
@@ -153,65 +166,6 @@ func ofFrames(file []byte, track int) (*Track, error) {
 		t.Packets[i] = Packet{offset: frame.Offset, size: frame.Size}
 	}
 	return t, nil
-}
-
-// ofMP4 is a track of an MP4 file.
-func ofMP4(file []byte, track int) (*Track, error) {
-	f, err := mp4.Open(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		return nil, err
-	}
-	n, err := choose(track, len(f.Streams), func(i int) *av.Stream { return &f.Streams[i] })
-	if err != nil {
-		return nil, err
-	}
-	table, err := f.Table(n)
-	if err != nil {
-		return nil, err
-	}
-	if len(table.Packets) > 0 {
-		if err := table.CheckWithin(0, len(table.Packets)-1, int64(len(file))); err != nil {
-			return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
-		}
-	}
-	s := &f.Streams[n]
-	t := &Track{
-		Decoder: ffmpeg.Stream{Codec: s.Codec, Audio: true, Config: s.Config, Rate: s.Rate, Channels: s.Channels},
-		data:    [2][]byte{file}, unit: s.TimeBase, cutLast: true,
-	}
-	return t, t.edited(table.Packets)
-}
-
-// edited takes packets of which some at the beginning and at the end are not part of the
-// recording, or only in part.
-func (t *Track) edited(packets []av.Packet) error {
-	first, last := -1, -1
-	for i := range packets {
-		if packets[i].Discard {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		if i != last+1 && last >= 0 || i > 0 && packets[i].DTS < packets[i-1].DTS {
-			return fmt.Errorf("%w: an edit list that shows several parts of a track", media.ErrUnsupported)
-		}
-		last = i
-	}
-	t.Packets = make([]Packet, last+1)
-	for i := range t.Packets {
-		p := &packets[i]
-		t.Packets[i] = Packet{offset: p.Offset, size: p.Size, duration: p.Duration}
-	}
-	if first < 0 {
-		return nil
-	}
-	for i := range first {
-		t.before += int64(packets[i].Duration)
-	}
-	t.before += max(0, -packets[first].PTS)
-	t.before = av.Rescale(t.before, t.unit, av.Rational{Num: 1, Den: int32(max(1, t.Decoder.Rate))}, av.Nearest)
-	return nil
 }
 
 // demuxed is a track that FFmpeg finds.

@@ -32,7 +32,11 @@ func (t *Track) counts() (each int, own []int32, ok bool) {
 		return t.alac()
 	}
 	if width := pcmBytes[t.Decoder.Codec] * t.Decoder.Channels; width > 0 {
-		return t.each(func(b []byte) int { return len(b) / width })
+		own := make([]int32, len(t.Packets))
+		for i := range own {
+			own[i] = t.Packets[i].size / int32(width)
+		}
+		return 0, own, true
 	}
 	return 0, nil, false
 }
@@ -153,7 +157,10 @@ func alacSamples(config, b []byte) int {
 // recording; -1 if its times are not of samples.
 func (t *Track) declared() int64 {
 	rate := int32(t.Decoder.Rate)
-	if len(t.Packets) == 0 || t.unit.Num != 1 || rate <= 0 || t.unit.Den%rate != 0 || t.unit.Den > 1<<20 {
+	if len(t.Packets) == 0 || t.unit.Num != 1 || rate <= 0 || t.unit.Den > 1<<20 {
+		return -1
+	}
+	if t.unit.Den%rate != 0 && (rate%t.unit.Den != 0 || t.unit.Den < leastRate) {
 		return -1
 	}
 	d := int64(t.Packets[len(t.Packets)-1].duration)
@@ -177,6 +184,12 @@ func (t *Track) wmaDelay() int64 {
 	}
 	return 2 << 11
 }
+
+// leastRate is that of what is recorded: a track that counts slower counts no samples.
+const leastRate = 8000
+
+// opusRate is how many samples a second decoders of Opus give.
+const opusRate = 48000
 
 // preSkip is how many samples come before the recording, by the header of Opus (RFC
 // 7845).

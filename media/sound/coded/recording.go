@@ -27,10 +27,11 @@ type Recording struct {
 	decoded    []float32
 	begin, end int64
 
-	base  int  // the packet that the decoder began with
-	next  int  // the first one that it has not got
-	clean int  // packets before this one are for settling
-	all   bool // everything is decoded
+	room  []byte // for packets of a file that is not in memory
+	base  int    // the packet that the decoder began with
+	next  int    // the first one that it has not got
+	clean int    // packets before this one are for settling
+	all   bool   // everything is decoded
 }
 
 // kept is how many samples stay decoded after those that were read: those who resample
@@ -374,8 +375,19 @@ func (r *Recording) feed(last int) error {
 		packets[n] = ffmpeg.Packet{Offset: int(p.offset), Size: int(p.size), Key: true}
 		n++
 	}
+	data := r.track.data[in]
+	if r.track.content != nil {
+		var err error
+		if r.room, err = r.track.read(packets[:n], r.room); err != nil {
+			if errors.Is(err, media.ErrCorrupt) {
+				err = r.damaged(r.next, err)
+			}
+			return err
+		}
+		data = r.room
+	}
 	r.next += n
-	return r.decoder.Feed(r.track.data[in], packets[:n], r.next == len(all))
+	return r.decoder.Feed(data, packets[:n], r.next == len(all))
 }
 
 // changed is the error of a packet with which the recording becomes another.

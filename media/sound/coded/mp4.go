@@ -1,0 +1,143 @@
+package coded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/mp4"
+	"headrace/media/ffmpeg"
+	"headrace/media/sound"
+)
+
+// ofMP4 is a track of an MP4 file in memory.
+func ofMP4(file []byte, track int) (*Track, error) {
+	f, err := mp4.Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	n, err := choose(track, len(f.Streams), func(i int) *av.Stream { return &f.Streams[i] })
+	if err != nil {
+		return nil, err
+	}
+	table, err := f.Table(n)
+	if err != nil {
+		return nil, err
+	}
+	if len(table.Packets) > 0 {
+		if err := table.CheckWithin(0, len(table.Packets)-1, int64(len(file))); err != nil {
+			return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+		}
+	}
+	t := ofTable(&f.Streams[n])
+	t.data[0] = file
+	return t, t.edited(table.Packets)
+}
+
+// OpenTable opens a track of an MP4 file that is read where it is decoded. Begins is when
+// the recording does, in ticks of the stream. The error is [mp4.ErrUnsupported] where
+// FFmpeg may know what to do. The recording must be closed.
+func OpenTable(file sound.File, f *mp4.File, stream int) (r *Recording, begins int64, err error) {
+	table, err := f.Table(stream)
+	if err != nil {
+		return nil, 0, err
+	}
+	t := ofTable(&f.Streams[stream])
+	t.content = sound.OnDisk(file, together<<10)
+	if err := t.edited(table.Packets); err != nil {
+		return nil, 0, err
+	}
+	if _, _, known := t.counts(); !known && t.Decoder.Codec != "aac" { // all of it would have to be in memory
+		return nil, 0, fmt.Errorf("%w: packets of %s, which do not say how many samples they give", mp4.ErrUnsupported, t.Decoder.Codec)
+	}
+	if r, err = t.open(); err != nil {
+		return nil, 0, said(err)
+	}
+	return r, Begins(table), nil
+}
+
+// Begins is when the recording of a track of MP4 begins, in its ticks: not before 0, where
+// the first edit does.
+func Begins(table *av.Table) int64 {
+	for i := range table.Packets {
+		if p := &table.Packets[i]; !p.Discard {
+			return max(p.PTS, 0)
+		}
+	}
+	return 0
+}
+
+func ofTable(s *av.Stream) *Track {
+	t := &Track{
+		Decoder: ffmpeg.Stream{Codec: s.Codec, Audio: true, Config: s.Config, Rate: s.Rate, Channels: s.Channels},
+		unit:    s.TimeBase, cutLast: true,
+	}
+	if s.Codec == "opus" { // whatever the entry says
+		t.Decoder.Rate = opusRate
+	}
+	return t
+}
+
+// edited takes packets of which some at the beginning and at the end are not part of the
+// recording, or only in part.
+func (t *Track) edited(packets []av.Packet) error {
+	first, last := -1, -1
+	for i := range packets {
+		if packets[i].Discard {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if i != last+1 && last >= 0 || i > 0 && packets[i].DTS < packets[i-1].DTS {
+			return fmt.Errorf("%w: an edit list that shows several parts of a track", media.ErrUnsupported)
+		}
+		last = i
+	}
+	t.Packets = make([]Packet, last+1)
+	for i := range t.Packets {
+		p := &packets[i]
+		t.Packets[i] = Packet{offset: p.Offset, size: p.Size, duration: p.Duration}
+	}
+	if first < 0 {
+		return nil
+	}
+	for i := range first {
+		t.before += int64(packets[i].Duration)
+	}
+	t.before += max(0, -packets[first].PTS)
+	t.before = av.Rescale(t.before, t.unit, av.Rational{Num: 1, Den: int32(max(1, t.Decoder.Rate))}, av.Nearest)
+	return nil
+}
+
+// mostPacket is far more than a packet of sound takes.
+const mostPacket = 1 << 26
+
+// read reads the packets that a decoder gets next, which are somewhere in the file, and
+// returns them side by side.
+func (t *Track) read(packets []ffmpeg.Packet, room []byte) ([]byte, error) {
+	room = room[:0]
+	for i := range packets {
+		p := &packets[i]
+		at, n := len(room), p.Size
+		if end := int64(p.Offset) + int64(n); end > t.content.Size() {
+			return room, fmt.Errorf("%w: %w: it ends at byte %d, and the packet at %d", media.ErrCorrupt, av.ErrTruncated, t.content.Size(), end)
+		}
+		if n > mostPacket {
+			return room, fmt.Errorf("%w: a packet of %d bytes", media.ErrCorrupt, n)
+		}
+		room = append(room, make([]byte, n)...)
+		got, err := t.content.File().ReadAt(room[at:], int64(p.Offset))
+		if err != nil && !(errors.Is(err, io.EOF) && got == n) {
+			if errors.Is(err, io.EOF) {
+				err = fmt.Errorf("%w: the file was made shorter while it was read", media.ErrCorrupt)
+			}
+			return room, err
+		}
+		p.Offset = at
+	}
+	return room, nil
+}
