@@ -122,6 +122,11 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err := l.limitSteps(); err != nil {
 		return nil, err
 	}
+	for _, m := range l.compiled.Mixes {
+		if lost := m.Lost(l.extent.Steps * int64(l.layout.Rows)); lost != "" {
+			l.options.Warn("weights", lost)
+		}
+	}
 	l.replacements = resume.Replacements{Limit: c.MaxErrors.Limit(l.info.SamplesPerEpoch), Own: l.compiled.Replaceable}
 
 	l.dead, err = report.OpenDeadLetters(string(c.DeadLetters), c.DeadLettersOwn, c.Rank, o.Warn)

@@ -63,6 +63,8 @@ type Program struct {
 	Gathers  []string // stages that make samples of several
 	Relabels bool     // labels are others than those of the sources
 
+	Mixes []Mix // merges by weights that go on when one of their sources has ended
+
 	Replaceable map[string]int  // how many samples may be replaced, by stages that have a limit of their own
 	Skipping    map[string]bool // by stage, whether bad samples are skipped
 	Judges      map[string]bool // stages that skip, and have a limit of their own
@@ -94,6 +96,8 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	}
 	out.Samples, out.Exact = first.line.epoch()
 	out.Batches, out.Exact = last.epoch()
+
+	out.Mixes = last.line.mixes(nil, first == last && !out.Drops && !out.Makes)
 
 	j := joiner{&t, out, &err}
 	if out.Flow = j.join(last, false); err == nil {

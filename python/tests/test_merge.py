@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -206,3 +208,38 @@ def test_what_cannot_be_filled_is_refused():
     ]:
         with pytest.raises(hr.RecipeError, match=why):
             hr.merge(pipelines, fill=fill).batch(2).loader()
+
+
+@pytest.mark.parametrize(
+    ("options", "ranks", "said"),
+    [
+        ({}, 1, r"hold for about 200 of 1,400 samples\n  asked: 50, 30, 20 %; in the whole epoch: 7, 71, 21 %\n  until=\"short"),
+        ({}, 2, r"about 100 of 700 samples\n.* 7, 71, 21 %"),
+        ({"until": 1000}, 1, "epoch: 10, 60, 30 %"),
+        ({"steps_per_epoch": 20}, 1, "epoch: 10, 60, 30 %"),
+        ({"until": 150}, 1, ""),
+        ({"steps_per_epoch": 3}, 1, ""),
+        ({"until": "shortest"}, 1, ""),
+        ({"weights": [1, 10, 3]}, 1, ""),
+    ],
+)
+def test_weights_that_do_not_last_are_told(options, ranks, said):
+    options = {"weights": [0.5, 0.3, 0.2], **options}
+    steps = options.pop("steps_per_epoch", None)
+    of = [hr.source([{"n": n} for n in range(size)], gives={"n": int}) for size in (100, 1000, 300)]
+    merged = hr.merge(of, **options).batch(50)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", hr.HeadraceWarning)
+        merged.loader(rank=0, world_size=ranks, steps_per_epoch=steps).close()
+    assert len(caught) == bool(said)
+    assert not said or re.search(said, str(caught[0].message))
+
+
+def test_weights_of_sources_without_a_length():
+    endless = hr.source(lambda: ({"n": n} for n in itertools.count()), gives={"n": int})
+    half = hr.source([{"n": n} for n in range(40)], gives={"n": int}).filter(lambda n: n < 20, fields="n")
+    for other, options, warned in ((endless, {}, 1), (half, {}, 1), (endless, {"until": 30}, 0)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", hr.HeadraceWarning)
+            hr.merge([other, half], weights=[1, 2], **options).batch(5).loader().close()
+        assert ["its weights hold until a source ends" in str(w.message) for w in caught] == [True] * warned

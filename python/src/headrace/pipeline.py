@@ -229,7 +229,8 @@ def merge(
         pipelines: what to combine, all with the same `seed`.
         order: `"round_robin"`, the default; `"weights"`, the default with weights: drawn by them, the same in each run; `"arrival"`:
             whichever has a sample first, which differs between runs.
-        weights: how often each is next: numbers above 0, relative to their sum.
+        weights: how often each is next: numbers above 0, relative to their sum. No pipeline restarts within an epoch, so they hold until
+            the first one ends; `until="shortest"` ends the epoch there, and without it you are warned of the shares that will come.
         until: an epoch ends with the `"longest"` pipeline, the default, the `"shortest"`, or after this many samples in all, on all ranks.
         fill: values for fields that some lack: a number, or numbers by field, such as {"label": -1}, 0 for others; text is empty. By
             default all must have the same fields.
