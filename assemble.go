@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"headrace/arena"
 	"headrace/budget"
@@ -348,7 +349,9 @@ func (l *Loader) useCores() int {
 
 // makeWork makes what steps do their work with.
 func (l *Loader) makeWork(m materials) (err error) {
+	var doubted sync.Once
 	l.work = ops.Env{
+		Doubt: func(message string) { doubted.Do(func() { l.options.Warn("index", message) }) },
 		Seed:  l.recipe.Seed,
 		Ranks: l.config.mustAgree(), Ledger: l.options.Ledger, Gate: l.gate.Stages(),
 		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},

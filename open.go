@@ -46,7 +46,8 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 			}
 		}
 	}()
-	noted, err := m.lists.Read(ctx, r, o.Scanned)
+	warn := o.withDefaults().Warn
+	noted, err := m.lists.Read(ctx, r, o.Scanned, func(message string) { warn("index", message) })
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func openClipOf(f *os.File, path string, e *errand) (*clipOf, error) {
 	file := osFile{f, about.Size()}
 	var packets video.File = file
 	if path != "" {
-		packets = ops.IndexedVideo(file, path)
+		packets = ops.IndexedVideo(file, path, nil)
 	}
 	v, err := ops.OpenClip(packets, e.Video, ops.FrameList{}, e.steps)
 	if err != nil {

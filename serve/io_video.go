@@ -118,7 +118,7 @@ func (s *errands) fill(ctx context.Context, in *input, c *ops.VideoClip, to []by
 // memory, of which there are so many bytes.
 func (s *errands) videoFile(ctx context.Context, in *input) (file video.File, content int64, err error) {
 	if in.path != "" {
-		return ops.IndexedVideo(&in.file, in.path), 0, nil
+		return ops.IndexedVideo(&in.file, in.path, nil), 0, nil
 	}
 	grant, err := s.images.larder.ask(ctx, in.size)
 	if err != nil {

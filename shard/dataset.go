@@ -26,6 +26,10 @@ type Options struct {
 
 	Blocks int64 // bytes of unpacked blocks that are kept; 0: 256 MiB
 
+	// Warn is told, once, of an index that is not believed, because somebody could have
+	// written it who could not have written the shards. nil: nobody is.
+	Warn func(message string)
+
 	// Scanned is told how many shards are done, of those that have to be scanned. It is
 	// called by one goroutine at a time.
 	Scanned func(done, all int)
@@ -43,6 +47,8 @@ type Dataset struct {
 	handles *handles
 	blocks  blocks
 	damaged sync.Mutex // one at a time is made again
+	assured sync.Map   // numbers of shards that were scanned once more, and are as they were
+	doubts  doubts
 
 	reading context.Context // ends with Close
 	stop    context.CancelFunc
@@ -77,6 +83,7 @@ func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.doubts.data = d.local()
 	if err := d.load(ctx, versions, o); err != nil {
 		return nil, err
 	}
@@ -272,6 +279,17 @@ func each(ctx context.Context, n, jobs, atOnce int, do func(i int) error) error 
 	close(next)
 	all.Wait()
 	return context.Cause(ctx)
+}
+
+// local are the paths of the shards; none, where one of them is in a store.
+func (d *Dataset) local() (paths []string) {
+	for i := range d.shards {
+		if !d.shards[i].isLocal() {
+			return nil
+		}
+		paths = append(paths, d.absolute(i))
+	}
+	return paths
 }
 
 // absolute is a shard's path, whatever folder the process is in, or its name in a store.

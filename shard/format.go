@@ -19,6 +19,18 @@ type File interface {
 	Beside(name string) (File, error)
 }
 
+// Index opens a file beside a shard that another program may have put there, and that the
+// shard can be read without: none that somebody could have written who could not have
+// written the shard.
+func Index(f File, name string) (File, error) {
+	if o, ok := f.(interface {
+		index(name string) (File, error)
+	}); ok {
+		return o.index(name)
+	}
+	return f.Beside(name)
+}
+
 // Format is a kind of file that has many samples.
 type Format interface {
 	// Name is what recipes and messages call it, as "tar".
@@ -38,6 +50,19 @@ type Accompanied interface {
 	Format
 	// Companion is the name of that file.
 	Companion(shard string) string
+}
+
+// Preceded is a format that has something before each part that tells of it. It is read
+// and compared with every part: a shard that was written again while a run goes on, or
+// where the system does not note that, is not taken for what it was.
+type Preceded interface {
+	Format
+	// Head is how many bytes there are before a part.
+	Head() int64
+	// Heads reports whether these bytes are before a part that has this name and size,
+	// of a sample with this key. If it is not sure it returns false, and the shard is
+	// scanned.
+	Heads(head, key []byte, name string, size int64) bool
 }
 
 // Unpacker is a format of which ranges are compressed: the blocks that its scan has

@@ -129,7 +129,7 @@ func (d *Dataset) openShard(i int) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was := &d.index.Shards[i]; !sameFile(was.Size, was.Version, f.is) {
+	if was := &d.index.Shards[i]; !d.sameFile(i, f.is) {
 		f.Close()
 		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it again", was.Size, f.Size())
 	}
@@ -141,8 +141,13 @@ func same(size int64, was string, now version) bool {
 	return size == now.Size && was == now.String()
 }
 
-// sameFile is same of the shard alone.
-func sameFile(size int64, was string, now store.Object) bool {
+// sameFile is same of the shard alone, while a run goes on: to give a file another mode,
+// or one more name, does not end it.
+func (d *Dataset) sameFile(i int, now store.Object) bool {
+	was, is := d.index.Shards[i].Version, now.Version
 	was, _, _ = strings.Cut(was, "+")
-	return size == now.Size && was == now.Version
+	if d.shards[i].isLocal() {
+		was, is = store.Written(was), store.Written(is)
+	}
+	return d.index.Shards[i].Size == now.Size && was == is
 }

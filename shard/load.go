@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"headrace/internal/trust"
 	"headrace/shard/index"
 )
 
@@ -21,32 +24,27 @@ import (
 func (d *Dataset) load(ctx context.Context, versions []version, o Options) error {
 	beside, kept := d.places(o)
 	var old []*index.File // with some shards that have not changed
+	defer func() { closeAll(old) }()
 	if !o.Force {
-		for _, at := range []string{beside, kept} {
+		for _, at := range append([]string{beside}, kept...) {
 			x := d.known(at, o.Format)
 			if x == nil {
 				continue
 			}
 			if d.fits(x, versions) {
 				d.index, d.from = x, at
-				closeAll(old)
 				return d.setFormat(x.Format)
 			}
 			old = append(old, x)
 		}
 	}
-	defer func() { closeAll(old) }()
 
-	at := kept
 	if o.Beside {
-		if at = beside; at == "" {
+		if kept = []string{beside}; beside == "" {
 			return fmt.Errorf("%w: an index beside %s: a store is only read from", ErrUnsupported, d.shards[0].key)
 		}
 	}
-	if at == "" {
-		return d.build(ctx, versions, "", old, o)
-	}
-	unlock, err := lock(ctx, at+".lock")
+	at, unlock, err := d.lock(ctx, kept)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -74,8 +72,8 @@ func closeAll(all []*index.File) {
 }
 
 // places are where the index may be: beside the shards, unless they are in a store that
-// only reads, and in the cache.
-func (d *Dataset) places(o Options) (beside, kept string) {
+// only reads, and in the caches.
+func (d *Dataset) places(o Options) (beside string, kept []string) {
 	h := sha256.New()
 	for _, name := range d.names {
 		io.WriteString(h, name+"\x00")
@@ -88,9 +86,9 @@ func (d *Dataset) places(o Options) (beside, kept string) {
 	if d.shards[0].isLocal() {
 		beside = filepath.Join(filepath.Dir(d.absolute(0)), "_headrace", name)
 	}
-	if folder := index.Folder(); folder != "" {
-		sum := hex.EncodeToString(h.Sum(nil)[:16])
-		kept = filepath.Join(folder, sum[:2], sum[2:]+index.Suffix)
+	sum := hex.EncodeToString(h.Sum(nil)[:16])
+	for _, folder := range index.Folders() {
+		kept = append(kept, filepath.Join(folder, sum[:2], sum[2:]+index.Suffix))
 	}
 	return beside, kept
 }
@@ -100,7 +98,7 @@ func (d *Dataset) known(at, format string) *index.File {
 	if at == "" {
 		return nil
 	}
-	x, err := index.Load(at)
+	x, err := index.Load(at, d.doubts.of(at))
 	if err != nil {
 		return nil
 	}
@@ -137,14 +135,35 @@ func (d *Dataset) setFormat(name string) error {
 	return nil
 }
 
-// lock waits for the one who makes an index, so that it is not made twice at once.
+// lock waits for the one who makes the index, so that it is not made twice at once, and
+// returns the first place for it that is not another user's: the folder that the
+// environment names may be for several.
+func (d *Dataset) lock(ctx context.Context, places []string) (at string, unlock func(), err error) {
+	err = errors.New("there is no folder for it: HOME is not set")
+	for _, at := range places {
+		if d.doubts.about(at) {
+			continue // whoever wrote that one need not believe ours either
+		}
+		if unlock, err = lock(ctx, at+".lock"); !errors.Is(err, errOthers) {
+			return at, unlock, err
+		}
+	}
+	return "", nil, err
+}
+
+var errOthers = errors.New("it is another user's")
+
 func lock(ctx context.Context, at string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(at, os.O_CREATE|os.O_RDWR, 0o666)
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 	if err != nil {
 		return nil, err
+	}
+	if !trust.Own(int(f.Fd())) { // it might never be let go of
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", at, errOthers)
 	}
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -192,9 +211,10 @@ func (d *Dataset) build(ctx context.Context, versions []version, at string, old 
 	if at != "" {
 		err := index.Write(at, d.Format.Name(), fill)
 		if err == nil {
-			if d.index, err = index.Load(at); err == nil {
+			if d.index, err = index.Load(at, d.doubts.of(at)); err == nil {
 				d.from = at
 				os.RemoveAll(b.pieces)
+				d.doubts.tell(o.Warn, at)
 				return nil
 			}
 		}
@@ -204,6 +224,7 @@ func (d *Dataset) build(ctx context.Context, versions []version, at string, old 
 	}
 	var err error
 	d.index, err = inMemory(d.Format.Name(), fill)
+	d.doubts.tell(o.Warn, "")
 	return err
 }
 
@@ -324,7 +345,7 @@ func (b *builder) piece(i int) []byte {
 	if b.pieces == "" {
 		return nil
 	}
-	x, err := index.Load(b.pieceOf(i))
+	x, err := index.Load(b.pieceOf(i), b.d.doubts.of(b.pieceOf(i)))
 	if err != nil {
 		return nil
 	}
@@ -354,6 +375,7 @@ func (d *Dataset) scanShard(ctx context.Context, i int, was version) ([]byte, er
 		return nil, err
 	}
 	defer f.Close()
+	f.doubts = &d.doubts
 	if f.is != was.Object {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nothing writes to it")
 	}
@@ -383,8 +405,7 @@ func (d *Dataset) segment(i int) (*index.Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	was := &d.index.Shards[i]
-	if !sameFile(was.Size, was.Version, now) {
+	if !d.sameFile(i, now) {
 		return nil, &Error{Shard: k.key, At: -1, Err: ErrChanged}
 	}
 	b, err := d.scanShard(d.reading, i, version{Object: now})

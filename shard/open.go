@@ -21,6 +21,8 @@ type opened struct {
 	is         store.Object
 	path, name string
 
+	doubts *doubts // about what is beside it; nil: there are none
+
 	mu     sync.Mutex
 	beside []*opened
 }
@@ -71,13 +73,24 @@ func (o *opened) Name() string { return o.name }
 func (o *opened) Size() int64 { return o.is.Size }
 
 // Beside implements [File].
-func (o *opened) Beside(name string) (File, error) {
+func (o *opened) Beside(name string) (File, error) { return o.other(name, nil) }
+
+// index is Beside for a file that need not be true: see [Index].
+func (o *opened) index(name string) (File, error) { return o.other(name, o.doubts) }
+
+func (o *opened) other(name string, doubts *doubts) (File, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("%w: %q is not the name of a file beside %s", os.ErrInvalid, name, o.name)
 	}
 	other, err := open(o.ctx, o.in, path.Join(path.Dir(o.path), name), strings.TrimSuffix(o.name, path.Base(o.name))+name)
 	if err != nil {
 		return nil, err // not other, which would be a File that is nil
+	}
+	if doubts != nil && other.file != nil {
+		if err := doubts.of(other.path)(other.file.Descriptor()); err != nil {
+			other.Close()
+			return nil, err
+		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

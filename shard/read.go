@@ -124,7 +124,10 @@ func (r *Reader) Locate(i int64, p *Place) error {
 		return &Error{Shard: r.d.shards[p.shard].key, At: -1, Err: err}
 	}
 
-	size := r.d.index.Shards[p.shard].Size
+	size, head := r.d.index.Shards[p.shard].Size, int64(0)
+	if f, ok := r.d.Format.(Preceded); ok {
+		head = f.Head()
+	}
 	p.unpacked = p.segment.Blocks() > 0
 	p.wanted = p.wanted[:0]
 	p.chosen = slices.Grow(p.chosen[:0], len(r.columns))[:len(r.columns)]
@@ -141,7 +144,7 @@ func (r *Reader) Locate(i int64, p *Place) error {
 		switch {
 		case part == nil:
 			return r.lacks(p, &r.columns[k])
-		case !p.unpacked && part.At > size-part.Len:
+		case !p.unpacked && (part.At > size-part.Len || part.At < head):
 			return &Error{Shard: r.d.shards[p.shard].key, At: part.At, Err: index.ErrDamaged}
 		}
 		p.chosen[k] = *part
@@ -150,6 +153,7 @@ func (r *Reader) Locate(i int64, p *Place) error {
 
 	p.spans, p.Bytes = p.spans[:0], 0
 	for _, w := range p.wanted {
+		w.At, w.Len = w.At-head, w.Len+head
 		if n := len(p.spans); n > 0 && !p.unpacked {
 			if last := &p.spans[n-1]; w.At <= last.end+gap {
 				p.Bytes += max(0, w.At+w.Len-last.end)
@@ -214,6 +218,11 @@ func (r *Reader) Read(ctx context.Context, p *Place, buf []byte) ([]Value, int64
 	read, err := r.fill(ctx, p, buf)
 	if err != nil {
 		return nil, read, err
+	}
+	if f, ok := r.d.Format.(Preceded); ok {
+		if err := r.d.compare(f, p, buf); err != nil {
+			return nil, read, err
+		}
 	}
 	p.values = slices.Grow(p.values[:0], len(r.columns))[:len(r.columns)]
 	clear(p.values)

@@ -36,6 +36,9 @@ skipped. Indices go to ~/.cache/headrace/video, to the folder video in $HEADRACE
 other machines. An index is valid for a file of the same size and modification time, and the same version of Headrace and FFmpeg: run this
 again after videos change.
 
+An index that another user could have written, who could not have written the data, is not used: a warning says so, and one is made for you
+alone. Root's are always used.
+
 A file that cannot be indexed is named with the reason, and the exit code is 1.`,
 		Example: `  headrace index films
   headrace index 'films/*/*.mkv' --beside
@@ -50,7 +53,7 @@ A file that cannot be indexed is named with the reason, and the exit code is 1.`
 		switch {
 		case o.Jobs < 0:
 			return wrongUse(fmt.Errorf("--jobs is %d: must be at least 0", o.Jobs))
-		case index.Folder() == "" && !o.Beside:
+		case len(index.Folders()) == 0 && !o.Beside:
 			return errors.New("there is no folder for indices: HOME is not set; set HEADRACE_CACHE, or use --beside")
 		}
 		sets, films := setsOf(c.Context(), args)
@@ -97,7 +100,7 @@ func indexShards(ctx context.Context, set string, o index.Options, out, progress
 	d, err := shard.Open(ctx, []string{set}, shard.Options{Beside: o.Beside, Force: o.Force, Jobs: o.Jobs, Scanned: func(done, all int) {
 		scanned = done
 		b.scanned(done, all)
-	}})
+	}, Warn: func(message string) { b.line(message) }})
 	b.clear()
 	if err != nil {
 		return fmt.Errorf("%s: %w", set, err)

@@ -57,7 +57,7 @@ type inspectedIndex struct {
 // inspectShards shows what there is in shards, which are indexed if they are not.
 func inspectShards(ctx context.Context, from []string, format string, asJSON bool, out, progress io.Writer) error {
 	b := &indexBar{w: progress}
-	d, err := shard.Open(ctx, from, shard.Options{Format: format, Scanned: b.scanned})
+	d, err := shard.Open(ctx, from, shard.Options{Format: format, Scanned: b.scanned, Warn: b.line})
 	b.clear()
 	if err != nil {
 		return fmt.Errorf("%w: %w", source.ErrSource, err)

@@ -41,7 +41,7 @@ func (s *inspectedSample) lookAtVideo(path string) bool {
 		return false
 	}
 	defer file.Close()
-	v, err := video.Open(index.Of(file, path), -1)
+	v, err := video.Open(index.Of(file, path, nil), -1)
 	if err != nil {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"headrace"
+	"headrace/internal/trust"
 )
 
 // Errors that say what is in the way.
@@ -176,7 +178,7 @@ func (e *Export) open() (format, error) {
 // readManifest reports whether all was written already.
 func (e *Export) readManifest() (done bool, err error) {
 	path := e.path("manifest.json")
-	text, err := os.ReadFile(path)
+	text, err := e.record(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -207,7 +209,7 @@ func (e *Export) readManifest() (done bool, err error) {
 // before there is anything else.
 func (e *Export) readJournal() error {
 	path := e.path("journal.json")
-	text, err := os.ReadFile(path)
+	text, err := e.record(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := e.refuseOthers(); err != nil {
 			return err
@@ -223,6 +225,21 @@ func (e *Export) readJournal() error {
 	}
 	e.saved = e.written()
 	return e.same(path, e.journal.Identity, "began to write")
+}
+
+// record reads what a run has noted of itself, unless somebody could have written it who
+// could not have written the files.
+func (e *Export) record(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var judge trust.Judge
+	if err := judge.Check(int(f.Fd()), path, []string{e.options.Dir}); err != nil {
+		return nil, fmt.Errorf("%w: %w: write elsewhere, or use --overwrite, which removes it", ErrOther, err)
+	}
+	return io.ReadAll(f)
 }
 
 // same refuses to go on with another run's files.

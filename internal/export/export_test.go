@@ -18,6 +18,7 @@ import (
 	"headrace"
 	"headrace/internal/npy"
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/tensor"
@@ -636,5 +637,27 @@ func TestNothing(t *testing.T) {
 		if kind == "tar" && len(got) != 1 || kind == "npy" && len(got) != 4 {
 			t.Errorf("%s: %d files", kind, len(got))
 		}
+	}
+}
+
+// A journal in a folder where everybody can put files says where a run goes on only if it
+// is this user's.
+func TestAJournalOfSomebodyElse(t *testing.T) {
+	tier.GivesFilesAway(t)
+	dir := t.TempDir()
+	e := &Export{options: Options{Target: Target{Dir: dir, Kind: "npy"}}}
+	path := filepath.Join(dir, "journal.json")
+	if err := errors.Join(os.WriteFile(path, []byte("{}"), 0o644), os.Chmod(dir, os.ModeSticky|0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := e.record(path); err != nil || string(text) != "{}" {
+		t.Errorf("%q, %v", text, err)
+	}
+	const bob = 48002 // whom no file of the machine belongs to
+	if err := os.Chown(path, bob, bob); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.record(path); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "could have been written by user 48002") {
+		t.Error(err)
 	}
 }

@@ -33,6 +33,8 @@ type Env struct {
 
 	ShardsRead, ShardsUsed atomic.Int64 // bytes of shards, and of what their samples took of them
 
+	Doubt func(message string) // told, once, of an index that is not believed
+
 	Gate *pipe.Gate // of what computes
 	Host *Host      // of Python's functions; nil: the recipe has none
 }

@@ -116,7 +116,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		if err != nil {
 			return err
 		}
-		o.file, file = &f, IndexedVideo(f, path)
+		o.file, file = &f, IndexedVideo(f, path, v.env.Doubt)
 	}
 	o.video, err = OpenVideo(file, v.args.Stream)
 	return err

@@ -64,8 +64,10 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 }
 
 // IndexedVideo is a file at a path, which must be absolute, with the index of its packets
-// that somebody has kept, if that fits.
-func IndexedVideo(file video.File, path string) video.File { return index.Of(file, path) }
+// that somebody has kept, if that fits. Warn is told of one that is not believed.
+func IndexedVideo(file video.File, path string, warn func(message string)) video.File {
+	return index.Of(file, path, warn)
+}
 
 // OpenVideo opens a stream of a file: nil is that which players show.
 func OpenVideo(file video.File, stream *int) (*video.Video, error) {

@@ -15,6 +15,15 @@ func StartsProcesses(t testing.TB) {
 	}
 }
 
+// GivesFilesAway skips a test unless it runs as root, who alone can make other users the
+// owners of files. `make test` in CI does.
+func GivesFilesAway(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: it gives files to other users")
+	}
+}
+
 // Whole reports whether all of many like cases are to be tried, as `make test-all` does.
 func Whole() bool { return os.Getenv("HEADRACE_TESTS") == "whole" }
 

@@ -187,8 +187,8 @@ def test_pictures_are_the_same_from_everywhere(tmp_path):
 @pytest.mark.parametrize(
     ("name", "fields", "shuffle", "least", "most"),
     [
-        ("words.tar", {"image": "jpg"}, {}, 1.0, 1.0),
-        ("words.tar", {"image": "jpg", "label": "cls"}, {}, 1.0, 1.1),  # with the headers between them
+        ("words.tar", {"image": "jpg"}, {}, 1.0, 1.1),  # with the header before it
+        ("words.tar", {"image": "jpg", "label": "cls"}, {}, 1.0, 1.15),  # with the headers before and between them
         ("plain.parquet", {"image": "image.bytes", "label": "label"}, {}, 0.99, 1.02),
         ("snappy.parquet", {"image": "image.bytes"}, {}, 1.0, 1.7),
         ("zstd.parquet", {"image": "image.bytes"}, {"window": 30}, 0.5, 1.1),

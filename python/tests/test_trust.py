@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import copy
+import io
+import os
+import shutil
+import subprocess
 import sys
+import tarfile
+import tempfile
+import warnings
 
 import pytest
 
 import headrace as hr
+from conftest import in_child
+from headrace._client.program import find_program
 
 RECIPE = """headrace: 1
 steps:
@@ -76,3 +85,48 @@ def test_a_recipe_writes_to_its_own_dead_letters_only(own_photos, tmp_path, monk
     lines = precious.read_text().splitlines()
     assert lines[0] == "precious"
     assert len(lines) == 2
+
+
+ANN, BOB, CAT = 48001, 48002, 48003  # whom no file of the machine belongs to
+
+
+@pytest.fixture
+def everybodys():
+    """A folder like /tmp: everybody may make files, and remove their own."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    folder = tempfile.mkdtemp()
+    os.chmod(folder, 0o1777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_an_index_of_somebody_else(everybodys, monkeypatch):
+    monkeypatch.chdir(everybodys)
+    monkeypatch.delenv("HEADRACE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", f"{everybodys}/cache")
+    with tarfile.open("a.tar", "w") as tar:
+        for i, text in enumerate((b"right", b"other")):
+            member = tarfile.TarInfo(f"{i}.txt")
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text))
+    os.chown("a.tar", ANN, ANN)
+    subprocess.run([find_program(), "index", "--beside", "a.tar"], check=True, stdout=subprocess.DEVNULL)
+    for name in ("_headrace", f"_headrace/{next(n for n in os.listdir('_headrace') if n.endswith('.hri'))}"):
+        os.chown(name, BOB, BOB)
+    os.mkdir("cache")
+    os.chown("cache", CAT, CAT)
+
+    def read():
+        os.setresuid(CAT, CAT, CAT)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                with hr.read("a.tar").loader(epochs=1) as loader:
+                    assert [sample["txt"] for sample in loader] == ["right", "other"]
+        said = [str(w.message) for w in caught]
+        assert len(said) == 1, said
+        assert f"could have been written by user {BOB}, who could not have written the data: it is not used; the index is now in" in said[0]
+        assert f"{everybodys}/cache/headrace/index/" in said[0]
+
+    in_child(read)

@@ -154,13 +154,16 @@ func Write(path, format string, each func(*Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Load maps the index at a path.
-func Load(path string) (*File, error) {
-	f, err := os.Open(path)
+// Load maps the index at a path, unless believe returns an error for the file.
+func Load(path string, believe func(fd int) error) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if err := believe(int(f.Fd())); err != nil {
+		return nil, err
+	}
 	s, err := f.Stat()
 	if err != nil {
 		return nil, err

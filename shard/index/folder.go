@@ -8,15 +8,14 @@ import (
 // Variable names the folder of indices in the environment.
 const Variable = "HEADRACE_CACHE"
 
-// Folder is where indices are kept that are not beside their shards; "" where there is no
-// such folder.
-func Folder() string {
-	if own := os.Getenv(Variable); own != "" {
-		return filepath.Join(own, "index")
+// Folders are where indices are kept that are not beside their shards: the one that the
+// environment names, which others may write to as well, and this user's own.
+func Folders() (all []string) {
+	if named := os.Getenv(Variable); named != "" {
+		all = append(all, filepath.Join(named, "index"))
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		all = append(all, filepath.Join(cache, "headrace", "index"))
 	}
-	return filepath.Join(cache, "headrace", "index")
+	return all
 }

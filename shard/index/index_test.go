@@ -208,10 +208,12 @@ func inFile(t testing.TB, all ...*Builder) (path string) {
 	return path
 }
 
+func believed(int) error { return nil }
+
 func TestFiles(t *testing.T) {
 	all := []*Builder{webdataset(300), new(Builder), webdataset(1), webdataset(129), odd(rand.New(rand.NewPCG(1, 1)), 50)}
 	path := inFile(t, all...)
-	x, err := Load(path)
+	x, err := Load(path, believed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +288,7 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(path); !errors.Is(err, ErrDamaged) {
+		if _, err := Load(path, believed); !errors.Is(err, ErrDamaged) {
 			t.Error(err)
 		}
 	}
@@ -375,7 +377,7 @@ func thousand(b *testing.B, shard *Builder) (path string) {
 func BenchmarkLoad(b *testing.B) {
 	path := thousand(b, webdataset(10_000))
 	for b.Loop() {
-		x, err := Load(path)
+		x, err := Load(path, believed)
 		if err != nil || x.Len() != 10_000_000 {
 			b.Fatal(err)
 		}
@@ -419,7 +421,7 @@ func BenchmarkBillion(b *testing.B) {
 	for b.Loop() {
 		anonymous, mapped := held()
 		began := time.Now()
-		x, err := Load(path)
+		x, err := Load(path, believed)
 		if err != nil || x.Len() != 1_000_000_000 {
 			b.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func listed(f shard.File) []member {
 	if dot := strings.IndexByte(base, '.'); dot > 0 {
 		base = base[:dot]
 	}
-	beside, err := f.Beside(base + ".idx")
+	beside, err := shard.Index(f, base+".idx")
 	if err != nil {
 		return nil
 	}

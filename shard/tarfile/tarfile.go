@@ -12,6 +12,7 @@ package tarfile
 import (
 	"bytes"
 	"context"
+	"unicode/utf8"
 
 	"headrace/shard"
 	"headrace/shard/index"
@@ -34,6 +35,34 @@ func (format) Suffixes() []string {
 // Begins implements [shard.Format].
 func (format) Begins(head []byte) bool {
 	return len(head) >= blockSize && header(head[:blockSize]).valid()
+}
+
+// Head implements [shard.Preceded].
+func (format) Head() int64 { return blockSize }
+
+// Heads implements [shard.Preceded]. Of names that are too long for a header, or are not
+// in ASCII, headers have only something like them.
+func (format) Heads(head, key []byte, name string, size int64) bool {
+	h := header(head)
+	is, ok := h.size()
+	if !ok || is != size || !h.valid() {
+		return false
+	}
+	var room [2 * blockSize]byte
+	want := append(append(append(room[:0], key...), '.'), name...)
+	return len(want) >= shortName || !ascii(want) || bytes.EqualFold(h.name(room[len(want):len(want)]), want)
+}
+
+// shortName is how long a name can be that headers have as it is, at least.
+const shortName = 100
+
+func ascii(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // Scan implements [shard.Format].

@@ -23,7 +23,7 @@ func listed(f shard.File) []int64 {
 	name := path.Base(f.Name())
 	bare := strings.TrimSuffix(name, path.Ext(name))
 	for _, beside := range []string{name + ".idx", name + ".index", bare + ".idx", bare + ".index"} {
-		if other, err := f.Beside(beside); err == nil {
+		if other, err := shard.Index(f, beside); err == nil {
 			if ends := entries(other, f.Size()); alike(f, ends) {
 				return ends
 			}

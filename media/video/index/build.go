@@ -18,28 +18,26 @@ import (
 // Variable names the folder of indices in the environment.
 const Variable = "HEADRACE_CACHE"
 
-// Folder is where indices are kept that are not beside their files; "" where there is no
-// such folder.
-func Folder() string {
-	if own := os.Getenv(Variable); own != "" {
-		return filepath.Join(own, "video")
+// Folders are where indices are kept that are not beside their files: the one that the
+// environment names, which others may write to as well, and this user's own.
+func Folders() (all []string) {
+	if named := os.Getenv(Variable); named != "" {
+		all = append(all, filepath.Join(named, "video"))
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		all = append(all, filepath.Join(cache, "headrace", "video"))
 	}
-	return filepath.Join(cache, "headrace", "video")
+	return all
 }
 
-// placeOf is where the index of a file is in the folder.
-func placeOf(path string) string {
-	folder := Folder()
-	if folder == "" {
-		return ""
-	}
+// placesOf are where the index of a file is in the folders.
+func placesOf(path string) (all []string) {
 	sum := sha256.Sum256([]byte(path))
 	name := hex.EncodeToString(sum[:16])
-	return filepath.Join(folder, name[:2], name[2:]+Suffix)
+	for _, folder := range Folders() {
+		all = append(all, filepath.Join(folder, name[:2], name[2:]+Suffix))
+	}
+	return all
 }
 
 // Options say how [Build] works.
@@ -115,7 +113,7 @@ func build(path string, o Options) Result {
 
 // one writes the index of a file, unless there is one that fits.
 func one(path string, o Options) (Outcome, *video.Video, error) {
-	before, err := identify(path)
+	before, where, err := identify(path)
 	if err != nil {
 		return Failed, nil, err
 	}
@@ -134,13 +132,20 @@ func one(path string, o Options) (Outcome, *video.Video, error) {
 		return Needless, v, err
 	}
 
-	at := placeOf(path)
+	places := placesOf(path)
 	if o.Beside {
-		at = path + Suffix
+		places = []string{path + Suffix}
 	}
-	if c, err := load(at, before); err == nil && !o.Force {
-		v, err := video.Open(known{file, c}, -1)
-		return UpToDate, v, err
+	at := "" // the first place that is not somebody else's
+	for _, place := range places {
+		c, err := load(place, path, file)
+		if err == nil && !o.Force {
+			v, err := video.Open(known{file, c}, -1)
+			return UpToDate, v, err
+		}
+		if at == "" && !doubted(err) {
+			at = place
+		}
 	}
 	c, err := video.Demux(file)
 	if err != nil {
@@ -151,14 +156,10 @@ func one(path string, o Options) (Outcome, *video.Video, error) {
 		return Failed, nil, err
 	}
 	// A file that is being written would get the index of a part of it.
-	if after, err := identify(path); err != nil || after != before {
+	if after, now, err := identify(path); err != nil || after != before || now != where {
 		return Failed, nil, errChanging
 	}
-	all, err := encode(&content{before, *c})
-	if err != nil {
-		return Failed, nil, err
-	}
-	return Written, v, write(at, all)
+	return Written, v, save(at, file, before, where, c)
 }
 
 // known is a file whose container is known.

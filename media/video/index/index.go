@@ -4,19 +4,26 @@
 //
 // [Build] writes an index, into a folder of the user's or beside the file. [Of] gives a
 // file the index that fits it. One of another size, time of change or version of Headrace
-// or FFmpeg, or one that is damaged, is not used: the packets are found again.
+// or FFmpeg, or one that is damaged, is not used: the packets are found again. So they
+// are where somebody could have written it who could not have written the file, and the
+// index is then kept in this user's folder.
 package index
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
+	"headrace/internal/trust"
 	"headrace/media/video"
 )
 
@@ -31,20 +38,29 @@ type identity struct {
 	Changed int64 // when the file was changed, in nanoseconds
 }
 
-// format is increased when what an index says changes.
-const format = 1
+// original is a state of a file on one machine. Another one is of a copy, or of a file
+// that was written again and given its former time.
+type original struct {
+	Inode   uint64
+	Touched int64 // when the file, its mode or its names were changed, which no program can set
+}
 
-func identify(path string) (identity, error) {
-	s, err := os.Stat(path)
-	if err != nil {
-		return identity{}, err
+// format is increased when what an index says changes.
+const format = 2
+
+func identify(path string) (id identity, at original, err error) {
+	var s unix.Stat_t
+	if err := unix.Stat(path, &s); err != nil {
+		return id, at, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return identity{format, video.LibraryVersion(), s.Size(), s.ModTime().UnixNano()}, nil
+	return identity{format, video.LibraryVersion(), s.Size, s.Mtim.Nano()}, original{s.Ino, s.Ctim.Nano()}, nil
 }
 
 // content is what follows the header of an index.
 type content struct {
 	Of        identity
+	At        original
+	Print     uint32 // what is in some places of the file
 	Container video.Container
 }
 
@@ -96,16 +112,13 @@ func decode(all []byte) (*content, error) {
 	return c, nil
 }
 
-// load returns the index at a path, if it is one of this identity.
-func load(at string, of identity) (*video.Container, error) {
-	s, err := os.Stat(at)
+// load returns the index at a path, if it is one of this file.
+func load(at, path string, file video.File) (*video.Container, error) {
+	of, where, err := identify(path)
 	if err != nil {
 		return nil, err
 	}
-	if s.Size() > most || !s.Mode().IsRegular() {
-		return nil, errDamaged
-	}
-	all, err := os.ReadFile(at)
+	all, err := read(at, path)
 	if err != nil {
 		return nil, err
 	}
@@ -113,43 +126,119 @@ func load(at string, of identity) (*video.Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Of != of {
+	if c.Of != of || of.Size != file.Size() {
 		return nil, errStale
+	}
+	if c.At != where {
+		if print, err := printOf(file); err != nil || print != c.Print {
+			return nil, errStale
+		}
 	}
 	return &c.Container, nil
 }
 
+// read returns the content of an index at a path, if it is believed for a file.
+func read(at, path string) ([]byte, error) {
+	f, err := os.OpenFile(at, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var judge trust.Judge
+	if err := judge.Check(int(f.Fd()), at, []string{path}); err != nil {
+		return nil, err
+	}
+	s, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if s.Size() > most || !s.Mode().IsRegular() {
+		return nil, errDamaged
+	}
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
 var errStale = errors.New("the index is of another state of the file, or of another version")
 
-// find returns the index of a file, from beside it or from the folder.
-func find(path string, of identity) *video.Container {
-	for _, at := range []string{path + Suffix, placeOf(path)} {
-		if at == "" {
-			continue
+// doubted reports whether an index is not used because of who could have written it.
+func doubted(err error) bool {
+	var doubt *trust.Doubt
+	return errors.As(err, &doubt)
+}
+
+// printOf is a checksum of some places of a file, by which one that was written again, of
+// the same size and with its former time, is told from a copy.
+func printOf(file video.File) (sum uint32, err error) {
+	const places, each = 16, 256
+	step := max(0, file.Size()-each) / (places - 1)
+	var b [each]byte
+	for i := range int64(places) {
+		n, err := file.ReadAt(b[:], i*step)
+		if err != nil && err != io.EOF {
+			return 0, err
 		}
-		if c, err := load(at, of); err == nil {
-			return c
-		}
+		sum = crc32.Update(sum, castagnoli, b[:n])
 	}
-	return nil
+	return sum, nil
 }
 
 // Of returns a file with its index, if it has one that fits. The path must be absolute.
-func Of(file video.File, path string) video.File { return indexed{file, path} }
+// Warn is told of an index that is not believed, when another one has been made.
+func Of(file video.File, path string, warn func(message string)) video.File {
+	return indexed{file, path, warn}
+}
 
 type indexed struct {
 	video.File
 	path string
+	warn func(string)
 }
 
 // Container implements [video.Indexed].
 func (f indexed) Container() (*video.Container, error) {
-	if of, err := identify(f.path); err == nil && of.Size == f.Size() {
-		if c := find(f.path, of); c != nil {
+	var doubt error
+	own := "" // the first place that is not somebody else's
+	for i, at := range append([]string{f.path + Suffix}, placesOf(f.path)...) {
+		c, err := load(at, f.path, f.File)
+		if err == nil {
 			return c, nil
 		}
+		if doubted(err) {
+			doubt = cmp.Or(doubt, err)
+		} else if i > 0 && own == "" {
+			own = at
+		}
 	}
-	return video.Demux(f.File)
+
+	c, err := video.Demux(f.File)
+	if err == nil && doubt != nil {
+		f.instead(own, c, doubt)
+	}
+	return c, err
+}
+
+// instead keeps an index because there is one that is not believed, if there is a place.
+func (f indexed) instead(at string, c *video.Container, doubt error) {
+	message := fmt.Sprintf("%v: it is not used", doubt)
+	if of, where, err := identify(f.path); err == nil && at != "" && of.Size == f.Size() && save(at, f.File, of, where, c) == nil {
+		message += "; the index is now in " + at
+	}
+	if f.warn != nil {
+		f.warn(message + ". To share an index, have root or the owner of the data write it")
+	}
+}
+
+// save writes the index of a file.
+func save(at string, file video.File, of identity, where original, c *video.Container) error {
+	print, err := printOf(file)
+	if err != nil {
+		return err
+	}
+	all, err := encode(&content{of, where, print, *c})
+	if err != nil {
+		return err
+	}
+	return write(at, all)
 }
 
 // write puts an index where no reader sees half of it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"headrace/internal/testvideo"
+	"headrace/internal/tier"
 	_ "headrace/media/ffmpeg"
 	"headrace/media/internal/avtest"
 	"headrace/media/video"
@@ -94,7 +95,7 @@ func TestClipsReadTheirPacketsAlone(t *testing.T) {
 				t.Fatalf("%s: %d of %d bytes were read without an index: %v", path, f.bytes, f.size, err)
 			}
 			f.bytes = 0
-			v, err := video.Open(Of(f, path), -1)
+			v, err := video.Open(Of(f, path, nil), -1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +125,7 @@ func TestIndicesThatDoNotFit(t *testing.T) {
 	path := filepath.Join(root, "bpyr.mkv")
 	frames := func() int {
 		t.Helper()
-		v, err := video.Open(Of(open(t, path), path), -1)
+		v, err := video.Open(Of(open(t, path), path, nil), -1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func TestIndicesThatDoNotFit(t *testing.T) {
 	if got := []Outcome{outcome(Options{}), outcome(Options{}), outcome(Options{Force: true})}; !slices.Equal(got, []Outcome{Written, UpToDate, Written}) {
 		t.Fatal(got)
 	}
-	at := placeOf(path)
+	at := placesOf(path)[0]
 	whole, err := os.ReadFile(at)
 	if err != nil {
 		t.Fatal(err)
@@ -155,9 +156,7 @@ func TestIndicesThatDoNotFit(t *testing.T) {
 	if err := os.Chtimes(path, later, later); err != nil {
 		t.Fatal(err)
 	}
-	if of, err := identify(path); err != nil {
-		t.Fatal(err)
-	} else if _, err := load(at, of); !errors.Is(err, errStale) {
+	if _, err := load(at, path, open(t, path)); !errors.Is(err, errStale) {
 		t.Errorf("of another time: %v", err)
 	}
 	if got := outcome(Options{}); got != Written {
@@ -189,6 +188,75 @@ func TestIndicesThatDoNotFit(t *testing.T) {
 	}
 }
 
+// A copy keeps its index, though it is another file; one that was written again, with as
+// many bytes and the time that it had, does not.
+func TestCopiesAndFilesWrittenAgain(t *testing.T) {
+	root := place(t, "bpyr.mkv")
+	path := filepath.Join(root, "bpyr.mkv")
+	if r := built(t, Options{Beside: true}, path)["bpyr.mkv"]; r.Outcome != Written {
+		t.Fatalf("%+v", r)
+	}
+	whole := testvideo.Read(t, "bpyr.mkv")
+	s, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(to string, data []byte) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(to, data, 0o644), os.Chtimes(to, s.ModTime(), s.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := filepath.Join(root, "copy.mkv")
+	write(other, whole)
+	index, err := os.ReadFile(path + Suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(other+Suffix, index)
+	if _, err := load(other+Suffix, other, open(t, other)); err != nil {
+		t.Errorf("of a copy: %v", err)
+	}
+	again := slices.Clone(whole)
+	copy(again[len(again)/2:], whole[len(again)/2+1:])
+	write(path, again)
+	if _, err := load(path+Suffix, path, open(t, path)); !errors.Is(err, errStale) {
+		t.Errorf("of a file that was written again: %v", err)
+	}
+}
+
+// An index that somebody else has put beside a file is not used, and this user's own is
+// written, once.
+func TestAPlantedIndex(t *testing.T) {
+	tier.GivesFilesAway(t)
+	root := place(t, "bpyr.mkv", "vp9.webm")
+	path, at := filepath.Join(root, "bpyr.mkv"), filepath.Join(root, "bpyr.mkv")+Suffix
+	built(t, Options{Beside: true}, path)
+	const ann, bob = 48001, 48002 // whom no file of the machine belongs to
+	if err := errors.Join(os.Chmod(root, os.ModeSticky|0o777), os.Chown(path, ann, ann), os.Chown(at, bob, bob)); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for range 3 {
+		f := open(t, path)
+		if _, err := video.Open(Of(f, path, func(message string) { said = append(said, message) }), -1); err != nil {
+			t.Fatal(err)
+		}
+		if own := placesOf(path)[0]; len(said) != 1 || !strings.Contains(said[0], at+" could have been written by user 48002") || !strings.Contains(said[0], own) {
+			t.Errorf("said %q", said)
+		}
+	}
+	if r := built(t, Options{}, path)["bpyr.mkv"]; r.Outcome != UpToDate {
+		t.Errorf("%+v", r)
+	}
+	if err := os.Chown(at, ann, ann); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(at, path, open(t, path)); err != nil {
+		t.Errorf("of the file's owner: %v", err)
+	}
+}
+
 func TestWhatIsNotIndexed(t *testing.T) {
 	root := place(t, "bpyr.mp4", "alac.m4a", "cover.jpg")
 	words := filepath.Join(root, "words.mkv")
@@ -207,7 +275,7 @@ func TestWhatIsNotIndexed(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if left, err := os.ReadDir(Folder()); err == nil && len(left) > 0 {
+	if left, err := os.ReadDir(Folders()[0]); err == nil && len(left) > 0 {
 		t.Errorf("%v", left)
 	}
 
