@@ -442,6 +442,7 @@ var arrows = []arrow{
 
 	{"media/sound/coded", "media", "kinds of errors"},
 	{"media/sound/coded", "media/av", "streams and packets of files"},
+	{"media/sound/coded", "media/av/joined", "recordings of a chain are decoded one by one"},
 	{"media/sound/coded", "media/av/mp4", "where packets of MP4 are"},
 	{"media/sound/coded", "media/av/mpa", "where frames of MP3 and ADTS are"},
 	{"media/sound/coded", "media/ffmpeg", "the decoder, and the packets of other containers"},
@@ -466,6 +467,7 @@ var arrows = []arrow{
 	{"media/recode", "media/video", "decoded frames become images"},
 	{"media/recode", "store", "the error about what is too large"},
 	{"media/ffmpeg", "media/av", "packets and streams of files"},
+	{"media/ffmpeg", "media/av/joined", "files that are several are read one by one"},
 	{"media/ffmpeg", "media/av/packets", "packets on their own, which it reads, makes and writes"},
 	{"media/ffmpeg", "C", "FFmpeg, opened when the first packet comes"},
 	{"media/ffmpeg", "media", "kinds of errors, and how large a picture may be"},

@@ -51,7 +51,7 @@ func streamOf(r avtest.Recording) Stream {
 }
 
 // joined puts packets one after the other, as a run of a file has them.
-func joined(packets []avtest.Packet) (data []byte, all []Packet) {
+func sideBySide(packets []avtest.Packet) (data []byte, all []Packet) {
 	for _, p := range packets {
 		all = append(all, Packet{Offset: len(data), Size: len(p.Data), Key: p.Key})
 		data = append(data, p.Data...)
@@ -112,7 +112,7 @@ func TestPlanes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			data, packets := joined(r.Packets)
+			data, packets := sideBySide(r.Packets)
 			if err := d.Feed(data, packets, true); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestPortions(t *testing.T) {
 	}
 	defer d.Close()
 	for round := range 3 {
-		data, packets := joined(r.Packets)
+		data, packets := sideBySide(r.Packets)
 		for i := range packets {
 			packets[i].Unwanted = i%3 == round
 		}
@@ -205,7 +205,7 @@ func TestMisuse(t *testing.T) {
 	if err := d.Feed(make([]byte, 10), []Packet{{Offset: 5, Size: 6}}, false); err == nil {
 		t.Error("a packet outside its data is taken")
 	}
-	data, packets := joined(r.Packets)
+	data, packets := sideBySide(r.Packets)
 	if err := d.Feed(data, packets, false); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestColours(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			data, packets := joined(r.Packets)
+			data, packets := sideBySide(r.Packets)
 			if err := d.Feed(data, packets, true); err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +280,7 @@ func TestSound(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			data, packets := joined(r.Packets)
+			data, packets := sideBySide(r.Packets)
 			if err := d.Feed(data, packets, true); err != nil {
 				t.Fatal(err)
 			}
@@ -335,7 +335,7 @@ func TestNoAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	data, packets := joined(r.Packets)
+	data, packets := sideBySide(r.Packets)
 	if err := d.Feed(data, packets, true); err != nil {
 		t.Fatal(err)
 	}

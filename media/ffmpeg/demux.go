@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"headrace/media/av"
+	"headrace/media/av/joined"
 	"headrace/media/av/packets"
 	"headrace/media/video"
 )
@@ -32,13 +33,17 @@ func Demux(data []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var file *C.hr_av_file
-	var text [C.HR_AV_TEXT]C.char
-	if result := C.hr_av_demux(lib.c, &file, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), &text[0]); result < 0 {
-		return nil, failure(result, &text)
-	}
-	defer C.hr_av_forget(lib.c, file)
-	return told(file, int64(len(data))), nil
+	size := int64(len(data))
+	return demuxParts(joined.Parts(bytes.NewReader(data), size), size, func(p joined.Part) (*File, error) {
+		var file *C.hr_av_file
+		var text [C.HR_AV_TEXT]C.char
+		part := data[p.From:p.To]
+		if result := C.hr_av_demux(lib.c, &file, (*C.uint8_t)(unsafe.SliceData(part)), C.size_t(len(part)), &text[0]); result < 0 {
+			return nil, failure(result, &text)
+		}
+		defer C.hr_av_forget(lib.c, file)
+		return told(file, p.Size()), nil
+	})
 }
 
 // DemuxFile is Demux of a file that is open, and stays the caller's. It takes memory for
@@ -57,13 +62,15 @@ func DemuxFile(file video.OpenFile) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found *C.hr_av_file
-	var text [C.HR_AV_TEXT]C.char
-	if result := C.hr_av_demux_file(lib.c, &found, C.int(file.Descriptor()), C.int64_t(file.Size()), &text[0]); result < 0 {
-		return nil, failure(result, &text)
-	}
-	defer C.hr_av_forget(lib.c, found)
-	return told(found, file.Size()), nil
+	return demuxParts(joined.Parts(file, file.Size()), file.Size(), func(p joined.Part) (*File, error) {
+		var found *C.hr_av_file
+		var text [C.HR_AV_TEXT]C.char
+		if result := C.hr_av_demux_file(lib.c, &found, C.int(file.Descriptor()), C.int64_t(p.From), C.int64_t(p.Size()), &text[0]); result < 0 {
+			return nil, failure(result, &text)
+		}
+		defer C.hr_av_forget(lib.c, found)
+		return told(found, p.Size()), nil
+	})
 }
 
 // told is what the shim has found in a file of this size.

@@ -147,7 +147,7 @@ func TestDemuxSound(t *testing.T) {
 				for i := range track.Packets {
 					got = append(got, f.Bytes(data, &track.Packets[i])...)
 				}
-				if want, _ := joined(r.Packets); !bytes.Equal(got, want) {
+				if want, _ := sideBySide(r.Packets); !bytes.Equal(got, want) {
 					t.Errorf("%d bytes differ from the command's %d", len(got), len(want))
 				}
 				return

@@ -99,7 +99,7 @@ type recorded struct {
 
 func record(t testing.TB, name string) recorded {
 	r := avtest.Read(t, film(t, name, "64x64", 6), "v:0")
-	data, packets := joined(r.Packets)
+	data, packets := sideBySide(r.Packets)
 	return recorded{streamOf(r), data, packets}
 }
 

@@ -184,7 +184,7 @@ typedef struct {
 	void (*forget)(hr_av_file *);
 
 	// Reads packets one by one from a file that is open, which stays the caller's. What it tells is its own, and lasts until it is closed.
-	int (*reader_open)(hr_av_reader **, const hr_av_file **, int fd, char *error);
+	int (*reader_open)(hr_av_reader **, const hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 	// The packet lasts until the next call.
 	int (*reader_read)(hr_av_reader *, hr_av_coded *, char *error);
 	// Goes to a packet of a track with which decoding may begin, at a time or before it.
@@ -231,7 +231,7 @@ typedef struct {
 	const char *(*writer_format)(const char *name);
 
 	// Reads all packets of a file that is open, which stays the caller's. It need not be mapped: whoever makes it shorter meanwhile gets an error.
-	int (*demux_file)(hr_av_file **, int fd, int64_t size, char *error);
+	int (*demux_file)(hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 	// Copies tags, chapters and dispositions, after all tracks were added: `tracks` are those of the reader, in their order. A window, in microseconds of the
 	// file, has the chapters in it, whose times begin with it; HR_AV_NO_TIME: from the file's beginning, whose times stay; to its end.
 	int (*writer_like)(hr_av_writer *, const hr_av_reader *, const int32_t *tracks, int64_t begin, int64_t end, char *error);

@@ -55,12 +55,14 @@ void hr_av_close(const hr_av *lib, hr_av_decoder *d) { lib->close(d); }
 
 int hr_av_demux(const hr_av *lib, hr_av_file **file, const uint8_t *data, size_t size, char *error) { return lib->demux(file, data, size, error); }
 
-int hr_av_demux_file(const hr_av *lib, hr_av_file **file, int fd, int64_t size, char *error) { return lib->demux_file(file, fd, size, error); }
+int hr_av_demux_file(const hr_av *lib, hr_av_file **file, int fd, int64_t from, int64_t size, char *error) {
+	return lib->demux_file(file, fd, from, size, error);
+}
 
 void hr_av_forget(const hr_av *lib, hr_av_file *file) { lib->forget(file); }
 
-int hr_av_reader_open(const hr_av *lib, hr_av_reader **a, const hr_av_file **b, int fd, char *error) {
-	return lib->reader_open(a, b, fd, error);
+int hr_av_reader_open(const hr_av *lib, hr_av_reader **a, const hr_av_file **b, int fd, int64_t from, int64_t size, char *error) {
+	return lib->reader_open(a, b, fd, from, size, error);
 }
 
 int hr_av_reader_read(const hr_av *lib, hr_av_reader *a, hr_av_coded *b, char *error) {

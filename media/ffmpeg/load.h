@@ -22,10 +22,10 @@ int hr_av_next(const hr_av *lib, hr_av_decoder *d, hr_av_frame *frame, int64_t *
 void hr_av_flush(const hr_av *lib, hr_av_decoder *d);
 void hr_av_close(const hr_av *lib, hr_av_decoder *d);
 int hr_av_demux(const hr_av *lib, hr_av_file **file, const uint8_t *data, size_t size, char *error);
-int hr_av_demux_file(const hr_av *lib, hr_av_file **file, int fd, int64_t size, char *error);
+int hr_av_demux_file(const hr_av *lib, hr_av_file **file, int fd, int64_t from, int64_t size, char *error);
 void hr_av_forget(const hr_av *lib, hr_av_file *file);
 
-int hr_av_reader_open(const hr_av *lib, hr_av_reader **a, const hr_av_file **b, int fd, char *error);
+int hr_av_reader_open(const hr_av *lib, hr_av_reader **a, const hr_av_file **b, int fd, int64_t from, int64_t size, char *error);
 int hr_av_reader_read(const hr_av *lib, hr_av_reader *a, hr_av_coded *b, char *error);
 void hr_av_reader_only(const hr_av *lib, hr_av_reader *a, const int32_t *tracks, int32_t count);
 int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, char *error);

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"unsafe"
 
+	"headrace/media/av"
+	"headrace/media/av/joined"
 	"headrace/media/av/packets"
 )
 
@@ -23,51 +25,99 @@ type Reader struct {
 	Format  string
 	Streams []packets.Stream
 
-	handle[*C.hr_av_reader]
+	// Restarts is how often a container's clock began again, for any stream, among the
+	// packets so far.
+	Restarts int
+
 	file  *os.File // kept open
-	coded C.hr_av_coded
-	text  [C.HR_AV_TEXT]C.char
+	parts []joined.Part
+	part  int     // that is read
+	now   *source // it
+	first *source // the first part, which the file's tags are of
+	to    []int   // for each stream of the part its number among Streams; -1: none
+	only  []int   // that are wanted; nil: all
+	fresh []bool  // of Streams: no packet of the part has come
+
+	clocks  []av.Clock // of Streams; nil: times are in order
+	ahead   queue
+	guessed map[int]*decoding // of streams whose times of decoding FFmpeg does not guess well any more
+}
+
+// source is a container in a part of a file.
+type source struct {
+	handle[*C.hr_av_reader]
+	format  string
+	streams []packets.Stream
+	coded   C.hr_av_coded
+	text    [C.HR_AV_TEXT]C.char
 }
 
 // NewReader opens a container in a file, which has to stay open, and is the caller's.
 func NewReader(file *os.File) (*Reader, error) {
+	about, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{file: file, parts: joined.Parts(file, about.Size())}
+	if r.now, err = openSource(file, r.parts[0]); err != nil {
+		return nil, err
+	}
+	r.first = r.now
+	r.Format, r.Streams = r.now.format, r.now.streams
+	r.begin()
+	return r, nil
+}
+
+func openSource(file *os.File, p joined.Part) (*source, error) {
 	lib, err := opened()
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{handle: newHandle(lib, func(lib *C.hr_av, r *C.hr_av_reader) { C.hr_av_reader_close(lib, r) }), file: file}
+	s := &source{handle: newHandle(lib, func(lib *C.hr_av, r *C.hr_av_reader) { C.hr_av_reader_close(lib, r) })}
 	var about *C.hr_av_file
-	if result := C.hr_av_reader_open(lib.c, &r.c, &about, C.int(file.Fd()), &r.text[0]); result < 0 {
-		return nil, failure(result, &r.text)
+	result := C.hr_av_reader_open(lib.c, &s.c, &about, C.int(file.Fd()), C.int64_t(p.From), C.int64_t(p.Size()), &s.text[0])
+	if result < 0 {
+		return nil, failure(result, &s.text)
 	}
-	ownedBy(r, &r.handle)
-	r.Format = C.GoString(&about.format[0])
+	ownedBy(s, &s.handle)
+	s.format = C.GoString(&about.format[0])
 	for i, c := range unsafe.Slice(about.track, about.tracks) {
-		r.Streams = append(r.Streams, toldStream(i, &c))
+		s.streams = append(s.streams, toldStream(i, &c))
 	}
-	return r, nil
+	return s, nil
 }
 
-// Read reads the next packet of any stream. After the last it returns io.EOF.
-func (r *Reader) Read(p *packets.Packet) error {
-	result := C.hr_av_reader_read(r.lib, r.c, &r.coded, &r.text[0])
-	runtime.KeepAlive(r)
+// begin has clocks begin.
+func (r *Reader) begin() {
+	r.clocks = clocksOf(r.Format, len(r.Streams), func(i int) *av.Stream { return &r.Streams[i].Stream })
+	r.ahead, r.guessed = queue{}, map[int]*decoding{}
+}
+
+// read reads the next packet as its part has it.
+func (s *source) read(p *packets.Packet) error {
+	result := C.hr_av_reader_read(s.lib, s.c, &s.coded, &s.text[0])
+	runtime.KeepAlive(s)
 	switch {
 	case result == C.HR_AV_END:
 		return io.EOF
 	case result < 0:
-		return failure(result, &r.text)
+		return failure(result, &s.text)
 	}
-	tellPacket(&r.coded, p)
+	tellPacket(&s.coded, p)
 	return nil
 }
 
 // Only says which streams are wanted. Packets of others need not come, and cost no
 // reading where the container can leave them out.
 func (r *Reader) Only(streams []int) {
+	r.only = streams
+	r.now.only(streams)
+}
+
+func (s *source) only(streams []int) {
 	tracks := tracksOf(streams)
-	C.hr_av_reader_only(r.lib, r.c, unsafe.SliceData(tracks), C.int32_t(len(tracks)))
-	runtime.KeepAlive(r)
+	C.hr_av_reader_only(s.lib, s.c, unsafe.SliceData(tracks), C.int32_t(len(tracks)))
+	runtime.KeepAlive(s)
 }
 
 func tracksOf(streams []int) []C.int32_t {
@@ -78,13 +128,27 @@ func tracksOf(streams []int) []C.int32_t {
 	return all
 }
 
+// Joined reports whether the file is several, one after the other, each with headers of
+// its own.
+func (r *Reader) Joined() bool { return len(r.parts) > 1 }
+
 // Seek goes to a packet of a stream with which decoding may begin, at a time of the
-// stream or before it, as far as the container's index knows.
+// stream or before it, as far as the container's index knows. Times are those of the
+// container from there on, and of the part that is read: where its clock begins again, or
+// it is joined, they are not those that Read would have come to.
 func (r *Reader) Seek(stream int, time int64) error {
-	result := C.hr_av_reader_seek(r.lib, r.c, C.int32_t(stream), C.int64_t(time), &r.text[0])
-	runtime.KeepAlive(r)
+	r.begin()
+	s := r.now
+	result := C.hr_av_reader_seek(s.lib, s.c, C.int32_t(stream), C.int64_t(time), &s.text[0])
+	runtime.KeepAlive(s)
 	if result < 0 {
-		return failure(result, &r.text)
+		return failure(result, &s.text)
 	}
 	return nil
+}
+
+// Close gives back what it holds. The file is the caller's.
+func (r *Reader) Close() {
+	r.now.Close()
+	r.first.Close()
 }

@@ -50,8 +50,9 @@ func (*Sound) Floats([]float32) {}
 // Reader is never there.
 type Reader struct {
 	handle
-	Format  string
-	Streams []packets.Stream
+	Format   string
+	Streams  []packets.Stream
+	Restarts int
 }
 
 // NewReader returns an error: only programs with C can open FFmpeg.
@@ -62,6 +63,9 @@ func (*Reader) Read(*packets.Packet) error { return errWithoutC }
 
 // Only does nothing.
 func (*Reader) Only([]int) {}
+
+// Joined reports false.
+func (*Reader) Joined() bool { return false }
 
 // Seek returns an error.
 func (*Reader) Seek(int, int64) error { return errWithoutC }

@@ -13,7 +13,8 @@ import (
 	"headrace/media/av"
 	"headrace/media/av/packets"
 	"headrace/media/internal/avtest"
-	"headrace/media/sound/coded"
+	"headrace/media/sound"
+	_ "headrace/media/sound/coded"
 	"headrace/media/video"
 )
 
@@ -85,7 +86,7 @@ func frames(t testing.TB, data []byte) (all [][]byte, at []float64) {
 
 func samples(t testing.TB, data []byte) (all []float32, rate, channels int) {
 	t.Helper()
-	r, err := coded.Open(data, -1)
+	r, err := sound.Open(data, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

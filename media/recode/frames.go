@@ -29,6 +29,7 @@ type FramesOptions struct {
 type Frames struct {
 	decoding
 	options FramesOptions
+	opens   ffmpeg.Stream // the decoder
 
 	recent    [512]fed // packets by their number
 	fed       int
@@ -80,7 +81,8 @@ func (f *Frames) open() (err error) {
 		return fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, s.Codec)
 	}
 	t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting}
-	if f.decoder, err = ffmpeg.NewDecoder(t.Decoding()); err != nil {
+	f.opens = t.Decoding()
+	if f.decoder, err = ffmpeg.NewDecoder(f.opens); err != nil {
 		return err
 	}
 	f.droppable, f.lost = headers.Droppable(s.Codec, s.Config), headers.Lost(s.Codec, s.Config)
@@ -167,7 +169,17 @@ func (f *Frames) decode(ctx context.Context) (pts int64, err error) {
 			if f.came < f.wanted {
 				return 0, fmt.Errorf("%w: %d of %d frames did not come: the decoder withholds them", media.ErrCorrupt, f.wanted-f.came, f.wanted)
 			}
-			return 0, io.EOF
+			p, ok, err := f.another(f.opens)
+			if err != nil {
+				return 0, err
+			}
+			if !ok {
+				return 0, io.EOF
+			}
+			f.fed = 0
+			if err := f.give(&p); err != nil {
+				return 0, err
+			}
 		case errors.As(err, &bad) && bad.Packet >= 0:
 			r := f.recent[bad.Packet%len(f.recent)]
 			if r.pts < f.key { // it may refer to what comes before the first key frame
@@ -195,6 +207,11 @@ func (f *Frames) feed() error {
 	if !ok {
 		return err
 	}
+	return f.give(&p)
+}
+
+// give gives the decoder a packet.
+func (f *Frames) give(p *packets.Packet) error {
 	if f.fed == 0 {
 		f.key = p.PTS
 	}
@@ -208,7 +225,7 @@ func (f *Frames) feed() error {
 	if !p.Discard && !leading {
 		f.wanted++
 	}
-	f.recent[f.fed%len(f.recent)] = fed{f.fed, p.PTS, f.lasts(&p)}
+	f.recent[f.fed%len(f.recent)] = fed{f.fed, p.PTS, f.lasts(p)}
 	f.fed++
 	return f.decoder.Feed(p.Data, []ffmpeg.Packet{{Size: len(p.Data), Key: p.Key, Unwanted: p.Discard}}, false)
 }

@@ -2,10 +2,12 @@ package recode
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"os"
 	"strings"
 
+	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/av/packets"
 	"headrace/media/ffmpeg"
@@ -39,10 +41,11 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 			}
 		}
 	}()
-	var earlier []int64 // by how much times are, in ticks of each stream
+	var earlier, last []int64 // by how much times are, in ticks of each stream; the DTS before
 
 	begin := func(in *input) error {
 		streams, earlier = in.streams, make([]int64, len(in.streams))
+		last = make([]int64, len(streams))
 		if w.Start != nil {
 			zero := new(big.Rat).Add(in.clock.Zero, w.Start)
 			for i := range streams {
@@ -64,11 +67,20 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 	}
 	write := func(p *packets.Packet) error {
 		p.Discard = false
+		if p.Other != nil {
+			return fmt.Errorf("%w: the file is a chain of recordings whose headers differ, and another container has room for one: split it, or decode it", media.ErrUnsupported)
+		}
 		for _, t := range []*int64{&p.PTS, &p.DTS} {
 			if *t != packets.NoTime {
 				*t -= earlier[p.Stream]
 			}
 		}
+		// The first samples of a recording that was joined are not part of it, and
+		// overlap those before.
+		if p.Begins && streams[p.Stream].Kind == av.Audio && p.DTS <= last[p.Stream] {
+			p.PTS, p.DTS = last[p.Stream]+1, last[p.Stream]+1
+		}
+		last[p.Stream] = p.DTS
 		return writer.Write(p, streams[p.Stream].TimeBase)
 	}
 	put := func(p *packets.Packet) error {

@@ -12,6 +12,7 @@ import (
 
 	"headrace/media"
 	"headrace/media/av"
+	"headrace/media/av/packets"
 	"headrace/media/ffmpeg"
 	"headrace/media/sound"
 	"headrace/media/sound/coded"
@@ -130,7 +131,9 @@ type flow struct {
 	ctx    context.Context
 	frame  ffmpeg.Frame
 	info   sound.Info
-	begins Second // the first sample
+	begins Second        // the first sample
+	opens  ffmpeg.Stream // the decoder
+	joined bool          // another recording has begun
 
 	decoded []float32
 	begin   int64 // of decoded
@@ -152,7 +155,8 @@ func (f *flow) open() error {
 	}
 	s := f.stream
 	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits, BitRate: s.BitRate}
-	if f.decoder, err = ffmpeg.NewDecoder(t.Decoding()); err != nil {
+	f.opens = t.Decoding()
+	if f.decoder, err = ffmpeg.NewDecoder(f.opens); err != nil {
 		return err
 	}
 	f.ctx = context.Background()
@@ -214,8 +218,7 @@ func (f *flow) more() error {
 	case errors.Is(err, ffmpeg.ErrNeeds):
 		return f.feed()
 	case err == io.EOF:
-		f.end()
-		return nil
+		return f.ends()
 	case errors.As(err, &bad):
 		if f.skip > 0 || f.info.Rate == 0 && bad.Packet < mostSettling(f.stream.Codec) {
 			return nil // what comes before the window may need what came before that
@@ -239,6 +242,10 @@ func (f *flow) feed() error {
 	if !ok {
 		return err
 	}
+	return f.give(&p)
+}
+
+func (f *flow) give(p *packets.Packet) error {
 	if len(p.Data) == 0 {
 		return nil
 	}
@@ -266,7 +273,7 @@ func (f *flow) take() error {
 		}
 	}
 	if s.Rate != f.info.Rate || s.Channels != f.info.Channels || len(s.Planes) == 0 || s.Rate <= 0 {
-		return fmt.Errorf("%w: the recording changes to %d channels at %d samples a second", media.ErrUnsupported, s.Channels, s.Rate)
+		return f.changed()
 	}
 	f.release(0)
 	var t trim
@@ -300,6 +307,33 @@ func (f *flow) release(more int64) {
 	f.decoded = append(f.decoded, f.held[skip*channels:last*channels]...)
 	f.held = f.held[:0]
 	f.heldCut = 0
+}
+
+// ends: the recording does. Another one may follow in the file, as in a chain of Ogg.
+func (f *flow) ends() error {
+	p, ok, err := f.another(f.opens)
+	if err != nil {
+		return err
+	}
+	f.end()
+	if !ok {
+		return nil
+	}
+	f.total, f.joined = endless, true
+	f.fed, f.before, f.skip = nil, 0, 0
+	return f.give(&p)
+}
+
+// changed is the error about sound that goes on as another kind.
+func (f *flow) changed() error {
+	s, what := &f.frame.Sound, "the recording changes"
+	if f.joined {
+		what = "another recording begins, for the file is a chain of them: split it there. It changes"
+	}
+	at, _ := f.begins.Float64()
+	at += float64(f.begin+int64(len(f.decoded)/f.info.Channels)) / float64(f.info.Rate)
+	return fmt.Errorf("%w: at %.3f s %s from %d channels at %d samples a second to %d at %d",
+		media.ErrUnsupported, at, what, f.info.Channels, f.info.Rate, s.Channels, s.Rate)
 }
 
 // end: the last packet of an MP4 may have fewer samples than its codec gives.

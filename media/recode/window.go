@@ -132,7 +132,8 @@ var errEarlier = errors.New("recode: reading began too late")
 
 // track is a stream on its way.
 type track struct {
-	stream     *packets.Stream
+	stream     *packets.Stream // that packets are of now
+	first      *packets.Stream // that they were of at the beginning
 	wanted     bool
 	to         int    // its number among those that are wanted
 	start, end int64  // ticks; of sound, in samples at its rate
@@ -141,6 +142,8 @@ type track struct {
 	begun      bool   // the first packet of the window has come
 	older      bool   // of sound: packets came before those that are held
 	done       bool   // no packet of the window follows
+	another    bool   // of sound: another recording has begun, which is
+	other      *packets.Stream
 	held       []packets.Packet
 	heldAt     []int64 // of sound: where they begin
 }
@@ -209,6 +212,14 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		p.Skip = uint32(coded.Priming(&s.Stream))
 	}
 	t.seen = true
+	if p.Begins {
+		t.another, t.other = true, p.Other
+		if s = t.first; p.Other != nil {
+			s = p.Other
+		}
+		t.stream = s
+		t.held, t.heldAt, t.older = t.held[:0], t.heldAt[:0], false
+	}
 	from, until, sure := t.places.of(&p)
 	if !sure {
 		if until+2*t.places.tick < t.start {
@@ -256,6 +267,7 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		n = max(n, int64(first.Skip))
 	}
 	first.Skip = uint32(n)
+	first.Begins, first.Other = t.another, t.other
 	for i := range t.held {
 		if i > 0 {
 			t.held[i].Skip = 0
@@ -328,7 +340,15 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return nil
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
-	if !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return mustCount(&all[i], &c.grids[i]) }) {
+	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return mustCount(&all[i], &c.grids[i]) })
+	if seeks {
+		again, err := restarts(ctx, file, r, format)
+		if err != nil {
+			return err
+		}
+		seeks = !again
+	}
+	if seeks {
 		from := new(big.Rat).Add(c.Zero, new(big.Rat).Sub(w.Start, big.NewRat(lead, 1)))
 		r.Only(chosen)
 		if at := leader(all, chosen); at >= 0 && r.Seek(at, ticks(from, all[at].TimeBase)) == nil {
@@ -400,7 +420,7 @@ func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, 
 	}
 	for to, i := range chosen {
 		s := &all[i]
-		t := track{stream: s, wanted: true, to: to, start: minTime, end: maxTime}
+		t := track{stream: s, first: s, wanted: true, to: to, start: minTime, end: maxTime}
 		base := s.TimeBase
 		if s.Kind == av.Audio && s.Rate > 0 {
 			t.places = newPlaces(s, c.grids[i], origin)

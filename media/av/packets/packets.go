@@ -28,7 +28,7 @@ import (
 )
 
 // NoTime is a time that is not known.
-const NoTime = math.MinInt64
+const NoTime = av.NoTime
 
 // Stream is what is known of a stream before its first packet.
 type Stream struct {
@@ -47,11 +47,13 @@ type Stream struct {
 type Packet struct {
 	Stream             int // its place in File.Streams
 	PTS, DTS, Duration int64
-	Key                bool   // decoding can begin here
-	Discard            bool   // it is decoded for others' sake, and not shown
-	Corrupt            bool   // the container says that it is damaged
-	Skip, Cut          uint32 // samples at its beginning and end that are not part of the recording
-	Data, Side         []byte // side: what the container says of it besides, as hrav.h has it
+	Key                bool    // decoding can begin here
+	Discard            bool    // it is decoded for others' sake, and not shown
+	Corrupt            bool    // the container says that it is damaged
+	Skip, Cut          uint32  // samples at its beginning and end that are not part of the recording
+	Begins             bool    // another recording begins with it, which needs a decoder of its own
+	Other              *Stream // what that one is, where it needs another kind of decoder
+	Data, Side         []byte  // side: what the container says of it besides, as hrav.h has it
 }
 
 // File is packets of some streams, in the order of the file that they were in.

@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
 	const uint8_t *data; // NULL: it is a file
 	int fd;
+	int64_t from; // where it begins in the file
 	int64_t size, at;
 	int failed; // the system's number of an error of reading
 	int cut;    // the file is shorter than it was
@@ -45,7 +46,7 @@ static int read_at(source *s, int64_t at, uint8_t *to, int n) {
 	}
 	ssize_t got;
 	do
-		got = pread(s->fd, to, n, at);
+		got = pread(s->fd, to, n, s->from + at);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		s->failed = errno;
@@ -323,7 +324,7 @@ int hr_demux(hr_av_file **to, const uint8_t *data, size_t size, char *error) {
 	return demux(to, &s, error);
 }
 
-int hr_demux_file(hr_av_file **to, int fd, int64_t size, char *error) {
-	source s = {.fd = fd, .size = size};
+int hr_demux_file(hr_av_file **to, int fd, int64_t from, int64_t size, char *error) {
+	source s = {.fd = fd, .from = from, .size = size};
 	return demux(to, &s, error);
 }

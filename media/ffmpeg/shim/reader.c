@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct hr_av_reader {
@@ -15,6 +14,7 @@ struct hr_av_reader {
 	hr_av_track *tracks;
 	hr_side side;
 	int fd;
+	int64_t from; // where it begins in the file
 	int64_t at, size;
 	int failed; // the system's number of an error of reading
 	int cut;    // the file ends before its packets do
@@ -22,9 +22,13 @@ struct hr_av_reader {
 
 static int read_file(void *from, uint8_t *to, int n) {
 	hr_av_reader *r = from;
+	if (n > r->size - r->at)
+		n = (int)(r->size - r->at);
+	if (n <= 0)
+		return AVERROR_EOF;
 	ssize_t got;
 	do
-		got = pread(r->fd, to, n, r->at);
+		got = pread(r->fd, to, n, r->from + r->at);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		r->failed = errno;
@@ -105,15 +109,15 @@ static int open_container(hr_av_reader *r) {
 	return result;
 }
 
-int hr_reader_open(hr_av_reader **to, const hr_av_file **file, int fd, char *error) {
+int hr_reader_open(hr_av_reader **to, const hr_av_file **file, int fd, int64_t from, int64_t size, char *error) {
 	hr_said[0] = 0;
 	*to = NULL;
 	hr_av_reader *r = calloc(1, sizeof *r);
 	if (r == NULL)
 		return hr_failed(AVERROR(ENOMEM), error);
-	struct stat about;
 	r->fd = fd;
-	r->size = fstat(fd, &about) == 0 ? about.st_size : 0;
+	r->from = from;
+	r->size = size;
 	int result = open_container(r);
 	if (result < 0) {
 		result = refused(r, result, error);

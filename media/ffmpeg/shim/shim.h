@@ -20,7 +20,7 @@ int hr_told(int result, char *text, const char *what, const char *name);
 
 // demux.c
 int hr_demux(hr_av_file **, const uint8_t *data, size_t size, char *error);
-int hr_demux_file(hr_av_file **, int fd, int64_t size, char *error);
+int hr_demux_file(hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 void hr_forget(hr_av_file *);
 AVFormatContext *hr_container(AVIOContext *);
 int hr_tell_track(const AVStream *, hr_av_track *);
@@ -45,7 +45,7 @@ int hr_tell_parameters(const AVCodecParameters *, AVRational unit, hr_av_track *
 int hr_make_parameters(AVCodecParameters *, const hr_av_track *, const uint8_t *config, size_t size);
 
 // reader.c
-int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, char *error);
+int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 int hr_reader_read(hr_av_reader *, hr_av_coded *, char *error);
 void hr_reader_only(hr_av_reader *, const int32_t *tracks, int32_t count);
 int hr_reader_seek(hr_av_reader *, int32_t track, int64_t time, char *error);

@@ -26,7 +26,7 @@ var Format = sound.Format{
 		".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".flv",
 	},
 	Is:   Is,
-	Open: func(file []byte, track int) (sound.Stream, error) { return Open(file, track) },
+	Open: openAny,
 }
 
 // beginnings are those of files that FFmpeg demuxes. A dot means any byte.

@@ -1,0 +1,80 @@
+package joined
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// page is a page of Ogg.
+func page(flags byte, body ...byte) []byte {
+	p := append([]byte("OggS\x00"), flags)
+	p = append(p, make([]byte, 20)...)
+	return append(append(p, 1, byte(len(body))), body...)
+}
+
+// tag is a tag of FLV with what follows it.
+func tag(kind byte, body string) []byte {
+	b := append([]byte{kind, 0, 0, byte(len(body))}, make([]byte, 7)...)
+	return binary.BigEndian.AppendUint32(append(b, body...), uint32(11+len(body)))
+}
+
+func element(id string, body string) []byte {
+	return append(append([]byte(id), 0x40|byte(len(body)>>8), byte(len(body))), body...)
+}
+
+func TestPartsOfFiles(t *testing.T) {
+	ogg := slices.Concat(page(2, 1), page(2, 2), page(0, 3, 4), page(4, 5))
+	flv := slices.Concat([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00"), tag(18, "about"), tag(9, "FLV\x01 as data"), tag(8, "sound"))
+	mkv := slices.Concat(element(ebml, "head"), element("\x18\x53\x80\x67", "all"), element("\xEC", "void"))
+	live := slices.Concat(element(ebml, "head"), []byte("\x18\x53\x80\x67\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), []byte("clusters"))
+	for name, one := range map[string][]byte{"ogg": ogg, "flv": flv, "mkv": mkv} {
+		for n := 1; n <= 3; n++ {
+			all := bytes.Repeat(one, n)
+			got := Parts(bytes.NewReader(all), int64(len(all)))
+			if len(got) != n {
+				t.Errorf("%s: %d of %d parts", name, len(got), n)
+				continue
+			}
+			for i, p := range got {
+				if p.From != int64(i*len(one)) || p.Size() != int64(len(one)) {
+					t.Errorf("%s: part %d of %d is %v", name, i, n, p)
+				}
+			}
+		}
+		for cut := range one { // whatever is there, is a part
+			all := slices.Concat(one, one[:cut])
+			got := Parts(bytes.NewReader(all), int64(len(all)))
+			if got[0].From != 0 || got[len(got)-1].To != int64(len(all)) || len(got) > 2 {
+				t.Errorf("%s: cut at %d: %v", name, cut, got)
+			}
+		}
+	}
+	for _, alone := range [][]byte{nil, []byte("OggS"), []byte("RIFF and more"), slices.Concat(live, live)} {
+		if got := Parts(bytes.NewReader(alone), int64(len(alone))); len(got) != 1 || got[0] != (Part{0, int64(len(alone))}) {
+			t.Errorf("%q: %v", alone, got)
+		}
+	}
+	if got := Chain(bytes.NewReader(slices.Concat(mkv, mkv)), int64(2*len(mkv))); len(got) != 1 {
+		t.Errorf("sound of Matroska is apart: %v", got)
+	}
+}
+
+func FuzzParts(f *testing.F) {
+	f.Add(slices.Concat(page(2, 1), page(0, 3), page(2, 1)))
+	f.Add([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00\x09\x00\x00\x00"))
+	f.Add(slices.Concat(element(ebml, "head"), element(ebml, "head")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		at := int64(0)
+		for _, p := range Parts(bytes.NewReader(data), int64(len(data))) {
+			if p.From != at || p.To < p.From || p.Size() == 0 && len(data) > 0 {
+				t.Fatalf("%v after %d", p, at)
+			}
+			at = p.To
+		}
+		if at != int64(len(data)) {
+			t.Fatalf("they end at %d of %d", at, len(data))
+		}
+	})
+}
