@@ -75,6 +75,7 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 			known[i] = true
 		}
 	}
+
 	var p packets.Packet
 	for range mostLooked {
 		if left == 0 {

@@ -27,6 +27,7 @@ func Demux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 			}
 		}
 	}()
+
 	size := int64(0)
 	keep := func(p *packets.Packet) error {
 		if p.Begins && f.Streams[p.Stream].Kind == av.Audio {

@@ -275,6 +275,7 @@ func (f *flow) take() error {
 	if s.Rate != f.info.Rate || s.Channels != f.info.Channels || len(s.Planes) == 0 || s.Rate <= 0 {
 		return f.changed()
 	}
+
 	f.release(0)
 	var t trim
 	for ; f.before <= f.frame.Packet && len(f.fed) > 0; f.before++ {

@@ -143,6 +143,7 @@ func openOther(file File, stream int) (v *Video, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	i, err := choose(c.Tracks, stream)
 	if err != nil {
 		return nil, err

@@ -174,6 +174,7 @@ func demuxed(file []byte, track int) (*Track, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	n, err := choose(track, len(f.Tracks), func(i int) *av.Stream { return &f.Tracks[i].Stream })
 	if err != nil {
 		return nil, err
