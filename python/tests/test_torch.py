@@ -335,3 +335,44 @@ def test_options_of_formats(photos):
     assert pinned != pipeline(photos).to("torch")
     with pytest.raises(hr.RecipeError, match="the format 'torch', pin_memory=True"):
         hr.merge([hr.files(photos), hr.files(photos).to("torch", pin_memory=True)])
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_checkpoint_libraries_keep_a_state_of_what_was_used(tmp_path):
+    import torch.distributed.checkpoint as dcp
+    from accelerate import Accelerator
+
+    class Done:
+        """A loader as far as the model was trained."""
+
+        def __init__(self, loader):
+            self.loader, self.done = loader, 0
+
+        def state_dict(self):
+            return self.loader.state_dict(done=self.done)
+
+        def load_state_dict(self, state):
+            self.loader.load_state_dict(state)
+
+    accelerator, left = Accelerator(cpu=True), []
+    dataset = hr.torch.IterableDataset(hr.source([{"n": i} for i in range(60)]).shuffle(seed=1).batch(2), epochs=1)
+    loop = iter(dataset)
+    seen = [next(loop)["n"].tolist() for _ in range(6)]
+    done = Done(dataset)
+    done.done = 4
+    state = dataset.state_dict(done=4)
+    accelerator.register_for_checkpointing(done)
+    accelerator.save_state(tmp_path / "accelerate")
+    dcp.save({"model": torch.nn.Linear(2, 2), "loader": done}, checkpoint_id=tmp_path / "dcp", no_dist=True)
+    torch.save(state, tmp_path / "state.pt")
+    for load in (
+        lambda: accelerator.load_state(tmp_path / "accelerate"),
+        lambda: dcp.load({"model": torch.nn.Linear(2, 2), "loader": done}, checkpoint_id=tmp_path / "dcp", no_dist=True),
+        lambda: done.load_state_dict(torch.load(tmp_path / "state.pt")),
+    ):
+        load()
+        assert dataset.state_dict() == state
+        loop = iter(dataset)
+        left.append([next(loop)["n"].tolist() for _ in range(2)])
+    assert left == [seen[4:]] * 3
+    dataset.close()

@@ -110,9 +110,9 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         """The number of batches in this rank's epoch. TypeError: it is unknown, as for `Loader`."""
         return len(self.loader)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Where this rank's run is, after the last batch: see `Loader.state_dict`."""
-        return self.loader.state_dict()
+    def state_dict(self, *, done: int | None = None) -> dict[str, Any]:
+        """Where this rank's run is, after the last batch or after `done` of this epoch: see `Loader.state_dict`."""
+        return self.loader.state_dict(done=done)
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
         """Resume the next `iter()` from a state, as `Loader.load_state_dict`.

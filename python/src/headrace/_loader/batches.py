@@ -233,7 +233,7 @@ class Batches:
         if frontier.epoch == epoch:  # after the last batch, samples were lost
             frontier = Frontier(epoch + 1)
         done = epoch >= loop.epoch
-        lost = {place for place in run.lost if place[0] > epoch}
+        lost = {place for place in run.lost if place[0] >= epoch}  # states within the epoch may still be asked for
         replaced = {place for place in run.replaced if place[0] > epoch}
         channel = session.channel
         # Nothing is called between these lines: see channel.

@@ -121,6 +121,7 @@ class Loader:
                     " or go back with set_epoch(0)"
                 )
             run.number += 1
+            run.begins(run.frontier.epoch)
             loop = Loop(self._batches, run.number, run.frontier.epoch)
             loop.done, run.spent = run.spent, False
             self._newest = ref(loop)
@@ -223,15 +224,26 @@ class Loader:
 
     # State.
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self, *, done: int | None = None) -> dict[str, Any]:
         """Return where this rank's run is, as plain JSON: exactly the batches and losses so far.
 
             torch.save({"model": model.state_dict(), "loader": loader.state_dict()}, "checkpoint.pt")
 
         It includes the batch your loop got last. After a `break` it is the middle of that epoch, until the next loop starts; after an
         epoch's last batch it is the beginning of the next.
+
+        In a signal handler, or after Ctrl-C, your loop has got a batch that it may not have used. Count the batches that the model has been
+        trained on, and pass the number:
+
+            loader.state_dict(done=steps_of_this_epoch)
+
+        Args:
+            done: the state after so many batches of the current loop's epoch. Those of the last `prefetch` + 8 are kept.
+
+        Raises:
+            RecipeError: if that state is not kept; the message says which are.
         """
-        return self._run.record()
+        return self._run.record(None if done is None else integer("state_dict: done", done))
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
         """Resume from a state of this or another loader with the same pipeline and source.

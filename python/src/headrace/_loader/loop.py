@@ -52,11 +52,16 @@ class Loop:
             raise brief(error) from error.__cause__
         frontier, batch = hand.frontier, hand.batch
         clock.gives(asked, hand.ready, hand.own)
+        number = hand.number + 1
+        passed = hand.epoch, number, frontier
+        recent = run.recent
+        at = number % len(recent)
         clock.left = monotonic_ns()
         # Nothing is called from here on, so that no signal handler comes between a
         # batch and its being counted. Where another thread was quicker, it has counted
         # this batch already.
         if run.hand is hand:
+            recent[at] = passed
             run.frontier = frontier
             run.hand = None
         return batch

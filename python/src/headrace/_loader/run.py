@@ -12,7 +12,7 @@ from .._client.engine import manager
 from .._client.recovery import Recovery
 from .._client.session import Session, warn
 from .._report.tracebacks import outside
-from ..errors import ForkedLoader, HeadraceError, HeadraceWarning
+from ..errors import ForkedLoader, HeadraceError, HeadraceWarning, RecipeError
 from .clock import Clock
 from .frontier import Frontier, Identity
 from .lost import Errors
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .frontier import Place
     from .loop import Hand
 
+PREFETCH = 2  # batches ahead, by default
+KEPT = 8  # places that are kept, besides as many as there may be batches ahead
 T = TypeVar("T")
 
 
@@ -48,6 +50,7 @@ class Run:
         self.frontier = Frontier(self.opened["state"]["epoch"])
         self.recovery = Recovery(config["on_error"] != "raise", self.opened["sources"])
         self.workers: dict[str, int] = {}  # that were set, by stage; a new engine gets them in this order
+        self.recent: list[tuple[int, int, Frontier] | None] = [None] * ((config.get("prefetch") or PREFETCH) + KEPT + 1)
         self.lost: set[Place] = set()
         self.replaced: set[Place] = set()
         self.errors = Errors()
@@ -76,9 +79,30 @@ class Run:
             )
         raise self.refused("headrace: this loader is closed; the batches that it gave stay valid")
 
-    def record(self) -> dict[str, Any]:
-        """The state record of its position."""
-        return self.identity.record(self.frontier, self.lost, self.recovery.quarantine)
+    def record(self, done: int | None = None) -> dict[str, Any]:
+        """The state record of its position, or of that after so many batches of the epoch of the last loop."""
+        frontier = self.frontier if done is None else self._after(done)
+        return self.identity.record(frontier, self.lost, self.recovery.quarantine)
+
+    def begins(self, epoch: int) -> None:
+        """Note where a loop begins."""
+        number = self.identity.place(self.frontier).get("batches", 0)
+        self.recent[:] = [None] * len(self.recent)
+        self.recent[number % len(self.recent)] = epoch, number, self.frontier
+
+    def _after(self, done: int) -> Frontier:
+        """Where the run was after so many batches of an epoch."""
+        kept = sorted([one for one in self.recent if one is not None], key=lambda one: one[:2])
+        for _, number, frontier in kept:
+            if number == done:
+                return frontier
+        if not kept:
+            raise RecipeError(f"headrace: state_dict(done={done}): no loop has begun: use state_dict()")
+        epoch, least, _ = kept[0]
+        raise RecipeError(
+            f"headrace: state_dict(done={done}): states are kept of {least} to {kept[-1][1]} batches of epoch {epoch};"
+            " a larger prefetch keeps more"
+        )
 
     def go_to(self, frontier: Frontier) -> None:
         """Drop work in progress and continue elsewhere; existing loops end."""
@@ -87,6 +111,7 @@ class Run:
         self.clock.restart()
         self.hand = None
         self.frontier = frontier
+        self.recent[:] = [None] * len(self.recent)
         self.failure = None
         epochs = self.config["epochs"]
         if epochs is not None and frontier.epoch >= epochs:
