@@ -158,7 +158,8 @@ def source(
 
         loader = hr.source(dataset, fields=["image", "label"]).shuffle().batch(32).loader()
 
-    Worker processes read a copy, so later changes to the object have no effect. It is one of these:
+    Worker processes read a copy. Later changes to the object do not reach it, except what `set_epoch(epoch)` changes, which they call, and
+    shared memory. It is one of these:
 
     - a list, a PyTorch Dataset, or anything else with `__getitem__` and `__len__`, read by number. You can shuffle, shard across ranks and
       resume it like files.

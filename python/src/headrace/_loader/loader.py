@@ -110,7 +110,7 @@ class Loader:
                 pass  # nothing is taken of it
             elif frontier.inside:  # the loop before was left in the middle
                 run.go_to(Frontier(frontier.epoch + 1))
-            elif run.adrift or run.failure is not None or run.session is None:
+            elif run.adrift or run.failure is not None or run.session is None or run.stale:
                 run.go_to(frontier)
             elif run.config.get("steps_per_epoch") is not None:
                 run.clock.restart()  # an epoch that was cut off has the engine begin again
@@ -120,6 +120,7 @@ class Loader:
                     f"headrace: all {epochs} epochs were run; give the loader more epochs=, or epochs=None for no end,"
                     " or go back with set_epoch(0)"
                 )
+            run.stale = False
             run.number += 1
             run.begins(run.frontier.epoch)
             loop = Loop(self._batches, run.number, run.frontier.epoch)
@@ -210,7 +211,8 @@ class Loader:
 
             loader.set_epoch(3)
 
-        The epoch that is next anyway changes nothing, even in the middle after restoring a state.
+        The epoch that is next anyway stays where it is, even in the middle after restoring a state. If functions or a source of yours are
+        in the pipeline, its samples are read again from here on: what was read ahead may be older than what you changed.
         """
         run = self._run
         run.check()
@@ -221,6 +223,8 @@ class Loader:
             if epoch != run.frontier.epoch + run.frontier.inside:
                 run.lost, run.replaced = set(), set()
                 run.go_to(Frontier(epoch))
+            elif run.python is not None or run.here is not None:
+                run.stale = True
 
     # State.
 

@@ -59,6 +59,7 @@ class Run:
         self.spent = False  # the next loop is what is left of an epoch of which all was taken: nothing
         self.failure: HeadraceError | None = None  # why the stream has ended
         self.stats: dict[str, Any] = {}  # the last ones
+        self.stale = False  # what was read ahead of the next loop is to be read again
         self.adrift = False  # an exception came before the engine knew where to go on
         self.inside = False  # somebody is in next()
         self.refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader

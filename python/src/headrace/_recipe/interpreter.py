@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ..errors import RecipeError
 from .functions import SPAWNED
 from .hooks import Sent, name_of
+from .shared import Unshared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,8 +152,12 @@ def pickler() -> Any:
 
     import cloudpickle
 
+    from . import shared
+
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
+            if (reduced := shared.reduced(obj)) is not NotImplemented:
+                return reduced
             if isinstance(obj, ModuleType) and type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
                 return importlib.import_module, (obj.__name__,)
             if type(obj) is CodeType:
@@ -179,6 +184,8 @@ def _listing_pickler() -> Any:
             if isinstance(obj, ModuleType):
                 if sys.modules.get(obj.__name__) is obj:
                     self.modules.add(obj.__name__)
+            elif type(obj).__module__.partition(".")[0] == "torch":
+                self.modules.add("torch")
             elif reduced is NotImplemented and isinstance(obj, (type, FunctionType, BuiltinFunctionType)) and obj.__module__:
                 self.modules.add(obj.__module__)  # it goes by its name
             return reduced
@@ -226,20 +233,33 @@ def _of_the_program() -> Iterator[None]:
 def _refusal(function: Function, error: Exception) -> str:
     """Why a function cannot be pickled, and what to do."""
     what, error = _unpicklable(function.value, error)
-    return (
-        f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}; make such things in"
-        " the worker: inside the function, or in the __init__ of a class, since each worker makes its own object"
-    )
+    if isinstance(error, Unshared):
+        return f"headrace: {function!r} cannot be sent to workers: {what}: {error}"
+    text = f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}"
+    if hasattr(function.value, "__getitem__") and not isinstance(function.value, type):
+        name = what.rpartition("'")[0].rpartition("'")[2].rpartition(".")[2] or "file"
+        return (
+            f"{text}\nopen it in __getitem__, when it is first needed, and leave it out of the copy that workers get:\n"
+            f'    def __getstate__(self): return {{**self.__dict__, "{name}": None}}'
+        )
+    return f"{text}; make such things in the worker: inside the function, or in the __init__ of a class, each worker makes its own"
 
 
 def _unpicklable(value: Any, error: Exception) -> tuple[str, Exception]:
-    """What cannot be pickled, and why."""
+    """What cannot be pickled, and why. An attribute of an attribute has both names: `'dataset.file'`."""
     for held, part in _held(value):
         try:
             dumps(part)
         except Exception as inner:
+            if held.startswith("its attribute") and type(part).__module__ != "builtins" and not isinstance(inner, Unshared):
+                deeper, why = _unpicklable(part, inner)
+                if deeper.startswith("its attribute '") and not type(part).__module__.startswith(_HANDLES):
+                    return held[:-1] + "." + deeper.removeprefix("its attribute '"), why
             return held, inner
     return "it", error
+
+
+_HANDLES = ("zipfile", "tarfile", "h5py", "lmdb", "sqlite3", "io", "_io", "gzip", "bz2", "lzma")  # which are one thing to their user
 
 
 def _too_large(function: Function, own: int, size: int) -> str:

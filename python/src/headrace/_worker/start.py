@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import log
+from . import log, segments
 
 STACK, LOG = 4, 5  # descriptors
 STACK_SIGNAL = 50
@@ -27,4 +27,5 @@ def begin() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
     log.install(LOG)
+    segments.install()
     from . import callee, lane, lookup  # noqa: F401
