@@ -89,8 +89,12 @@ func fits(t sample.Type, v *Value) error {
 		if open := slices.Index(t.Shape, tensor.Unknown); open >= 0 {
 			v.Shape = slices.Clone(t.Shape)
 			v.Shape[open] = 1
-			if one, err := tensor.Shape(v.Shape).Bytes(t.DType); err == nil && one > 0 {
+			one, err := tensor.Shape(v.Shape).Bytes(t.DType)
+			switch {
+			case err == nil && one > 0:
 				v.Shape[open] = len(v.Bytes) / int(one)
+			case len(v.Bytes) == 0:
+				v.Shape[open] = 0
 			}
 		}
 	}

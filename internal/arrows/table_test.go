@@ -116,6 +116,7 @@ var arrows = []arrow{
 	{"shard/parquet", "shard/index", "what a scan finds"},
 	{"shard/parquet", "shard/internal/packed", "pages are compressed"},
 	{"shard/parquet", "shard/internal/window", "pages are read one after the other"},
+	{"shard/parquet", "shard/arrowipc", "the schema that Arrow writes beside that of Parquet knows the lengths of lists"},
 	{"shard/parquet", "sample", "columns are text or bytes"},
 	{"shard/parquet", "tensor", "floats of 16 bits"},
 	{"shard/parquet", "github.com/klauspost/compress", "pieces of Snappy are unpacked alone"},

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 import headrace as hr
 from headrace._client.program import find_program
@@ -314,3 +315,57 @@ def test_text_is_utf8(name):
         rows(name)
     if name != "a.jsonl":
         assert [bytes(s["b"]) for s in rows(name, {"b": (field, bytes)})] == [b"caf\xc3\xa9", broken]
+
+
+def test_boxes_as_the_hub_stores_them():
+    image = io.BytesIO()
+    Image.new("RGB", (40, 30)).save(image, "PNG")
+    boxes = [[[1, 2, 11, 12], [20, 5, 30, 25]], [], [[0, 0, 40, 30]]]
+    category = [[1, 2], [], [3]]
+    forms = {
+        "struct": pa.array([{"bbox": b, "category": c} for b, c in zip(boxes, category, strict=True)],
+            pa.struct([("bbox", pa.list_(pa.list_(pa.float32(), 4))), ("category", pa.list_(pa.int64()))])),
+        "list": pa.array([[{"bbox": b, "category": c} for b, c in zip(*row, strict=True)] for row in zip(boxes, category, strict=True)],
+            pa.list_(pa.struct([("bbox", pa.list_(pa.float32())), ("category", pa.int64())]))),
+    }  # fmt: skip
+    for form, objects in forms.items():
+        path = write(f"{form}.parquet", image=[{"bytes": image.getvalue(), "path": None}] * 3, objects=objects)
+        fields = {"bytes": "image.bytes", "boxes": "objects.bbox", "labels": "objects.category"}
+        pipeline = hr.read(path, fields=fields).decode_image().boxes(along="labels").resize((15, 20))
+        with pipeline.loader(epochs=1) as loader:
+            got = list(loader)
+        for s, b, c in zip(got, boxes, category, strict=True):
+            np.testing.assert_allclose(s["boxes"], np.array(b, "float32").reshape(-1, 4) / 2)
+            assert s["labels"].tolist() == c
+
+
+def test_lists_of_lists_keep_their_lengths():
+    """As pyarrow knows them, and as the Hub's Array2D is stored."""
+
+    class Array2D(pa.ExtensionType):
+        def __init__(self):
+            super().__init__(pa.list_(pa.list_(pa.float32())), "datasets.features.features.Array2DExtensionType")
+
+        def __arrow_ext_serialize__(self):
+            return json.dumps([[2, 3], "float32"]).encode()
+
+    values = [[[i, 1, 2], [3, 4, 5]] for i in range(5)]
+    array = pa.ExtensionArray.from_storage(Array2D(), pa.array(values, Array2D().storage_type))
+    fixed = pa.array(values, pa.list_(pa.list_(pa.int8(), 3), 2))
+    path = write("a.parquet", array=array, fixed=fixed, emb=pa.array([v[0] for v in values], pa.list_(pa.float16(), 3)))
+    assert {k: t[1:] for k, t in types(path).items()} == {
+        "array": ("float32", (2, 3)), "fixed": ("int8", (2, 3)), "emb": ("float16", (3,)),
+    }  # fmt: skip
+    with hr.read(path).batch(5).loader(epochs=1) as loader:
+        batch = next(iter(loader))
+        for name in ("array", "fixed"):
+            np.testing.assert_array_equal(batch[name], values)
+    # A shard without lists, and one of which they are longer.
+    path = [
+        write("b.parquet", v=pa.array([[], []], pa.list_(pa.list_(pa.int32())))),
+        write("c.parquet", v=pa.array([[[1, 2]]], pa.list_(pa.list_(pa.int32())))),
+    ]
+    assert [s["v"].tolist() for s in rows(path)] == [[], [], [[1, 2]]]
+    write("b.parquet", v=pa.array([[[1, 2, 3]]], pa.list_(pa.list_(pa.int32()))))
+    with pytest.raises(SourceError, match=r'"v": it is int32 \[\?, 3\] in b.parquet, and int32 \[\?, 2\] in c.parquet'):
+        rows(path)

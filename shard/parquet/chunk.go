@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"headrace/shard"
 	"headrace/shard/index"
@@ -71,6 +72,7 @@ func (s *scan) chunk(c *column, k *chunk, g *group, most int64, into *values) er
 
 	s.last = at + k.packed
 	r := chunkReader{scan: s, c: c, codec: k.codec, into: into, left: int(k.values)}
+	r.nesting = nesting{c, slices.Repeat([]int{notSeen}, len(c.lists))}
 	for r.left > 0 {
 		if err := s.ctx.Err(); err != nil {
 			return err
@@ -81,8 +83,12 @@ func (s *scan) chunk(c *column, k *chunk, g *group, most int64, into *values) er
 		}
 		at = next
 	}
-	if c.list && len(into.spans) != rows {
-		return r.wrong("%d lists for %d rows", len(into.spans), rows)
+	if c.list {
+		if len(into.spans) != rows {
+			return r.wrong("%d lists for %d rows", len(into.spans), rows)
+		}
+		r.nesting.close(0)
+		c.measured(into.spans)
 	}
 	return nil
 }
@@ -94,6 +100,8 @@ type chunkReader struct {
 	codec int
 	into  *values
 	left  int // rows, or elements of lists
+
+	nesting nesting // of lists
 
 	dict        values
 	hasDict     bool

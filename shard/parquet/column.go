@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"headrace/sample"
@@ -59,9 +60,14 @@ type column struct {
 
 	// of a list of numbers
 	list   bool
-	number int // an index into numbers
-	empty  int // the definition level of an empty list; below it there is none
+	number int   // an index into numbers
+	lists  []int // the definition level of an element of each list around a value; one below, the list is empty, and below that there is none
+	shape  []int // extents of the array: notSeen, or how many elements all lists have that are in another one
+	fixed  []int // as the Arrow schema says; 0: any
 }
+
+// notSeen is how long lists are of which there was none.
+const notSeen = -1
 
 // columns are the leaves of the schema, as many as each row group has chunks.
 func (m *footer) columns(f shard.File) ([]*column, error) {
@@ -74,6 +80,7 @@ func (m *footer) columns(f shard.File) ([]*column, error) {
 		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer's schema is not a tree")
 	}
 
+	fixed := m.fixedLists()
 	names := make(map[string]bool, len(w.found))
 	for _, c := range w.found {
 		switch {
@@ -84,6 +91,7 @@ func (m *footer) columns(f shard.File) ([]*column, error) {
 			c.refused = "two columns have this name"
 		}
 		names[c.name] = true
+		c.fixed = fixed[c.name]
 	}
 	return w.found, nil
 }
@@ -97,12 +105,12 @@ type walk struct {
 
 // place is where a node is.
 type place struct {
-	path   []string
+	path   []string // without names of the format's own
 	levels int
-	listed bool   // the node above says that it is a list or a map
-	list   string // the list or map that this is in; "": none
-	empty  int    // its definition level where it has no elements
-	nested bool   // it is not a list of plain values
+	listed bool  // the node above says that it is a list or a map
+	own    bool  // the name of the next node is the format's
+	lists  []int // the definition levels of elements, of each list above
+	isMap  bool
 	depth  int
 }
 
@@ -120,31 +128,34 @@ func (w *walk) node(p place) {
 	}
 	e := w.nodes[0]
 	w.nodes = w.nodes[1:]
-	above := p.path
-	p.path = append(above[:len(above):len(above)], e.name)
 	p.depth++
 	if e.repetition != required {
 		p.levels++
 	}
-	if p.nested = p.nested || p.list != "" && (e.repetition == repeated || e.children > 0); e.repetition == repeated && p.list == "" {
-		p.nested, p.empty = e.children > 1, p.levels-1
-		if p.list = strings.Join(p.path, "."); p.listed {
-			p.list = strings.Join(above, ".") // what is in it are names of the format's own
-		}
+	again := e.repetition == repeated
+	if again {
+		p.lists = append(p.lists[:len(p.lists):len(p.lists)], p.levels)
+	}
+	if !p.own && !(again && p.listed) && !p.isMap {
+		p.path = append(p.path[:len(p.path):len(p.path)], e.name)
 	}
 	if e.kind < 0 || e.children > 0 {
+		// What repeats is the element itself where writers of old made it so.
+		p.own = again && p.listed && e.children == 1 && e.name != "array" && !strings.HasSuffix(e.name, "_tuple")
 		p.listed = e.logical == logicalMap || e.logical == logicalList ||
 			e.converted >= convertedMap && e.converted <= convertedList
+		p.isMap = p.isMap || p.listed && e.logical != logicalList && e.converted != convertedList
 		w.nodesOf(e, p)
 		return
 	}
 
 	c := &column{name: strings.Join(p.path, "."), kind: e.kind, length: e.length, levels: p.levels}
 	switch c.understand(e); {
-	case p.nested:
-		c.name, c.refused = p.list, "it is a map, or a list of lists or of structs, and only lists of numbers have a place in a batch"
-	case p.list != "":
-		c.name, c.empty = p.list, p.empty
+	case p.isMap:
+		c.refused = "it is a map, which has no place in a batch"
+	case len(p.lists) > 0:
+		c.lists = p.lists
+		c.shape = slices.Repeat([]int{notSeen}, len(p.lists))
 		c.ofList()
 	}
 	w.found = append(w.found, c)
@@ -221,8 +232,7 @@ func announce(columns []*column, found *index.Builder) {
 		case c.name == "": // which nobody can ask for
 		case c.refused != "":
 			found.Refuse(c.name, c.refused)
-		case c.list:
-			found.Type(c.name, c.listType())
+		case c.list: // whose shape is known when all were seen
 		case c.meaning == asText:
 			found.Type(c.name, sample.TextType)
 		case c.meaning == asBytes:

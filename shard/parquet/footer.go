@@ -1,10 +1,12 @@
 package parquet
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 
 	"headrace/shard"
+	"headrace/shard/arrowipc"
 	"headrace/shard/internal/window"
 )
 
@@ -33,6 +35,7 @@ type footer struct {
 	schema []element
 	rows   int64
 	groups []group
+	arrow  string // the schema that Arrow has written, in base 64
 }
 
 // element is a node of the schema; nodes are in the order of a walk from the root.
@@ -114,10 +117,39 @@ func (m *footer) read(t *thrift) {
 			m.rows = t.int()
 		case 4:
 			t.list(func(byte) { m.groups = appendTo(t, m.groups, readGroup(t)) })
+		case 5:
+			t.list(func(byte) {
+				if key, value := readPair(t); key == "ARROW:schema" {
+					m.arrow = value
+				}
+			})
 		default:
 			t.skip(kind)
 		}
 	})
+}
+
+func readPair(t *thrift) (key, value string) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 1:
+			key = string(t.bytes())
+		case 2:
+			value = string(t.bytes())
+		default:
+			t.skip(kind)
+		}
+	})
+	return key, value
+}
+
+// fixedLists are the lengths of lists of fixed size, which Parquet itself does not know.
+func (m *footer) fixedLists() map[string][]int {
+	b, err := base64.StdEncoding.DecodeString(m.arrow)
+	if err != nil {
+		return nil
+	}
+	return arrowipc.FixedLists(b)
 }
 
 // appendTo appends what has four bytes of the footer at least, so that a footer of zeros

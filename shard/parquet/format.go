@@ -57,6 +57,11 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		}
 		emit(found, columns, values, int(g.rows))
 	}
+	for _, c := range columns {
+		if c.list && c.refused == "" {
+			found.Type(c.name, c.listType())
+		}
+	}
 	return ctx.Err()
 }
 

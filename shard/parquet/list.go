@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"headrace/sample"
 	"headrace/shard"
@@ -24,7 +25,53 @@ const (
 	blockList       = 1 << 6 // of a page
 	blockDictionary = 2 << 6
 	blockRefers     = 3 << 6 // of a page with indexes into the last dictionary before it
+
+	// Of a page in which elements are null, the definition level of a value, and that of an
+	// element. Elsewhere both are 0.
+	levelsShift  = 8
+	elementShift = 16
 )
+
+// mostLevels is how many levels a page can have when it is unpacked.
+const mostLevels = 1 << 26
+
+// withNulls appends the numbers of a page, and NaN for elements without a value.
+func (k number) withNulls(dst []byte, h *pageHeader, p pageParts, top, element int, dictionary []byte) ([]byte, error) {
+	levels, _, ok := hybrid(nil, p.definition, bitsFor(top), int(min(h.values, mostLevels)))
+	if !ok {
+		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
+	}
+	present := 0
+	for _, l := range levels {
+		if int(l) == top {
+			present++
+		}
+	}
+	flat, err := k.append(nil, h.encoding, p.values, present, dictionary)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range levels {
+		switch {
+		case int(l) == top:
+			dst, flat = append(dst, flat[:k.size]...), flat[k.size:]
+		case int(l) >= element:
+			dst = append(dst, k.missing()...)
+		}
+	}
+	return dst, nil
+}
+
+// missing is NaN.
+func (k number) missing() []byte {
+	switch k.size {
+	case 2:
+		return binary.LittleEndian.AppendUint16(nil, tensor.ToFloat16(index.Missing))
+	case 4:
+		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(index.Missing)))
+	}
+	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(index.Missing))
+}
 
 // number is how the numbers of a list are stored, and how they come out.
 type number struct {
@@ -48,7 +95,101 @@ func (c *column) ofList() {
 	}
 }
 
-func (c *column) listType() sample.Type { return sample.TensorType(c.dtype, tensor.Unknown) }
+// listType is the type of a list, when all were seen.
+func (c *column) listType() sample.Type {
+	t := sample.TensorType(c.dtype, tensor.Unknown)
+	for _, n := range c.shape[1:] {
+		t.Shape = append(t.Shape, max(n, 0))
+	}
+	if n := c.fixedExtent(0); n > 0 && (c.shape[0] == n || c.shape[0] == notSeen) {
+		t.Shape[0] = n
+	}
+	for axis := 1; axis < len(t.Shape); axis++ {
+		if n := c.fixedExtent(axis); n > 0 && c.shape[axis] == notSeen {
+			t.Shape[axis] = n
+		}
+	}
+	return t
+}
+
+func (c *column) fixedExtent(axis int) int {
+	if len(c.fixed) != len(c.shape) {
+		return 0
+	}
+	return c.fixed[axis]
+}
+
+// varies marks an outermost extent that is not the same in all rows.
+const varies = -2
+
+// measured notes how many elements the lists of rows have.
+func (c *column) measured(rows []span) {
+	if c.fixedExtent(0) == 0 {
+		return
+	}
+	each := int64(numbers[c.number].size)
+	for _, n := range c.shape[1:] {
+		each *= int64(max(n, 1))
+	}
+	for _, s := range rows {
+		switch n := int(s.n / each); {
+		case s.at < 0:
+		case c.shape[0] == notSeen:
+			c.shape[0] = n
+		case c.shape[0] != n:
+			c.shape[0] = varies
+			return
+		}
+	}
+}
+
+// nesting follows lists in lists through the levels of a column, which may go on from page
+// to page.
+type nesting struct {
+	c      *column
+	counts []int // elements so far, of lists that are open; notSeen: it is not
+}
+
+// close ends lists from one on.
+func (n *nesting) close(from int) {
+	for j := from; j < len(n.counts); j++ {
+		if n.counts[j] != notSeen {
+			n.long(j, n.counts[j])
+		}
+		n.counts[j] = notSeen
+	}
+}
+
+// long notes how long a list is. Those in others have to be alike.
+func (n *nesting) long(j, elements int) {
+	switch have := &n.c.shape[j]; {
+	case j == 0:
+	case *have == notSeen:
+		*have = elements
+	case *have != elements && n.c.refused == "":
+		n.c.refused = fmt.Sprintf("it is a list of lists of %d and of %d elements, and an array needs equally long ones", *have, elements)
+	}
+}
+
+// next takes the levels of an entry.
+func (n *nesting) next(repetition, definition int) {
+	n.close(repetition)
+	if repetition > 0 {
+		n.counts[repetition-1]++
+	}
+	for j := repetition; j < len(n.counts); j++ {
+		if definition < n.c.lists[j] {
+			switch {
+			case j > 0 && definition < n.c.lists[j]-1 && n.c.refused == "":
+				n.c.refused = "it is a list of lists, of which some have no value (null): fill them when you write the file"
+			case definition == n.c.lists[j]-1:
+				n.long(j, 0)
+			}
+			return
+		}
+		n.counts[j] = 1
+	}
+}
 
 // listPage makes a block of a page of a list column, and finds the lists that are in it.
 func (r *chunkReader) listPage(packed []byte) error {
@@ -69,7 +210,8 @@ func (r *chunkReader) listPage(packed []byte) error {
 	}
 
 	n, ok := int(h.values), false
-	if r.ids, _, ok = hybrid(r.ids[:0], p.repetition, 1, n); !ok {
+	deep := len(r.c.lists)
+	if r.ids, _, ok = hybrid(r.ids[:0], p.repetition, bitsFor(deep), n); !ok {
 		return r.wrong("a page's repetition levels are damaged")
 	}
 	present, err := r.levels(p.definition, n)
@@ -78,11 +220,23 @@ func (r *chunkReader) listPage(packed []byte) error {
 	}
 	num := numbers[r.c.number]
 	at := r.space
+	outer, element, elements := r.c.lists[0], r.c.lists[deep-1], 0
 	for i, again := range r.ids {
 		level := int(r.present[i])
+		if int(again) > deep {
+			return r.wrong("a page's repetition levels are damaged")
+		}
+		if deep > 1 {
+			if again > 0 && (len(r.into.spans) == 0 || r.nesting.counts[again-1] == notSeen) {
+				return r.wrong("an empty list has elements")
+			}
+			if r.nesting.next(int(again), level); r.c.refused != "" {
+				return nil
+			}
+		}
 		if again == 0 {
 			s := span{at: at}
-			if level < r.c.empty {
+			if level < outer-1 {
 				s.at = -1
 			}
 			r.into.spans = append(r.into.spans, s)
@@ -90,17 +244,18 @@ func (r *chunkReader) listPage(packed []byte) error {
 		switch last := len(r.into.spans) - 1; {
 		case last < 0:
 			return r.wrong("a page begins within a row")
-		case level == r.c.levels:
+		case level == r.c.levels || level >= element && num.float:
 			r.into.spans[last].n += int64(num.size)
 			at += int64(num.size)
-		case level > r.c.empty:
-			r.c.refused = fmt.Sprintf("the list in row %d of a row group has an element without a value (null): fill it when you write the file", last)
+			elements++
+		case level >= element:
+			r.c.refused = fmt.Sprintf("the list in row %d of a row group has an element without a value (null), which only floats have (NaN): fill it when you write the file", last)
 			return nil
-		case again != 0:
+		case again != 0 && deep == 1:
 			return r.wrong("an empty list has elements")
 		}
 	}
-	if present == 0 {
+	if elements == 0 {
 		return nil
 	}
 
@@ -117,7 +272,15 @@ func (r *chunkReader) listPage(packed []byte) error {
 	if err != nil {
 		return r.failed(err)
 	}
-	r.listBlock(kind, len(r.flat))
+	if elements == present {
+		r.listBlock(kind, len(r.flat), 0)
+		return nil
+	}
+	if r.c.levels > 255 {
+		r.c.refused = "it is too deep for elements without a value (null)"
+		return nil
+	}
+	r.listBlock(kind, elements*num.size, r.c.levels<<levelsShift|element<<elementShift)
 	return nil
 }
 
@@ -135,13 +298,13 @@ func (r *chunkReader) listDictionary(packed []byte) error {
 		return r.failed(err)
 	}
 	r.hasDict = true
-	r.listBlock(blockDictionary, len(r.dictNumbers))
+	r.listBlock(blockDictionary, len(r.dictNumbers), 0)
 	return nil
 }
 
 // listBlock makes a block of the page at hand, with its header.
-func (r *chunkReader) listBlock(kind, size int) {
-	codec := uint32(kind | r.c.number<<3 | r.codec)
+func (r *chunkReader) listBlock(kind, size, nulls int) {
+	codec := uint32(kind | r.c.number<<3 | r.codec | nulls)
 	r.found.Block(index.Block{At: r.head, Len: r.at - r.head + r.header.packed, Size: int64(size), Codec: codec})
 	r.space += int64(size)
 }
@@ -291,6 +454,9 @@ func (Format) UnpackWith(dst []byte, b index.Block, page, dictionary []byte) ([]
 	p, err := splitPage(nil, &h, codec, page[head:])
 	if err != nil {
 		return nil, err
+	}
+	if top := int(b.Codec >> levelsShift & 255); top > 0 {
+		return num.withNulls(dst, &h, p, top, int(b.Codec>>elementShift), dictionary)
 	}
 	return num.append(dst, h.encoding, p.values, int(b.Size)/num.size, dictionary)
 }

@@ -69,10 +69,10 @@ func valueOf(t sample.Type, data []byte, shape []int) (Value, error) {
 		t.Shape = slices.Clone(t.Shape)
 		t.Shape[open] = 1
 		one, err := t.Shape.Bytes(t.DType)
-		if err != nil || one == 0 {
+		if err != nil || one == 0 && len(data) > 0 {
 			return Value{}, fmt.Errorf("%v of %d bytes: %w", t, len(data), err)
 		}
-		t.Shape[open] = len(data) / int(one)
+		t.Shape[open] = len(data) / max(1, int(one))
 	}
 	if n, err := t.Shape.Bytes(t.DType); err != nil || n != int64(len(data)) {
 		return Value{}, fmt.Errorf("%v has %d bytes, and there are %d: %w", t, n, len(data), err)

@@ -26,7 +26,7 @@ LISTS = {
     "l_f64": "float64",
     "l_bool": "bool",
 }
-TYPED = LISTS | {"l_fixed": "float32", "l_struct.ids": "int64", "l_required": "int32"}
+TYPED = LISTS | {"l_nested": "int64", "l_structs.a": "int64", "l_nan": "float32", "l_deep": "float64", "l_array": "float16"} | {"l_fixed": "float32", "l_struct.ids": "int64", "l_required": "int32"}
 
 
 def lists(name, dtype, rows, r):
@@ -84,8 +84,18 @@ def table(args):
             pa.struct([("ids", pa.large_list(pa.int64()))]),
         ),
         "l_required": pa.array([[1] * (i % 3) for i in range(rows)], pa.list_(pa.field("item", pa.int32(), nullable=False))),
-        "l_nested": pa.array([[[1], [2]] for i in range(rows)]),
-        "l_structs": pa.array([[{"a": 1}] for i in range(rows)]),
+        "l_nested": pa.array([None if i % 7 == 5 else [[i, -j] for j in range(i % 4)] for i in range(rows)], pa.list_(pa.list_(pa.int64()))),
+        "l_structs": pa.array([[{"a": j, "t": "x"} for j in range(i % 3)] for i in range(rows)]),
+        "l_nan": pa.array([[r.choice([None, 0.5, i]) for _ in range(i % 5)] for i in range(rows)], pa.list_(pa.float32())),
+        "l_deep": pa.array(
+            [[[[None if r.random() < 0.3 else k / 4 for k in range(3)]] * 2] * (i % 3) for i in range(rows)],
+            pa.list_(pa.list_(pa.list_(pa.float64()))),
+        ),
+        "l_array": pa.array(
+            [None if i % 5 == 2 else [[i / 8] * 3, [1 / 2] * 3] for i in range(rows)], pa.list_(pa.list_(pa.float16(), 3), 2)
+        ),
+        "l_ragged": pa.array([[[1] * (j + 1) for j in range(3)] for i in range(rows)]),
+        "l_null_in": pa.array([[[1], None] for i in range(rows)]),
         "l_map": pa.array([[("a", 1)] for i in range(rows)], pa.map_(pa.string(), pa.int32())),
         "l_null": pa.array([[i, None] if i == rows - 1 else [i] for i in range(rows)]),
         "kept": pa.array([{"tags": ["a"], "url": f"https://x/{i}"} for i in range(rows)]),
@@ -136,7 +146,7 @@ def rows(file):
     return json.dumps([plain(row) for row in pq.read_table(io.BytesIO(file)).to_pylist()])
 
 
-REFUSED = ("money", "l_nested", "l_structs", "l_map", "l_null")
+REFUSED = ("money", "l_ragged", "l_null_in", "l_map", "l_null")
 
 
 def plain(row):
@@ -147,6 +157,8 @@ def plain(row):
             continue
         if isinstance(value, dict):
             flat.update({f"{name}.{k}": value[k] for k in value if k != "tags"})
+        elif name == "l_structs":
+            flat["l_structs.a"] = [v["a"] for v in value]
         else:
             flat[name] = value
     return {k: stored(np.array(v, TYPED[k]).tobytes() if k in TYPED else v) for k, v in flat.items() if v is not None}
