@@ -339,6 +339,7 @@ var arrows = []arrow{
 	{"internal/source", "internal/record", "samples on their way"},
 	{"internal/source", "internal/scratch", "memory that is used again"},
 	{"internal/source", "internal/words", "numbers of things"},
+	{"internal/source", "shard/index", "which fields there are, and which are numbers"},
 	{"internal/source", "media", "what the names of pictures end in"},
 	{"internal/source", "order", "order and random draws by arithmetic"},
 	{"internal/source", "pipe", "stages, and what ends an item or a run"},

@@ -11,6 +11,7 @@ import (
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/shard"
+	"headrace/shard/index"
 	"headrace/tensor"
 )
 
@@ -81,7 +82,10 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 		all[name] = gap{why: why}
 	}
 	for name, why := range x.Mixed {
-		all[name] = gap{why: why + ": give the type it should be in fields"}
+		if slices.ContainsFunc(x.Numbers, func(f index.Field) bool { return f.Name == name }) {
+			why += ": give the type it should be in fields"
+		}
+		all[name] = gap{why: why}
 	}
 	records, err := set.Gaps()
 	if err != nil {

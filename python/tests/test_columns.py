@@ -317,7 +317,8 @@ def test_text_is_utf8(name):
         assert [bytes(s["b"]) for s in rows(name, {"b": (field, bytes)})] == [b"caf\xc3\xa9", broken]
 
 
-def test_boxes_as_the_hub_stores_them():
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_boxes_as_the_hub_stores_them(suffix):
     image = io.BytesIO()
     Image.new("RGB", (40, 30)).save(image, "PNG")
     boxes = [[[1, 2, 11, 12], [20, 5, 30, 25]], [], [[0, 0, 40, 30]]]
@@ -329,7 +330,7 @@ def test_boxes_as_the_hub_stores_them():
             pa.list_(pa.struct([("bbox", pa.list_(pa.float32())), ("category", pa.int64())]))),
     }  # fmt: skip
     for form, objects in forms.items():
-        path = write(f"{form}.parquet", image=[{"bytes": image.getvalue(), "path": None}] * 3, objects=objects)
+        path = write(form + suffix, image=[{"bytes": image.getvalue(), "path": None}] * 3, objects=objects)
         fields = {"bytes": "image.bytes", "boxes": "objects.bbox", "labels": "objects.category"}
         pipeline = hr.read(path, fields=fields).decode_image().boxes(along="labels").resize((15, 20))
         with pipeline.loader(epochs=1) as loader:
@@ -339,7 +340,8 @@ def test_boxes_as_the_hub_stores_them():
             assert s["labels"].tolist() == c
 
 
-def test_lists_of_lists_keep_their_lengths():
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_lists_of_lists_keep_their_lengths(suffix):
     """As pyarrow knows them, and as the Hub's Array2D is stored."""
 
     class Array2D(pa.ExtensionType):
@@ -352,7 +354,7 @@ def test_lists_of_lists_keep_their_lengths():
     values = [[[i, 1, 2], [3, 4, 5]] for i in range(5)]
     array = pa.ExtensionArray.from_storage(Array2D(), pa.array(values, Array2D().storage_type))
     fixed = pa.array(values, pa.list_(pa.list_(pa.int8(), 3), 2))
-    path = write("a.parquet", array=array, fixed=fixed, emb=pa.array([v[0] for v in values], pa.list_(pa.float16(), 3)))
+    path = write("a" + suffix, array=array, fixed=fixed, emb=pa.array([v[0] for v in values], pa.list_(pa.float16(), 3)))
     assert {k: t[1:] for k, t in types(path).items()} == {
         "array": ("float32", (2, 3)), "fixed": ("int8", (2, 3)), "emb": ("float16", (3,)),
     }  # fmt: skip
@@ -362,10 +364,10 @@ def test_lists_of_lists_keep_their_lengths():
             np.testing.assert_array_equal(batch[name], values)
     # A shard without lists, and one of which they are longer.
     path = [
-        write("b.parquet", v=pa.array([[], []], pa.list_(pa.list_(pa.int32())))),
-        write("c.parquet", v=pa.array([[[1, 2]]], pa.list_(pa.list_(pa.int32())))),
+        write("b" + suffix, v=pa.array([[], []], pa.list_(pa.list_(pa.int32())))),
+        write("c" + suffix, v=pa.array([[[1, 2]]], pa.list_(pa.list_(pa.int32())))),
     ]
     assert [s["v"].tolist() for s in rows(path)] == [[], [], [[1, 2]]]
-    write("b.parquet", v=pa.array([[[1, 2, 3]]], pa.list_(pa.list_(pa.int32()))))
-    with pytest.raises(SourceError, match=r'"v": it is int32 \[\?, 3\] in b.parquet, and int32 \[\?, 2\] in c.parquet'):
+    write("b" + suffix, v=pa.array([[[1, 2, 3]]], pa.list_(pa.list_(pa.int32()))))
+    with pytest.raises(SourceError, match=r'"v": it is int32 \[\?, 3\] in b.*, and int32 \[\?, 2\] in c'):
         rows(path)

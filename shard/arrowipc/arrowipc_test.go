@@ -23,8 +23,8 @@ import (
 //go:embed testdata/oracle.py
 var script string
 
-var refused = []string{"flags", "gaps", "gaps in pairs", "kept.tags", "list view", "lists of views", "map", "money", "nested", "none", "nothing",
-	"other union", "runs", "structs", "union"}
+var refused = []string{"gaps", "gaps in pairs", "kept.tags", "lists of views", "map", "money", "none", "nothing",
+	"other union", "ragged", "structs.a", "union"}
 
 func written(t testing.TB, function string, args map[string]any) shardtest.Case {
 	t.Helper()
@@ -79,9 +79,6 @@ func TestAgainstPyarrow(t *testing.T) {
 					}
 					if !arrowipc.Format.Begins(arrowipc.Format{}, c.Folder[c.File][:512]) {
 						t.Error("it does not begin as Arrow does")
-					}
-					if compression == nil && len(b.Blocks) > 0 {
-						t.Error("nothing is packed, and there are blocks")
 					}
 				})
 			}

@@ -37,6 +37,7 @@ type batch struct {
 	buffers  [][2]int64 // offsets in the body and lengths
 	variadic []byte
 	codec    uint32 // 0: none
+	steps    int64  // that lists in lists took
 }
 
 func (s *scan) newBatch(m message, t table) (*batch, error) {
@@ -57,9 +58,10 @@ func (s *scan) newBatch(m message, t table) (*batch, error) {
 	return b, nil
 }
 
-// array reads the next array, whose rows are null where above says so. Of a list it finds
-// the end alone.
-func (b *batch) array(f *field, above []bool, rows int) error {
+// array reads the next array, whose rows are null where above says so. It is in lists of
+// these levels. rows is how many values it has; -1: it says that itself. Of what is
+// refused it finds the end alone.
+func (b *batch) array(f *field, in []*level, above []bool, rows int) error {
 	length, nulls, err := b.node()
 	if err != nil {
 		return err
@@ -68,42 +70,111 @@ func (b *batch) array(f *field, above []bool, rows int) error {
 		return nil
 	}
 	skip := f.refused != ""
-	if !skip && length != int64(rows) {
+	switch {
+	case length < 0 || length > math.MaxInt32<<16:
+		return b.wrong("an array of %d values", length)
+	case rows < 0:
+		rows = int(length)
+	case !skip && length != int64(rows):
 		return b.wrong("an array has %d values for %d rows", length, rows)
 	}
 
 	var null []bool
-	if f.layout != lists || !f.invalid {
-		buf, err := b.buffer()
-		if err != nil {
+	var valid buffer
+	if !f.invalid {
+		if valid, err = b.buffer(); err != nil {
 			return err
 		}
 		if !skip {
-			if null, err = b.nulls(buf, nulls, above, rows); err != nil {
+			if null, err = b.nulls(valid, nulls, above, rows); err != nil {
 				return err
 			}
 		}
 	}
+	switch f.layout {
+	case children, lists, runs:
+		return b.nested(f, in, null, nulls, rows)
+	}
+	return b.leaf(f, in, null, valid, rows)
+}
+
+// nested reads an array that has others in it.
+func (b *batch) nested(f *field, in []*level, null []bool, nulls int64, rows int) error {
+	skip := f.refused != ""
 	switch {
-	case f.meaning == asList && !skip:
-		return b.list(f, null, rows)
-	case f.layout == children || f.layout == lists:
+	case skip:
 		for range f.skipped {
 			if _, err := b.buffer(); err != nil {
 				return err
 			}
 		}
-		for _, c := range f.children {
-			if skip {
-				c.refused = f.refused
-			}
-			if err := b.array(c, null, rows); err != nil {
-				return err
-			}
+	case f.layout == lists:
+		l, err := b.level(f, null, rows)
+		if err != nil {
+			return err
 		}
+		in, null, rows = append(in[:len(in):len(in)], l), nil, -1
+	case f.layout == runs:
+		return b.runs(f, rows)
+	case len(in) > 0 && nulls > 0:
+		walkLeaves(f.children, func(c *field) {
+			if c.refused == "" {
+				c.refused = "it is a list of structs, of which some have no value (null): fill them when you write the file"
+			}
+		})
+	}
+	for _, c := range f.children {
+		if skip {
+			c.refused = f.refused
+		}
+		if err := b.array(c, in, null, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs reads the ends of runs, and the value of each.
+func (b *batch) runs(f *field, rows int) error {
+	ends, of := f.children[0], f.children[1]
+	for _, c := range f.children {
+		if err := b.array(c, nil, nil, -1); err != nil {
+			return err
+		}
+	}
+	if f.refused = of.refused; f.refused != "" {
 		return nil
 	}
-	return b.leaf(f, null, rows, skip)
+	v := &f.values
+	v.spans, v.ints, v.floats, v.absent = v.spans[:0], v.ints[:0], v.floats[:0], nil
+	have := max(len(of.values.spans), len(of.values.ints), len(of.values.floats))
+	if ends.values.absent != nil || len(ends.values.ints) != have {
+		return b.wrong("%d runs have %d values", len(ends.values.ints), have)
+	}
+	if of.values.absent != nil {
+		v.absent = make([]bool, rows)
+	}
+	k := 0
+	for i := range rows {
+		for k < have && ends.values.ints[k] <= int64(i) {
+			k++
+		}
+		if k == have {
+			return b.wrong("the runs end before row %d of %d", i, rows)
+		}
+		switch f.meaning {
+		case asInt:
+			v.ints = append(v.ints, of.values.ints[k])
+			if v.absent != nil {
+				v.absent[i] = of.values.absent[k]
+			}
+		case asFloat:
+			v.floats = append(v.floats, of.values.floats[k])
+		default:
+			v.spans = append(v.spans, of.values.spans[k])
+		}
+	}
+	return nil
 }
 
 // node takes the length of the next array, and how many nulls it has.
@@ -133,7 +204,7 @@ func (b *batch) nulls(buf buffer, count int64, above []bool, rows int) ([]bool, 
 }
 
 // leaf reads an array of values.
-func (b *batch) leaf(f *field, null []bool, rows int, skip bool) error {
+func (b *batch) leaf(f *field, in []*level, null []bool, valid buffer, rows int) error {
 	data, err := b.buffer()
 	if err != nil {
 		return err
@@ -152,7 +223,10 @@ func (b *batch) leaf(f *field, null []bool, rows int, skip bool) error {
 	}
 	v := &f.values
 	v.spans, v.ints, v.floats, v.absent = v.spans[:0], v.ints[:0], v.floats[:0], nil
-	if skip || rows == 0 {
+	if f.meaning == asList && f.refused == "" {
+		return b.lists(f, in, null, rows, data, valid)
+	}
+	if f.refused != "" || rows == 0 {
 		return nil
 	}
 

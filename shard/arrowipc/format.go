@@ -9,10 +9,10 @@ import (
 	"headrace/shard/index"
 )
 
-// Format is Arrow's IPC format, as files and as streams. It is a [shard.Unpacker].
+// Format is Arrow's IPC format, as files and as streams. It is a [shard.Referring].
 type Format struct{}
 
-var _ shard.Unpacker = Format{}
+var _ shard.Referring = Format{}
 
 // Name returns "arrow".
 func (Format) Name() string { return "arrow" }
@@ -44,6 +44,9 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 	if err != nil {
 		return err
 	}
+	if err := s.rewrites(messages); err != nil {
+		return err
+	}
 	for _, m := range messages {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -52,7 +55,64 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 			return err
 		}
 	}
+	walkLeaves(s.schema, func(f *field) {
+		if f.meaning == asList && f.refused == "" {
+			found.Type(f.name, f.listType())
+		}
+	})
 	return ctx.Err()
+}
+
+// rewrites finds out whether numbers have to be written anew, so that all parts are in
+// blocks: booleans in lists, and floats in lists of which some have no value.
+func (s *scan) rewrites(messages []message) error {
+	schema := s.schema
+	for _, m := range messages {
+		if s.blocks {
+			return nil
+		}
+		s.at = m.at
+		if m.head != headerSchema && !anyOf(schema, func(f *field) bool { return f.meaning == asList && (f.layout == bits || isFloat(f.kind)) }) {
+			continue
+		}
+		t, err := s.metadata(m)
+		if err != nil {
+			return err
+		}
+		if m.head == headerSchema {
+			if schema == nil {
+				schema, _ = readSchema(t.table(2)) // of which message says what is wrong
+			}
+			continue
+		}
+		nodes := batchOf(t).pairs(1)
+		s.blocks = m.head == headerBatch && needBlocks(schema, &nodes)
+	}
+	return nil
+}
+
+// anyOf tells whether there is a leaf of a kind.
+func anyOf(all []*field, is func(f *field) bool) (found bool) {
+	walkLeaves(all, func(f *field) { found = found || f.refused == "" && is(f) })
+	return found
+}
+
+// needBlocks goes through the arrays of a batch, which follow each other.
+func needBlocks(all []*field, nodes *[][2]int64) (need bool) {
+	for _, f := range all {
+		if len(*nodes) == 0 {
+			return need
+		}
+		n := (*nodes)[0]
+		*nodes = (*nodes)[1:]
+		if f.refused == "" && f.meaning == asList {
+			need = need || f.layout == bits && n[0] > 0 || n[1] > 0 && isFloat(f.kind)
+		}
+		if f.dictionary == nil {
+			need = needBlocks(f.children, nodes) || need
+		}
+	}
+	return need
 }
 
 // rowsPerByte is how many rows a byte of a file can stand for, beyond the first million.

@@ -1,96 +1,222 @@
 package arrowipc
 
 import (
+	"encoding/binary"
 	"fmt"
 
-	"headrace/sample"
 	"headrace/tensor"
 )
 
-// A list of numbers is one value of a sample, an array, which is a range of the buffer of
-// its numbers.
+// Numbers in lists are one value of a sample, an array, which is a range of the buffer of
+// numbers: lists in lists are equally long, and follow each other.
 
-// ofList has a column be a list, if its elements are numbers. elements is how many each
-// list has, or Unknown where offsets say it.
-func (f *field) ofList(offsets layout, elements int) {
-	f.layout, f.refused, f.skipped = lists, listsAreRefused, 1
-	if elements != tensor.Unknown {
-		f.skipped = 0
-	}
-	if len(f.children) != 1 || elements < 1 && elements != tensor.Unknown {
-		return
-	}
-	c := f.children[0]
-	if c.dictionary != nil || c.layout != fixedWidth || c.meaning != asInt && c.meaning != asFloat {
-		return
-	}
-	dtype := c.dtype()
-	if !dtype.Valid() {
-		return
-	}
-	f.meaning, f.refused, f.offsets, f.elements = asList, "", offsets, elements
-	f.kind = sample.TensorType(dtype, elements)
+// level is an array of lists.
+type level struct {
+	fixed   int    // elements of each; 0: offsets say it
+	lists   int    // how many there are
+	null    []bool // nil: none is
+	offsets []byte
+	sizes   []byte // of views
+	wide    bool   // offsets have 8 bytes
 }
 
-// list reads an array of lists, and the array of their elements.
-func (b *batch) list(f *field, null []bool, rows int) error {
-	var offsets buffer
+// level reads an array of lists, whose validity was read.
+func (b *batch) level(f *field, null []bool, n int) (*level, error) {
+	l := &level{lists: n, null: null, wide: f.long}
+	if f.elements != tensor.Unknown {
+		l.fixed = f.elements
+		return l, nil
+	}
+	size := int64(4)
+	if f.long {
+		size = 8
+	}
 	var err error
-	if f.elements == tensor.Unknown {
-		if offsets, err = b.buffer(); err != nil {
-			return err
+	read := func(n int64) (raw []byte) {
+		var buf buffer
+		if err == nil {
+			buf, err = b.buffer()
 		}
+		if err == nil && l.lists > 0 {
+			raw, err = b.raw(buf, n*size)
+		}
+		return raw
 	}
-	have, nulls, err := b.node()
-	if err != nil {
-		return err
+	if f.sizes == views {
+		l.offsets = read(int64(n))
+		l.sizes = read(int64(n))
+	} else {
+		l.offsets = read(int64(n) + 1)
 	}
-	valid, err := b.buffer()
-	if err != nil {
-		return err
+	return l, err
+}
+
+// at returns the elements of a list.
+func (l *level) at(i int) (from, to int64) {
+	switch {
+	case l.fixed > 0:
+		return int64(i) * int64(l.fixed), int64(i+1) * int64(l.fixed)
+	case l.sizes != nil:
+		from = l.number(l.offsets, i)
+		return from, from + l.number(l.sizes, i)
 	}
-	numbers, err := b.buffer()
-	if err != nil {
-		return err
+	return l.number(l.offsets, i), l.number(l.offsets, i+1)
+}
+
+func (l *level) number(of []byte, i int) int64 {
+	if l.wide {
+		return int64(binary.LittleEndian.Uint64(of[8*i:]))
 	}
+	return int64(int32(binary.LittleEndian.Uint32(of[4*i:])))
+}
+
+// lists finds the arrays of a leaf that is in lists of these levels, and has some numbers.
+func (b *batch) lists(f *field, in []*level, null []bool, have int, data, valid buffer) error {
+	rows := in[0].lists
 	v := &f.values
 	if v.spans = v.spans[:0]; rows == 0 {
 		return nil
 	}
-
-	at, size, err := b.base(numbers)
+	raw := int64(f.width) * int64(have)
+	if f.layout == bits {
+		raw = (int64(have) + 7) / 8
+	}
+	at, size, err := b.numbersIn(f, data, valid, null, have)
 	if err != nil {
 		return err
 	}
-	width := int64(f.children[0].width)
-	if have < 0 || have > size/width {
-		return b.wrong("%d bytes for %d values of %d", size, have, width)
-	}
-	if f.elements != tensor.Unknown {
-		if n := int64(f.elements); have/n < int64(rows) {
-			return b.wrong("%d values for %d lists of %d", have, rows, n)
-		}
-		for i := range rows {
-			f.add(null, i, at+int64(i)*int64(f.elements)*width, int64(f.elements)*width)
-		}
-	} else if err := b.between(f, f.offsets, offsets, at, have, width, null, rows); err != nil {
-		return err
-	}
-	if nulls == 0 {
-		return nil
+	if size < raw {
+		return b.wrong("%d bytes for %d values of %d", size, have, f.width)
 	}
 
-	present, err := b.raw(valid, (have+7)/8)
-	if err != nil {
+	if err := b.enough(in, int64(have)); err != nil {
 		return err
 	}
-	for i, s := range v.spans {
-		for k := (s.at - at) / width; s.at >= 0 && k < (s.at-at+s.n)/width; k++ {
-			if present[k/8]>>(k%8)&1 == 0 {
-				f.refused = fmt.Sprintf("the list in row %d of a batch has an element without a value (null): fill it when you write the file", i)
-				return nil
+	var nulls []int32 // how many are before each number
+	if null != nil && !isFloat(f.kind) {
+		nulls = make([]int32, have+1)
+		for i, n := range null {
+			if nulls[i+1] = nulls[i]; n {
+				nulls[i+1]++
 			}
 		}
 	}
+
+	width := int64(f.kind.Size())
+	for i := range rows {
+		if in[0].null != nil && in[0].null[i] {
+			v.spans = append(v.spans, span{at: -1})
+			continue
+		}
+		from, to := in[0].at(i)
+		if from, to, err = b.within(f, in, i, from, to, int64(have)); err != nil || f.refused != "" {
+			return err
+		}
+		if nulls != nil && nulls[to] > nulls[from] {
+			f.refused = fmt.Sprintf("the list in row %d of a batch has an element without a value (null), which only floats have (NaN): fill it when you write the file", i)
+			return nil
+		}
+		f.measured(from, to)
+		v.spans = append(v.spans, span{at + from*width, (to - from) * width})
+	}
 	return nil
+}
+
+// enough checks that lists of fixed size, which have no buffers, have their elements.
+func (b *batch) enough(in []*level, have int64) error {
+	for j := len(in) - 1; j >= 0; j-- {
+		if l := in[j]; l.fixed > 0 && have/int64(l.fixed) < int64(l.lists) {
+			return b.wrong("%d values for %d lists of %d", have, l.lists, l.fixed)
+		}
+		have = int64(in[j].lists)
+	}
+	return nil
+}
+
+// measured notes how many elements the outermost lists have, where that is said.
+func (f *field) measured(from, to int64) {
+	if len(f.said) != len(f.shape) || f.said[0] == 0 {
+		return
+	}
+	n := to - from
+	for _, inner := range f.shape[1:] {
+		n /= max(1, int64(inner))
+	}
+	f.apart = f.apart || n != int64(f.said[0])
+}
+
+// numbersIn is base of numbers, which are written anew where they are bits, or where floats
+// have no value: then what is in the file is no number.
+func (b *batch) numbersIn(f *field, data, valid buffer, null []bool, have int) (at, size int64, err error) {
+	gaps := null != nil && isFloat(f.kind)
+	if !gaps && f.layout != bits || have == 0 {
+		return b.base(data)
+	}
+	_, size, err = b.sized(data)
+	if err != nil {
+		return 0, 0, err
+	}
+	if gaps {
+		if err := b.rewritten(valid, (int64(have)+7)/8, blockTarget); err != nil {
+			return 0, 0, err
+		}
+	}
+	at = b.space
+	if f.layout == bits {
+		return at, size, b.rewritten(data, int64(have), blockBits)
+	}
+	return at, size, b.rewritten(data, int64(have)*int64(f.width), blockRefers|uint32(f.width)<<widthShift)
+}
+
+// within goes through the levels in a list, from elements of the outermost to numbers.
+func (b *batch) within(f *field, in []*level, row int, from, to, have int64) (first, end int64, err error) {
+	for j := 1; j <= len(in); j++ {
+		n := have
+		if j < len(in) {
+			n = int64(in[j].lists)
+		}
+		if from < 0 || to < from || to > n {
+			return 0, 0, b.wrong("value %d is from %d to %d of %d", row, from, to, n)
+		}
+		if j == len(in) {
+			return from, to, nil
+		}
+		if from, to = b.joined(in[j], f, j, from, to); f.refused != "" {
+			return 0, 0, nil
+		}
+	}
+	return from, to, nil
+}
+
+// joined are the elements of several lists, which have to be equally long.
+func (b *batch) joined(l *level, f *field, axis int, from, to int64) (first, end int64) {
+	for i := from; i < to; i++ {
+		if b.steps++; b.steps > 1<<20+64*b.f.Size() { // views can have one list any number of times
+			f.refused = "its views of lists have more lists than the file"
+			return 0, 0
+		}
+		a, z := l.at(int(i))
+		switch n := int(z - a); {
+		case l.null != nil && l.null[i]:
+			f.refused = "it is a list of lists, of which some have no value (null): fill them when you write the file"
+		case f.shape[axis] == notSeen:
+			f.shape[axis] = n
+		case f.shape[axis] != n:
+			f.refused = fmt.Sprintf("it is a list of lists of %d and of %d elements, and an array needs equally long ones", f.shape[axis], n)
+		case i > from && a != end:
+			f.refused = "it is a view of lists that do not follow each other: write it as lists"
+		}
+		if f.refused != "" {
+			return 0, 0
+		}
+		if i == from {
+			first = a
+		}
+		end = z
+	}
+	return first, end
+}
+
+func isFloat(d tensor.DType) bool {
+	return d == tensor.Float16 || d == tensor.Float32 || d == tensor.Float64
 }

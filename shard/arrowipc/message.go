@@ -243,7 +243,7 @@ func (s *scan) message(m message) error {
 	walkLeaves(s.schema, func(f *field) { before[f] = f.refused })
 	for _, f := range s.schema {
 		s.column = "column " + f.name + ": "
-		if err := b.array(f, nil, b.rows); err != nil {
+		if err := b.array(f, nil, nil, b.rows); err != nil {
 			return err
 		}
 	}
@@ -270,7 +270,7 @@ func (s *scan) dictionary(b *batch, id int64, more bool) error {
 	f.dictionary = nil
 
 	s.column = fmt.Sprintf("dictionary %d: ", id)
-	if err := b.array(f, nil, b.rows); err != nil {
+	if err := b.array(f, nil, nil, b.rows); err != nil {
 		return err
 	}
 	s.column = ""

@@ -2,6 +2,7 @@ package arrowipc
 
 import (
 	"fmt"
+	"slices"
 
 	"headrace/sample"
 	"headrace/shard"
@@ -47,7 +48,7 @@ const (
 
 const (
 	decimalsAreRefused = "decimals are not supported"
-	listsAreRefused    = "it is a map, or a list of something else than numbers, and only lists of numbers have a place in a batch"
+	textsAreRefused    = "it is a list of text or bytes, and only lists of numbers have a place in a batch: write it as one text, such as JSON"
 )
 
 // layout is which buffers an array has after its validity.
@@ -61,7 +62,8 @@ const (
 	offsets64
 	views    // views, and as many buffers of bytes as the batch says
 	children // validity alone, and the children's
-	lists    // some buffers that are not read, and the children's
+	lists    // buffers of a kind of lists, and the children's
+	runs     // no validity; ends of runs and their values are children
 )
 
 // meaning is what the values of a column become.
@@ -73,7 +75,7 @@ const (
 	asText
 	asInt
 	asFloat
-	asList // of numbers
+	asList // of numbers, as a leaf in lists
 )
 
 // field is a node of the schema.
@@ -88,10 +90,14 @@ type field struct {
 	children []*field
 	refused  string
 
-	// of a list of numbers
-	kind     sample.Type
-	offsets  layout
-	elements int // of each list, or Unknown
+	sizes    layout // of a list: offsets32, offsets64, views of either size, or noBuffers where it is fixed
+	long     bool   // the sizes and offsets of views have 8 bytes
+	elements int    // of each list, or Unknown
+
+	kind  tensor.DType // of numbers in lists
+	said  []int        // extents that the one who wrote it says
+	apart bool         // some are not what was said
+	shape []int        // of numbers in lists: extents, notSeen where there was no list
 
 	dictionary *field // what its numbers are indexes of; those are of this field's layout
 	id         int64
@@ -115,6 +121,7 @@ func readSchema(t table) ([]*field, error) {
 	case r.unknown != nil:
 		return nil, fmt.Errorf("%w: column %s: %s", shard.ErrUnsupported, r.unknown.name, r.unknown.refused)
 	}
+	inLists(all, nil, nil)
 	names := map[string]bool{}
 	walkLeaves(all, func(f *field) {
 		switch {
@@ -136,14 +143,32 @@ func (r *schemaReader) fields(all []table, path string, depth int) []*field {
 	}
 	fields := make([]*field, len(all))
 	for i, t := range all {
-		fields[i] = r.field(t, path, depth)
+		fields[i] = r.field(t, path+t.text(0), depth)
 	}
 	return fields
 }
 
-func (r *schemaReader) field(t table, path string, depth int) *field {
-	f := &field{name: path + t.text(0)}
-	f.children = r.fields(t.tables(5), f.name+".", depth+1)
+// isList tells kinds of lists, whose elements have no name of their own.
+func isList(kind int) bool {
+	switch kind {
+	case typeList, typeLargeList, typeFixedList, typeListView, typeLargeListView:
+		return true
+	}
+	return false
+}
+
+func (r *schemaReader) field(t table, name string, depth int) *field {
+	f := &field{name: name, said: arrayOf(t)}
+	if inner := t.tables(5); isList(int(t.byte(2))) && len(inner) == 1 {
+		r.count++
+		if r.count > mostFields || depth >= maxDepth {
+			r.bad = true
+			return f
+		}
+		f.children = []*field{r.field(inner[0], name, depth+1)}
+	} else {
+		f.children = r.fields(inner, f.name+".", depth+1)
+	}
 	f.understand(int(t.byte(2)), t.table(3))
 	if f.layout == noBuffers && int(t.byte(2)) != typeNull {
 		r.unknown = f
@@ -215,6 +240,9 @@ func (f *field) dtype() tensor.DType {
 	if f.dictionary != nil {
 		return f.dictionary.dtype()
 	}
+	if f.layout == runs {
+		return f.children[1].dtype()
+	}
 	of := map[int][3]tensor.DType{
 		1: {tensor.Int8, tensor.Uint8},
 		2: {tensor.Int16, tensor.Uint16, tensor.Float16},
@@ -234,38 +262,103 @@ func (f *field) dtype() tensor.DType {
 
 func (f *field) fixed(m meaning, width int) { f.layout, f.meaning, f.width = fixedWidth, m, width }
 
-// nested understands lists of numbers. Of what it refuses it knows which buffers there
-// are, so that those of the next column are found.
+// nested understands lists and runs. Of what it refuses it knows which buffers there are,
+// so that those of the next column are found.
 func (f *field) nested(kind int, t table) {
-	f.layout, f.refused = lists, listsAreRefused
+	f.layout = lists
 	switch kind {
 	case typeDecimal:
 		f.skipped, f.refused = 1, decimalsAreRefused
 	case typeInterval:
 		f.skipped, f.refused = 1, "intervals are not supported"
-	case typeList:
-		f.ofList(offsets32, tensor.Unknown)
-	case typeLargeList:
-		f.ofList(offsets64, tensor.Unknown)
-	case typeFixedList:
-		f.ofList(noBuffers, int(t.int32(0, 0)))
-	case typeMap:
-		f.skipped = 1
+	case typeList, typeLargeList:
+		f.skipped, f.sizes, f.long, f.elements = 1, offsets32, kind == typeLargeList, tensor.Unknown
 	case typeListView, typeLargeListView:
-		f.skipped = 2
+		f.skipped, f.sizes, f.long, f.elements = 2, views, kind == typeLargeListView, tensor.Unknown
+	case typeFixedList:
+		if f.elements = int(t.int32(0, 0)); f.elements < 1 {
+			f.refused = "its lists are of no elements"
+		}
+	case typeMap:
+		f.skipped, f.refused = 1, "it is a map, which has no place in a batch"
 	case typeUnion:
 		f.skipped, f.invalid, f.refused = 1+int(t.int16(0, 0)&1), true, "unions are not supported"
 	case typeRunEnd:
-		f.invalid, f.refused = true, "runs (run-end encoded) are not supported"
+		f.ofRuns()
 	default:
 		f.layout, f.refused = noBuffers, fmt.Sprintf("its type (%d) is not known", kind)
 	}
+	if isList(kind) && len(f.children) != 1 && f.refused == "" {
+		f.refused = "a list needs one type"
+	}
 }
 
-// walkLeaves calls each for the fields that samples can have. What is in a list is none.
+// ofRuns has a column be runs of values, if these are no lists and the like.
+func (f *field) ofRuns() {
+	f.layout, f.invalid = runs, true
+	if len(f.children) != 2 {
+		f.layout, f.refused = noBuffers, "runs need ends and values"
+		return
+	}
+	ends, of := f.children[0], f.children[1]
+	if f.meaning = of.meaning; f.meaning == asNothing || of.layout == runs || ends.meaning != asInt || ends.layout != fixedWidth || ends.dictionary != nil {
+		f.layout, f.refused = lists, "runs of such values are not supported"
+	}
+	if of.refused != "" {
+		f.layout, f.refused = lists, of.refused
+	}
+}
+
+// inLists makes leaves in lists arrays of numbers, or refuses them.
+func inLists(all []*field, axes, said []int) {
+	for _, f := range all {
+		if f.said == nil {
+			f.said = said
+		}
+		switch {
+		case f.refused != "":
+		case f.layout == children:
+			inLists(f.children, axes, f.said)
+		case f.layout == lists:
+			inLists(f.children, append(axes[:len(axes):len(axes)], f.elements), f.said)
+		case len(axes) == 0:
+		case f.dictionary != nil || f.layout == runs:
+			f.refused = "it is a list of values in a dictionary or of runs: write it without"
+		case f.meaning != asInt && f.meaning != asFloat:
+			f.refused = textsAreRefused
+		default:
+			f.kind = f.dtype()
+			f.meaning, f.shape = asList, slices.Clone(axes)
+			for axis, n := range f.shape[1:] {
+				if n == tensor.Unknown {
+					f.shape[axis+1] = notSeen
+				}
+			}
+		}
+	}
+}
+
+// notSeen is how long lists in lists are of which there was none.
+const notSeen = -2
+
+// listType is that of numbers in lists, when all were seen.
+func (f *field) listType() sample.Type {
+	t := sample.TensorType(f.kind, f.shape...)
+	said := len(f.said) == len(t.Shape) && !f.apart
+	for axis, n := range t.Shape {
+		if said && n < 0 && f.said[axis] > 0 {
+			t.Shape[axis] = f.said[axis]
+		} else if n == notSeen {
+			t.Shape[axis] = 0
+		}
+	}
+	return t
+}
+
+// walkLeaves calls each for the fields that samples can have.
 func walkLeaves(all []*field, each func(f *field)) {
 	for _, f := range all {
-		if f.layout == children && f.refused == "" {
+		if (f.layout == children || f.layout == lists) && f.refused == "" {
 			walkLeaves(f.children, each)
 		} else {
 			each(f)
@@ -284,8 +377,7 @@ func announce(all []*field, found *index.Builder) {
 			found.Type(f.name, sample.TextType)
 		case f.meaning == asBytes:
 			found.Type(f.name, sample.BytesType)
-		case f.meaning == asList:
-			found.Type(f.name, f.kind)
+		case f.meaning == asList: // whose shape is known when all were seen
 		case f.meaning == asInt || f.meaning == asFloat:
 			found.Type(f.name, sample.TensorType(f.dtype()))
 		}

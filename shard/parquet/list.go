@@ -91,7 +91,7 @@ func (c *column) ofList() {
 	case c.isNumber():
 		c.list = true
 	default:
-		c.refused = "it is a list of text or bytes, and only lists of numbers have a place in a batch"
+		c.refused = "it is a list of text or bytes, and only lists of numbers have a place in a batch: write it as one text, such as JSON"
 	}
 }
 

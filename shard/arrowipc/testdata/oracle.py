@@ -10,6 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 
+def runs(values, ends, kind):
+    """An array of runs of equal values."""
+    last = [i for i in range(len(values)) if i + 1 == len(values) or values[i + 1] != values[i]]
+    return pa.RunEndEncodedArray.from_arrays(pa.array([i + 1 for i in last], ends), pa.array([values[i] for i in last], kind))
+
+
 def arrays(args):
     rows, r = args["rows"], random.Random(args.get("seed", 0))
     words = ["", "short", "a word that is longer than a view holds", "ümlaut"]
@@ -54,8 +60,7 @@ def arrays(args):
             [{"ids": [i] * (i % 3)} if i % 4 else None for i in range(rows)], pa.struct([("ids", pa.list_(pa.int8()))])
         ),
         # What is refused, between columns that have to be found nevertheless.
-        "flags": pa.array([[True]] * rows, pa.list_(pa.bool_())),
-        "nested": pa.array([[[i]] for i in range(rows)], pa.list_(pa.list_(pa.int32()))),
+        "ragged": pa.array([[[1] * j for j in range(3)] for i in range(rows)], pa.list_(pa.list_(pa.int32()))),
         "none": pa.array([[]] * rows, pa.list_(pa.int32(), 0)),
         "gaps": pa.array([[i, None] if i == rows - 1 else [i] for i in range(rows)], pa.list_(pa.int32())),
         "gaps in pairs": pa.array([[i, None] if i == 0 else [i, i] for i in range(rows)], pa.list_(pa.int32(), 2)),
@@ -70,28 +75,38 @@ def arrays(args):
             pa.array([0] * rows, pa.int8()), pa.array(range(rows), pa.int32()), [pa.array(texts), pa.array([1])]
         ),
         "other union": pa.UnionArray.from_sparse(pa.array([0] * rows, pa.int8()), [pa.array(texts), pa.array(range(rows))]),
+        "flags": pa.array([[r.random() < 0.5 for _ in range(i % 5)] if i % 7 != 3 else None for i in range(rows)], pa.list_(pa.bool_())),
+        "nested": pa.array([[[i, -i]] * (i % 3) if i % 6 != 3 else None for i in range(rows)], pa.list_(pa.list_(pa.int32()))),
+        "nested fixed": pa.array(
+            [None if i % 5 == 2 else [[i / 8] * 3, [1 / 2] * 3] for i in range(rows)], pa.list_(pa.list_(pa.float16(), 3), 2)
+        ),
+        "holes": pa.array([[r.choice([None, 0.5, i]) for _ in range(i % 5)] for i in range(rows)], pa.large_list(pa.float32())),
+        "deep holes": pa.array(
+            [[[None if r.random() < 0.3 else k / 4 for k in range(3)]] * (i % 3) for i in range(rows)], pa.list_(pa.list_(pa.float64()))
+        ),
+        "objects": pa.array([[{"box": [j, 2.5], "n": j} for j in range(i % 3)] for i in range(rows)]),
+        "large view": pa.array(nulls([[i] * (i % 3) for i in range(rows)], 4), pa.large_list_view(pa.int8())),
+        "run numbers": runs(nulls([i // 3 for i in range(rows)], 4), pa.int16(), pa.int32()),
+        "run floats": runs(nulls([i // 3 / 2 for i in range(rows)], 5), pa.int64(), pa.float32()),
+        "run texts": runs(nulls([words[i // 5 % 4] for i in range(rows)], 8), pa.int32(), pa.string()),
         "runs": pa.RunEndEncodedArray.from_arrays(pa.array([rows][: rows > 0], pa.int32()), pa.array(["a"][: rows > 0])),
-        "list view": pa.array([[1]] * rows, pa.list_view(pa.int32())),
+        "list view": pa.array([[i] * (i % 4) for i in range(rows)], pa.list_view(pa.int32())),
         "last": pa.array([f"last {i}" for i in range(rows)]),
     }
 
 
 REFUSED = {
-    *(
-        "flags",
-        "nested",
-        "none",
-        "gaps",
-        "gaps in pairs",
-        "money",
-        "map",
-        "nothing",
-        "lists of views",
-        "structs",
-        "union",
-        "other union",
-    ),
-    *("runs", "list view"),
+    "none",
+    "gaps",
+    "gaps in pairs",
+    "money",
+    "map",
+    "nothing",
+    "lists of views",
+    "structs",
+    "ragged",
+    "union",
+    "other union",
 }
 
 
@@ -133,8 +148,8 @@ def deltas(args):
     return [{"fields": row(r)} for r in rows], out.getvalue()
 
 
-FLOATS = {"f16": "float16", "f32": "float32", "f64": "float64", "weight": "float32"}
-WHOLE = {"i8": "int8", "u32": "uint32", "u64": "uint64", "flag": "bool", "day": "int32", "hour": "int32", "sparse": "int32"}
+FLOATS = {"f16": "float16", "f32": "float32", "f64": "float64", "weight": "float32", "run floats": "float32"}
+WHOLE = {"i8": "int8", "u32": "uint32", "u64": "uint64", "flag": "bool", "day": "int32", "hour": "int32", "sparse": "int32", "run numbers": "int32"}
 LISTS = {
     **{
         "tokens": "int32",
@@ -146,7 +161,19 @@ LISTS = {
         "halves": "float16",
     },
     "in struct.ids": "int8",
+    "flags": "bool",
+    "nested": "int32",
+    "nested fixed": "float16",
+    "holes": "float32",
+    "deep holes": "float64",
+    "objects.box": "float64",
+    "objects.n": "int64",
+    "list view": "int32",
+    "large view": "int8",
 }
+
+
+INNER = {"nested": [2], "nested fixed": [3], "deep holes": [3], "objects.box": [2]}
 
 
 def row(r):
@@ -155,7 +182,9 @@ def row(r):
         if name in FLOATS:
             flat[name] = {"type": FLOATS[name], "bytes": b64(np.array(math.nan if v is None else v, FLOATS[name]).tobytes())}
         elif v is not None and name in LISTS:
-            flat[name] = {"type": f"{LISTS[name]} [{len(v)}]", "bytes": b64(np.array(v, LISTS[name]).tobytes())}
+            a = np.array(v, LISTS[name])
+            shape = [len(v), *INNER.get(name, [])]
+            flat[name] = {"type": f"{LISTS[name]} {shape}", "bytes": b64(a.tobytes())}
         elif v is not None:
             flat[name] = value(v, WHOLE.get(name, "int64"))
     return flat
@@ -165,7 +194,9 @@ def flatten(r, path=""):
     for name, v in r.items():
         if name == "tags":
             continue
-        if isinstance(v, dict):
+        if name == "objects":
+            yield from ((f"objects.{k}", [o[k] for o in v]) for k in ("box", "n"))
+        elif isinstance(v, dict):
             yield from flatten(v, f"{path}{name}.")
         else:
             yield path + name, v
