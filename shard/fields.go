@@ -11,7 +11,6 @@ import (
 	"headrace/internal/words"
 	"headrace/sample"
 	"headrace/shard/index"
-	"headrace/tensor"
 )
 
 // Schema is what samples have, with the types that its fields have where nobody says
@@ -45,36 +44,6 @@ func (d *Dataset) hasRecords() bool {
 		return true
 	}
 	return false
-}
-
-// Column is a field that is read.
-type Column struct {
-	From string      // its name in the shards; "json.caption" is a member of what is in the part "json", "jpg;png" the first that a sample has
-	Type sample.Type // the zero Type: what it is
-}
-
-// How a value comes to be.
-type how uint8
-
-const (
-	asIs   how = iota // a part
-	parsed            // the decimal number that a part is
-	member            // of a part that is JSON
-	number            // of the index
-	field             // of a record
-	key               // the sample's
-)
-
-// keyField is the name of the field that every sample has.
-const keyField = "__key__"
-
-type column struct {
-	Column
-	how   how
-	parts []string // of which the first that a sample has is taken
-	path  []string // of a member
-	want  int      // of a field, its number in Reader.want
-	as    As       // of a field or a member
 }
 
 // Reader reads some fields of samples.
@@ -252,33 +221,6 @@ func (d *Dataset) anyOf(ctx context.Context, schema sample.Schema, c Column) (al
 func (d *Dataset) lenient() bool {
 	_, ok := d.Format.(Lenient)
 	return ok
-}
-
-// or sets the type, if none was said.
-func (k *column) or(is sample.Type) error {
-	if k.Type.Kind == 0 {
-		k.Type = is
-	}
-	return nil
-}
-
-// take is or for values whose type is known: only text and bytes are each other.
-func (k *column) take(is sample.Type) error {
-	said := k.Type
-	if k.or(is); said.Kind == 0 || said.Equal(is) {
-		return nil
-	}
-	if text(said) && text(is) {
-		return nil
-	}
-	if said.Kind == sample.Tensor && said.DType == is.DType && tensor.Shape(is.Shape).Equal(tensor.Shape{tensor.Unknown}) {
-		return nil // a shape that each sample is checked against
-	}
-	return k.misfit(is)
-}
-
-func (k *column) misfit(is sample.Type) error {
-	return fmt.Errorf("%w: %q as %v: it is %v", ErrNoField, k.From, k.Type, is)
 }
 
 // member resolves a name like "json.caption".

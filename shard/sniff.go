@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/internal/words"
-	"headrace/sample"
 	"headrace/shard/index"
 )
 
@@ -15,21 +13,9 @@ const (
 	sniffBytes = 1 << 20
 )
 
-// sniffed is what the first records have.
-type sniffed struct {
-	fields   sample.Schema
-	as       map[string]As
-	optional func(sample.Type) bool
-	records  int64
-	has      map[string]int64  // records that have a value
-	refused  map[string]string // why something is no field
-	alike    bool              // all records have the same fields
-}
-
 // sniff looks at the first records.
 func (d *Dataset) sniff() (*sniffed, error) {
-	s := &sniffed{as: map[string]As{}, has: map[string]int64{}, refused: map[string]string{}}
-	open := map[string]bool{}
+	s := &sniffed{as: map[string]As{}, has: map[string]int64{}, refused: map[string]string{}, open: map[string]bool{}}
 	read := 0
 	for i := int64(0); i < d.Len() && s.records < sniffs && read < sniffBytes; i++ {
 		if !d.hasPart(i, "") {
@@ -38,7 +24,7 @@ func (d *Dataset) sniff() (*sniffed, error) {
 		b, err := d.part(context.Background(), i, "")
 		if err == nil {
 			read += len(b)
-			err = d.look(s, i, b, open)
+			err = d.look(s, i, b)
 		}
 		if err != nil && s.records > 0 { // a bad sample, which is said when it is read
 			continue
@@ -50,16 +36,12 @@ func (d *Dataset) sniff() (*sniffed, error) {
 			break
 		}
 	}
-	for name := range open {
-		if s.fields.Find(name) < 0 && s.refused[name] == "" {
-			s.refused[name] = fmt.Sprintf("it has no value in the first %s, so its type is not known: give it, as in fields={%q: (%q, \"float64\")}", words.Plural(s.records, "record"), name, name)
-		}
-	}
+	s.finish()
 	return s, nil
 }
 
-// look adds what a record has.
-func (d *Dataset) look(s *sniffed, i int64, record []byte, open map[string]bool) error {
+// look adds what a sample's record has.
+func (d *Dataset) look(s *sniffed, i int64, record []byte) error {
 	n, _ := d.index.Find(i)
 	segment, err := d.segment(n)
 	if err != nil {
@@ -69,43 +51,10 @@ func (d *Dataset) look(s *sniffed, i int64, record []byte, open map[string]bool)
 	if err != nil {
 		return err
 	}
-	l, ok := p.(Lenient)
-	if !ok {
-		if s.records == 0 {
-			s.fields, err = p.Schema(record)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", d.shards[n].key, err)
-		}
-		s.alike = true
-		return nil
-	}
-
-	s.optional = l.Optional
-	seen, err := l.Seen(record)
-	if err != nil {
+	if err := s.look(p, record); err != nil {
 		return fmt.Errorf("%s: %w", d.shards[n].key, err)
 	}
-	for _, f := range seen {
-		switch {
-		case f.Refused != "":
-			s.refused[f.Name] = f.Refused
-		case f.Open:
-			open[f.Name] = true
-		case s.fields.Find(f.Name) < 0:
-			s.fields = append(s.fields, f.Field)
-			if s.as[f.Name] = AsFound; f.Source {
-				s.as[f.Name] = AsSource
-			}
-		}
-		if f.Refused == "" && !f.Null {
-			s.has[f.Name]++
-		}
-	}
-	if s.records == 0 && len(s.refused) == len(seen) { // the record itself may be one
-		s.fields, err = p.Schema(record)
-	}
-	return err
+	return nil
 }
 
 // costly tells whether a sample is in a block too large to be kept, so that another one
@@ -147,13 +96,6 @@ func (d *Dataset) foundAs(name string) As {
 	return max(s.as[name], AsFound)
 }
 
-// Gap is why a field of the first records cannot be read together with all others.
-type Gap struct {
-	Why string
-	Has int64 // of Of records, those that have it, where that is the reason
-	Of  int64
-}
-
 // Gaps are the fields of the first records that have no type, or that not all of these
 // have. Of formats whose samples are no records there are none.
 func (d *Dataset) Gaps() (map[string]Gap, error) {
@@ -164,14 +106,5 @@ func (d *Dataset) Gaps() (map[string]Gap, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]Gap{}
-	for name, why := range s.refused {
-		all[name] = Gap{Why: why}
-	}
-	for _, f := range s.fields {
-		if has := s.has[f.Name]; !s.alike && has < s.records && all[f.Name].Why == "" && !s.optional(f.Type) {
-			all[f.Name] = Gap{Has: has, Of: s.records}
-		}
-	}
-	return all, nil
+	return s.gaps(), nil
 }

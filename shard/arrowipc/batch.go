@@ -123,6 +123,7 @@ func (b *batch) nested(f *field, in []*level, null []bool, nulls int64, rows int
 			}
 		})
 	}
+
 	for _, c := range f.children {
 		if skip {
 			c.refused = f.refused
@@ -142,6 +143,7 @@ func (b *batch) runs(f *field, rows int) error {
 			return err
 		}
 	}
+
 	if f.refused = of.refused; f.refused != "" {
 		return nil
 	}
@@ -154,6 +156,7 @@ func (b *batch) runs(f *field, rows int) error {
 	if of.values.absent != nil {
 		v.absent = make([]bool, rows)
 	}
+
 	k := 0
 	for i := range rows {
 		for k < have && ends.values.ints[k] <= int64(i) {

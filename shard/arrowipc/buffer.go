@@ -117,8 +117,8 @@ func (b *batch) base(buf buffer) (at, size int64, err error) {
 	return at, k.Size, nil
 }
 
-// Flags of blocks that become something else than what is in a buffer. Such a block is all
-// of a buffer, of which the length is in front if it is packed.
+// Flags of blocks that become something else than what is in a buffer. Such a block is
+// all of a buffer, of which the length is in front if it is packed.
 const (
 	blockCodec  = 3
 	blockBits   = 1 << 2 // booleans, which become bytes
@@ -181,6 +181,7 @@ func (Format) UnpackWith(dst []byte, b index.Block, data, valid []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
+
 	width := int(b.Codec >> widthShift)
 	all := dst[before:]
 	if width < 2 || len(valid) < (len(all)/width+7)/8 {

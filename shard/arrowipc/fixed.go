@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// FixedLists are the lengths of lists that a schema says of them, by the names of columns:
-// of each list around a number, from the outside; 0: it is of any length. The schema is a
-// message, as Parquet has it among its metadata. What is damaged says nothing.
+// FixedLists are the lengths of lists that a schema says of them, by the names of
+// columns: of each list around a number, from the outside; 0: it is of any length. The
+// schema is a message, as Parquet has it among its metadata. What is damaged says
+// nothing.
 func FixedLists(message []byte) map[string][]int {
 	if len(message) < 8 {
 		return nil
@@ -41,6 +42,7 @@ func (f *fixedLists) field(t table, name string, lists, said []int, depth int) {
 	if shape := arrayOf(t); shape != nil {
 		said = shape
 	}
+
 	kind, children := int(t.byte(2)), t.tables(5)
 	switch kind {
 	case typeStruct:

@@ -63,7 +63,7 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 	return ctx.Err()
 }
 
-// rewrites finds out whether numbers have to be written anew, so that all parts are in
+// rewrites finds out whether numbers have to become others, so that all parts are in
 // blocks: booleans in lists, and floats in lists of which some have no value.
 func (s *scan) rewrites(messages []message) error {
 	schema := s.schema
@@ -75,6 +75,7 @@ func (s *scan) rewrites(messages []message) error {
 		if m.head != headerSchema && !anyOf(schema, func(f *field) bool { return f.meaning == asList && (f.layout == bits || isFloat(f.kind)) }) {
 			continue
 		}
+
 		t, err := s.metadata(m)
 		if err != nil {
 			return err

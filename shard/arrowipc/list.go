@@ -31,6 +31,7 @@ func (b *batch) level(f *field, null []bool, n int) (*level, error) {
 	if f.long {
 		size = 8
 	}
+
 	var err error
 	read := func(n int64) (raw []byte) {
 		var buf buffer
@@ -42,6 +43,7 @@ func (b *batch) level(f *field, null []bool, n int) (*level, error) {
 		}
 		return raw
 	}
+
 	if f.sizes == views {
 		l.offsets = read(int64(n))
 		l.sizes = read(int64(n))
@@ -70,13 +72,14 @@ func (l *level) number(of []byte, i int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(of[4*i:])))
 }
 
-// lists finds the arrays of a leaf that is in lists of these levels, and has some numbers.
+// lists finds the arrays of a leaf that is in lists of these levels.
 func (b *batch) lists(f *field, in []*level, null []bool, have int, data, valid buffer) error {
 	rows := in[0].lists
 	v := &f.values
 	if v.spans = v.spans[:0]; rows == 0 {
 		return nil
 	}
+
 	raw := int64(f.width) * int64(have)
 	if f.layout == bits {
 		raw = (int64(have) + 7) / 8
@@ -145,13 +148,14 @@ func (f *field) measured(from, to int64) {
 	f.apart = f.apart || n != int64(f.said[0])
 }
 
-// numbersIn is base of numbers, which are written anew where they are bits, or where floats
+// numbersIn is base of numbers, which become others where they are bits, or where floats
 // have no value: then what is in the file is no number.
 func (b *batch) numbersIn(f *field, data, valid buffer, null []bool, have int) (at, size int64, err error) {
 	gaps := null != nil && isFloat(f.kind)
 	if !gaps && f.layout != bits || have == 0 {
 		return b.base(data)
 	}
+
 	_, size, err = b.sized(data)
 	if err != nil {
 		return 0, 0, err
@@ -161,6 +165,7 @@ func (b *batch) numbersIn(f *field, data, valid buffer, null []bool, have int) (
 			return 0, 0, err
 		}
 	}
+
 	at = b.space
 	if f.layout == bits {
 		return at, size, b.rewritten(data, int64(have), blockBits)

@@ -1,10 +1,8 @@
 package parquet
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"headrace/sample"
 	"headrace/shard"
@@ -26,63 +24,14 @@ const (
 	blockDictionary = 2 << 6
 	blockRefers     = 3 << 6 // of a page with indexes into the last dictionary before it
 
-	// Of a page in which elements are null, the definition level of a value, and that of an
-	// element. Elsewhere both are 0.
+	// Of a page in which elements are null, the definition level of a value, and that of
+	// an element. Elsewhere both are 0.
 	levelsShift  = 8
 	elementShift = 16
 )
 
 // mostLevels is how many levels a page can have when it is unpacked.
 const mostLevels = 1 << 26
-
-// withNulls appends the numbers of a page, and NaN for elements without a value.
-func (k number) withNulls(dst []byte, h *pageHeader, p pageParts, top, element int, dictionary []byte) ([]byte, error) {
-	levels, _, ok := hybrid(nil, p.definition, bitsFor(top), int(min(h.values, mostLevels)))
-	if !ok {
-		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
-	}
-	present := 0
-	for _, l := range levels {
-		if int(l) == top {
-			present++
-		}
-	}
-	flat, err := k.append(nil, h.encoding, p.values, present, dictionary)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range levels {
-		switch {
-		case int(l) == top:
-			dst, flat = append(dst, flat[:k.size]...), flat[k.size:]
-		case int(l) >= element:
-			dst = append(dst, k.missing()...)
-		}
-	}
-	return dst, nil
-}
-
-// missing is NaN.
-func (k number) missing() []byte {
-	switch k.size {
-	case 2:
-		return binary.LittleEndian.AppendUint16(nil, tensor.ToFloat16(index.Missing))
-	case 4:
-		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(index.Missing)))
-	}
-	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(index.Missing))
-}
-
-// number is how the numbers of a list are stored, and how they come out.
-type number struct {
-	size   int  // that comes out
-	stored int  // bytes; 0: bits
-	float  bool // not stored as differences
-}
-
-// numbers are told apart by three bits of a codec.
-var numbers = [8]number{{size: 1}, {size: 1, stored: 4}, {size: 2, stored: 4}, {size: 2, stored: 2, float: true},
-	{size: 4, stored: 4}, {size: 4, stored: 4, float: true}, {size: 8, stored: 8}, {size: 8, stored: 8, float: true}}
 
 // ofList has a column be a list, if its elements are numbers.
 func (c *column) ofList() {
@@ -143,8 +92,8 @@ func (c *column) measured(rows []span) {
 	}
 }
 
-// nesting follows lists in lists through the levels of a column, which may go on from page
-// to page.
+// nesting follows lists in lists through the levels of a column, which may go on from
+// page to page.
 type nesting struct {
 	c      *column
 	counts []int // elements so far, of lists that are open; notSeen: it is not
@@ -218,6 +167,7 @@ func (r *chunkReader) listPage(packed []byte) error {
 	if err != nil {
 		return err
 	}
+
 	num := numbers[r.c.number]
 	at := r.space
 	outer, element, elements := r.c.lists[0], r.c.lists[deep-1], 0
@@ -349,86 +299,6 @@ func splitPage(dst []byte, h *pageHeader, codec int, packed []byte) (p pageParts
 	return p, nil
 }
 
-// append appends n numbers, as they come out.
-func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []byte) ([]byte, error) {
-	short := fmt.Errorf("%w: it ends before its %d numbers", shard.ErrCorrupt, n)
-	switch {
-	case encoding == encodingRLEDictionary || encoding == encodingPlainDictionary:
-		if len(b) == 0 {
-			return dst, short
-		}
-		ids, _, ok := hybrid(nil, b[1:], int(b[0]), n)
-		if !ok {
-			return dst, short
-		}
-		for _, id := range ids {
-			at := int64(id) * int64(k.size)
-			if at >= int64(len(dictionary)) {
-				return dst, fmt.Errorf("%w: it refers past the end of its dictionary", shard.ErrCorrupt)
-			}
-			dst = append(dst, dictionary[at:at+int64(k.size)]...)
-		}
-	case k.stored == 0:
-		return k.appendBools(dst, encoding, b, n)
-	case encoding == encodingPlain || encoding == encodingSplit:
-		if len(b)/k.stored < n {
-			return dst, short
-		}
-		step, next := k.stored, 1
-		if encoding == encodingSplit {
-			step, next = 1, len(b)/k.stored
-		}
-		if encoding == encodingPlain && k.size == k.stored {
-			return append(dst, b[:n*k.size]...), nil
-		}
-		for i := range n {
-			for j := range k.size {
-				dst = append(dst, b[i*step+j*next])
-			}
-		}
-	case encoding == encodingDelta && !k.float:
-		all, _, ok := deltas(nil, b, n)
-		if !ok {
-			return dst, short
-		}
-		for _, v := range all {
-			var word [8]byte
-			binary.LittleEndian.PutUint64(word[:], uint64(v))
-			dst = append(dst, word[:k.size]...)
-		}
-	default:
-		return dst, fmt.Errorf("%w: %s", shard.ErrUnsupported, encodingName(encoding))
-	}
-	return dst, nil
-}
-
-func (number) appendBools(dst []byte, encoding int, b []byte, n int) ([]byte, error) {
-	short := fmt.Errorf("%w: it ends before its %d numbers", shard.ErrCorrupt, n)
-	switch encoding {
-	case encodingPlain:
-		if len(b) < (n+7)/8 {
-			return dst, short
-		}
-		for i := range n {
-			dst = append(dst, b[i/8]>>(i%8)&1)
-		}
-	case encodingRLE:
-		if len(b) < 4 || int64(little32(b)) > int64(len(b)-4) {
-			return dst, short
-		}
-		bits, _, ok := hybrid(nil, b[4:][:little32(b)], 1, n)
-		if !ok {
-			return dst, short
-		}
-		for _, v := range bits {
-			dst = append(dst, byte(v))
-		}
-	default:
-		return dst, fmt.Errorf("%w: %s", shard.ErrUnsupported, encodingName(encoding))
-	}
-	return dst, nil
-}
-
 // Refers implements [shard.Referring].
 func (Format) Refers(b index.Block) bool { return b.Codec&blockKind == blockRefers }
 
@@ -459,4 +329,32 @@ func (Format) UnpackWith(dst []byte, b index.Block, page, dictionary []byte) ([]
 		return num.withNulls(dst, &h, p, top, int(b.Codec>>elementShift), dictionary)
 	}
 	return num.append(dst, h.encoding, p.values, int(b.Size)/num.size, dictionary)
+}
+
+// withNulls appends the numbers of a page, and NaN for elements without a value.
+func (k number) withNulls(dst []byte, h *pageHeader, p pageParts, top, element int, dictionary []byte) ([]byte, error) {
+	levels, _, ok := hybrid(nil, p.definition, bitsFor(top), int(min(h.values, mostLevels)))
+	if !ok {
+		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
+	}
+	present := 0
+	for _, l := range levels {
+		if int(l) == top {
+			present++
+		}
+	}
+
+	flat, err := k.append(nil, h.encoding, p.values, present, dictionary)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range levels {
+		switch {
+		case int(l) == top:
+			dst, flat = append(dst, flat[:k.size]...), flat[k.size:]
+		case int(l) >= element:
+			dst = append(dst, k.missing()...)
+		}
+	}
+	return dst, nil
 }

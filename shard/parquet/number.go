@@ -1,0 +1,113 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"headrace/shard"
+	"headrace/shard/index"
+	"headrace/tensor"
+)
+
+// number is how the numbers of a list are stored, and how they come out.
+type number struct {
+	size   int  // that comes out
+	stored int  // bytes; 0: bits
+	float  bool // not stored as differences
+}
+
+// numbers are told apart by three bits of a codec.
+var numbers = [8]number{{size: 1}, {size: 1, stored: 4}, {size: 2, stored: 4}, {size: 2, stored: 2, float: true},
+	{size: 4, stored: 4}, {size: 4, stored: 4, float: true}, {size: 8, stored: 8}, {size: 8, stored: 8, float: true}}
+
+// append appends n numbers, as they come out.
+func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []byte) ([]byte, error) {
+	short := fmt.Errorf("%w: it ends before its %d numbers", shard.ErrCorrupt, n)
+	switch {
+	case encoding == encodingRLEDictionary || encoding == encodingPlainDictionary:
+		if len(b) == 0 {
+			return dst, short
+		}
+		ids, _, ok := hybrid(nil, b[1:], int(b[0]), n)
+		if !ok {
+			return dst, short
+		}
+		for _, id := range ids {
+			at := int64(id) * int64(k.size)
+			if at >= int64(len(dictionary)) {
+				return dst, fmt.Errorf("%w: it refers past the end of its dictionary", shard.ErrCorrupt)
+			}
+			dst = append(dst, dictionary[at:at+int64(k.size)]...)
+		}
+	case k.stored == 0:
+		return k.appendBools(dst, encoding, b, n)
+	case encoding == encodingPlain || encoding == encodingSplit:
+		if len(b)/k.stored < n {
+			return dst, short
+		}
+		step, next := k.stored, 1
+		if encoding == encodingSplit {
+			step, next = 1, len(b)/k.stored
+		}
+		if encoding == encodingPlain && k.size == k.stored {
+			return append(dst, b[:n*k.size]...), nil
+		}
+		for i := range n {
+			for j := range k.size {
+				dst = append(dst, b[i*step+j*next])
+			}
+		}
+	case encoding == encodingDelta && !k.float:
+		all, _, ok := deltas(nil, b, n)
+		if !ok {
+			return dst, short
+		}
+		for _, v := range all {
+			var word [8]byte
+			binary.LittleEndian.PutUint64(word[:], uint64(v))
+			dst = append(dst, word[:k.size]...)
+		}
+	default:
+		return dst, fmt.Errorf("%w: %s", shard.ErrUnsupported, encodingName(encoding))
+	}
+	return dst, nil
+}
+
+func (number) appendBools(dst []byte, encoding int, b []byte, n int) ([]byte, error) {
+	short := fmt.Errorf("%w: it ends before its %d numbers", shard.ErrCorrupt, n)
+	switch encoding {
+	case encodingPlain:
+		if len(b) < (n+7)/8 {
+			return dst, short
+		}
+		for i := range n {
+			dst = append(dst, b[i/8]>>(i%8)&1)
+		}
+	case encodingRLE:
+		if len(b) < 4 || int64(little32(b)) > int64(len(b)-4) {
+			return dst, short
+		}
+		bits, _, ok := hybrid(nil, b[4:][:little32(b)], 1, n)
+		if !ok {
+			return dst, short
+		}
+		for _, v := range bits {
+			dst = append(dst, byte(v))
+		}
+	default:
+		return dst, fmt.Errorf("%w: %s", shard.ErrUnsupported, encodingName(encoding))
+	}
+	return dst, nil
+}
+
+// missing is NaN.
+func (k number) missing() []byte {
+	switch k.size {
+	case 2:
+		return binary.LittleEndian.AppendUint16(nil, tensor.ToFloat16(index.Missing))
+	case 4:
+		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(index.Missing)))
+	}
+	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(index.Missing))
+}
