@@ -75,14 +75,17 @@ def arrays(args):
             pa.array([0] * rows, pa.int8()), pa.array(range(rows), pa.int32()), [pa.array(texts), pa.array([1])]
         ),
         "other union": pa.UnionArray.from_sparse(pa.array([0] * rows, pa.int8()), [pa.array(texts), pa.array(range(rows))]),
-        "flags": pa.array([[r.random() < 0.5 for _ in range(i % 5)] if i % 7 != 3 else None for i in range(rows)], pa.list_(pa.bool_())),
+        "flags": pa.array(
+            [[r.random() < 0.5 for _ in range(i % 5)] if i % 7 != 3 else None for i in range(rows)], pa.list_(pa.bool_())
+        ),
         "nested": pa.array([[[i, -i]] * (i % 3) if i % 6 != 3 else None for i in range(rows)], pa.list_(pa.list_(pa.int32()))),
         "nested fixed": pa.array(
             [None if i % 5 == 2 else [[i / 8] * 3, [1 / 2] * 3] for i in range(rows)], pa.list_(pa.list_(pa.float16(), 3), 2)
         ),
         "holes": pa.array([[r.choice([None, 0.5, i]) for _ in range(i % 5)] for i in range(rows)], pa.large_list(pa.float32())),
         "deep holes": pa.array(
-            [[[None if r.random() < 0.3 else k / 4 for k in range(3)]] * (i % 3) for i in range(rows)], pa.list_(pa.list_(pa.float64()))
+            [[[None if r.random() < 0.3 else k / 4 for k in range(3)]] * (i % 3) for i in range(rows)],
+            pa.list_(pa.list_(pa.float64())),
         ),
         "objects": pa.array([[{"box": [j, 2.5], "n": j} for j in range(i % 3)] for i in range(rows)]),
         "large view": pa.array(nulls([[i] * (i % 3) for i in range(rows)], 4), pa.large_list_view(pa.int8())),
@@ -149,7 +152,16 @@ def deltas(args):
 
 
 FLOATS = {"f16": "float16", "f32": "float32", "f64": "float64", "weight": "float32", "run floats": "float32"}
-WHOLE = {"i8": "int8", "u32": "uint32", "u64": "uint64", "flag": "bool", "day": "int32", "hour": "int32", "sparse": "int32", "run numbers": "int32"}
+WHOLE = {
+    "i8": "int8",
+    "u32": "uint32",
+    "u64": "uint64",
+    "flag": "bool",
+    "day": "int32",
+    "hour": "int32",
+    "sparse": "int32",
+    "run numbers": "int32",
+}
 LISTS = {
     **{
         "tokens": "int32",

@@ -26,7 +26,11 @@ LISTS = {
     "l_f64": "float64",
     "l_bool": "bool",
 }
-TYPED = LISTS | {"l_nested": "int64", "l_structs.a": "int64", "l_nan": "float32", "l_deep": "float64", "l_array": "float16"} | {"l_fixed": "float32", "l_struct.ids": "int64", "l_required": "int32"}
+TYPED = (
+    LISTS
+    | {"l_nested": "int64", "l_structs.a": "int64", "l_nan": "float32", "l_deep": "float64", "l_array": "float16"}
+    | {"l_fixed": "float32", "l_struct.ids": "int64", "l_required": "int32"}
+)
 
 
 def lists(name, dtype, rows, r):
@@ -84,7 +88,9 @@ def table(args):
             pa.struct([("ids", pa.large_list(pa.int64()))]),
         ),
         "l_required": pa.array([[1] * (i % 3) for i in range(rows)], pa.list_(pa.field("item", pa.int32(), nullable=False))),
-        "l_nested": pa.array([None if i % 7 == 5 else [[i, -j] for j in range(i % 4)] for i in range(rows)], pa.list_(pa.list_(pa.int64()))),
+        "l_nested": pa.array(
+            [None if i % 7 == 5 else [[i, -j] for j in range(i % 4)] for i in range(rows)], pa.list_(pa.list_(pa.int64()))
+        ),
         "l_structs": pa.array([[{"a": j, "t": "x"} for j in range(i % 3)] for i in range(rows)]),
         "l_nan": pa.array([[r.choice([None, 0.5, i]) for _ in range(i % 5)] for i in range(rows)], pa.list_(pa.float32())),
         "l_deep": pa.array(
