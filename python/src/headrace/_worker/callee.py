@@ -7,8 +7,10 @@ from functools import partial
 from operator import getitem
 
 from .._recipe.functions import takes_out
+from . import log
 from .epochs import epochs_of
 from .event_loop import event_loop
+from .generators import apart
 from .lookup import name_of
 from .reader import unpacked
 from .results import is_bare, targets_of
@@ -65,6 +67,7 @@ class Callee:
         self.is_async = bool(flags & COROUTINE)
         self.takes_rng = self.kind not in ("index", "iterate") and "rng" in parameters(target)
         self.flush_takes_rng = self.kind == "aggregate" and "rng" in parameters(self.object.flush)
+        self._seed_generators(keys)
         self.random = self.takes_rng or self.flush_takes_rng or bool(self.seeds)
         self.takes_out = self._takes_out()
         # Coroutines of a pack run beside each other, unless a generator that all share is seeded for each.
@@ -76,6 +79,25 @@ class Callee:
         self.step: str = setup.get("step") or self.stage
         self.awaits = self.is_async  # a call's result must be awaited
         self.hooks: Hooks | None = None
+
+    def _seed_generators(self, keys: Any) -> None:
+        """Have generators that the object holds draw other numbers for each sample: its copies would all draw the same.
+
+        Where threads share them, that is not possible: then they only differ from process to process. Objects of the program itself have
+        no copies, and one worker alone has a source that is iterated over, or an aggregator.
+        """
+        held = self.setup["held"]
+        if held.own or self.kind in ("iterate", "aggregate"):
+            return
+        found = held.seeders(self.object, keys)
+        if held.alone and not self.is_async:
+            self.seeds = [*self.seeds, *found]
+        elif found:
+            apart(found)
+            log.warn(
+                f"headrace: {self.setup['function']} holds a generator of random numbers that calls share which run at once, so a run draws"
+                " other numbers than the one before: give the function a parameter rng, a generator for each sample",
+            )
 
     def hook(self, hooks: Hooks, beside: bool) -> None:
         """Have hooks around the calls. `beside` others, in an event loop, hooks of functions that are not async are awaited, too."""

@@ -58,7 +58,7 @@ class Chain:
         self.callees: list[Callee] = []
         for link in setup["chain"]:
             with log.speaking_for(link["step"]):
-                self.callees.append(Callee(_callee_setup(link), partial(load, link), None))
+                self.callees.append(Callee(_callee_setup(link, setup["held"]), partial(load, link), None))
         self.target = self.callees[-1].target
         self.keys = len(self.callees)  # of random numbers, for each sample
         self.random = any(c.random for c in self.callees)
@@ -79,10 +79,10 @@ class Chain:
         self.target = self.callees[-1].target
 
 
-def _callee_setup(link: dict[str, Any]) -> dict[str, Any]:
+def _callee_setup(link: dict[str, Any], held: Any) -> dict[str, Any]:
     fields = link["fields"]
     inputs = [{"name": name, "kind": ""} for name in fields or ()]
-    return {**link, "stage": link["step"], "in": inputs, "positional": fields is not None}
+    return {**link, "stage": link["step"], "in": inputs, "positional": fields is not None, "held": held}
 
 
 class Link:

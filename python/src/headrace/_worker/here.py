@@ -213,6 +213,7 @@ class Group(Process):
         self.initialized = True
         self.lock = threading.Lock()
         self.own_hooks = objects.hooks
+        self.generators = {}
         self._objects = objects
         objects.raised.begin()
         self.threads: list[threading.Thread] = []

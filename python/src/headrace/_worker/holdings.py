@@ -70,9 +70,9 @@ def _referred(function: FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
         except ValueError:
             pass  # it is empty
-    names = set(function.__code__.co_names)
+    names = dict.fromkeys(function.__code__.co_names)  # in an order that is the same in all processes
     for constant in function.__code__.co_consts:
-        names.update(getattr(constant, "co_names", ()))  # of a function inside
+        names.update(dict.fromkeys(getattr(constant, "co_names", ())))  # of a function inside
     for name in names:
         if name in function.__globals__:
             yield function.__globals__[name]

@@ -16,6 +16,7 @@ from .beside import Beside, Streams
 from .connection import Connection, forget, unmap
 from .errors import Ended
 from .frames import ERROR, FORGET, FUNCTION, HEAP_SPACE, PACK, PULL, READY, SEGMENT, SETUP
+from .generators import Held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Process:
         self.lock = threading.Lock()  # of what is below, while functions come and go
         self.loaded: dict[Any, Any] = {}  # functions and objects with their hooks, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
+        self.generators: dict[int, tuple[Any, Any]] = {}  # by object: what seeds those that it holds
         self.initialized: BaseException | bool | None = None  # an exception of that; None: not yet
         self.hooks: dict[bytes, Hooks] = {}  # around calls, by their pickles
         self.own_hooks: Hooks | None = None  # around all calls
@@ -104,6 +106,9 @@ class Process:
 
     def _callee(self, setup: dict[str, Any]) -> Any:
         from .callee import Callee
+
+        own = self.own_hooks is not None
+        setup["held"] = Held({} if own else self.generators, own, len(self.connections) == 1)
 
         if setup["chain"]:
             from .chain import Chain
@@ -201,6 +206,7 @@ class Process:
             let_go = list(chain.from_iterable(self.callees.pop(number).callees for number in gone))
             kept = list(chain.from_iterable(callee.callees for callee in self.callees.values()))
             objects = {id(callee.object) for callee in kept}
+            self.generators = {key: value for key, value in self.generators.items() if key in objects}
             self.loaded = {key: value for key, value in self.loaded.items() if id(value[0]) in objects}
             hooks = {id(callee.hooks) for callee in kept}
             ended = [one for one in self.hooks.values() if id(one) not in hooks]
