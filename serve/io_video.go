@@ -73,7 +73,7 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 	}
 
 	if s.what.Do == "video_info" {
-		v, err := computed(ctx, s, &in, func() (*video.Video, error) { return ops.OpenVideo(file, s.what.Video.Stream) })
+		v, err := computed(ctx, s, &in, func() (*video.Video, error) { return ops.OpenVideo(file, s.what.Video.Stream, false) })
 		if err != nil {
 			return nil, err
 		}

@@ -419,6 +419,11 @@ var arrows = []arrow{
 	{"internal/gate", "internal/resume", "places up to which samples are tried one at a time"},
 	{"internal/gate", "pipe", "the gate of stages"},
 
+	{"media/av/whole", "media", "kinds of errors"},
+	{"media/av/whole", "media/av/mpa", "frames of ADTS"},
+	{"media/av/whole", "media/sound", "the content of FLAC"},
+	{"media/av/whole", "media/sound/flac", "whether the last frame of FLAC is there"},
+	{"media/ffmpeg", "media/av/whole", "whether a file is whole"},
 	{"media/av/mp4", "media/av", "its index becomes a table"},
 
 	{"media/video/index", "media/video", "whose packets it keeps"},
@@ -429,6 +434,7 @@ var arrows = []arrow{
 
 	{"internal/trust", "golang.org/x/sys", "owners, modes and access control lists"},
 	{"media/video", "media/av", "tables of packets, and what frames need of them"},
+	{"media/video", "media/av/whole", "whether a file in fragments is whole"},
 	{"media/video", "media/av/mp4", "the index of MP4 files"},
 	{"media/video", "media/av/slices", "packets that no other needs, pictures that are missing"},
 	{"media/video", "media/yuv", "frames are pictures that can be converted"},
@@ -446,6 +452,7 @@ var arrows = []arrow{
 	{"media/sound/coded", "media/av", "streams and packets of files"},
 	{"media/sound/coded", "media/av/joined", "recordings of a chain are decoded one by one"},
 	{"media/sound/coded", "media/av/mp4", "where packets of MP4 are"},
+	{"media/sound/coded", "media/av/whole", "whether a file in fragments is whole"},
 	{"media/sound/coded", "media/av/mpa", "where frames of MP3 and ADTS are"},
 	{"media/sound/coded", "media/ffmpeg", "the decoder, and the packets of other containers"},
 	{"media/sound/coded", "media/sound", "the contract of formats"},

@@ -118,7 +118,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		}
 		o.file, file = &f, IndexedVideo(f, path, v.env.Doubt)
 	}
-	o.video, err = OpenVideo(file, v.args.Stream)
+	o.video, err = OpenVideo(file, v.args.Stream, v.args.Damaged == "keep")
 	return err
 }
 

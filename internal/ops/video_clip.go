@@ -35,7 +35,7 @@ type VideoClip struct {
 // done that draw nothing. The arguments must be complete and checked, and draw nothing.
 // Nothing but what tells of packets is read.
 func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps []media.Step) (*VideoClip, error) {
-	v, err := OpenVideo(file, args.Stream)
+	v, err := OpenVideo(file, args.Stream, args.Damaged == "keep")
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,12 @@ func IndexedVideo(file video.File, path string, warn func(message string)) video
 	return index.Of(file, path, warn)
 }
 
-// OpenVideo opens a stream of a file: nil is that which players show.
-func OpenVideo(file video.File, stream *int) (*video.Video, error) {
+// OpenVideo opens a stream of a file: nil is that which players show. If it keeps what is
+// damaged, the file may be cut off.
+func OpenVideo(file video.File, stream *int, keeps bool) (*video.Video, error) {
+	if keeps {
+		return video.OpenKept(file, orElse(stream, -1))
+	}
 	return video.Open(file, orElse(stream, -1))
 }
 

@@ -134,6 +134,8 @@ func failure(result C.int, text *[C.HR_AV_TEXT]C.char) error {
 	switch result {
 	case C.HR_AV_UNSUPPORTED:
 		kind = media.ErrUnsupported
+	case C.HR_AV_CUT:
+		kind = media.ErrTruncated
 	case C.HR_AV_MEMORY:
 		return media.ErrMemory
 	case C.HR_AV_MISUSE:

@@ -18,6 +18,7 @@ import (
 	"headrace/media/av"
 	"headrace/media/av/joined"
 	"headrace/media/av/packets"
+	"headrace/media/av/whole"
 	"headrace/media/video"
 )
 
@@ -39,10 +40,11 @@ func Demux(data []byte) (*File, error) {
 		var text [C.HR_AV_TEXT]C.char
 		part := data[p.From:p.To]
 		if result := C.hr_av_demux(lib.c, &file, (*C.uint8_t)(unsafe.SliceData(part)), C.size_t(len(part)), &text[0]); result < 0 {
-			return nil, failure(result, &text)
+			return nil, whole.Blame(bytes.NewReader(part), p.Size(), failure(result, &text))
 		}
 		defer C.hr_av_forget(lib.c, file)
-		return told(file, p.Size()), nil
+		f := told(file, p.Size())
+		return f, f.check(bytes.NewReader(part), file.cut != 0)
 	})
 }
 
@@ -66,10 +68,11 @@ func DemuxFile(file video.OpenFile) (*File, error) {
 		var found *C.hr_av_file
 		var text [C.HR_AV_TEXT]C.char
 		if result := C.hr_av_demux_file(lib.c, &found, C.int(file.Descriptor()), C.int64_t(p.From), C.int64_t(p.Size()), &text[0]); result < 0 {
-			return nil, failure(result, &text)
+			return nil, whole.Blame(io.NewSectionReader(file, p.From, p.Size()), p.Size(), failure(result, &text))
 		}
 		defer C.hr_av_forget(lib.c, found)
-		return told(found, p.Size()), nil
+		f := told(found, p.Size())
+		return f, f.check(io.NewSectionReader(file, p.From, p.Size()), found.cut != 0)
 	})
 }
 
@@ -140,4 +143,5 @@ func (t *Track) add(p *C.hr_av_part) {
 		t.Trims = append(t.Trims, Trim{len(t.Packets), int(p.skip), int(p.cut)})
 	}
 	t.Packets = append(t.Packets, to)
+	t.cut = p.flags&C.HR_AV_PART_CORRUPT != 0
 }

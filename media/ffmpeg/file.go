@@ -1,11 +1,21 @@
 package ffmpeg
 
-import "headrace/media/av"
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/whole"
+)
 
 // File is what a container has.
 type File struct {
 	Format string // FFmpeg's names of it, as in "matroska,webm"
 	Tracks []Track
+	End    whole.End
+	Short  error // why the file is not whole: it is [media.ErrTruncated]; nil: it is
 
 	size  int64
 	extra []byte
@@ -15,6 +25,7 @@ type File struct {
 type Track struct {
 	av.Stream
 	Packets []av.Packet // offsets are for File.Bytes
+	cut     bool        // the last of them is not whole
 
 	Cover     bool        // a still beside the sound, such as the cover of an album: no video
 	Reorder   int         // frames that come later than their packets, at most
@@ -31,6 +42,22 @@ type Track struct {
 // Trim says how many samples at the beginning and at the end of a packet are not part of
 // the recording.
 type Trim struct{ Packet, Begin, End int }
+
+// check finds out whether the file is whole.
+func (f *File) check(from io.ReaderAt, cut bool) error {
+	end, err := whole.Check(f.Format, from, f.size)
+	if err != nil && !errors.Is(err, media.ErrTruncated) {
+		return err
+	}
+	f.End, f.Short = end, err
+	for i := range f.Tracks {
+		cut = cut || f.Tracks[i].cut
+	}
+	if cut && f.Short == nil {
+		f.Short = fmt.Errorf("%w: the file ends after %d bytes, before its packets do", media.ErrTruncated, f.size)
+	}
+	return nil
+}
 
 // Bytes returns a packet's bytes, given those of the file. Containers that have packets
 // in pieces were put together when the file was read.

@@ -20,6 +20,7 @@ enum {
 	HR_AV_UNSUPPORTED = -2,
 	HR_AV_MEMORY = -3,
 	HR_AV_MISUSE = -4,
+	HR_AV_CUT = -5, // the file ends before its packets do
 	HR_AV_SYSTEM = -1000, // and, below it, the number of an error of the system: it was not about what is in a file
 };
 
@@ -116,6 +117,7 @@ typedef struct {
 	char format[64]; // FFmpeg's names
 	int64_t duration; // in microseconds
 	int32_t tracks;
+	int32_t cut; // FFmpeg has seen that the file ends before its packets do
 	size_t parts, extra_size;
 	const hr_av_track *track;
 	const hr_av_part *part;

@@ -75,6 +75,9 @@ func (f *File) appendPart(part *File, p joined.Part, size int64) error {
 		return fmt.Errorf("%w: %w", err, partAt(p))
 	}
 
+	if f.End = part.End; f.Short == nil {
+		f.Short = part.Short
+	}
 	extra := int64(len(f.extra))
 	for i := range part.Tracks {
 		if to[i] < 0 {

@@ -16,6 +16,7 @@ import (
 	"headrace/media/av"
 	"headrace/media/av/joined"
 	"headrace/media/av/packets"
+	"headrace/media/av/whole"
 )
 
 // Reader reads the packets of a container one after the other. It holds a packet and the
@@ -48,6 +49,7 @@ type source struct {
 	handle[*C.hr_av_reader]
 	format  string
 	streams []packets.Stream
+	part    *io.SectionReader
 	coded   C.hr_av_coded
 	text    [C.HR_AV_TEXT]C.char
 }
@@ -73,11 +75,14 @@ func openSource(file *os.File, p joined.Part) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{handle: newHandle(lib, func(lib *C.hr_av, r *C.hr_av_reader) { C.hr_av_reader_close(lib, r) })}
+	s := &source{
+		handle: newHandle(lib, func(lib *C.hr_av, r *C.hr_av_reader) { C.hr_av_reader_close(lib, r) }),
+		part:   io.NewSectionReader(file, p.From, p.Size()),
+	}
 	var about *C.hr_av_file
 	result := C.hr_av_reader_open(lib.c, &s.c, &about, C.int(file.Fd()), C.int64_t(p.From), C.int64_t(p.Size()), &s.text[0])
 	if result < 0 {
-		return nil, failure(result, &s.text)
+		return nil, whole.Blame(s.part, p.Size(), failure(result, &s.text))
 	}
 	ownedBy(s, &s.handle)
 	s.format = C.GoString(&about.format[0])
@@ -99,9 +104,12 @@ func (s *source) read(p *packets.Packet) error {
 	runtime.KeepAlive(s)
 	switch {
 	case result == C.HR_AV_END:
+		if _, err := whole.Check(s.format, s.part, s.part.Size()); err != nil {
+			return err
+		}
 		return io.EOF
 	case result < 0:
-		return failure(result, &s.text)
+		return whole.Blame(s.part, s.part.Size(), failure(result, &s.text))
 	}
 	tellPacket(&s.coded, p)
 	return nil

@@ -59,6 +59,8 @@ type Stream struct {
 type Container struct {
 	Format string // as FFmpeg calls it: "avi", "matroska,webm"
 	Tracks []Track
+	Live   bool   // nothing in the file says where it ends
+	Short  error  // why the file is not whole; nil: it is
 	Extra  []byte // packets that are in pieces in the file, put together; their offsets begin at its size
 }
 

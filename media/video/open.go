@@ -8,6 +8,7 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/av/mp4"
+	"headrace/media/av/whole"
 )
 
 // File is what a video is read from.
@@ -41,6 +42,8 @@ type Video struct {
 	Table   *av.Table
 	Format  string      // of the file, as FFmpeg calls it: "mp4", "matroska,webm"
 	Streams []av.Stream // all of the file
+	Live    bool        // nothing in the file says where it ends
+	Short   error       // why the file is not whole, of one that was opened by [OpenKept]
 
 	file  File
 	extra []byte // packets from file.Size() on
@@ -55,6 +58,15 @@ func Suffixes() []string {
 // video, or, if it is negative, of the one that is shown if nobody chooses. The file has
 // to stay open as long as clips of the video are read.
 func Open(file File, stream int) (*Video, error) {
+	v, err := open(file, stream)
+	if err == nil && v.Short != nil {
+		v, err = nil, v.Short
+	}
+	return v, about(err)
+}
+
+// OpenKept is Open that also opens a file that is cut off: the video has what is there.
+func OpenKept(file File, stream int) (*Video, error) {
 	v, err := open(file, stream)
 	return v, about(err)
 }
@@ -93,7 +105,20 @@ func openMP4(file File, stream int) (*Video, error) {
 		return nil, known(err)
 	}
 	v.Stream.Reorder = v.Table.Reorder
-	return v, nil
+	if f.Fragmented() { // its index does not say how many fragments there are
+		err = v.check(file)
+	}
+	return v, err
+}
+
+// check finds out whether a file is whole.
+func (v *Video) check(file File) error {
+	end, err := whole.Check(v.Format, file, file.Size())
+	if errors.Is(err, media.ErrTruncated) {
+		v.Short, err = err, nil
+	}
+	v.Live = end == whole.Open
+	return err
 }
 
 // Indexed is a file that finds its packets by itself: somebody has kept them.
@@ -154,7 +179,7 @@ func openOther(file File, stream int) (v *Video, err error) {
 	if c.Format == "avi" && t.Reorder > 0 && (t.Codec == "h264" || t.Codec == "hevc") {
 		return nil, fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, t.Codec)
 	}
-	v = &Video{Stream: t.Stream, Format: c.Format, file: file, extra: c.Extra}
+	v = &Video{Stream: t.Stream, Format: c.Format, Live: c.Live, Short: c.Short, file: file, extra: c.Extra}
 	v.Streams = streamsOf(c.Tracks)
 	if v.Table, err = av.NewTable(t.Stream.Stream, t.Packets); err != nil {
 		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)

@@ -44,6 +44,9 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
+// Fragmented reports whether packets of the file are in fragments. It may end after any.
+func (f *File) Fragmented() bool { return f.movie.fragmented }
+
 // packetsOf returns how many packets a file can have. What is kept of one has 40 bytes.
 // Speech at the lowest rates has packets of 13 bytes, which 4 more in the index belong
 // to.

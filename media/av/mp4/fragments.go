@@ -2,7 +2,6 @@ package mp4
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -37,11 +36,8 @@ func readExtends(mvex *box, defaults map[uint32]fragmentDefaults) error {
 func (f *File) readFragments(w *walker) error {
 	for at := int64(0); ; {
 		t, err := w.next(at)
-		if err == io.EOF || errors.Is(err, errCut) && t.kind == "mdat" {
+		if err == io.EOF || errors.Is(err, errCut) { // package whole tells of that
 			return nil
-		}
-		if errors.Is(err, errCut) {
-			return fmt.Errorf("mp4: box %q at byte %d %w: %w", t.kind, at, err, av.ErrTruncated)
 		}
 		if err != nil {
 			return err

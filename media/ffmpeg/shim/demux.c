@@ -134,6 +134,9 @@ static const int32_t *display_matrix(const AVStream *s) {
 #endif
 }
 
+// FFmpeg says that a file is cut off, and goes on as if it had come to its end.
+int hr_cut(void) { return strstr(hr_said, "partial file") != NULL || strstr(hr_said, "prematurely") != NULL; }
+
 int64_t hr_time(int64_t t) { return t == AV_NOPTS_VALUE ? HR_AV_NO_TIME : t; }
 
 // What it keeps is its own, for FFmpeg's memory goes with the call.
@@ -245,12 +248,14 @@ static int read_all(held *h, AVFormatContext *f, source *s) {
 		return AVERROR(ENOMEM);
 	int result;
 	while ((result = av_read_frame(f, p)) >= 0) {
+		h->file.cut |= hr_cut();
 		if ((unsigned)p->stream_index < (unsigned)f->nb_streams && p->size >= 0)
 			result = tell_part(h, s, p);
 		av_packet_unref(p);
 		if (result < 0 || endless(h, s->size))
 			break;
 	}
+	h->file.cut |= hr_cut();
 	av_packet_free(&p);
 	if (result >= 0)
 		return AVERROR_INVALIDDATA;

@@ -136,13 +136,12 @@ int hr_reader_read(hr_av_reader *r, hr_av_coded *to, char *error) {
 		hr_said[0] = 0;
 		av_packet_unref(r->packet);
 		result = av_read_frame(r->container, r->packet);
-		// FFmpeg says so, and goes on as if that were the end.
-		r->cut |= strstr(hr_said, "partial file") != NULL || strstr(hr_said, "prematurely") != NULL;
+		r->cut |= hr_cut();
 	} while (result >= 0 && (r->packet->stream_index >= r->file.tracks || r->packet->size < 0));
 	if (result >= 0)
 		result = hr_tell_packet(r->packet, &r->side, to);
 	if (result == AVERROR_EOF && r->failed == 0 && r->cut)
-		return hr_told(HR_AV_CORRUPT, error, "the file is truncated: it ends before its packets do", "");
+		return hr_told(HR_AV_CUT, error, "the file is truncated: it ends before its packets do", "");
 	if (result == AVERROR_EOF && r->failed == 0)
 		return HR_AV_END;
 	return result < 0 ? refused(r, result, error) : HR_AV_FRAME;

@@ -25,6 +25,7 @@ void hr_forget(hr_av_file *);
 AVFormatContext *hr_container(AVIOContext *);
 int hr_tell_track(const AVStream *, hr_av_track *);
 int64_t hr_time(int64_t);
+int hr_cut(void);
 
 // frames.c
 void hr_tell_frame(const AVFrame *, int audio, hr_av_frame *);

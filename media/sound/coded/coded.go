@@ -93,7 +93,7 @@ func Open(file []byte, track int) (*Recording, error) {
 // they speak of images.
 func said(err error) error {
 	text := err.Error()
-	for _, kind := range []error{media.ErrCorrupt, media.ErrUnsupported} {
+	for _, kind := range []error{media.ErrCorrupt, media.ErrTruncated, media.ErrUnsupported} {
 		text = strings.ReplaceAll(text, kind.Error()+": ", "")
 	}
 	return &reworded{text, err}
@@ -171,6 +171,9 @@ func ofFrames(file []byte, track int) (*Track, error) {
 // demuxed is a track that FFmpeg finds.
 func demuxed(file []byte, track int) (*Track, error) {
 	f, err := ffmpeg.Demux(file)
+	if err == nil {
+		err = f.Short
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/av/mp4"
+	"headrace/media/av/whole"
 	"headrace/media/ffmpeg"
 	"headrace/media/sound"
 )
@@ -29,8 +30,11 @@ func ofMP4(file []byte, track int) (*Track, error) {
 	}
 	if len(table.Packets) > 0 {
 		if err := table.CheckWithin(0, len(table.Packets)-1, int64(len(file))); err != nil {
-			return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
+			return nil, fmt.Errorf("%w: %w", media.ErrTruncated, err)
 		}
+	}
+	if err := checkFragments(f, bytes.NewReader(file), int64(len(file))); err != nil {
+		return nil, err
 	}
 	t := ofTable(&f.Streams[n])
 	t.data[0] = file
@@ -44,6 +48,9 @@ func OpenTable(file sound.File, f *mp4.File, stream int) (r *Recording, begins i
 	table, err := f.Table(stream)
 	if err != nil {
 		return nil, 0, err
+	}
+	if err := checkFragments(f, file, file.Size()); err != nil {
+		return nil, 0, said(err)
 	}
 	t := ofTable(&f.Streams[stream])
 	t.content = sound.OnDisk(file, together<<10)
@@ -59,8 +66,18 @@ func OpenTable(file sound.File, f *mp4.File, stream int) (r *Recording, begins i
 	return r, Begins(table), nil
 }
 
-// Begins is when the recording of a track of MP4 begins, in its ticks: not before 0, where
-// the first edit does.
+// checkFragments returns an error if a file in fragments is cut off: its index does
+// not say how many there should be.
+func checkFragments(f *mp4.File, from io.ReaderAt, size int64) error {
+	if !f.Fragmented() {
+		return nil
+	}
+	_, err := whole.Check("mp4", from, size)
+	return err
+}
+
+// Begins is when the recording of a track of MP4 begins, in its ticks: not before 0,
+// where the first edit does.
 func Begins(table *av.Table) int64 {
 	for i := range table.Packets {
 		if p := &table.Packets[i]; !p.Discard {

@@ -151,7 +151,7 @@ func one(path string, o Options) (Outcome, *video.Video, error) {
 	if err != nil {
 		return Failed, nil, err
 	}
-	v, err := video.Open(known{file, c}, -1)
+	v, err := video.Open(known{file, c}, -1) // a file that is cut off gets no index
 	if err != nil {
 		return Failed, nil, err
 	}

@@ -1,0 +1,106 @@
+package whole
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// boxes follows the boxes of MP4 and MOV. Where a file is not in fragments its index
+// says where its packets are, and whoever reads them sees which are missing. Of one in
+// fragments the index may be missing, too.
+func boxes(f *file) (End, error) {
+	fragments, indexed := false, false
+	end := Stated
+	for at := int64(0); at < f.size; {
+		b := f.bytes(at, 16)
+		if len(b) < 8 {
+			if fragments {
+				return end, f.cutHead("a box")
+			}
+			break
+		}
+		size, head, kind := int64(binary.BigEndian.Uint32(b)), int64(8), string(b[4:8])
+		switch {
+		case size == 1 && len(b) == 16:
+			size, head = int64(min(binary.BigEndian.Uint64(b[8:]), math.MaxInt64/2)), 16
+		case size == 0:
+			size = f.size - at
+		}
+		if size < head {
+			break
+		}
+
+		known := kind == "moov" || kind == "moof" || kind == "mdat" || kind == "mfra" || kind == "sidx" || kind == "styp" || kind == "emsg" || kind == "prft"
+		if at+size > f.size {
+			if fragments && known {
+				return end, f.cut("its box "+kind, at+size)
+			}
+			break
+		}
+		switch kind {
+		case "moov":
+			fragments = f.hasBox(at+head, at+size, "mvex")
+		case "moof":
+			if fragments = true; !indexed {
+				end = Open
+			}
+		case "mfra":
+			end = Stated
+		case "sidx":
+			if until := f.segments(at, head, size); until > f.size {
+				return Stated, f.cut("what its box sidx names", until)
+			} else if until == f.size {
+				end, indexed = Stated, true
+			}
+		}
+		at += size
+	}
+	return end, nil
+}
+
+// hasBox reports whether there is a box of a kind in another.
+func (f *file) hasBox(at, until int64, kind string) bool {
+	for at < until {
+		b := f.bytes(at, 8)
+		if len(b) < 8 {
+			return false
+		}
+		if string(b[4:]) == kind {
+			return true
+		}
+		size := int64(binary.BigEndian.Uint32(b))
+		if size < 8 {
+			return false
+		}
+		at += size
+	}
+	return false
+}
+
+// segments is where those end that a box sidx names.
+func (f *file) segments(at, head, size int64) int64 {
+	b := f.bytes(at+head, int(min(size-head, 1<<20)))
+	if len(b) < 12 {
+		return 0
+	}
+	until, from := at+size, 12
+	if b[0] == 0 {
+		from += 8
+	} else {
+		from += 16
+	}
+	if len(b) < from+4 {
+		return 0
+	}
+	if b[0] == 0 {
+		until += int64(binary.BigEndian.Uint32(b[16:]))
+	} else {
+		until += int64(min(binary.BigEndian.Uint64(b[20:]), math.MaxInt64/4))
+	}
+
+	n := int(binary.BigEndian.Uint16(b[from+2:]))
+	for i := from + 4; n > 0 && i+12 <= len(b); n, i = n-1, i+12 {
+		until += int64(binary.BigEndian.Uint32(b[i:]) & math.MaxInt32)
+	}
+	return until
+}

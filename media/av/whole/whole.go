@@ -1,0 +1,154 @@
+// Package whole tells whether a container's file is all there.
+//
+// Demuxers take what they find and call the rest the end of the file. Here the structure
+// is followed instead: sizes that the file states, pages, tags and packets of fixed size.
+// A file is cut off if it ends inside one of these, or before a size that it states. A
+// live file, whose writer could not go back to fill in sizes, is whole if it ends between
+// two of them.
+//
+// Little is read: heads of elements, from one to the next, or only the file's end.
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"headrace/media"
+)
+
+// End says how a file ends.
+type End int
+
+const (
+	// Unknown is the end of a file whose structure is not known here.
+	Unknown End = iota
+	// Stated is an end that the file states: by a size, or by a last page that is marked.
+	Stated
+	// Open is the end of a live file, between two elements: more could have followed.
+	Open
+)
+
+// formats are the checks, by FFmpeg's names of demuxers.
+var formats = map[string]func(*file) (End, error){
+	"matroska": matroska, "webm": matroska,
+	"ogg":  ogg,
+	"aiff": aiff, "caf": caf, "au": au, "wav": wave, "w64": w64,
+	"avi": avi, "flv": flv, "asf": asf,
+	"mpegts": transport, "mpeg": program,
+	"mov": boxes, "mp4": boxes,
+	"amr": amr, "ivf": ivf, "wv": wavpack, "aac": adts, "mp3": mp3, "ac3": ac3, "eac3": ac3, "flac": flacFrames,
+	"dv": dv, "mxf": mxf, "obu": obu, "gif": gif, "yuv4mpegpipe": y4m,
+}
+
+// Check follows the structure of a file of a format, by FFmpeg's name of it, as in
+// "matroska,webm". The error of one that is cut off is [media.ErrTruncated].
+func Check(format string, from io.ReaderAt, size int64) (End, error) {
+	name, _, _ := strings.Cut(format, ",")
+	check := formats[name]
+	if check == nil {
+		return Unknown, nil
+	}
+	f := &file{from: from, size: size}
+	end, err := check(f)
+	if f.err != nil {
+		return Unknown, f.err
+	}
+	return end, err
+}
+
+// beginnings tell the formats of files whose ends FFmpeg may take for damage.
+var beginnings = []struct{ head, format string }{
+	{"\x1A\x45\xDF\xA3", "matroska"}, {"OggS", "ogg"}, {"FORM", "aiff"}, {"caff", "caf"}, {".snd", "au"}, {"riff\x2E\x91\xCF\x11", "w64"},
+	{"FLV\x01", "flv"}, {asfHeader, "asf"}, {"#!AMR", "amr"}, {"DKIF", "ivf"}, {"wvpk", "wv"}, {"\x00\x00\x01\xBA", "mpeg"},
+}
+
+// Blame returns why a file could not be read: that it is cut off, if it is, by what it
+// begins with, and else the error that there was.
+func Blame(from io.ReaderAt, size int64, err error) error {
+	head := make([]byte, 16)
+	n, _ := from.ReadAt(head, 0)
+	format := ""
+	for _, b := range beginnings {
+		if strings.HasPrefix(string(head[:n]), b.head) {
+			format = b.format
+		}
+	}
+	if n >= 12 && string(head[:4]) == "RIFF" {
+		format = map[string]string{"AVI ": "avi", "WAVE": "wav"}[string(head[8:12])]
+	}
+	if _, cut := Check(format, from, size); errors.Is(cut, media.ErrTruncated) {
+		return cut
+	}
+	return err
+}
+
+// file is read in small pieces: where those that are wanted are side by side, in larger
+// ones.
+type file struct {
+	from io.ReaderAt
+	size int64
+	err  error // of reading
+
+	at   int64
+	part []byte // from at on
+	room []byte
+}
+
+const (
+	apart    = 512
+	together = 64 << 10
+)
+
+// bytes are n of them from a place on, or fewer, where the file ends. They are there
+// until the next call.
+func (f *file) bytes(at int64, n int) []byte {
+	if at < 0 || at >= f.size || f.err != nil {
+		return nil
+	}
+	n = int(min(int64(n), f.size-at))
+	if at < f.at || at+int64(n) > f.at+int64(len(f.part)) {
+		want := max(n, apart)
+		if end := f.at + int64(len(f.part)); len(f.part) > 0 && at >= f.at && at < end+apart {
+			want = max(n, together)
+		}
+		if len(f.room) < want {
+			f.room = make([]byte, want)
+		}
+		got, err := f.from.ReadAt(f.room[:min(int64(want), f.size-at)], at)
+		if err != nil && err != io.EOF {
+			f.err = err
+			return nil
+		}
+		f.at, f.part = at, f.room[:got]
+		n = min(n, got)
+	}
+	return f.part[at-f.at:][:n]
+}
+
+// cut is the error of a file that ends inside something which goes on to a place.
+func (f *file) cut(inside string, until int64) error {
+	return fmt.Errorf("%w: the file ends after %d bytes, inside %s, which goes on to byte %d", media.ErrTruncated, f.size, inside, until)
+}
+
+// cutHead is that of a file that ends inside the head of something.
+func (f *file) cutHead(of string) error {
+	return fmt.Errorf("%w: the file ends after %d bytes, inside the head of %s", media.ErrTruncated, f.size, of)
+}
+
+// states is that of a file that is shorter than it says.
+func (f *file) states(size int64) error {
+	return fmt.Errorf("%w: the file ends after %d bytes, and says that it has %d", media.ErrTruncated, f.size, size)
+}
+
+// named reports whether four bytes can be the name of a chunk. What is added behind a
+// file, such as zeros, has none.
+func named(b []byte) bool {
+	for _, c := range b[:4] {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
