@@ -94,7 +94,7 @@ func (k *neighbours) end(from int64) (end int64, packed bool, err error) {
 
 	var room [4]index.Block
 	blocks, _, skip, err := k.s.Covering(last.At, last.Len, room[:0])
-	if err != nil || blocks[len(blocks)-1].Codec == index.Stored {
+	if err != nil || blocks[len(blocks)-1].Plain() {
 		return end, false, err
 	}
 	edge := last.At - skip

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -290,7 +291,7 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *opened, buf []byt
 		}
 		to := buf[s.in:][:s.end-s.at]
 		for k, b := range all {
-			if b.Size > mostBlock && b.Codec != index.Stored || b.At > f.Size()-b.Len {
+			if b.Size > mostBlock && !b.Plain() || b.At > f.Size()-b.Len {
 				return read, Wrong(f, b.At, ErrCorrupt, "a block of %d bytes unpacks to %d", b.Len, b.Size)
 			}
 			if b.Codec == index.Stored {
@@ -299,6 +300,19 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *opened, buf []byt
 					return read, err
 				}
 				to, skip, read = to[n:], 0, read+n
+				continue
+			}
+			if b.Plain() {
+				if skip != 0 || int64(len(to)) < b.Len {
+					return read, &Error{Shard: f.Name(), At: b.At, Err: index.ErrDamaged}
+				}
+				if err := readFull(f, to[:b.Len], b.At); err != nil {
+					return read, err
+				}
+				if crc32.ChecksumIEEE(to[:b.Len]) != uint32(b.Codec) {
+					return read, Wrong(f, b.At, ErrCorrupt, "the checksum of %d bytes is wrong", b.Len)
+				}
+				to, read = to[b.Len:], read+b.Len
 				continue
 			}
 			data, n, err := d.block(ctx, p, f, format, first+k, b)

@@ -3,8 +3,6 @@ package shard
 import (
 	"context"
 	"fmt"
-
-	"headrace/shard/index"
 )
 
 // sniffs bounds how many records tell what fields there are, and sniffBytes how much.
@@ -71,7 +69,7 @@ func (d *Dataset) costly(i int64) bool {
 	}
 	all, _, _, err := s.Covering(parts[0].At, parts[0].Len, nil)
 	for _, b := range all {
-		if err != nil || b.Codec != index.Stored && b.Size > d.blocks.limit/2 {
+		if err != nil || !b.Plain() && b.Size > d.blocks.limit/2 {
 			return true
 		}
 	}

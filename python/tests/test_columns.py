@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import tarfile
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -371,3 +372,31 @@ def test_lists_of_lists_keep_their_lengths(suffix):
     write("b" + suffix, v=pa.array([[[1, 2, 3]]], pa.list_(pa.list_(pa.int32()))))
     with pytest.raises(SourceError, match=r'"v": it is int32 \[\?, 3\] in b.*, and int32 \[\?, 2\] in c'):
         rows(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_changed_byte_of_a_zip_is_found(method):
+    """In a member it is a bad sample; of an array, rows are read alone, and the file is refused."""
+    content = b"hello world, hello world, hello" * 3
+    with zipfile.ZipFile("a.zip", "w") as z:
+        for i in range(3):
+            z.writestr(zipfile.ZipInfo(f"{i}.bin"), content, method)
+    with open("a.zip", "r+b") as f:
+        data = f.read()
+        f.seek(data.find(b"hello", data.find(b"1.bin")) if method == zipfile.ZIP_STORED else data.find(b"1.bin") + 9)
+        byte = f.read(1)
+        f.seek(-1, 1)
+        f.write(bytes([byte[0] ^ 4]))
+    with hr.read("a.zip").loader(epochs=1, on_error="skip") as loader:
+        assert [bytes(s["bin"]) for s in loader] == [content] * 2
+        assert "damaged" in str(loader.errors[0])
+
+    (np.savez if method == zipfile.ZIP_STORED else np.savez_compressed)("a.npz", x=np.arange(300).reshape(100, 3), y=np.ones(100))
+    assert [s["x"].tolist() for s in rows("a.npz")] == np.arange(300).reshape(100, 3).tolist()
+    with open("a.npz", "r+b") as f:
+        f.seek(900 if method == zipfile.ZIP_STORED else 150)
+        byte = f.read(1)
+        f.seek(-1, 1)
+        f.write(bytes([byte[0] ^ 4]))
+    with pytest.raises((SourceError, SampleError), match='checksum of array "x" is wrong' if method == zipfile.ZIP_STORED else "damaged"):
+        rows("a.npz")

@@ -36,7 +36,7 @@ type batch struct {
 	nodes    [][2]int64 // lengths and counts of nulls
 	buffers  [][2]int64 // offsets in the body and lengths
 	variadic []byte
-	codec    uint32 // 0: none
+	codec    uint64 // 0: none
 	steps    int64  // that lists in lists took
 }
 
@@ -51,7 +51,7 @@ func (s *scan) newBatch(m message, t table) (*batch, error) {
 	b := &batch{scan: s, m: m, rows: int(rows), nodes: t.pairs(1), buffers: t.pairs(2)}
 	b.variadic, _ = t.vector(4, 8)
 	if c := t.table(3); c.at > 0 {
-		if b.codec = 1 + uint32(c.byte(0)); b.codec > codecZstd {
+		if b.codec = 1 + uint64(c.byte(0)); b.codec > codecZstd {
 			return nil, s.wrong("codec %d is not known", b.codec-1)
 		}
 	}

@@ -128,7 +128,7 @@ const (
 )
 
 // rewritten adds a block of a buffer that becomes size bytes.
-func (b *batch) rewritten(buf buffer, size int64, flags uint32) error {
+func (b *batch) rewritten(buf buffer, size int64, flags uint64) error {
 	if !b.blocks {
 		return b.wrong("an array needs blocks, and there are none")
 	}

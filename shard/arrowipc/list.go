@@ -170,7 +170,7 @@ func (b *batch) numbersIn(f *field, data, valid buffer, null []bool, have int) (
 	if f.layout == bits {
 		return at, size, b.rewritten(data, int64(have), blockBits)
 	}
-	return at, size, b.rewritten(data, int64(have)*int64(f.width), blockRefers|uint32(f.width)<<widthShift)
+	return at, size, b.rewritten(data, int64(have)*int64(f.width), blockRefers|uint64(f.width)<<widthShift)
 }
 
 // within goes through the levels in a list, from elements of the outermost to numbers.

@@ -12,12 +12,19 @@ import (
 type Block struct {
 	At, Len int64  // in the file
 	Size    int64  // unpacked
-	Codec   uint32 // the format's own number of how it is packed, or Stored
+	Codec   uint64 // the format's own number of how it is packed, or Stored
 }
 
 // Stored is the codec of a block that is not packed: its Len is its Size, and any range
 // of it can be read without the rest.
 const Stored = 0
+
+// Summed is the codec of a block that is not packed either, and is read as a whole: the
+// lowest 32 bits are the CRC-32 of its bytes.
+const Summed = 1 << 40
+
+// Plain tells whether a block is in the file as it is.
+func (b Block) Plain() bool { return b.Codec == Stored || b.Codec&Summed != 0 }
 
 // Part is one value of a sample: a range of the file or, of a shard that has blocks, of
 // its unpacked bytes.

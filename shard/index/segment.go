@@ -961,7 +961,7 @@ func (s *Segment) blockGroup(g int) (b blockGroup, err error) {
 
 // next returns block j, after the one before it.
 func (b *blockGroup) next(j int) (k Block, ok bool) {
-	k = Block{At: b.end + b.gaps.at(j), Len: b.lens.at(j), Size: b.sizes.at(j), Codec: uint32(b.codecs.at(j))}
+	k = Block{At: b.end + b.gaps.at(j), Len: b.lens.at(j), Size: b.sizes.at(j), Codec: uint64(b.codecs.at(j))}
 	if k.At < 0 || k.Len < 0 || k.Size < 0 || k.At > math.MaxInt64-k.Len {
 		return k, false
 	}

@@ -10,8 +10,8 @@ import (
 
 // Codecs of blocks.
 const (
-	codecGzip = uint32(packed.Gzip)
-	codecZstd = uint32(packed.Zstd)
+	codecGzip = uint64(packed.Gzip)
+	codecZstd = uint64(packed.Zstd)
 )
 
 // packing is what all formats here have in common: how they are unpacked.

@@ -63,7 +63,7 @@ func scanPacked(ctx context.Context, f shard.File, known facts, found *index.Bui
 		return &shard.Error{Shard: f.Name(), At: -1, Err: err}
 	}
 	defer r.Close() // it was opened for reading
-	found.Block(index.Block{Len: f.Size(), Size: known.size, Codec: uint32(packed.Zstd)})
+	found.Block(index.Block{Len: f.Size(), Size: known.size, Codec: uint64(packed.Zstd)})
 	return joint.Scan(ctx, f, r, known.size, known.samples, found)
 }
 
@@ -105,7 +105,7 @@ func scanFrames(ctx context.Context, f shard.File, known facts, found *index.Bui
 		if length > f.Size()-begin || at < uint64(begin) || at > uint64(f.Size()-length) {
 			return shard.Wrong(f, table+frameLength*i, shard.ErrCorrupt, "frame %d has %d bytes at %d, of %d", i, length, at, f.Size())
 		}
-		found.Block(index.Block{At: int64(at), Len: length, Size: size, Codec: uint32(packed.Zstd)})
+		found.Block(index.Block{At: int64(at), Len: length, Size: size, Codec: uint64(packed.Zstd)})
 		unpacked += size
 	}
 
@@ -143,7 +143,7 @@ func scanSingly(ctx context.Context, f shard.File, known facts, found *index.Bui
 		if err != nil || size > 1<<62-unpacked {
 			return &shard.Error{Shard: f.Name(), At: at, Err: err}
 		}
-		found.Block(index.Block{At: at, Len: length, Size: size, Codec: uint32(packed.Zstd)})
+		found.Block(index.Block{At: at, Len: length, Size: size, Codec: uint64(packed.Zstd)})
 		found.Sample(nil)
 		found.Part(nil, unpacked, size)
 		unpacked += size

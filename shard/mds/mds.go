@@ -183,7 +183,7 @@ func (s *Set) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		return &shard.Error{Shard: f.Name(), At: -1, Err: err}
 	}
 	defer r.Close() // it was opened for reading
-	found.Block(index.Block{Len: f.Size(), Size: known.size, Codec: uint32(known.codec)})
+	found.Block(index.Block{Len: f.Size(), Size: known.size, Codec: uint64(known.codec)})
 	return joint.Scan(ctx, f, r, known.size, known.samples, found)
 }
 

@@ -81,7 +81,7 @@ func (r *chunkReader) base(at int64, page, raw []byte, codec int) int64 {
 	}
 	r.space += int64(len(raw))
 	if codec != codecSnappy {
-		r.found.Block(index.Block{At: at, Len: int64(len(page)), Size: int64(len(raw)), Codec: uint32(codec)})
+		r.found.Block(index.Block{At: at, Len: int64(len(page)), Size: int64(len(raw)), Codec: uint64(codec)})
 		return from
 	}
 	for _, p := range pieces(page) {

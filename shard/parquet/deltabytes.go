@@ -68,7 +68,7 @@ func (r *chunkReader) deltaBytes(packed, raw []byte, skip, n int) error {
 	if r.c.levels > 0 {
 		codec |= blockLevels
 	}
-	r.found.Block(index.Block{At: r.head, Len: r.at - r.head + r.header.packed, Size: size, Codec: uint32(codec)})
+	r.found.Block(index.Block{At: r.head, Len: r.at - r.head + r.header.packed, Size: size, Codec: uint64(codec)})
 	r.space += size
 	return nil
 }

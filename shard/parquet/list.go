@@ -254,7 +254,7 @@ func (r *chunkReader) listDictionary(packed []byte) error {
 
 // listBlock makes a block of the page at hand, with its header.
 func (r *chunkReader) listBlock(kind, size, nulls int) {
-	codec := uint32(kind | r.c.number<<3 | r.codec | nulls)
+	codec := uint64(kind | r.c.number<<3 | r.codec | nulls)
 	r.found.Block(index.Block{At: r.head, Len: r.at - r.head + r.header.packed, Size: int64(size), Codec: codec})
 	r.space += int64(size)
 }

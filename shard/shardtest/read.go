@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"slices"
@@ -55,7 +56,7 @@ func newReader(ctx context.Context, f shard.Format, file *File) (*reader, error)
 		if b.At < 0 || b.Len < 0 || b.Len > file.Size() || b.At > file.Size()-b.Len || b.Size < 0 {
 			return nil, fmt.Errorf("%w: block %d is %+v of a file of %d bytes", errPromise, i, b, file.Size())
 		}
-		if b.Codec == index.Stored && b.Len != b.Size {
+		if b.Plain() && b.Len != b.Size {
 			return nil, fmt.Errorf("%w: block %d is stored, and %+v", errPromise, i, b)
 		}
 		r.starts = append(r.starts, at)
@@ -225,8 +226,15 @@ func (r *reader) bytes(at, n int64) ([]byte, error) {
 
 // piece is a range of what a block holds.
 func (r *reader) piece(i int, skip, n int64) ([]byte, error) {
-	if b := r.found.Blocks[i]; b.Codec == index.Stored {
-		return r.raw(b.At+skip, n)
+	if b := r.found.Blocks[i]; b.Plain() {
+		data, err := r.raw(b.At, b.Len)
+		if err == nil && b.Codec != index.Stored && crc32.ChecksumIEEE(data) != uint32(b.Codec) {
+			err = fmt.Errorf("%w: a checksum", shard.ErrCorrupt)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return data[skip : skip+n], nil
 	}
 	if err := r.unpack(i); err != nil {
 		return nil, err

@@ -182,7 +182,7 @@ func scanPacked(ctx context.Context, f shard.File, codec packed.Codec, found *in
 			return err
 		}
 	}
-	found.Block(index.Block{Len: f.Size(), Size: at, Codec: uint32(codec)})
+	found.Block(index.Block{Len: f.Size(), Size: at, Codec: uint64(codec)})
 	return nil
 }
 

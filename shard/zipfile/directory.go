@@ -40,11 +40,12 @@ const (
 // member is what the directory says of one.
 type member struct {
 	name   []byte
-	header int64 // its place
-	start  int64 // that of its content, known when the header is read
-	data   int64 // that of its content as samples have it: in the file, or in what blocks hold
-	packed int64 // bytes of content in the file
-	size   int64 // unpacked
+	header int64  // its place
+	start  int64  // that of its content, known when the header is read
+	data   int64  // that of its content as samples have it: in the file, or in what blocks hold
+	packed int64  // bytes of content in the file
+	size   int64  // unpacked
+	sum    uint32 // CRC-32 of its content
 	flags  uint16
 	method uint16
 }
@@ -171,7 +172,7 @@ func entry(rest []byte) (m member, length int, err error) {
 
 	m = member{
 		name: rest[entryLength:name:name], header: int64(u32(rest[42:])), packed: int64(u32(rest[20:])), size: int64(u32(rest[24:])),
-		flags: u16(rest[8:]), method: u16(rest[10:]),
+		sum: u32(rest[16:]), flags: u16(rest[8:]), method: u16(rest[10:]),
 	}
 	if !m.widen(rest[name:extra]) {
 		return m, 0, fmt.Errorf("%w: the sizes of %q do not fit into 8 bytes", shard.ErrCorrupt, m.name)

@@ -52,12 +52,18 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 	}
 
 	s := &scan{file: f, found: found}
-	if slices.ContainsFunc(all, func(m member) bool { return m.method != 0 }) {
-		if err := s.addBlocks(all); err != nil {
+	npz := strings.HasSuffix(strings.ToLower(f.Name()), ".npz")
+	if npz {
+		if err := s.checkArrays(ctx, all); err != nil { // of which rows are read alone
 			return err
 		}
 	}
-	if strings.HasSuffix(strings.ToLower(f.Name()), ".npz") {
+	if !npz || slices.ContainsFunc(all, func(m member) bool { return m.method != 0 }) {
+		if err := s.addBlocks(all, npz); err != nil {
+			return err
+		}
+	}
+	if npz {
 		return s.rows(ctx, all)
 	}
 	return s.samples(ctx, all)
@@ -129,9 +135,37 @@ type scan struct {
 // mostDeflated is how many times deflate can make something smaller.
 const mostDeflated = 1032
 
+// checkArrays compares the checksums of arrays that are stored. Rows of them are read, of
+// which there is none, so it is done once.
+func (s *scan) checkArrays(ctx context.Context, all []member) error {
+	buf := make([]byte, 1<<18)
+	for i := range all {
+		m := &all[i]
+		if m.method != 0 {
+			continue
+		}
+		sum := uint32(0)
+		for at := int64(0); at < m.size; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			p := buf[:min(int64(len(buf)), m.size-at)]
+			if n, err := s.file.ReadAt(p, m.start+at); n < len(p) {
+				return shard.Wrong(s.file, m.start+at+int64(n), shard.ErrTruncated, "%q ends early: %v", m.name, err)
+			}
+			sum = crc32.Update(sum, crc32.IEEETable, p)
+			at += int64(len(p))
+		}
+		if sum != m.sum {
+			return shard.Wrong(s.file, m.start, shard.ErrCorrupt, "the checksum of array %q is wrong", strings.TrimSuffix(string(m.name), ".npy"))
+		}
+	}
+	return nil
+}
+
 // addBlocks makes a block of each member, in their order. From then on the place of a
 // member is that in what they unpack to.
-func (s *scan) addBlocks(all []member) error {
+func (s *scan) addBlocks(all []member, npz bool) error {
 	at := int64(0)
 	for i := range all {
 		m := &all[i]
@@ -141,7 +175,11 @@ func (s *scan) addBlocks(all []member) error {
 		if m.size > math.MaxInt64-at {
 			return shard.Wrong(s.file, m.header, shard.ErrCorrupt, "%q has %d bytes", m.name, m.size)
 		}
-		s.found.Block(m.block())
+		b := m.block()
+		if npz && b.Codec&index.Summed != 0 {
+			b.Codec = index.Stored
+		}
+		s.found.Block(b)
 		m.data = at
 		at += m.size
 	}
@@ -153,13 +191,13 @@ func (s *scan) addBlocks(all []member) error {
 func (m *member) block() index.Block {
 	codec := codecs[m.method]
 	if codec == packed.None {
-		return index.Block{At: m.start, Len: m.size, Size: m.size, Codec: uint32(codec)}
+		return index.Block{At: m.start, Len: m.size, Size: m.size, Codec: index.Summed | uint64(m.sum)}
 	}
 	length := m.start + m.packed - m.header
 	if m.flags&descriptor != 0 {
 		length += descriptorLength
 	}
-	return index.Block{At: m.header, Len: length, Size: m.size, Codec: uint32(codec)}
+	return index.Block{At: m.header, Len: length, Size: m.size, Codec: uint64(codec)}
 }
 
 // samples groups members by the key of their names.

@@ -224,9 +224,14 @@ func TestLongMembers(t *testing.T) {
 	if err := (zipfile.Format{}).Scan(t.Context(), s, &found); err != nil || found.Len() != 2 {
 		t.Fatalf("%d samples, %v", found.Len(), err)
 	}
-	for i, want := range []index.Part{{At: int64(len(first)), Len: long}, {At: at + 35, Len: 3}} {
+	for i, want := range []index.Part{{At: 0, Len: long}, {At: long, Len: 3}} {
 		if _, parts := found.Of(i); len(parts) != 1 || parts[0] != want {
 			t.Errorf("sample %d is %+v, want %+v", i, parts, want)
+		}
+	}
+	for i, want := range []int64{int64(len(first)), at + 35} {
+		if b := found.Blocks[i]; b.At != want || !b.Plain() || b.Codec == index.Stored {
+			t.Errorf("block %d is %+v, at %d", i, b, want)
 		}
 	}
 	if s.Read > 1<<18 {
