@@ -36,6 +36,7 @@ type Clock struct {
 	recent         [maxReorder + 1]int64
 	lowest, latest int64
 	lasts          int64 // the one displayed last; 0: that is not known
+	blind          bool  // of this part no key packet has come, and there is one before it
 }
 
 // NewClock is that of a stream, before its first packet. Bits is how many a time has in
@@ -97,8 +98,12 @@ func (c *Clock) Restart(first Moment, lowest int64) {
 	if c.video && c.dts != NoTime && first.DTS != NoTime {
 		c.shift = max(c.shift, c.dts-first.DTS)
 	}
-	c.part, c.marks = 0, false
+	c.part, c.marks, c.blind = 0, false, c.video
 }
+
+// Blind reports whether the packet that was added cannot be decoded: its part begins in
+// the middle of a group, whose key packet nobody has.
+func (c *Clock) Blind() bool { return c.blind }
 
 // last is how long the last frame of a part is displayed.
 func (c *Clock) last() int64 {
@@ -122,10 +127,12 @@ func (c *Clock) Add(m Moment) (shift int64) {
 	if m.DTS != NoTime {
 		c.dts = m.DTS + c.shift + max(m.Duration, 1)
 	}
+	c.blind = c.blind && !m.Key
 	at := m.At()
 	if at == NoTime {
 		return c.shift
 	}
+
 	if c.part == 0 {
 		c.lowest, c.latest, c.lasts = at, at, m.Duration
 	}

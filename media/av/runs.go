@@ -48,11 +48,11 @@ func (t *Table) Runs(frames []int) []Run {
 // frame: what is marked as a key packet is not always enough to decode what follows, as
 // with gradual refresh. It reports whether there was one.
 func (t *Table) Widen(r Run) (Run, bool) {
-	if r.First == 0 {
-		return r, false
+	before, ok := t.before(r.First)
+	if ok {
+		r.First = before
 	}
-	r.First = t.key(r.First - 1)
-	return r, true
+	return r, ok
 }
 
 // from returns where decoding begins for a packet. A frame that is displayed before its
@@ -60,10 +60,22 @@ func (t *Table) Widen(r Run) (Run, bool) {
 // to anything before the key frame in front.
 func (t *Table) from(packet int) int {
 	key := t.key(packet)
-	if key > 0 && t.Packets[packet].PTS < t.Packets[key].PTS {
-		return t.key(key - 1)
+	if t.Packets[packet].PTS < t.Packets[key].PTS {
+		if before, ok := t.before(key); ok {
+			return before
+		}
 	}
 	return key
+}
+
+// before returns where decoding can begin before a packet. There is nothing where all
+// that comes before it is the end of a group whose beginning the file lacks.
+func (t *Table) before(packet int) (int, bool) {
+	if packet == 0 {
+		return 0, false
+	}
+	before := t.key(packet - 1)
+	return before, !t.cut || t.Packets[before].Key
 }
 
 // key returns the last key packet up to one; the first packet if there is none.

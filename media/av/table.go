@@ -19,6 +19,7 @@ type Table struct {
 	Reorder int      // how many frames a decoder must hold back to give them in order
 
 	keys []int32 // which packets are key
+	cut  bool    // packets come before the first of them, and no frame
 }
 
 // maxReorder is above what any codec allows. A table that needs more is damaged.
@@ -45,6 +46,10 @@ func NewTable(s Stream, packets []Packet) (*Table, error) {
 			t.keys = append(t.keys, int32(i))
 		}
 		order[i] = int32(i)
+	}
+	if len(t.keys) > 0 {
+		before := packets[:t.keys[0]]
+		t.cut = !slices.ContainsFunc(before, func(p Packet) bool { return !p.Discard })
 	}
 	sortByTime(packets, order)
 	t.Reorder = reorder(packets, order)

@@ -91,6 +91,11 @@ func told(file *C.hr_av_file, size int64) *File {
 			f.Tracks[p.track].add(&p)
 		}
 	}
+	if isBare(f.Format) {
+		for i := range f.Tracks {
+			f.Tracks[i].number()
+		}
+	}
 	return f
 }
 

@@ -53,6 +53,7 @@ func (f *File) goOn(fresh func(track, packet int) bool) {
 				later(&p.PTS, shift)
 				later(&p.DTS, shift)
 			}
+			p.Discard = p.Discard || c.Blind()
 		}
 	}
 }
@@ -269,6 +270,7 @@ func (r *Reader) Read(p *packets.Packet) error {
 	if p.Corrupt {
 		p.Corrupt = !r.jumps(p, m)
 	}
+	p.Discard = p.Discard || c.Blind()
 	if shift != 0 {
 		later(&p.PTS, shift)
 		later(&p.DTS, shift)
@@ -320,6 +322,11 @@ func (r *Reader) next(p *packets.Packet) error {
 func (r *Reader) read(p *packets.Packet) error {
 	for {
 		err := r.now.read(p)
+		if err == nil && len(r.given) > 0 {
+			g := &r.given[0]
+			r.given = r.given[1:]
+			p.PTS, p.DTS, p.Duration = g.PTS, g.DTS, int64(g.Duration)
+		}
 		if err == io.EOF && r.part+1 < len(r.parts) {
 			if err = r.enter(r.part + 1); err == nil {
 				continue

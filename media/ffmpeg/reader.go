@@ -41,6 +41,7 @@ type Reader struct {
 
 	clocks  []av.Clock // of Streams; nil: times are in order
 	ahead   queue
+	given   []av.Packet       // times of the packets that come, where the container has none
 	guessed map[int]*decoding // of streams whose times of decoding FFmpeg does not guess well any more
 }
 
@@ -66,9 +67,39 @@ func NewReader(file *os.File) (*Reader, error) {
 	}
 	r.first = r.now
 	r.Format, r.Streams = r.now.format, r.now.streams
+	if isBare(r.Format) && len(r.Streams) == 1 {
+		if err := r.number(); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
 	r.begin()
 	return r, nil
 }
+
+// number reads all packets of a stream without a container for their times.
+func (r *Reader) number() error {
+	f, err := DemuxFile(onDisk{r.file, r.parts[0].To})
+	if err != nil {
+		return err
+	}
+	if len(f.Tracks) == 1 {
+		r.given = f.Tracks[0].Packets
+	}
+	return nil
+}
+
+// onDisk is a file as [DemuxFile] takes it.
+type onDisk struct {
+	*os.File
+	size int64
+}
+
+// Size returns the number of bytes.
+func (f onDisk) Size() int64 { return f.size }
+
+// Descriptor implements [video.OpenFile].
+func (f onDisk) Descriptor() int { return int(f.Fd()) }
 
 func openSource(file *os.File, p joined.Part) (*source, error) {
 	lib, err := opened()
@@ -138,7 +169,7 @@ func tracksOf(streams []int) []C.int32_t {
 
 // Joined reports whether the file is several, one after the other, each with headers of
 // its own.
-func (r *Reader) Joined() bool { return len(r.parts) > 1 }
+func (r *Reader) Joined() bool { return len(r.parts) > 1 || r.given != nil }
 
 // Seek goes to a packet of a stream with which decoding may begin, at a time of the
 // stream or before it, as far as the container's index knows. Times are those of the

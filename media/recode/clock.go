@@ -7,6 +7,7 @@ import (
 
 	"headrace/media/av"
 	"headrace/media/av/packets"
+	headers "headrace/media/av/slices"
 	"headrace/media/sound/coded"
 )
 
@@ -53,6 +54,10 @@ type Clock struct {
 	Zero   Second   // the first frame of the first video, or the first sample
 	Begins []Second // of each stream; nil: it has no packets among the first
 
+	// Cut reports of each stream of video whether the file begins in the middle of a
+	// group of its pictures, and has a key packet later.
+	Cut []bool
+
 	// First are the first samples of a window, by the streams that are wanted, once their
 	// packets have come.
 	First map[int]Second
@@ -66,6 +71,8 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 	first := make([]int64, len(streams)) // PTS that is lowest so far
 	known := make([]bool, len(streams))
 	at := make([]places, len(streams))
+	c.Cut = make([]bool, len(streams))
+	heads := make([]head, len(streams))
 	left := 0
 	for i := range streams {
 		first[i] = math.MaxInt64
@@ -109,7 +116,13 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 			}
 			continue
 		}
-		if first[p.Stream] < math.MaxInt64 && p.DTS != packets.NoTime && p.DTS >= first[p.Stream] {
+		if heads[p.Stream].begins(s, &p) {
+			c.Cut[p.Stream], first[p.Stream] = true, math.MaxInt64
+		}
+		if heads[p.Stream].lacks(s, &p) {
+			continue
+		}
+		if first[p.Stream] < math.MaxInt64 && heads[p.Stream].key != nil && p.DTS != packets.NoTime && p.DTS >= first[p.Stream] {
 			known[p.Stream] = true
 			left--
 		} else if !p.Discard && p.PTS != packets.NoTime {
@@ -132,6 +145,35 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 		c.Zero = new(big.Rat)
 	}
 	return c, nil
+}
+
+// head is the beginning of a stream of video.
+type head struct {
+	cut bool            // it began with a packet that is not key
+	key *packets.Packet // the first that is
+}
+
+// begins reports whether a packet is the first key packet after others.
+func (h *head) begins(s *packets.Stream, p *packets.Packet) bool {
+	if h.key != nil {
+		return false
+	}
+	if p.Key {
+		is := *p
+		h.key = &is
+		return h.cut
+	}
+	h.cut = true
+	return false
+}
+
+// lacks reports whether a packet refers to what was before the first key packet.
+func (h *head) lacks(s *packets.Stream, p *packets.Packet) bool {
+	if h.key == nil || p.Key || p.PTS >= h.key.PTS {
+		return false
+	}
+	orphan := headers.Orphan(s.Codec, s.Config)
+	return orphan != nil && orphan(h.key.Data, p.Data)
 }
 
 // beginsAt is when the sound of a stream begins, by its first packet: with one of its

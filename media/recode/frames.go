@@ -156,6 +156,9 @@ func (f *Frames) decode(ctx context.Context) (pts int64, err error) {
 			if f.frame.Packet < 0 || r.number != f.frame.Packet {
 				return 0, fmt.Errorf("%w: a frame came from no packet", media.ErrCorrupt)
 			}
+			if f.frame.Corrupt && r.pts < f.key {
+				continue
+			}
 			if f.frame.Corrupt {
 				return 0, f.damaged(r.pts, errors.New("the decoder has concealed damage"))
 			}

@@ -139,6 +139,7 @@ type track struct {
 	start, end int64  // ticks; of sound, in samples at its rate
 	places     places // of sound
 	seen       bool   // a packet has come
+	cut        bool   // of video: no key packet has come, and one will
 	begun      bool   // the first packet of the window has come
 	older      bool   // of sound: packets came before those that are held
 	done       bool   // no packet of the window follows
@@ -170,6 +171,10 @@ func (c *cutter) take(p packets.Packet) error {
 
 // picture holds packets from a key packet on, until one of the window comes.
 func (c *cutter) picture(t *track, p packets.Packet, stream int) error {
+	if t.cut && !p.Key { // the file begins in the middle of a group
+		return nil
+	}
+	t.cut = false
 	if p.DTS != packets.NoTime && p.DTS >= t.end {
 		t.done = true
 		return nil
@@ -432,6 +437,7 @@ func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, 
 		if w.End != nil {
 			t.end = ticks(new(big.Rat).Add(c.Zero, w.End), base)
 		}
+		t.cut = origin && c.Cut[i]
 		cut.tracks[i] = t
 	}
 	// A window at the beginning has what is there.

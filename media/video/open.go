@@ -51,7 +51,7 @@ type Video struct {
 
 // Suffixes are those of names of files that may be videos.
 func Suffixes() []string {
-	return []string{".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".mts", ".m2ts", ".mpg", ".mpeg", ".flv", ".wmv", ".ogv", ".3gp"}
+	return []string{".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".mts", ".m2ts", ".mpg", ".mpeg", ".flv", ".wmv", ".ogv", ".3gp", ".h264", ".hevc"}
 }
 
 // Open finds the packets of a stream of a file: of the number stream among those of
@@ -181,6 +181,9 @@ func openOther(file File, stream int) (v *Video, err error) {
 	}
 	v = &Video{Stream: t.Stream, Format: c.Format, Live: c.Live, Short: c.Short, file: file, extra: c.Extra}
 	v.Streams = streamsOf(c.Tracks)
+	if err := v.fromFirstKey(t.Packets); err != nil {
+		return nil, err
+	}
 	if v.Table, err = av.NewTable(t.Stream.Stream, t.Packets); err != nil {
 		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}

@@ -140,7 +140,7 @@ int hr_cut(void) { return strstr(hr_said, "partial file") != NULL || strstr(hr_s
 int64_t hr_time(int64_t t) { return t == AV_NOPTS_VALUE ? HR_AV_NO_TIME : t; }
 
 // What it keeps is its own, for FFmpeg's memory goes with the call.
-int hr_tell_track(const AVStream *s, hr_av_track *to) {
+int hr_tell_track(const AVFormatContext *f, const AVStream *s, hr_av_track *to) {
 	const AVCodecParameters *c = s->codecpar;
 	int result = hr_tell_parameters(c, s->time_base, to);
 	if (result < 0)
@@ -158,8 +158,9 @@ int hr_tell_track(const AVStream *s, hr_av_track *to) {
 	AVRational aspect = s->sample_aspect_ratio.num ? s->sample_aspect_ratio : c->sample_aspect_ratio;
 	to->aspect[0] = aspect.num;
 	to->aspect[1] = aspect.den;
-	to->rate[0] = s->avg_frame_rate.num;
-	to->rate[1] = s->avg_frame_rate.den;
+	AVRational rate = hr_is_bare(f) ? s->r_frame_rate : s->avg_frame_rate; // the average of times that are guessed
+	to->rate[0] = rate.num;
+	to->rate[1] = rate.den;
 	const int32_t *matrix = display_matrix(s);
 	if (matrix != NULL) {
 		to->flags |= HR_AV_TRACK_TURNED;
@@ -242,13 +243,49 @@ static int tell_part(held *h, source *s, const AVPacket *p) {
 // Damaged files may have packets without end: more bytes than a file holds, or a packet for less than 4 of them, are none.
 static int endless(const held *h, size_t size) { return h->file.parts > size / 4 + 4096 || h->file.extra_size > 2 * size + (1 << 20); }
 
-static int read_all(held *h, AVFormatContext *f, source *s) {
-	AVPacket *p = av_packet_alloc();
-	if (p == NULL)
+// A stream of pictures without a container has no times. Its pictures have numbers in the order of display, which begin again with key pictures.
+typedef struct {
+	AVCodecParserContext *parser;
+	AVCodecContext *codec;
+} numbers;
+
+int hr_is_bare(const AVFormatContext *f) { return strcmp(f->iformat->name, "h264") == 0 || strcmp(f->iformat->name, "hevc") == 0; }
+
+static int open_numbers(numbers *n, const AVFormatContext *f) {
+	if (!hr_is_bare(f) || f->nb_streams != 1)
+		return 0;
+	const AVCodecParameters *c = f->streams[0]->codecpar;
+	n->parser = av_parser_init(c->codec_id);
+	n->codec = avcodec_alloc_context3(NULL);
+	if (n->parser == NULL || n->codec == NULL)
 		return AVERROR(ENOMEM);
-	int result;
+	n->parser->flags |= PARSER_FLAG_COMPLETE_FRAMES;
+	return avcodec_parameters_to_context(n->codec, c);
+}
+
+// number has a packet's time of display be its number.
+static void number(numbers *n, AVPacket *p) {
+	if (n->parser == NULL)
+		return;
+	uint8_t *out;
+	int size;
+	av_parser_parse2(n->parser, n->codec, &out, &size, p->data, p->size, AV_NOPTS_VALUE, AV_NOPTS_VALUE, 0);
+	p->pts = n->parser->output_picture_number;
+	p->dts = AV_NOPTS_VALUE;
+}
+
+static int read_all(held *h, AVFormatContext *f, source *s) {
+	numbers order = {0};
+	int result = open_numbers(&order, f);
+	AVPacket *p = result < 0 ? NULL : av_packet_alloc();
+	if (p == NULL) {
+		av_parser_close(order.parser);
+		avcodec_free_context(&order.codec);
+		return result < 0 ? result : AVERROR(ENOMEM);
+	}
 	while ((result = av_read_frame(f, p)) >= 0) {
 		h->file.cut |= hr_cut();
+		number(&order, p);
 		if ((unsigned)p->stream_index < (unsigned)f->nb_streams && p->size >= 0)
 			result = tell_part(h, s, p);
 		av_packet_unref(p);
@@ -257,6 +294,8 @@ static int read_all(held *h, AVFormatContext *f, source *s) {
 	}
 	h->file.cut |= hr_cut();
 	av_packet_free(&p);
+	av_parser_close(order.parser);
+	avcodec_free_context(&order.codec);
 	if (result >= 0)
 		return AVERROR_INVALIDDATA;
 	return result == AVERROR_EOF ? 0 : result;
@@ -270,7 +309,7 @@ static int tell_file(held *h, AVFormatContext *f) {
 		return AVERROR(ENOMEM);
 	for (unsigned i = 0; i < f->nb_streams; i++) {
 		h->file.tracks = i + 1;
-		int result = hr_tell_track(f->streams[i], &h->track[i]);
+		int result = hr_tell_track(f, f->streams[i], &h->track[i]);
 		if (result < 0)
 			return result;
 	}

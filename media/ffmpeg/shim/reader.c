@@ -103,7 +103,7 @@ static int open_container(hr_av_reader *r) {
 		return AVERROR(ENOMEM);
 	for (unsigned i = 0; i < f->nb_streams && result >= 0; i++) {
 		r->file.tracks = i + 1;
-		result = hr_tell_track(f->streams[i], &r->tracks[i]);
+		result = hr_tell_track(f, f->streams[i], &r->tracks[i]);
 	}
 	r->file.track = r->tracks;
 	return result;

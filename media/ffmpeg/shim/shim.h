@@ -23,7 +23,8 @@ int hr_demux(hr_av_file **, const uint8_t *data, size_t size, char *error);
 int hr_demux_file(hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 void hr_forget(hr_av_file *);
 AVFormatContext *hr_container(AVIOContext *);
-int hr_tell_track(const AVStream *, hr_av_track *);
+int hr_tell_track(const AVFormatContext *, const AVStream *, hr_av_track *);
+int hr_is_bare(const AVFormatContext *);
 int64_t hr_time(int64_t);
 int hr_cut(void);
 
