@@ -254,7 +254,7 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		"an epoch ahead":           {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
 		"two epochs ahead":         {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},
 		"another part":             {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Done = [][2]int64{{0, 2}} }))), "ranks 0 and 3 are of different runs"},
-		"half finished":            {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))), "rank 3 has samples that are partly finished"},
+		"half finished":            {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))), "rank 3 has samples that are partly finished: a batch that is taken apart, or what was made of one sample; these cannot be given to another rank: resume with world_size 4,"},
 		"in step, but lost some":   {inStep, []State{change(four[0], at(func(s *SourceState) { s.Lost = []int64{1} }))}, "there is none of ranks 1, 2, 3"},
 		"in step, within a batch":  {inStep, []State{change(four[0], at(func(s *SourceState) { s.Position = 3 }))}, "its position is 3, which is not between two batches"},
 		"in step, at other places": {inStep, []State{four[0], change(four[1], func(s *State) { s.Batches = 1 })}, "there is none of ranks 2, 3"},

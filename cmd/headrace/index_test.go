@@ -66,6 +66,40 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// Data instead of a recipe is named, with what shows it.
+func TestInspectOfDataSaysWhatItIs(t *testing.T) {
+	folder := t.TempDir()
+	filmsIn(t, folder, "sound.mp4", "bpyr.mkv")
+	zeros := make([]byte, 600)
+	for name, data := range map[string]string{
+		"a.flac": "fLaC\x00\x00\x00\x22", "a.wav": "RIFF\x00\x00\x00\x00WAVEfmt ", "a.jpg": "\xff\xd8\xff\xe0\x00\x10JFIF", "a.png": "\x89PNG\r\n\x1a\n\x00",
+		"a.blob": "\x00\x01\x02", "a.data": "PAR1\x15\x00", "long.yaml": strings.Repeat("# ä\n", 200) + "steps: 1", "a.thing": string(zeros[:257]) + "ustar" + string(zeros),
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, says := range map[string]string{
+		"bpyr.mkv":  `bpyr.mkv: is a Matroska or WebM video, and no recipe (YAML or JSON)`,
+		"sound.mp4": `headrace.io.video_info("sound.mp4") in Python`,
+		"a.flac":    `is a FLAC file, and no recipe`,
+		"a.wav":     `headrace.io.audio_info("a.wav") in Python`,
+		"a.jpg":     `is a JPEG image`,
+		"a.png":     `is a PNG image`,
+		"a.blob":    `is a binary file`,
+		"a.data":    `headrace inspect --format parquet a.data`,
+		"a.thing":   `headrace inspect --format tar a.thing`,
+		"long.yaml": `steps`,
+	} {
+		for _, command := range []string{"inspect", "check"} {
+			got := here(t, folder, command, name)
+			if got.code != exitUsage || !strings.Contains(got.stderr, says) || strings.Contains(got.stderr, "UTF-8") {
+				t.Errorf("%s %s: %+v", command, name, got)
+			}
+		}
+	}
+}
+
 // inspect tells what a video is, from its index alone; ffprobe says the same.
 func TestInspectVideos(t *testing.T) {
 	folder := t.TempDir()

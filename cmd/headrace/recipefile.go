@@ -133,7 +133,7 @@ func readRecipe(ctx context.Context, path string, v recipe.Variables) (recipe.Fi
 	done := make(chan result, 1)
 	go func() {
 		f, err := recipe.ReadFile(path, v)
-		done <- result{f, fileMeant(path, err)}
+		done <- result{f, noRecipe(path, fileMeant(path, err))}
 	}()
 	select {
 	case r := <-done:

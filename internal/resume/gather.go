@@ -248,7 +248,7 @@ func (g *gathering) complete(first ranked) error {
 	}
 	for _, r := range g.ranks {
 		if r.opens() || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
-			return fmt.Errorf("rank %d has samples that are partly finished, and these cannot be given to another rank", r.Rank)
+			return fmt.Errorf("rank %d has samples that are partly finished: a batch that is taken apart, or what was made of one sample; these cannot be given to another rank: resume with world_size %d, or from a state where they are finished", r.Rank, r.WorldSize)
 		}
 	}
 	return nil

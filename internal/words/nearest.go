@@ -4,6 +4,7 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -20,13 +21,27 @@ func Unknown(what, name string, known []string) error {
 // Nearest returns the known name from which the fewest mistakes of typing lead to name;
 // "" where that would be no mistake of typing.
 func Nearest(name string, known []string) string {
-	best, fewest := "", max(1, len(name)/3)+1
+	name = strings.ToLower(name)
+	best, fewest := "", math.MaxInt
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < fewest {
+		a, b := apart(name, strings.ToLower(k))
+		if d := distance(a, b); d < fewest && d <= max(1, len(a)/3) {
 			best, fewest = k, d
 		}
 	}
 	return best
+}
+
+// apart returns names without the words, each with a _ after it, that both begin with:
+// random_split is no more like random_flip than split is like flip.
+func apart(a, b string) (string, string) {
+	for {
+		i := strings.IndexByte(a, '_') + 1
+		if i == 0 || i >= len(a) || i >= len(b) || a[:i] != b[:i] {
+			return a, b
+		}
+		a, b = a[i:], b[i:]
+	}
 }
 
 // distance counts the letters that must be inserted, deleted, replaced or exchanged with

@@ -33,6 +33,15 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestNearestIsAlikeInMoreThanItsFirstWords(t *testing.T) {
+	known := []string{"random_flip", "random_crop", "random_resized_crop", "decode_image", "random_"}
+	for name, want := range map[string]string{"random_split": "", "random_scale": "", "random_flp": "random_flip", "random_resizedcrop": "random_resized_crop", "decode_imge": "decode_image", "radnom_crop": "random_crop", "random": "random_"} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPlural(t *testing.T) {
 	for _, c := range []struct {
 		n           int64

@@ -104,3 +104,19 @@ def test_batches_are_dicts_that_show_types(pictures):
     assert batch.get("images") is None
     assert "images" not in batch
     assert type(batch.copy()) is dict
+
+
+def test_every_transform_of_torchvision_is_known():
+    """As a step, or with what to write instead: nobody is sent to look it up."""
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
+    names = [name for name in dir(v2) if isinstance(getattr(v2, name), type) and issubclass(getattr(v2, name), v2.Transform)]
+    kernels = ("_bounding_boxes", "_image", "_keypoints", "_mask", "_video", "_tensor")
+    looks = ("get_", "is_", "register_")
+    names += [n for n in dir(functional) if n[0].islower() and not n.endswith(kernels) and not n.startswith(looks)]
+    assert len(names) > 90
+    for name in names:
+        if not hasattr(hr.files("data"), name):
+            with pytest.raises(AttributeError) as caught:
+                getattr(hr.files("data"), name)
+            assert "lists them" not in str(caught.value), name

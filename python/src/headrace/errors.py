@@ -75,7 +75,7 @@ class NoSuchArray(HeadraceError, KeyError):
 
 
 class NoSuchField(HeadraceError, KeyError):
-    """A batch has no field of this name."""
+    """A batch has no field of this name, or statistics no such key."""
 
     __str__ = Exception.__str__
 

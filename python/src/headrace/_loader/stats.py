@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .._client.channel import Gone
-from ..errors import ForkedLoader, WrongValue
+from ..errors import ForkedLoader, NoSuchField, WrongValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .run import Run
 
@@ -29,6 +29,11 @@ class Stats(dict[str, "Any"]):
     def text(self) -> str:
         """The table for people."""
         return str(self.get("text", "no statistics: the engine ended before it gave any"))
+
+    def __missing__(self, name: object) -> NoReturn:
+        from .._report.hints import no_figure
+
+        raise NoSuchField(no_figure(str(name), self))
 
     def __str__(self) -> str:
         return self.text

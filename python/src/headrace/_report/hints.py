@@ -6,6 +6,7 @@ Imported only when such a mistake has been made.
 from __future__ import annotations
 
 import difflib
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,22 @@ _FILES = 'write hr.files("folder", label="parent"), which labels each file with 
 _DONE = "epochs are shuffled whole, so there is no buffer: write .shuffle(); .shuffle(window=n) keeps neighbours closer"
 _SCALE = "write .normalize(mean, std), with mean and std for values from 0 to 1, as in torchvision; mean=0 and std=1 only scale"
 
+_BOXES = "boxes move with the pixels after .boxes(along=…), which cuts and drops them too; for other forms write .map(function)"
+
+# Transforms, most of them of torchvision's v2.
+_OF_IMAGES = """
+    adjustbrightness adjustcontrast adjustgamma adjusthue adjustsaturation adjustsharpness affine augmix autoaugment autocontrast
+    channelpermutation choice crop cutout elastic elastictransform equalize erase erasing fivecrop gamma gaussianblur gaussiannoise
+    grayscaletorgb invert jpeg lineartransformation mosaic order permutechannels perspective photometricdistort posterize randaugment
+    randomadjustsharpness randomaffine randomapply randomautocontrast randombrightness randomchannelpermutation randomchoice
+    randomcontrast randomequalize randomerasing randomgamma randominvert randomioucrop randomorder randomperspective
+    randomphotometricdistort randomposterize randomresize randomscale randomshortestsize randomsharpness randomsolarize randomzoomout
+    resizedcrop scalejitter sharpness shortestsize solarize tencrop trivialaugment trivialaugmentwide zoomout
+"""
+_OF_BOXES = """
+    clampboundingboxes clampkeypoints convertboundingboxformat sanitizeboundingboxes sanitizekeypoints setclampingmode
+"""
+
 # Names are compared without case and underscores: RandomHorizontalFlip is random_horizontal_flip.
 _METHODS = {
     # torchvision
@@ -39,13 +56,18 @@ _METHODS = {
     "verticalflip": "write .random_vertical_flip(1)",
     "randomrotation": f".random_rotate90() makes quarter turns. For other angles {_OWN_FUNCTION}",
     "rotate": f".rotate90(turns) makes quarter turns. For other angles {_OWN_FUNCTION}",
-    "randomaffine": _OWN_FUNCTION,
-    "randomperspective": _OWN_FUNCTION,
-    "gaussianblur": _OWN_FUNCTION,
-    "randomerasing": _OWN_FUNCTION,
-    "autoaugment": _OWN_FUNCTION,
-    "randaugment": _OWN_FUNCTION,
-    "trivialaugmentwide": _OWN_FUNCTION,
+    **dict.fromkeys(_OF_IMAGES.split(), _OWN_FUNCTION),
+    **dict.fromkeys(("tograyscale", "rgbtograyscale"), "write .grayscale()"),
+    **dict.fromkeys(("identity", "topuretensor", "rgb", "topilimage"), "decode_image() gives arrays of RGB pixels: leave it out"),
+    **dict.fromkeys(("lambda", "transformimage"), 'write .map(function, fields="image")'),
+    **dict.fromkeys(_OF_BOXES.split(), _BOXES),
+    "hflip": "write .random_flip(1)",
+    "vflip": "write .random_vertical_flip(1)",
+    "uniformtemporalsubsample": "write .decode_video(n), which takes frames by stride, rate or evenly",
+    **dict.fromkeys(("split", "randomsplit"), "give each pipeline its own list: hr.files(train_paths) and hr.files(val_paths)"),
+    "limit": "write .loader(steps_per_epoch=n) for n batches of each epoch, or give hr.files a shorter list",
+    "specaugment": "write .map(function) after log_mel",
+    "tokenize": 'write .map(tokenizer, fields="text")',
     "mixup": "write .batch(n, collate=function), or .map(function) after batch",
     "cutmix": "write .batch(n, collate=function), or .map(function) after batch",
     "transform": 'write .map(function), or .map(function, fields="image")',
@@ -204,6 +226,14 @@ def no_field(name: str, known: Iterable[str]) -> str:
     return f"the batch has no field {name!r}, it has {', '.join(map(repr, known)) or 'none'}: {meant}"
 
 
+def no_figure(name: str, known: Iterable[str]) -> str:
+    """What to say of a key that statistics do not have."""
+    known = list(known)
+    near = _nearest(name, known)
+    meant = f': write stats()["{near}"]' if near else ""
+    return f"the statistics have no {name!r}, they have {', '.join(map(repr, known)) or 'none yet'}{meant}"
+
+
 def no_attribute(name: str, known: Iterable[str]) -> str:
     """What to say of an attribute that a batch does not have."""
     known = list(known)
@@ -221,8 +251,22 @@ def _remedy(name: str, table: dict[str, str], known: Iterable[str], write: str) 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
     plain = {_plain(one): one for one in known}
-    found = difflib.get_close_matches(_plain(name), plain, 1, 0.7)
-    return plain[found[0]] if found else None
+    for found in difflib.get_close_matches(_plain(name), plain, 3, 0.7):
+        if _alike(name, plain[found]):
+            return plain[found]
+    return None
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether two names are alike in more than their first words, as random_split and random_flip are not."""
+    a, b = _words(name), _words(other)
+    while len(a) > 1 and len(b) > 1 and a[0] == b[0]:
+        del a[0], b[0]
+    return difflib.SequenceMatcher(None, "".join(a), "".join(b)).ratio() >= 0.7
+
+
+def _words(name: str) -> list[str]:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
 
 
 def _plain(name: str) -> str:
