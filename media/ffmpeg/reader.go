@@ -16,6 +16,7 @@ import (
 	"headrace/media/av"
 	"headrace/media/av/joined"
 	"headrace/media/av/packets"
+	"headrace/media/av/vorbis"
 	"headrace/media/av/whole"
 )
 
@@ -50,6 +51,7 @@ type source struct {
 	handle[*C.hr_av_reader]
 	format  string
 	streams []packets.Stream
+	places  map[int]*vorbis.Places
 	part    *io.SectionReader
 	coded   C.hr_av_coded
 	text    [C.HR_AV_TEXT]C.char
@@ -120,6 +122,7 @@ func openSource(file *os.File, p joined.Part) (*source, error) {
 	for i, c := range unsafe.Slice(about.track, about.tracks) {
 		s.streams = append(s.streams, toldStream(i, &c))
 	}
+	s.places = placesOf(s.format, s.streams, s.part)
 	return s, nil
 }
 
@@ -143,6 +146,7 @@ func (s *source) read(p *packets.Packet) error {
 		return whole.Blame(s.part, s.part.Size(), failure(result, &s.text))
 	}
 	tellPacket(&s.coded, p)
+	s.place(p)
 	return nil
 }
 
@@ -178,6 +182,9 @@ func (r *Reader) Joined() bool { return len(r.parts) > 1 || r.given != nil }
 func (r *Reader) Seek(stream int, time int64) error {
 	r.begin()
 	s := r.now
+	if err := s.sought(); err != nil {
+		return err
+	}
 	result := C.hr_av_reader_seek(s.lib, s.c, C.int32_t(stream), C.int64_t(time), &s.text[0])
 	runtime.KeepAlive(s)
 	if result < 0 {

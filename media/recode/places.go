@@ -3,6 +3,7 @@ package recode
 import (
 	"headrace/media/av"
 	"headrace/media/av/packets"
+	"headrace/media/av/vorbis"
 	"headrace/media/sound/coded"
 )
 
@@ -54,8 +55,8 @@ type places struct {
 	stream *packets.Stream
 	one    av.Rational // seconds of a sample
 	grid   grid
-	tick   int64         // of the container's times, in samples; 0: they are as fine as samples
-	blocks *coded.Blocks // of Vorbis, whose packets do not say how many samples they give; nil: it is something else
+	tick   int64          // of the container's times, in samples; 0: they are as fine as samples
+	blocks *vorbis.Blocks // of Vorbis, whose packets do not say how many samples they give; nil: it is something else
 
 	origin bool // the first packet is that of the file
 	begun  bool
@@ -73,7 +74,7 @@ func newPlaces(s *packets.Stream, g grid, origin bool) places {
 		p.tick = p.samples(1)
 	}
 	if s.Codec == "vorbis" {
-		p.blocks = coded.VorbisBlocks(s.Config)
+		p.blocks = vorbis.NewBlocks(s.Config)
 	}
 	return p
 }
@@ -94,6 +95,9 @@ func (t *places) of(p *packets.Packet) (from, until int64, sure bool) {
 		from = until
 	}
 	if t.tick == 0 {
+		if n := coded.PacketSamples(&t.stream.Stream, p.Data, until-from); p.Cut > 0 && n > 0 { // what the container says may be without what is cut
+			until = from + int64(n)
+		}
 		return from, until, true
 	}
 

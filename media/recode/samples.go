@@ -276,6 +276,12 @@ func (f *flow) take() error {
 		return f.changed()
 	}
 
+
+	rest := f.before > f.frame.Packet && (f.frame.Packet >= 0 || f.ended)
+	if rest && len(f.held) > 0 { // their end is that of the last packet
+		f.hold(s)
+		return nil
+	}
 	f.release(0)
 	var t trim
 	for ; f.before <= f.frame.Packet && len(f.fed) > 0; f.before++ {
@@ -288,11 +294,16 @@ func (f *flow) take() error {
 		scale = 2
 	}
 	f.skip += t.skip * scale
-	n := s.Samples * s.Channels
-	f.held = slices.Grow(f.held[:0], n)[:n]
-	s.Floats(f.held)
+	f.hold(s)
 	f.heldCut, f.heldFor = t.cut*scale, t.lasts*scale
 	return nil
+}
+
+// hold keeps samples behind those that are held.
+func (f *flow) hold(s *ffmpeg.Sound) {
+	have, n := len(f.held), s.Samples*s.Channels
+	f.held = slices.Grow(f.held, n)[:have+n]
+	s.Floats(f.held[have:])
 }
 
 // release hands over what was held, but for some samples at its end.

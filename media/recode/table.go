@@ -37,6 +37,7 @@ func openTable(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}
+
 	streams := make([]packets.Stream, len(f.Streams))
 	for i := range streams {
 		streams[i].Stream = f.Streams[i]

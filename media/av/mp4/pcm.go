@@ -29,6 +29,7 @@ const (
 // both, if the entry is of something else. An error says why they cannot be read.
 func (l *linear) codec(kind string, channels int) (name string, bytes int, err error) {
 	big := !l.little
+
 	switch kind {
 	case "ulaw":
 		return "pcm_mulaw", 1, nil

@@ -194,6 +194,7 @@ func (f *File) chunksOf(t *track, s sizes) ([]av.Packet, error) {
 	if err := f.checkRoom(c.box, int64(c.offsets.n)); err != nil {
 		return nil, err
 	}
+
 	packets := make([]av.Packet, 0, c.offsets.n)
 	done := int64(0)
 	err = c.each(func(offset uint64, samples uint32) (bool, error) {

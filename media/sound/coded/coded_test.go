@@ -3,6 +3,7 @@
 package coded
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -151,6 +152,42 @@ func TestWindowsAreSlicesOfWhatFFmpegDecodes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What an Ogg page says of the samples of Vorbis counts, also where it is the only one.
+func TestShortVorbis(t *testing.T) {
+	avtest.Library(t)
+	for rate, samples := range map[string]int64{"8000": 7001, "16000": 4800, "44100": 8820, "48000": 130} {
+		path := avtest.Cached(t, "short"+rate+".ogg", strings.Fields(fmt.Sprintf("-f lavfi -i aevalsrc=0.1*random(0):s=%s:d=1,atrim=end_sample=%d -c:a libvorbis", rate, samples))...)
+		if n := open(t, path, -1).Info().Samples; n != samples {
+			t.Errorf("%d samples at %s Hz, want %d", n, rate, samples)
+		}
+	}
+}
+
+// FFmpeg's decoder of Opus is some samples late where these have another rate inside. The
+// command cuts the end before those come that are left.
+func TestOpusThatIsLate(t *testing.T) {
+	avtest.Library(t)
+	path := avtest.Cached(t, "silk.webm", append(source("8000"), strings.Fields("-ac 1 -c:a libopus -b:a 12k -map_metadata -1")...)...)
+	r, want := open(t, path, -1), wanted(t, path)
+	whole := make([]float32, r.Info().Samples)
+	if err := r.Read(whole, 0); err != nil {
+		t.Fatal(err)
+	}
+	const late = 24
+	if n := len(whole) - late; len(want) != len(whole) || off(whole[:n], want) > 0 {
+		t.Errorf("%d samples, the command has %d; off by %g", len(whole), len(want), off(whole[:n], want))
+	}
+	for _, from := range []int64{50000, 100, 90000, 0, 70001} {
+		part := make([]float32, min(5000, int64(len(whole))-from))
+		if err := r.Read(part, from); err != nil {
+			t.Fatal(err)
+		}
+		if e := off(part, whole[from:]); e > 1e-5 {
+			t.Errorf("%d samples from %d on are off by %g", len(part), from, e)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"headrace/media/av"
 	"headrace/media/av/mpa"
+	"headrace/media/av/vorbis"
 )
 
 // counts says how many samples each packet gives, once decoded: every one as many as
@@ -58,6 +59,23 @@ var pcmBytes = map[string]int{
 	"pcm_u8": 1, "pcm_s8": 1, "pcm_mulaw": 1, "pcm_alaw": 1, "pcm_s16le": 2, "pcm_s16be": 2, "pcm_s24le": 3, "pcm_s24be": 3,
 	"pcm_u16le": 2, "pcm_u16be": 2, "pcm_u24le": 3, "pcm_u24be": 3, "pcm_u32le": 4, "pcm_u32be": 4,
 	"pcm_s32le": 4, "pcm_s32be": 4, "pcm_f32le": 4, "pcm_f32be": 4, "pcm_f64le": 8, "pcm_f64be": 8,
+}
+
+// vorbis counts the samples of packets of Vorbis.
+func (t *Track) vorbis() (int, []int32, bool) {
+	blocks := vorbis.NewBlocks(t.Decoder.Config)
+	if blocks == nil {
+		return 0, nil, false
+	}
+	own := make([]int32, len(t.Packets))
+	for i := range own {
+		n := blocks.Samples(t.bytes(&t.Packets[i]))
+		if n < 0 {
+			return 0, nil, false
+		}
+		own[i] = int32(n)
+	}
+	return 0, own, true
 }
 
 // opusSamples reads the first byte of a packet of Opus (RFC 6716, 3.1), at 48 kHz.

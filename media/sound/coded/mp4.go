@@ -114,6 +114,7 @@ func (t *Track) edited(packets []av.Packet) error {
 		}
 		last = i
 	}
+
 	t.Packets = make([]Packet, last+1)
 	for i := range t.Packets {
 		p := &packets[i]

@@ -3,6 +3,7 @@ package coded
 import (
 	"headrace/media/av"
 	"headrace/media/av/mpa"
+	"headrace/media/av/vorbis"
 )
 
 // PacketSamples is how many samples a packet of a stream gives, once decoded; 0 if that
@@ -50,8 +51,8 @@ func PacketUnit(s *av.Stream, first []byte) int {
 			return 0
 		}
 	case "vorbis":
-		if b := VorbisBlocks(s.Config); b != nil {
-			return b.unit()
+		if b := vorbis.NewBlocks(s.Config); b != nil {
+			return b.Unit()
 		}
 		return 0
 	}

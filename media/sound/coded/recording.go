@@ -27,6 +27,10 @@ type Recording struct {
 	decoded    []float32
 	begin, end int64
 
+	// Of Opus, whose decoder may be some samples late: see mostLate.
+	given int64 // samples of the packets from base on, up to the frame
+	fresh bool  // no frame has come that is not for settling
+
 	room  []byte // for packets of a file that is not in memory
 	base  int    // the packet that the decoder began with
 	next  int    // the first one that it has not got
@@ -268,6 +272,7 @@ func (r *Recording) reach(sample int64) error {
 		r.decoder.Reset()
 	}
 	r.base, r.next, r.clean = begin, begin, p
+	r.given, r.fresh = 0, true
 	if begin == 0 {
 		r.clean = 0
 	}
@@ -300,11 +305,25 @@ func (r *Recording) more(until int64) (n int64, err error) {
 	return r.checked(i)
 }
 
+// mostLate is how many samples FFmpeg's decoder of Opus is late at most, in those that
+// have another rate inside: the first packet gives fewer, and after the last some are
+// left.
+const mostLate = 120
+
 // checked returns how many samples of the frame count, which is of packet i, if they are
 // those that should come next.
 func (r *Recording) checked(i int) (n int64, err error) {
 	s := &r.frame.Sound
 	begin, n := r.start(i), r.start(i+1)-r.start(i)
+	if r.track.Decoder.Codec == "opus" && !r.all && len(s.Planes) > 0 {
+		begin = r.start(r.base) + r.given - int64(s.Samples)
+		if r.fresh {
+			r.begin, r.end, r.fresh = begin, begin, false
+		}
+		if late := r.start(i+1) - begin - int64(s.Samples); late >= 0 && late <= mostLate {
+			n = int64(s.Samples)
+		}
+	}
 	switch {
 	case r.frame.Corrupt:
 		return 0, r.damaged(i, errors.New("it is damaged"))
@@ -336,6 +355,7 @@ func (r *Recording) append(n int) {
 // it is of. The decoder gets packets up to last, or more if it needs them.
 func (r *Recording) decode(last int) (packet int, err error) {
 	packet = r.base
+
 	for {
 		err := r.decoder.Next(&r.frame)
 		bad := (*ffmpeg.PacketError)(nil)
@@ -347,6 +367,7 @@ func (r *Recording) decode(last int) (packet int, err error) {
 			continue
 		case errors.As(err, &bad):
 			if packet = r.base + bad.Packet; packet < r.clean {
+				r.given = r.start(packet+1) - r.start(r.base)
 				continue
 			}
 			return 0, r.damaged(packet, bad.Err)
@@ -355,7 +376,10 @@ func (r *Recording) decode(last int) (packet int, err error) {
 		}
 		if packet++; r.frame.Packet >= 0 {
 			packet = r.base + r.frame.Packet
+		} else if r.next == len(r.track.Packets) { // what is left after the last
+			packet = r.next - 1
 		}
+		r.given += int64(r.frame.Sound.Samples)
 		if packet >= r.clean {
 			return min(packet, len(r.track.Packets)-1), nil
 		}

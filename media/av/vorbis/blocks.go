@@ -1,23 +1,8 @@
-package coded
+// Package vorbis knows of recordings in Vorbis what their packets do not say: how many
+// samples each gives, and, in Ogg, where the recording begins and ends.
+package vorbis
 
 import "encoding/binary"
-
-// vorbis counts the samples of packets of Vorbis.
-func (t *Track) vorbis() (int, []int32, bool) {
-	blocks := VorbisBlocks(t.Decoder.Config)
-	if blocks == nil {
-		return 0, nil, false
-	}
-	own := make([]int32, len(t.Packets))
-	for i := range own {
-		n := blocks.Samples(t.bytes(&t.Packets[i]))
-		if n < 0 {
-			return 0, nil, false
-		}
-		own[i] = int32(n)
-	}
-	return 0, own, true
-}
 
 // Blocks counts the samples of packets of Vorbis, one after the other. A packet's block
 // is long or short, by its mode; it gives half of its own block and of the one before,
@@ -29,12 +14,21 @@ type Blocks struct {
 	before int    // the size of the block before; 0: there was none
 }
 
-// VorbisBlocks begins with the headers of a stream, as libavcodec has them. It returns
-// nil where they are none.
-func VorbisBlocks(config []byte) *Blocks {
+// NewBlocks begins with the headers of a stream, as libavcodec has them. It returns nil
+// where they are none.
+func NewBlocks(config []byte) *Blocks {
+	h, ok := headers(config)
+	if !ok {
+		return nil
+	}
+	return blocksOf(h[0], h[2])
+}
+
+// blocksOf begins with the first header and the last.
+func blocksOf(id, setup []byte) *Blocks {
 	b := new(Blocks)
 	var ok bool
-	if b.sizes, b.long, b.bits, ok = vorbisModes(config); !ok {
+	if b.sizes, b.long, b.bits, ok = modes(id, setup); !ok {
 		return nil
 	}
 	return b
@@ -60,24 +54,18 @@ func (b *Blocks) Samples(packet []byte) (n int) {
 	return n
 }
 
-// unit is the largest number of which all packets give a multiple.
-func (b *Blocks) unit() int {
+// Unit is the largest number of which all packets give a multiple.
+func (b *Blocks) Unit() int {
 	if b.sizes[0] == b.sizes[1] {
 		return b.sizes[0] / 2
 	}
 	return b.sizes[0] / 4
 }
 
-// vorbisModes reads the two sizes of blocks and which modes have long ones. Config is the
-// three headers, as libavcodec has them: their lengths in Xiph's lacing or in two bytes
-// each. Modes are at the end of the last header, of which nothing else has to be read: a
-// mode is 41 bits, of which 32 are zeros, and 6 bits before them say how many there are.
-func vorbisModes(config []byte) (sizes [2]int, long []bool, bits int, ok bool) {
-	headers, ok := vorbisHeaders(config)
-	if !ok {
-		return sizes, nil, 0, false
-	}
-	id, setup := headers[0], headers[2]
+// modes reads the two sizes of blocks and which modes have long ones. Modes are at the
+// end of the last header, of which nothing else has to be read: a mode is 41 bits, of
+// which 32 are zeros, and 6 bits before them say how many there are.
+func modes(id, setup []byte) (sizes [2]int, long []bool, bits int, ok bool) {
 	if len(id) < 30 || id[0] != 1 || len(setup) < 16 || setup[0] != 5 {
 		return sizes, nil, 0, false
 	}
@@ -130,7 +118,9 @@ func (r *backwards) bits(n int) (v uint64) {
 	return v
 }
 
-func vorbisHeaders(c []byte) (headers [3][]byte, ok bool) {
+// headers cuts the three headers apart, of which libavcodec has the lengths in Xiph's
+// lacing or in two bytes each.
+func headers(c []byte) (headers [3][]byte, ok bool) {
 	if len(c) < 3 {
 		return headers, false
 	}
