@@ -95,8 +95,12 @@ func (t *places) of(p *packets.Packet) (from, until int64, sure bool) {
 		from = until
 	}
 	if t.tick == 0 {
-		if n := coded.PacketSamples(&t.stream.Stream, p.Data, until-from); p.Cut > 0 && n > 0 { // what the container says may be without what is cut
-			until = from + int64(n)
+		if p.Cut > 0 { // what the container says may be without that
+			if n := coded.PacketSamples(&t.stream.Stream, p.Data, until-from); n > 0 {
+				until = from + int64(n)
+			} else if t.stream.Codec == "vorbis" {
+				until += int64(p.Cut)
+			}
 		}
 		return from, until, true
 	}

@@ -276,7 +276,6 @@ func (f *flow) take() error {
 		return f.changed()
 	}
 
-
 	rest := f.before > f.frame.Packet && (f.frame.Packet >= 0 || f.ended)
 	if rest && len(f.held) > 0 { // their end is that of the last packet
 		f.hold(s)

@@ -7,8 +7,8 @@ import (
 
 // A Place is where a packet of a stream in Ogg begins, and how long it lasts, in samples.
 type Place struct {
-	Size       int // bytes of the packet
-	PTS, Lasts int64
+	Size       int   // bytes of the packet
+	PTS, Lasts int64 // without what is cut at its end
 	Skip, Cut  int64 // samples at its beginning and end that are not part of the recording
 }
 
@@ -144,14 +144,8 @@ func (p *Places) end() bool {
 		}
 		return true
 	}
-
-	begins := p.blocks.before == 0
 	n := max(p.blocks.Samples(p.packet), 0)
 	place := Place{Size: p.size, PTS: p.total, Lasts: int64(n)}
-	if begins { // it gives none, and lasts until the next
-		place.Lasts = int64(p.blocks.before / 2)
-		place.PTS -= place.Lasts
-	}
 	p.total += int64(n)
 	p.waiting = append(p.waiting, place)
 	return true
@@ -168,9 +162,6 @@ func (p *Places) settle(page *page) {
 		}
 		for skip, i := max(-p.begins, 0), 0; skip > 0 && i < len(p.waiting); i++ {
 			w := &p.waiting[i]
-			if w.PTS < 0 {
-				continue
-			}
 			w.Skip = min(skip, w.Lasts)
 			skip -= w.Skip
 		}
@@ -179,10 +170,8 @@ func (p *Places) settle(page *page) {
 	if cut := p.begins + p.total - page.granule; ends {
 		for i := len(p.waiting) - 1; i >= 0 && cut > 0; i-- {
 			w := &p.waiting[i]
-			if w.PTS < 0 {
-				break
-			}
 			w.Cut = min(cut, w.Lasts)
+			w.Lasts -= w.Cut
 			cut -= w.Cut
 		}
 	}

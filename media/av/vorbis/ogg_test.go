@@ -95,47 +95,47 @@ func TestPages(t *testing.T) {
 	}{
 		"one page, cut at its end": {
 			slices.Concat(headed(7), ogg(7, last, 200, false, short, short, short)), 0,
-			[]Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 0}, {30, 128, 128, 0, 56}},
+			[]Place{{30, 0, 0, 0, 0}, {30, 0, 128, 0, 0}, {30, 128, 72, 0, 56}},
 		},
 		"more is cut than the last packet has": {
 			slices.Concat(headed(7), ogg(7, last, 100, false, short, short, short)), 0,
-			[]Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 28}, {30, 128, 128, 0, 128}},
+			[]Place{{30, 0, 0, 0, 0}, {30, 0, 100, 0, 28}, {30, 128, 0, 0, 128}},
 		},
 		"two pages": {
 			slices.Concat(headed(7), ogg(7, 0, 128, false, short, short), ogg(7, last, 700, false, long)), 0,
-			[]Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 0}, {600, 128, 576, 0, 4}},
+			[]Place{{30, 0, 0, 0, 0}, {30, 0, 128, 0, 0}, {600, 128, 572, 0, 4}},
 		},
 		"a packet in two pages": {
 			slices.Concat(headed(7), ogg(7, 0, 0, true, short, long[:510]), ogg(7, continues|last, 576, false, long[510:])), 0,
-			[]Place{{30, -128, 128, 0, 0}, {600, 0, 576, 0, 0}},
+			[]Place{{30, 0, 0, 0, 0}, {600, 0, 576, 0, 0}},
 		},
 		"a page that says nothing": {
 			slices.Concat(headed(7), ogg(7, 0, none, false, short, short), ogg(7, last, 250, false, short)), 0,
-			[]Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 0}, {30, 128, 128, 0, 6}},
+			[]Place{{30, 0, 0, 0, 0}, {30, 0, 128, 0, 0}, {30, 128, 122, 0, 6}},
 		},
 		"begins late": {
 			slices.Concat(headed(7), ogg(7, 0, 1128, false, short, short), ogg(7, last, 1256, false, short)), 0,
-			[]Place{{30, 872, 128, 0, 0}, {30, 1000, 128, 0, 0}, {30, 1128, 128, 0, 0}},
+			[]Place{{30, 1000, 0, 0, 0}, {30, 1000, 128, 0, 0}, {30, 1128, 128, 0, 0}},
 		},
 		"begins before its first sample": {
 			slices.Concat(headed(7), ogg(7, 0, 100, false, short, short), ogg(7, last, 228, false, short)), 0,
-			[]Place{{30, -156, 128, 0, 0}, {30, -28, 128, 28, 0}, {30, 100, 128, 0, 0}},
+			[]Place{{30, -28, 0, 0, 0}, {30, -28, 128, 28, 0}, {30, 100, 128, 0, 0}},
 		},
 		"one after the other": {
 			slices.Concat(headed(7), ogg(7, last, 100, false, short, short), headed(8), ogg(8, last, 90, false, short, short)), 0,
-			[]Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 28}, {30, -128, 128, 0, 0}, {30, 0, 128, 0, 38}},
+			[]Place{{30, 0, 0, 0, 0}, {30, 0, 100, 0, 28}, {30, 0, 0, 0, 0}, {30, 0, 90, 0, 38}},
 		},
 		"the second of two": {
 			slices.Concat(ogg(7, first, 0, false, heads()[0]), ogg(8, first, 0, false, heads()[0]), ogg(9, first, 0, false, []byte("OpusHead")),
 				ogg(7, 0, 0, false, heads()[1], heads()[2]), ogg(8, 0, 0, false, heads()[1], heads()[2]),
 				ogg(7, last, 100, false, short, short), ogg(8, last, 500, false, short, long)), 1,
-			[]Place{{30, -128, 128, 0, 0}, {600, 0, 576, 0, 76}},
+			[]Place{{30, 0, 0, 0, 0}, {600, 0, 500, 0, 76}},
 		},
 		"cut within a page": {
 			slices.Concat(headed(7), ogg(7, 0, 128, false, short, short), ogg(7, last, 700, false, long)[:300]), 0,
-			[]Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 0}},
+			[]Place{{30, 0, 0, 0, 0}, {30, 0, 128, 0, 0}},
 		},
-		"no end":         {slices.Concat(headed(7), ogg(7, 0, none, false, short, short)), 0, []Place{{30, -128, 128, 0, 0}, {30, 0, 128, 0, 0}}},
+		"no end":         {slices.Concat(headed(7), ogg(7, 0, none, false, short, short)), 0, []Place{{30, 0, 0, 0, 0}, {30, 0, 128, 0, 0}}},
 		"not Vorbis":     {ogg(9, first, 0, false, []byte("OpusHead")), 0, nil},
 		"not Ogg":        {[]byte("something else that is no Ogg"), 0, nil},
 		"wrong headers":  {slices.Concat(ogg(7, first, 0, false, heads()[0]), ogg(7, 0, 0, false, short, short, short)), 0, nil},
@@ -154,7 +154,7 @@ func FuzzPages(f *testing.F) {
 		total := 0
 		for _, p := range places(file, 0) {
 			total += p.Size
-			if p.Skip < 0 || p.Cut < 0 || p.Skip > p.Lasts || p.Cut > p.Lasts {
+			if p.Skip < 0 || p.Cut < 0 || p.Lasts < 0 {
 				t.Errorf("%+v", p)
 			}
 		}
