@@ -152,6 +152,14 @@ func TestDemuxSound(t *testing.T) {
 				}
 				return
 			}
+			if name == "s.ogg" { // of which FFmpeg loses the times: all packets are in one page
+				for i := range min(len(r.Packets), len(track.Packets)) {
+					r.Packets[i].PTS = &track.Packets[i].PTS
+				}
+				if len(track.Trims) != 1 || track.Trims[0].End == 0 || track.Packets[1].PTS != 0 {
+					t.Errorf("%+v, %+v", track.Trims, track.Packets[1])
+				}
+			}
 			same(t, f, data, track, r)
 			if name == "s.mp3" && (len(f.Tracks[0].Trims) == 0 || f.Tracks[0].Trims[0].Begin != 1105) {
 				t.Errorf("%+v", f.Tracks[0].Trims)
