@@ -235,8 +235,8 @@ func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (c
 		}
 		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], ".")}
 		if c.Type.Kind != 0 {
-			if c.Type.Kind == sample.Tensor && len(c.Type.Shape) > 0 || c.Type.Kind == sample.Object {
-				return k, fmt.Errorf("%w: %q as %v: a member of JSON is text or a number", ErrUnsupported, c.From, c.Type)
+			if c.Type.Kind == sample.Object || len(c.Type.Shape) > mostAxes {
+				return k, fmt.Errorf("%w: %q as %v: a member of JSON is text, a number or a list of numbers", ErrUnsupported, c.From, c.Type)
 			}
 			return k, nil
 		}
@@ -287,6 +287,17 @@ func (d *Dataset) typeOfMember(ctx context.Context, k *column) error {
 			return fmt.Errorf("%s: %q: %w", d.Key(i), k.From, err)
 		}
 		k.Type, k.as = typeOfJSON(value), AsFound
+		if value[0] == '[' {
+			t, open, ok := listType(value)
+			if open {
+				null = true
+				continue
+			}
+			if ok {
+				k.Type = t
+				return nil
+			}
+		}
 		if value[0] == '[' || value[0] == '{' {
 			k.as = AsSource
 		}

@@ -437,6 +437,12 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	if !isOf(found, c.Type, c.as) {
 		return fmt.Errorf("%w: it is %.40s, and the first value is %v", ErrCorrupt, found, c.Type)
 	}
+	if len(c.Type.Shape) > 0 && c.Type.Kind == sample.Tensor {
+		return p.number(into, func(dst []byte) (all []byte, err error) {
+			all, into.Shape, err = appendList(dst, found, c.Type, c.as)
+			return all, err
+		})
+	}
 	text, err := plain(found)
 	if err != nil {
 		return err

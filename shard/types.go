@@ -57,6 +57,8 @@ func isOf(value json.RawMessage, t sample.Type, as As) bool {
 	switch is := typeOfJSON(value); {
 	case as == AsSaid:
 		return true
+	case len(t.Shape) > 0:
+		return value[0] == '['
 	case t.Kind == sample.Text:
 		return is.Kind == sample.Text && (value[0] == '"') == (as == AsFound)
 	case t.DType == tensor.Float64:

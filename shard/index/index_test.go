@@ -43,7 +43,7 @@ func odd(r *rand.Rand, n int) *Builder {
 	b.Type("small", sample.TensorType(tensor.Int8))
 	b.Type("score", sample.TensorType(tensor.Float32))
 	for range r.IntN(400) {
-		b.Block(Block{r.Int64N(1 << 40), r.Int64N(1 << 20), r.Int64N(1 << 16), r.Uint64N(1<<42)})
+		b.Block(Block{r.Int64N(1 << 40), r.Int64N(1 << 20), r.Int64N(1 << 16), r.Uint64N(1 << 42)})
 	}
 	fields := []string{"vector", "caption", "x", "", "json", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"}
 	for i := range n {

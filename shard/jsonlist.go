@@ -1,0 +1,130 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Lists in JSON that are arrays: of numbers or booleans alone, in lists that are equally
+// long.
+
+// mostAxes is how many axes an array of lists can have.
+const mostAxes = 8
+
+// listType returns the type of the array that a list is. Open is whether it has no
+// element that would tell.
+func listType(value json.RawMessage) (t sample.Type, open, ok bool) {
+	all, err := elements(value)
+	if err != nil {
+		return t, false, false
+	}
+	l := listOf{depth: -1}
+	if ok = l.look(all, 0); !ok {
+		return t, false, false
+	}
+	if !l.d.Valid() {
+		return t, true, false
+	}
+	return sample.TensorType(l.d, append([]int{tensor.Unknown}, l.shape[1:]...)...), false, true
+}
+
+func elements(value json.RawMessage) (all []any, err error) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	err = d.Decode(&all)
+	return all, err
+}
+
+type listOf struct {
+	d     tensor.DType
+	depth int // at which elements are; -1: not known
+	shape []int
+}
+
+func (l *listOf) look(all []any, axis int) bool {
+	if axis == mostAxes || l.depth >= 0 && axis > l.depth {
+		return false
+	}
+	if axis == len(l.shape) {
+		l.shape = append(l.shape, len(all))
+	}
+	if axis > 0 && l.shape[axis] != len(all) {
+		return false
+	}
+
+	for _, e := range all {
+		d := tensor.Bool
+		switch e := e.(type) {
+		case nil:
+			continue
+		case []any:
+			if !l.look(e, axis+1) {
+				return false
+			}
+			continue
+		case bool:
+		case json.Number:
+			if d = tensor.Int64; strings.ContainsAny(string(e), ".eE") {
+				d = tensor.Float64
+			}
+		default:
+			return false
+		}
+		if len(l.shape) > axis+1 || l.depth >= 0 && l.depth != axis || l.d.Valid() && (d == tensor.Bool) != (l.d == tensor.Bool) {
+			return false
+		}
+		if l.depth = axis; l.d != tensor.Float64 {
+			l.d = d
+		}
+	}
+	return true
+}
+
+// appendList appends the elements of a list, and returns how long lists are.
+func appendList(dst []byte, value json.RawMessage, t sample.Type, as As) (all []byte, shape []int, err error) {
+	list, err := elements(value)
+	if err != nil {
+		return dst, nil, fmt.Errorf("%w: %.40s is not a list", ErrCorrupt, value)
+	}
+	shape = slices.Clone([]int(t.Shape))
+	dst, err = appendElements(dst, list, t.DType, shape, as)
+	for axis, n := range shape {
+		shape[axis] = max(n, 0) // of an empty list
+	}
+	return dst, shape, err
+}
+
+func appendElements(dst []byte, all []any, d tensor.DType, shape []int, as As) (_ []byte, err error) {
+	switch {
+	case shape[0] == tensor.Unknown:
+		shape[0] = len(all)
+	case shape[0] != len(all):
+		return dst, fmt.Errorf("%w: a list has %d elements, want %d", ErrCorrupt, len(all), shape[0])
+	}
+	for _, e := range all {
+		list, isList := e.([]any)
+		switch {
+		case isList != (len(shape) > 1):
+			err = fmt.Errorf("%w: its lists are not as deep as %d axes", ErrCorrupt, len(shape))
+		case isList:
+			dst, err = appendElements(dst, list, d, shape[1:], as)
+		case e == nil:
+			dst, err = appendNull(dst, d)
+		default:
+			if _, isBool := e.(bool); as != AsSaid && isBool != (d == tensor.Bool) {
+				return dst, fmt.Errorf("%w: %v is among its elements, and the first was %v", ErrCorrupt, e, d)
+			}
+			dst, err = appendParsed(dst, fmt.Append(nil, e), d)
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
