@@ -16,7 +16,7 @@ type videoLibrary struct{}
 
 // Decoder implements [video.Library].
 func (videoLibrary) Decoder(s *video.Stream) (video.Decoder, error) {
-	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting}
+	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Bits: s.Bits}
 	d, err := NewDecoder(t.Decoding())
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func container(f *File, err error) (*video.Container, error) {
 	for i := range f.Tracks {
 		t := &f.Tracks[i]
 		c.Tracks[i] = video.Track{
-			Stream:  video.Stream{Stream: t.Stream, Reorder: t.Reorder, Siting: t.Siting},
+			Stream:  video.Stream{Stream: t.Stream, Reorder: t.Reorder, Siting: t.Siting, Bits: t.Bits},
 			Packets: t.Packets, Cover: t.Cover,
 		}
 	}

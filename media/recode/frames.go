@@ -80,7 +80,7 @@ func (f *Frames) open() (err error) {
 	if f.packets.format == "avi" && s.Reorder > 0 && (s.Codec == "h264" || s.Codec == "hevc") {
 		return fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, s.Codec)
 	}
-	t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting}
+	t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Bits: s.Bits}
 	f.opens = t.Decoding()
 	if f.decoder, err = ffmpeg.NewDecoder(f.opens); err != nil {
 		return err

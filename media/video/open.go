@@ -82,7 +82,13 @@ func open(file File, stream int) (*Video, error) {
 		return nil, fmt.Errorf("%w: the file is empty", media.ErrTruncated)
 	}
 	if mp4.Probe(head[:]) {
-		return openMP4(file, stream)
+		v, err := openMP4(file, stream)
+		if errors.Is(err, mp4.ErrUnsupported) { // FFmpeg knows codecs that are as old as MOV
+			if other, failed := openOther(file, stream); failed == nil {
+				return other, nil
+			}
+		}
+		return v, err
 	}
 	return openOther(file, stream)
 }

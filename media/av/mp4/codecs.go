@@ -10,7 +10,7 @@ var codecs = map[string]string{
 	"jpeg": "mjpeg", "mjpa": "mjpeg", "MJPG": "mjpeg", "png ": "png",
 	"m1v ": "mpeg1video", "mp1v": "mpeg1video", "m2v1": "mpeg2video", "mp2v": "mpeg2video",
 	"apch": "prores", "apcn": "prores", "apcs": "prores", "apco": "prores", "ap4h": "prores", "ap4x": "prores",
-	"AVdn": "dnxhd", "AVdh": "dnxhd", "FFV1": "ffv1", "rle ": "qtrle", "dvc ": "dvvideo", "dvcp": "dvvideo", "dv5n": "dvvideo", "dv5p": "dvvideo",
+	"AVdn": "dnxhd", "AVdh": "dnxhd", "FFV1": "ffv1", "dvc ": "dvvideo", "dvcp": "dvvideo", "dv5n": "dvvideo", "dv5p": "dvvideo",
 
 	"mp4a": "aac", ".mp3": "mp3", "ac-3": "ac3", "ec-3": "eac3", "Opus": "opus", "fLaC": "flac", "alac": "alac",
 	"samr": "amr_nb", "sawb": "amr_wb",
