@@ -129,7 +129,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(files, decode, resize, batch), []string{
 			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
-		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image or decode_npy before it, or leave the field out: drop("bytes")`}},
+		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image or decode_npy before it, leave the field out: drop("bytes"), or keep the bytes as they are, as objects: the source or function that makes them says gives={"bytes": object}`}},
 		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): has no size, or 0: needs either size or global_size, at least 1`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: give one of them`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: must be from 1 to 2147483647`}},

@@ -115,7 +115,7 @@ func stackable(f sample.Field) error {
 	case isImage(f.Type):
 		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:
-		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it, or leave the field out: drop(%q)", f.Name, f.Name)
+		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it, leave the field out: drop(%q), or keep the bytes as they are, as objects: the source or function that makes them says gives={%q: object}", f.Name, f.Name, f.Name)
 	case f.Type.Ragged():
 		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead, or with batch and a collate function", f.Name, f.Type)
 	default:

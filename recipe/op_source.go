@@ -81,7 +81,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 
 	out := o.schema()
 	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
-		errs = append(errs, Wrong("gives", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
+		errs = append(errs, Wrong("gives", `has "key" as %v: that is the name of a sample, which is text; return it under another name, such as "keys"`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestObjectsThatCannotBe(t *testing.T) {
 		`{"source":{"function":"a:b","fields":[""]}}`:                                `fields[0] is empty: give the name of a field`,
 		`{"source":{"function":"a:b","fields":["a","a"]}}`:                           `fields[1] is "a", a second time`,
 		`{"source":{"function":"a:b","fields":["a"],"gives":{"b":"text"}}}`:          `gives names "b": the function gives a`,
-		`{"source":{"function":"a:b","gives":{"key":{"dtype":"int64","shape":[]}}}}`: `gives has "key" as int64: that is the name of a sample, which is text`,
+		`{"source":{"function":"a:b","gives":{"key":{"dtype":"int64","shape":[]}}}}`: `gives has "key" as int64: that is the name of a sample, which is text; return it under another name, such as "keys"`,
 		`{"source":{"function":"a:b"}},"shuffle"`:                                    `step "shuffle" (#2): comes after "source", which is iterated over in its own order: use a source with a length, or let the object shuffle`,
 		`{"files":{"pattern":"x"}},{"source":{"function":"a:b"}}`:                    `step "source" (#2): is a source and can only begin a recipe, or what merge puts together`,
 	} {

@@ -22,7 +22,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 
 	nothing := mistake(r, s.Name, errors.New("has no gives and no sample to find it from: set gives"))
 	if args.Length != nil && *args.Length == 0 {
-		return nothing
+		return mistake(r, s.Name, errors.New("has no samples: its length is 0"))
 	}
 
 	h := f.Host

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from dis import opmap
 from typing import Any, NoReturn
 
-from ..errors import NoSuchField, NoSuchName
+from ..errors import HeadraceWarning, NoSuchField, NoSuchName
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+_UNPACKS = (opmap["UNPACK_SEQUENCE"], opmap["UNPACK_EX"])
+
+
+def is_unpacked(frame: FrameType) -> bool:
+    """Whether what a frame does now is an assignment to several names, such as `images, labels = batch`."""
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] in _UNPACKS
 
 
 class Batch(dict[str, Any]):
@@ -26,6 +41,17 @@ class Batch(dict[str, Any]):
         from .._report.hints import no_field
 
         raise NoSuchField(no_field(str(name), self))
+
+    def __iter__(self) -> Iterator[str]:
+        if is_unpacked(sys._getframe(1)):
+            names = [name for name in self.keys() if name != "key"]
+            said = ", ".join(f"batch[{name!r}]" for name in names[:2])
+            warnings.warn(
+                f"headrace: unpacking a batch gives the names of its fields, as of any dict: write for batch in loader: and {said}",
+                HeadraceWarning,
+                stacklevel=2,
+            )
+        return super().__iter__()
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):  # asked for by copy, pickle, inspect and others, who go on without

@@ -121,6 +121,8 @@ def _reduce_tensor(tensor: Any) -> Any:
     try:
         return _tensor, (tensor.numpy(),)
     except (RuntimeError, TypeError):  # a dtype that NumPy has not
+        if tensor.dtype.itemsize == 1 and not tensor.is_quantized:  # float8
+            return _of_bytes, (tensor.view(torch.uint8).numpy(), tensor.dtype)
         return tensor.__reduce_ex__(_PROTOCOL)
 
 
@@ -128,6 +130,12 @@ def _tensor(array: Any) -> Any:
     import torch
 
     return torch.from_numpy(array)
+
+
+def _of_bytes(array: Any, dtype: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(array).view(dtype)
 
 
 def _bfloat16s(array: Any) -> Any:

@@ -152,12 +152,8 @@ def pickler() -> Any:
 
     import cloudpickle
 
-    from . import shared
-
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
-            if (reduced := shared.reduced(obj)) is not NotImplemented:
-                return reduced
             if isinstance(obj, ModuleType) and type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
                 return importlib.import_module, (obj.__name__,)
             if type(obj) is CodeType:
@@ -171,8 +167,10 @@ def pickler() -> Any:
 
 @functools.cache
 def _listing_pickler() -> Any:
-    """The same, listing the modules that loading its pickle imports."""
+    """The same for functions on their way to workers, listing the modules that loading its pickle imports. What is shared stays shared."""
     from types import BuiltinFunctionType, FunctionType, ModuleType
+
+    from . import shared
 
     class Pickler(pickler()):  # type: ignore[misc]
         def __init__(self, file: Any) -> None:
@@ -180,7 +178,9 @@ def _listing_pickler() -> Any:
             self.modules: set[str] = set()
 
         def reducer_override(self, obj: Any) -> Any:
-            reduced = super().reducer_override(obj)
+            reduced = shared.reduced(obj)
+            if reduced is NotImplemented:
+                reduced = super().reducer_override(obj)
             if isinstance(obj, ModuleType):
                 if sys.modules.get(obj.__name__) is obj:
                     self.modules.add(obj.__name__)

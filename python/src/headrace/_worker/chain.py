@@ -304,8 +304,9 @@ def _copied(value: Any) -> Any:
 
 def _type_of(name: Any, value: Any) -> dict[str, Any]:
     """The type of a value on its way to the next function, which may be anything."""
-    if not isinstance(name, str):
-        raise Misfit(repr(name), f"returned a field whose name is {told(name)}, not a str")
+    if not isinstance(name, str) or not name:
+        what = "empty" if name == "" else f"{told(name)}, not a str"
+        raise Misfit(repr(name), f"returned a field whose name is {what}: give it a name, as in {{'x': value}}")
     try:
         return infer(name, value, False)
     except Misfit:

@@ -9,7 +9,7 @@ from .._batch.lazy_numpy import copy, np
 from .._batch.objects import Objects
 from .errors import Misfit
 from .frames import ALL_SAME, GENERAL, IN_ROOM, IN_WHOLE, IS_SAME, OFFSET, ROWS
-from .types import NUMBERS, as_array, dtype_of, if_none, is_rows, shape_of, told, type_of
+from .types import NUMBERS, as_array, dtype_of, float_of, if_none, is_rows, packed_bfloat16s, shape_of, told, type_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
         return array_of
     if kind == "tensor":
         narrow = dtype_of(field["dtype"]).type if field["dtype"] in ("float16", "float32", "bfloat16") else None
+        if narrow is np.void:  # of bits alone
+            narrow = None
         return check if narrow is None else lambda value: float(narrow(check(value)))
 
     def value_of(value: Any) -> Any:
@@ -129,11 +131,11 @@ class Scalars(Column):
             value = array[()]
         if self.dtype == "bfloat16":
             if isinstance(value, (bool, int, float, np.generic)):
-                return float(value)
+                return float_of(value)
         elif isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and exact is not bool):
             return exact(value)
         elif exact is float and (isinstance(value, (float, np.floating)) or value.dtype.kind == "V"):
-            return float(value)
+            return float_of(value)
         raise self._misfit(given)
 
     def _misfit(self, value: Any) -> Misfit:
@@ -148,6 +150,8 @@ class Scalars(Column):
             return bytes(self.values)
         if self.dtype in NUMBERS:
             return array(NUMBERS[self.dtype][0], self.values).tobytes()
+        if self.dtype == "bfloat16":
+            return packed_bfloat16s(self.values)
         return np.array(self.values, dtype_of(self.dtype)).tobytes()  # type: ignore[no-any-return]
 
 

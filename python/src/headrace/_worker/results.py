@@ -103,8 +103,9 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             return [result]
         found = list(result.keys())
         for name in found:
-            if not isinstance(name, str):
-                raise Misfit(repr(name), f"returned a field whose name is {told(name)}, not a str")
+            if not isinstance(name, str) or not name:
+                what = "empty" if name == "" else f"{told(name)}, not a str"
+                raise Misfit(repr(name), f"returned a field whose name is {what}: give it a name, as in {{'x': value}}")
         values = [result[name] for name in found]
         if named and "__key__" in found and "key" not in found:
             found, values = [*found, "key"], [*values, result["__key__"]]

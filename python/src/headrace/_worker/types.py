@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from .._batch.lazy_numpy import is_array, is_number, np
 from .._batch.text import Texts
 from .errors import Misfit, type_name
@@ -28,12 +30,38 @@ NUMBERS = {  # what `struct` and `array` call them, and their bytes
 
 
 def dtype_of(name: str) -> Any:
-    """NumPy's dtype of that name, or that of ml_dtypes."""
-    if name == "bfloat16":
-        import ml_dtypes
+    """NumPy's dtype of that name; of bfloat16 that of ml_dtypes, or one of its bits."""
+    return _bfloat16() if name == "bfloat16" else np.dtype(name)
 
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+
+@functools.cache
+def _bfloat16() -> Any:
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype([("bfloat16", "=u2")])
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def name_of_dtype(dtype: Any) -> str:
+    """What an array's dtype is called."""
+    return "bfloat16" if dtype.names == ("bfloat16",) else str(dtype.name)
+
+
+def float_of(value: Any) -> float:
+    """A number of NumPy's as a float."""
+    if isinstance(value, np.void):  # bits of bfloat16
+        return float(np.array([value["bfloat16"]], np.uint32).__lshift__(16).view(np.float32)[0])
+    return float(value)
+
+
+def packed_bfloat16s(values: list[float]) -> bytes:
+    """Numbers as the bytes of the nearest bfloat16s."""
+    dtype = _bfloat16()
+    if dtype.names is None:
+        return np.array(values, dtype).tobytes()  # type: ignore[no-any-return]
+    bits = np.array(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).tobytes()  # type: ignore[no-any-return]
 
 
 def as_array(value: Any) -> Any:
@@ -60,7 +88,25 @@ def _from_torch(value: Any) -> Any:
         raise TypeError(f"a tensor on {value.device}: a worker's results are tensors of the CPU, call .cpu()")
     if value.dtype is torch.bfloat16:
         return value.contiguous().view(torch.int16).numpy().view(dtype_of("bfloat16"))
+    strided = value.layout is torch.strided and not value.is_nested
+    if not strided or value.is_quantized or value.dtype in _small(torch):
+        kind = "nested tensors" if value.is_nested else str(value.dtype if strided else value.layout).removeprefix("torch.")
+        raise Unstacked(f"a tensor of {kind}", "view(torch.uint8)" if strided else "to_dense()")
     return value.numpy()
+
+
+class Unstacked(TypeError):
+    """A tensor that batches cannot stack."""
+
+    def __init__(self, what: str, instead: str) -> None:
+        super().__init__(f"{what} cannot be stacked: return {instead}, or a tensor of another type")
+
+
+@functools.cache
+def _small(torch: Any) -> frozenset[Any]:
+    """Types that NumPy lacks."""
+    names = [name for name in vars(torch) if name.startswith(("float8", "float4", "complex32", "bits"))]
+    return frozenset(value for value in (getattr(torch, name) for name in names) if isinstance(value, torch.dtype))
 
 
 def infer(name: str, value: Any, rows: bool) -> dict[str, Any]:
@@ -78,10 +124,13 @@ def infer(name: str, value: Any, rows: bool) -> dict[str, Any]:
         return {"name": name, "kind": "tensor", "dtype": "int64", "shape": []}
     if isinstance(value, float):
         return {"name": name, "kind": "tensor", "dtype": "float64", "shape": []}
-    array = as_array(value)
+    try:
+        array = as_array(value)
+    except Unstacked as e:
+        raise Misfit(name, f"field {name!r} is {e}; the step gives it as it is with gives={{{name!r}: object}}") from None
     if array is None:
         return {"name": name, "kind": "object"}
-    dtype = array.dtype.name
+    dtype = name_of_dtype(array.dtype)
     if dtype not in _PLAIN and dtype != "bfloat16":
         what = f"field {name!r} is an array of {dtype}: must be {', '.join(_PLAIN)} or bfloat16"
         raise Misfit(name, f"{what}; the step gives it as it is with gives={{{name!r}: object}}")

@@ -1,0 +1,143 @@
+"""Loops and values as people write them first: the words that say what to write."""
+
+from __future__ import annotations
+
+import collections
+import sqlite3
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+import headrace as hr
+from conftest import WHOLE
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+SHARED = hr.Workers(processes=1)
+
+
+class Each:
+    """Samples that a function makes of their numbers."""
+
+    def __init__(self, make, count=4):
+        self.make, self.count = make, count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        return self.make(i)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_worker():
+    """The worker stays: it takes long to import torch."""
+    with hr.source(Each(dict), gives={"x": int}, where=SHARED).batch(1).loader(epochs=0):
+        yield
+
+
+def source(make, **options):
+    return hr.source(Each(make), where=SHARED, **options)
+
+
+def test_unpacking_a_batch_says_what_to_write():
+    batch = hr.Batch({"image": 1, "label": 2})
+    with pytest.warns(hr.HeadraceWarning, match=r"write for batch in loader: and batch\['image'\], batch\['label'\]"):
+        images, labels = batch
+    assert (images, labels) == ("image", "label")
+    with pytest.warns(hr.HeadraceWarning), pytest.raises(ValueError, match="too many"):
+        for _a, _b in [hr.Batch({"image": 1, "label": 2, "key": 3})]:
+            pass
+    with pytest.warns(hr.HeadraceWarning):
+        _first, *_rest = batch
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(batch) == ["image", "label"]
+        assert dict(batch) == {**batch} == {"image": 1, "label": 2}
+        assert [name for name in batch] == [*batch.keys()]  # noqa: C416
+        for name in batch:
+            assert name in batch
+        (first, _), *_ = batch.items()
+        assert first == "image"
+
+
+Pair = collections.namedtuple("Pair", ["image", "label"])
+
+
+@pytest.mark.parametrize(("make", "names"), [(lambda i: (i, -i), "'name1', 'name2'"), (lambda i: Pair(i, -i), "'image', 'label'")])
+def test_tuples_without_fields_say_how_they_are_stacked(make, names):
+    with source(make).batch(2).loader(epochs=1) as loader:
+        with pytest.warns(hr.HeadraceWarning, match=rf"tuples of 2 values, so a batch is a list .*fields=\[{names}\]"):
+            first, *_ = loader
+    assert first == [make(0), make(1)]
+
+
+def test_words_for_what_cannot_be_a_field():
+    cases = {
+        "has no samples: its length is 0": Each(dict, 0),
+        'return it under another name, such as "keys"': Each(lambda i: {"key": i}),
+        "whose name is empty: give it a name": Each(lambda i: {"": i}),
+        r"gives={\"b\": object}": Each(lambda i: {"b": b"ab"}),
+        r"field 'x' is a tensor of sparse_coo cannot be stacked: return to_dense\(\).*gives={'x': object}": Each(sparse),
+        r"a tensor of float8_e4m3fn cannot be stacked: return view\(torch.uint8\).*gives={'x': object}": Each(small),
+    }
+    for message, dataset in cases.items():
+        with pytest.raises(hr.HeadraceError, match=message):
+            hr.source(dataset, where=SHARED).batch(2).loader(epochs=1)
+
+
+def test_handles_of_a_dataset_say_where_to_open_them(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as written:
+        written.writestr("a", "a")
+    connection, archive = sqlite3.connect(tmp_path / "a.db"), zipfile.ZipFile(tmp_path / "a.zip")
+    nested = Each(None)
+    nested.inner = Each(connection)
+    for dataset, name, last in ((Each(connection), "make", "make"), (Each(archive), "make", "make"), (nested, "inner.make", "make")):
+        with pytest.raises(hr.RecipeError, match=rf"its attribute '{name}' cannot be pickled: TypeError: cannot pickle") as caught:
+            hr.source(dataset).batch(2).loader()
+        assert "open it in __getitem__, when it is first needed, and leave it out of the copy" in str(caught.value)
+        assert f'def __getstate__(self): return {{**self.__dict__, "{last}": None}}' in str(caught.value)
+    connection.close()
+    archive.close()
+
+
+def sparse(i):
+    return {"x": (torch.eye(3) * i).to_sparse()}
+
+
+def small(i):
+    return {"x": torch.full((2,), float(i)).to(torch.float8_e4m3fn)}
+
+
+def test_other_tensors_come_as_objects():
+    with source(lambda i: {**sparse(i), "small": small(i)["x"]}, gives={"x": object, "small": object}).batch(4).loader(epochs=1) as loader:
+        batch = next(iter(loader))
+    assert [int(one.to_dense().sum()) for one in batch["x"]] == [0, 3, 6, 9]
+    assert batch["small"][3].dtype is torch.float8_e4m3fn
+    assert batch["small"][3].float().tolist() == [3, 3]
+
+
+def halves(i):
+    return {"x": torch.full((2,), i + 0.5, dtype=torch.bfloat16), "y": torch.tensor(i * 0.5, dtype=torch.bfloat16)}
+
+
+@pytest.mark.parametrize("installed", [False, True] if WHOLE else [False])
+def test_bfloat16_needs_no_package(installed, tmp_path, monkeypatch):
+    if not installed:
+        (tmp_path / "ml_dtypes.py").write_text("raise ImportError('none')\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(__import__("sys").modules, "ml_dtypes", raising=False)
+    p = hr.source(Each(halves)).batch(4)
+    with p.to("torch").loader(epochs=1, workers=1) as loader:
+        batch = next(iter(loader))
+    assert batch["x"].dtype is batch["y"].dtype is torch.bfloat16
+    assert batch["x"].tolist() == [[0.5, 0.5], [1.5, 1.5], [2.5, 2.5], [3.5, 3.5]]
+    assert batch["y"].tolist() == [0, 0.5, 1, 1.5]
+    if WHOLE and not installed:
+        with p.loader(epochs=1, workers=1) as loader:
+            array = next(iter(loader))["x"]
+        assert array.dtype == np.uint16
+        assert torch.from_numpy(array).view(torch.bfloat16).tolist() == batch["x"].tolist()
