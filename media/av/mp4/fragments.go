@@ -90,6 +90,9 @@ func (f *File) readTrackFragment(traf *box, moof int64, implied *int64) error {
 			if h.short || at > math.MaxInt64/8 {
 				return b.errorf("has a time beyond all bounds, or none")
 			}
+			if g.goesBack(int64(at)) {
+				return b.errorf("sets the clock back, from %d to %d: another file was joined to this one, byte by byte; join them with ffmpeg -f concat", g.now, at)
+			}
 			g.now = int64(at)
 		case "trun":
 			err = f.readRun(b, g)
@@ -104,6 +107,18 @@ func (f *File) readTrackFragment(traf *box, moof int64, implied *int64) error {
 		g.track.end = g.now
 	}
 	return nil
+}
+
+// goesBack reports whether a fragment that begins at a time is of another recording than
+// those before it. Writers may be a little off.
+func (g *fragment) goesBack(at int64) bool {
+	if g.track == nil || len(g.track.fragments) == 0 {
+		return false
+	}
+	all := g.track.fragments
+	last := all[len(all)-1].DTS
+	off := av.Rescale(1, av.Rational{Num: 1, Den: 2}, g.track.stream.TimeBase, av.Nearest) // half a second
+	return at < last && (at <= all[0].DTS || at < last-off)
 }
 
 func (f *File) readFragmentHeader(b *box, moof, implied int64) (*fragment, error) {
