@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,11 +93,48 @@ func TestInspectOfDataSaysWhatItIs(t *testing.T) {
 		"long.yaml": `steps`,
 	} {
 		for _, command := range []string{"inspect", "check"} {
+			if command == "inspect" && isMedia(name) { // which it tells of
+				continue
+			}
 			got := here(t, folder, command, name)
 			if got.code != exitUsage || !strings.Contains(got.stderr, says) || strings.Contains(got.stderr, "UTF-8") {
 				t.Errorf("%s %s: %+v", command, name, got)
 			}
 		}
+	}
+}
+
+// inspect tells of files, without a recipe, what they are, and whether they have an end.
+func TestInspectMedia(t *testing.T) {
+	folder := t.TempDir()
+	filmsIn(t, folder, "sound.mp4", "bpyr.mkv")
+	film, err := os.ReadFile(filepath.Join(folder, "bpyr.mkv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The segment's size becomes unknown, as in what is written to a pipe.
+	at := bytes.Index(film, []byte("\x18\x53\x80\x67\x01")) + 4
+	live := slices.Concat(film[:at], []byte("\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), film[at+8:])
+	wave := slices.Concat([]byte("RIFF\xFF\xFF\xFF\xFFWAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1F\x00\x00\x80\x3E\x00\x00\x02\x00\x10\x00data\xFF\xFF\xFF\xFF"), make([]byte, 8000))
+	for name, data := range map[string][]byte{"live.mkv": live, "live.wav": wave, "cut.mkv": film[:len(film)-1]} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	const noEnd = "a live recording: the file has no end"
+	for name, says := range map[string]string{"bpyr.mkv": "50 frames in 2.00 s", "live.mkv": noEnd, "live.wav": "4,000 samples in 0.50 s, 8000 a second, 1 channel · " + noEnd, "sound.mp4": "streams video h264, audio aac"} {
+		got := here(t, folder, "inspect", name)
+		text := strings.Join(strings.Fields(got.stdout), " ") // of any width
+		if got.code != exitDone || !strings.Contains(text, says) || strings.Contains(text, noEnd) != strings.HasPrefix(name, "live") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := here(t, folder, "inspect", "live.mkv", "--json"); !strings.Contains(got.stdout, `"live": true`) {
+		t.Errorf("%+v", got)
+	}
+	if got := here(t, folder, "inspect", "cut.mkv"); got.code == exitDone || !strings.Contains(got.stderr, "the file ends after") {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -14,8 +14,8 @@ func inspectCommand() *cobra.Command {
 	var asJSON, asMermaid bool
 	var format string
 	c := &cobra.Command{
-		Use:   "inspect RECIPE|SHARDS…",
-		Short: "Draw a recipe: steps, stages, fields; or list shards",
+		Use:   "inspect RECIPE|SHARDS…|MEDIA…",
+		Short: "Draw a recipe: steps, stages, fields; list shards; or say what media are",
 		Long: `Draw what the engine makes of a recipe. Only the first samples are run:
 
   the graph      a bracket per stage, with the steps fused into it and its
@@ -31,14 +31,16 @@ A sample that fails is shown with its error. If the files are missing, you still
 reported with line and column, and exit code 2.
 
 For shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, the number of samples, their fields with
-types and sizes, and the step that reads them. With --format, all arguments are shards.`,
+types and sizes, and the step that reads them. With --format, all arguments are shards.
+
+For videos and recordings, such as film.mkv or talk.ogg, it says what they are, and whether one is a live recording, whose file has no end.`,
 		Example: `  headrace inspect train.yaml
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
   headrace inspect train.yaml --mermaid > graph.mmd
   headrace inspect 'train-{000..129}.tar'`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && (format != "" || isShards(args[0])) {
+			if len(args) > 0 && (format != "" || isShards(args[0]) || isMedia(args[0])) {
 				return nil
 			}
 			return oneRecipe(c, args)
@@ -53,6 +55,9 @@ types and sizes, and the step that reads them. With --format, all arguments are 
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if samples < 0 {
 			return wrongUse(fmt.Errorf("--samples is %d: must be at least 0", samples))
+		}
+		if format == "" && isMedia(args[0]) {
+			return inspectMedia(c.Context(), args, asJSON, c.OutOrStdout())
 		}
 		if format != "" || isShards(args[0]) {
 			return inspectShards(c.Context(), args, format, asJSON, c.OutOrStdout(), c.ErrOrStderr())

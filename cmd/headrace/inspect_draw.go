@@ -328,6 +328,12 @@ func (s inspectedSample) facts() string {
 	if s.Video != nil {
 		parts = append(parts, s.Video.facts()...)
 	}
+	if s.Audio != nil {
+		parts = append(parts, s.Audio.facts())
+	}
+	if s.Live {
+		parts = append(parts, "a live recording: the file has no end")
+	}
 	if s.Orientation > 1 {
 		parts = append(parts, fmt.Sprintf("orientation %d", s.Orientation))
 	}

@@ -8,6 +8,7 @@ import (
 	"headrace/internal/numbers"
 	"headrace/internal/preview"
 	"headrace/media"
+	"headrace/media/av/whole"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/store"
@@ -26,6 +27,8 @@ type inspectedSample struct {
 	Height      int             `json:"height,omitempty"`
 	Orientation int             `json:"orientation,omitempty"` // EXIF's
 	Video       *inspectedVideo `json:"video,omitempty"`
+	Audio       *inspectedAudio `json:"audio,omitempty"`
+	Live        bool            `json:"live,omitempty"`   // a recording whose file states no end
 	Values      []fieldValues   `json:"values,omitempty"` // of each array
 	Texts       []fieldText     `json:"texts,omitempty"`  // besides the key
 	Objects     []fieldObject   `json:"objects,omitempty"`
@@ -128,7 +131,7 @@ func (s *inspectedSample) look(ctx context.Context, r recipe.Recipe) {
 		if err != nil {
 			continue
 		}
-		s.Bytes = int64(len(data))
+		s.Bytes, s.Live = int64(len(data)), whole.IsLive(data)
 		info, _ := media.Probe(data)
 		s.Format, s.Width, s.Height, s.Orientation = info.Format, info.Width, info.Height, info.Orientation
 		return

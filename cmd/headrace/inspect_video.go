@@ -60,7 +60,7 @@ func (s *inspectedSample) lookAtVideo(path string) bool {
 	for _, of := range v.Streams {
 		i.Streams = append(i.Streams, strings.TrimSpace(of.Kind.String()+" "+of.Codec))
 	}
-	s.Video = i
+	s.Video, s.Live = i, v.Live
 	return true
 }
 

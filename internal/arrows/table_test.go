@@ -575,6 +575,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "media/yuv/fast", "frames become RGB in C"},
 	{"cmd/headrace", "media/video", "inspect tells what videos are"},
 	{"cmd/headrace", "media/video/index", "headrace index"},
+	{"cmd/headrace", "media/av/whole", "inspect says which recordings are live"},
 	{"cmd/headrace", "media/av", "inspect names the streams of videos"},
 	{"cmd/headrace", "media/ffmpeg", "doctor says which FFmpeg decodes video"},
 	{"cmd/headrace", "media/sound/fast", "resampling in C"},

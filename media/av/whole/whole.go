@@ -10,6 +10,7 @@
 package whole
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,9 +68,22 @@ var beginnings = []struct{ head, format string }{
 // Blame returns why a file could not be read: that it is cut off, if it is, by what it
 // begins with, and else the error that there was.
 func Blame(from io.ReaderAt, size int64, err error) error {
+	if _, cut := Check(guess(from), from, size); errors.Is(cut, media.ErrTruncated) {
+		return cut
+	}
+	return err
+}
+
+// IsLive reports whether a file in memory is a recording that states no end.
+func IsLive(file []byte) bool {
+	end, err := Check(guess(bytes.NewReader(file)), bytes.NewReader(file), int64(len(file)))
+	return err == nil && end == Open
+}
+
+// guess is the format of a file by what it begins with.
+func guess(from io.ReaderAt) (format string) {
 	head := make([]byte, 16)
 	n, _ := from.ReadAt(head, 0)
-	format := ""
 	for _, b := range beginnings {
 		if strings.HasPrefix(string(head[:n]), b.head) {
 			format = b.format
@@ -78,10 +92,7 @@ func Blame(from io.ReaderAt, size int64, err error) error {
 	if n >= 12 && string(head[:4]) == "RIFF" {
 		format = map[string]string{"AVI ": "avi", "WAVE": "wav"}[string(head[8:12])]
 	}
-	if _, cut := Check(format, from, size); errors.Is(cut, media.ErrTruncated) {
-		return cut
-	}
-	return err
+	return format
 }
 
 // file is read in small pieces: where those that are wanted are side by side, in larger
