@@ -107,6 +107,8 @@ func TestSuite(t *testing.T) {
 		"stream, lz4":       {"rows": 6, "columns": some[:4], "stream": true, "compression": "lz4"},
 		"without an end":    {"rows": 5, "columns": some[:2], "stream": true, "open_end": true},
 		"empty":             {"rows": 0, "columns": some},
+		"lists":             {"rows": 6, "columns": []string{"flags", "nested", "deep holes", "objects", "large view"}, "batch": 3},
+		"runs, lz4":         {"rows": 6, "columns": []string{"holes", "run numbers", "run texts", "nested fixed"}, "compression": "lz4"},
 		"views of two sets": {"rows": 40, "columns": []string{"blob view", "view"}, "batch": 20},
 	} {
 		t.Run(name, written(t, "write", args).Run)

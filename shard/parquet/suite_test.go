@@ -34,6 +34,20 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// Lists in lists, and nulls in them: what the matrix compares with pyarrow, spoilt.
+func TestSuiteOfNestedLists(t *testing.T) {
+	for _, encoding := range []string{"plain", "dictionary"} {
+		data, _ := written(t, map[string]any{"rows": 5, "columns": []string{"l_nested", "l_nan", "l_deep", "l_structs", "l_array", "sparse"}, "encoding": encoding,
+			"options": map[string]any{"compression": "none", "data_page_size": 16, "write_batch_size": 2}})
+		c := shardtest.Case{Format: Format{}, File: "a.parquet", Folder: shardtest.Folder{"a.parquet": data}}
+		var err error
+		if c.Want, err = c.All(); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(encoding, c.Run)
+	}
+}
+
 // sampleOf is a row as the suite has it.
 func sampleOf(t *testing.T, row map[string]string, columns []string) shardtest.Sample {
 	t.Helper()
