@@ -38,8 +38,11 @@ GOLDEN = {
     "megatron index": ("megatron/testdata", "text.idx"),
 }
 
-FIELDS = {  # of those whose samples have not all the same
+FIELDS = {  # of those whose samples have not all the same, or have what is refused
     "zip": {"x": "jpg"},
+    "npz": ["images", "labels", "weights"],
+    "litdata": ["bytes", "label", "text", "pair.0", "row", "matrix"],
+    "litdata index": ["bytes", "label", "text", "pair.0", "row", "matrix"],
     "mds": {"x": "a_bytes", "n": "d_uint8", "s": "b_str", "m": "i_fixed"},
     "mds.zstd": {"x": "a_bytes", "n": "d_uint8", "s": "b_str", "m": "i_fixed"},
     "mds index": {"x": "a_bytes", "n": "d_uint8", "s": "b_str", "m": "i_fixed"},
