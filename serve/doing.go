@@ -55,6 +55,11 @@ func (s *errands) further(ctx context.Context, d doing) (*result, []wire.Failure
 	if n := len(s.task.Inputs); d.inputs >= 0 && n != d.inputs {
 		return nil, nil, fmt.Errorf("%w: a task of %d inputs has %d", wire.ErrProtocol, d.inputs, n)
 	}
+	if limit := s.what.limit; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errLate{limit})
+		defer cancel()
+	}
 	r, err := d.do(s, ctx)
 	if err == nil {
 		return r, nil, nil

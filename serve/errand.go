@@ -109,14 +109,11 @@ func (e *errand) prepareDecode() (err error) {
 	}
 
 	o.Orient, o.Background, o.MaxPixels = e.Orient, e.Background, e.MaxPixels
-	if e.MaxBytes < 0 || e.TimeLimit < 0 || e.TimeLimit > maxTimeLimit {
-		return fmt.Errorf("serve: max_bytes %d, time_limit %v: must be a number of bytes, and of seconds", e.MaxBytes, e.TimeLimit)
+	if e.MaxBytes < 0 {
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
 	}
-
-	// 0 means no limit, so what is given must not be rounded down to it.
-	e.limit = time.Duration(e.TimeLimit * float64(time.Second))
-	if e.TimeLimit > 0 {
-		e.limit = max(e.limit, 1)
+	if err := e.prepareLimit(); err != nil {
+		return err
 	}
 
 	if err := o.Check(); err != nil {
@@ -143,6 +140,17 @@ func (e *errand) prepareDecode() (err error) {
 
 	e.steps = []media.Step{{Op: op}}
 	e.form.Height, e.form.Width = e.Height, e.Width
+	return nil
+}
+
+func (e *errand) prepareLimit() error {
+	if !(e.TimeLimit >= 0 && e.TimeLimit <= maxTimeLimit) {
+		return fmt.Errorf("serve: time_limit %v: must be a number of seconds", e.TimeLimit)
+	}
+	// 0 means no limit, so what is given must not be rounded down to it.
+	if e.limit = time.Duration(e.TimeLimit * float64(time.Second)); e.TimeLimit > 0 {
+		e.limit = max(e.limit, 1)
+	}
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"headrace/internal/machine"
 	"headrace/media"
+	"headrace/media/ffmpeg"
 	"headrace/media/recode"
 )
 
@@ -31,6 +32,8 @@ type avTask struct {
 	Options [][2]string `json:"options"` // of the container
 	Save    []avSaved   `json:"save"`
 	Stream  int         `json:"stream"` // that is written to
+
+	Files bool `json:"files"` // options may have FFmpeg open files
 
 	Graph    string    `json:"graph"`
 	Inputs   []avArray `json:"inputs"`
@@ -71,6 +74,9 @@ func (e *errand) parseAV() error {
 	e.more = t
 	if e.MaxBytes < 0 {
 		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
+	}
+	if err := e.prepareLimit(); err != nil {
+		return err
 	}
 	if len(e.AV) == 0 {
 		return nil
@@ -237,6 +243,22 @@ func (e *errand) container() (c recode.Container, err error) {
 	return c, nil
 }
 
+// opensNoFiles refuses options that may have FFmpeg open files, unless that was allowed
+// by somebody who may.
+func (s *errands) opensNoFiles(of ffmpeg.OptionsOf, name, options string) error {
+	if options == "" || s.what.av().Files && s.number != guestNumber {
+		return nil
+	}
+	err := ffmpeg.OpensNoFiles(of, name, options)
+	switch {
+	case err == nil:
+		return nil
+	case s.number == guestNumber:
+		return fmt.Errorf("%w, which a process that shares the engine of another may not", err)
+	}
+	return fmt.Errorf("%w; files=True allows that", err)
+}
+
 // options writes names and values as FFmpeg has them.
 func options(all [][2]string) string {
 	pairs, order := map[string]string{}, []string{}
@@ -255,6 +277,9 @@ func (s *errands) remux(ctx context.Context) (*result, error) {
 	defer f.Close()
 	to, err := s.what.container()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.opensNoFiles(ffmpeg.OfContainer, to.Format, to.Options); err != nil {
 		return nil, err
 	}
 	out, err := recode.Create(s.what.av().To)

@@ -100,12 +100,21 @@ func (s *errands) openSaver(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.opensNoFiles(ffmpeg.OfContainer, to.Format, to.Options); err != nil {
+		return nil, err
+	}
 	f := new(saving)
 	var streams []recode.Saved
 	for i := range s.what.av().Save {
 		a := &s.what.av().Save[i]
 		port, err := a.port()
 		if err != nil {
+			return nil, err
+		}
+		if err := s.opensNoFiles(ffmpeg.OfGraph, "", a.Filter); err != nil {
+			return nil, err
+		}
+		if err := s.opensNoFiles(ffmpeg.OfEncoder, a.Codec, options(a.Options)); err != nil {
 			return nil, err
 		}
 		f.each = append(f.each, a.Each)
@@ -212,6 +221,9 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 	a := s.what.av()
 	if len(a.Inputs) != len(s.task.Inputs) {
 		return nil, errors.New("serve: as many inputs are needed as are described")
+	}
+	if err := s.opensNoFiles(ffmpeg.OfGraph, "", a.Graph); err != nil {
+		return nil, err
 	}
 	size := int64(0)
 	for _, in := range s.task.Inputs {

@@ -239,6 +239,11 @@ typedef struct {
 	int (*writer_like)(hr_av_writer *, const hr_av_reader *, const int32_t *tracks, int64_t begin, int64_t end, char *error);
 	// Packets of other tracks need not come, and so cost no reading where the container can leave them out.
 	void (*reader_only)(hr_av_reader *, const int32_t *tracks, int32_t count);
+
+	// Tells whether options of a filter of a graph, of an encoder or a container, as they are given, may have it open files: HR_AV_UNSUPPORTED, and which.
+	int (*files)(int32_t kind, const char *name, const char *options, char *error);
 } hr_av;
+
+enum { HR_AV_OF_GRAPH, HR_AV_OF_ENCODER, HR_AV_OF_CONTAINER };
 
 #endif

@@ -73,6 +73,10 @@ void hr_av_reader_only(const hr_av *lib, hr_av_reader *a, const int32_t *tracks,
 	lib->reader_only(a, tracks, count);
 }
 
+int hr_av_files(const hr_av *lib, int32_t kind, const char *name, const char *options, char *error) {
+	return lib->files(kind, name, options, error);
+}
+
 int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, char *error) {
 	return lib->reader_seek(a, track, time, error);
 }

@@ -12,6 +12,16 @@ type Info struct {
 	Decoders      []string // codecs that it decodes, by FFmpeg's names of them, as in "h264"
 }
 
+// OptionsOf says whose options a text has, as [OpensNoFiles] takes it.
+type OptionsOf int
+
+// The numbers are those of hrav.h. The text of a graph is all of it, and needs no name.
+const (
+	OfGraph OptionsOf = iota
+	OfEncoder
+	OfContainer
+)
+
 // Stream is what a container says about a stream before its first packet. What is 0 is
 // unknown.
 type Stream struct {

@@ -23,6 +23,9 @@ func Demux([]byte) (*File, error) { return nil, errWithoutC }
 // DemuxFile returns an error: only programs with C can open FFmpeg.
 func DemuxFile(video.OpenFile) (*File, error) { return nil, errWithoutC }
 
+// OpensNoFiles returns an error: only programs with C can open FFmpeg.
+func OpensNoFiles(OptionsOf, string, string) error { return errWithoutC }
+
 // handle is what Go's types of FFmpeg's have in common.
 type handle struct{}
 

@@ -335,6 +335,7 @@ static int demux(hr_av_file **to, source *s, char *error) {
 		goto done;
 	}
 
+	int64_t allowed = hr_allow(s->size);
 	result = avformat_open_input(&f, NULL, NULL, NULL); // on failure it frees f
 	if (result >= 0)
 		result = avformat_find_stream_info(f, NULL);
@@ -343,6 +344,7 @@ static int demux(hr_av_file **to, source *s, char *error) {
 	if (result >= 0)
 		result = tell_file(h, f); // what parsers have found out on the way is in it
 	avformat_close_input(&f);
+	hr_disallow(allowed);
 done:
 	if (io != NULL) {
 		av_freep(&io->buffer);

@@ -11,6 +11,7 @@ struct hr_av_encoder {
 	AVPacket *packet;
 	hr_av_track out;
 	hr_side side;
+	int64_t allowed;
 };
 
 // By the name of a format, as in "opus", of which the best is taken, or that of an encoder, as in "libopus".
@@ -21,6 +22,8 @@ static const AVCodec *encoder_of(const char *name) {
 		c = avcodec_find_encoder_by_name(name);
 	return c != NULL && !(c->capabilities & AV_CODEC_CAP_HARDWARE) ? c : NULL;
 }
+
+const AVCodec *hr_encoder_named(const char *name) { return encoder_of(name); }
 
 static int missing(const char *name, char *error) {
 	snprintf(error, HR_AV_TEXT, "version %s has no encoder for %.100s; HEADRACE_FFMPEG chooses another (headrace doctor)", av_version_info(), name);
@@ -72,6 +75,7 @@ void hr_encoder_close(hr_av_encoder *e) {
 		return;
 	avcodec_free_context(&e->codec);
 	av_packet_free(&e->packet);
+	hr_disallow(e->allowed);
 	free((void *)e->out.config);
 	free(e->side.bytes);
 	free(e);
@@ -122,6 +126,8 @@ int hr_encoder_open(hr_av_encoder **to, const hr_av_track **out, int32_t *sample
 		return hr_failed(AVERROR(ENOMEM), error);
 	AVDictionary *given = NULL;
 	AVCodecParameters *told = avcodec_parameters_alloc();
+	enum { pixel = 192 }; // FFV1's room for a packet is the largest
+	e->allowed = hr_allow((int64_t)how->from.width * how->from.height * pixel);
 	e->codec = avcodec_alloc_context3(codec);
 	e->packet = av_packet_alloc();
 	int result = AVERROR(ENOMEM);

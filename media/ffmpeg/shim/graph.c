@@ -8,6 +8,7 @@
 #include <libavfilter/avfilter.h>
 #include <libavfilter/buffersink.h>
 #include <libavfilter/buffersrc.h>
+#include <libavutil/avstring.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <pthread.h>
@@ -56,12 +57,14 @@ struct hr_av_graph {
 	int32_t inputs, outputs;
 	AVFrame *frame;
 	int audio; // of the frame
+	int64_t allowed;
 };
 
 void hr_graph_close(hr_av_graph *g) {
 	if (g == NULL)
 		return;
 	lib.avfilter_graph_free(&g->graph);
+	hr_disallow(g->allowed);
 	av_frame_free(&g->frame);
 	free(g->in);
 	free(g->out);
@@ -180,6 +183,44 @@ static int build(hr_av_graph *g, const char *text, const hr_av_port *ports, cons
 	return result < 0 ? hr_failed(result, error) : 0;
 }
 
+// Filters open files when they are made, so the description is taken apart as FFmpeg does it, before.
+int hr_graph_files(const char *text, char *error) {
+	if (is_missing(error))
+		return HR_AV_UNSUPPORTED;
+	static const char spaces[] = " \n\\t\\r";
+	int result = 0;
+	while (result == 0 && *(text += strspn(text, spaces)) != 0) {
+		if (*text == '[') { // a label
+			text++;
+			av_free(av_get_token(&text, "]"));
+			text += *text == ']';
+			continue;
+		}
+		if (*text == ',' || *text == ';') {
+			text++;
+			continue;
+		}
+		char *name = av_get_token(&text, "=,;["), *options = NULL, option[64];
+		if (*text == '=') {
+			text++;
+			options = av_get_token(&text, "[],;");
+		}
+		if (*text == ']')
+			text++;
+		if (name != NULL) {
+			name[strcspn(name, "@")] = 0; // its own name, which FFmpeg does not look up
+			const AVFilter *f = lib.avfilter_get_by_name(name);
+			if (f != NULL && hr_opens_files(f->priv_class, options, 1, option, sizeof option)) {
+				snprintf(error, HR_AV_TEXT, "the option %.60s of the filter %.60s may open a file", option, name);
+				result = HR_AV_UNSUPPORTED;
+			}
+		}
+		av_free(name);
+		av_free(options);
+	}
+	return result;
+}
+
 int hr_graph_open(hr_av_graph **to, const char *text, const hr_av_port *in, int32_t inputs, const char *pictures, const char *samples, char *error) {
 	*to = NULL;
 	if (is_missing(error))
@@ -192,6 +233,11 @@ int hr_graph_open(hr_av_graph **to, const char *text, const hr_av_port *in, int3
 	g->frame = av_frame_alloc();
 	g->in = calloc(inputs + 1, sizeof *g->in);
 	g->inputs = inputs;
+	enum { pixel = 32 };
+	int64_t need = 0;
+	for (int32_t i = 0; i < inputs; i++)
+		need += (int64_t)in[i].width * in[i].height * pixel;
+	g->allowed = hr_allow(need);
 	int result = g->graph != NULL && g->frame != NULL && g->in != NULL ? 0 : hr_failed(AVERROR(ENOMEM), error);
 	if (result == 0) {
 		g->graph->nb_threads = 1;
@@ -285,6 +331,7 @@ int hr_graph_open(hr_av_graph **to, const char *text, const hr_av_port *in, int3
 	*to = NULL;
 	return hr_told(HR_AV_UNSUPPORTED, error, "filters need libavfilter, whose headers were missing when this was built: apt-get install -y libavfilter-dev, then scripts/ffmpeg.sh", "");
 }
+int hr_graph_files(const char *text, char *error) { return (void)text, (void)error, 0; }
 int32_t hr_graph_outputs(hr_av_graph *g, int32_t i, hr_av_port *p) { return (void)g, (void)i, (void)p, 0; }
 void hr_graph_pieces(hr_av_graph *g, int32_t i, int32_t n) { (void)g, (void)i, (void)n; }
 int hr_graph_push(hr_av_graph *g, int32_t i, const hr_av_frame *f, const uint8_t *raw, size_t size, int64_t pts, char *error) {

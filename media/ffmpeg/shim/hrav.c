@@ -16,6 +16,7 @@ struct hr_av_decoder {
 	hr_av_packet *packets;
 	int32_t room, count, at, last;
 	int64_t before; // packets that came before these
+	int64_t allowed;
 };
 
 _Thread_local char hr_said[HR_AV_TEXT / 2];
@@ -91,6 +92,7 @@ static void close_decoder(hr_av_decoder *d) {
 	if (d == NULL)
 		return;
 	avcodec_free_context(&d->codec);
+	hr_disallow(d->allowed);
 	av_packet_free(&d->packet);
 	av_frame_free(&d->frame);
 	av_buffer_unref(&d->data);
@@ -171,6 +173,8 @@ static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream
 	hr_av_decoder *d = calloc(1, sizeof *d);
 	if (d == NULL)
 		return hr_failed(AVERROR(ENOMEM), error);
+	enum { pixel = 32 }; // four channels of floats, and as much again
+	d->allowed = hr_allow((int64_t)s->width * s->height * pixel);
 	d->codec = avcodec_alloc_context3(codec);
 	d->packet = av_packet_alloc();
 	d->frame = av_frame_alloc();
@@ -347,6 +351,7 @@ const hr_av hr_av_1 = {
 	.demux_file = hr_demux_file,
 	.writer_like = hr_writer_like,
 	.reader_only = hr_reader_only,
+	.files = hr_files,
 };
 
 // FFmpeg prints to the standard error otherwise, where an engine has nothing to print.

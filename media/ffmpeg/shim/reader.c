@@ -18,6 +18,7 @@ struct hr_av_reader {
 	int64_t at, size;
 	int failed; // the system's number of an error of reading
 	int cut;    // the file ends before its packets do
+	int64_t allowed;
 };
 
 static int read_file(void *from, uint8_t *to, int n) {
@@ -64,6 +65,7 @@ void hr_reader_close(hr_av_reader *r) {
 		av_freep(&r->io->buffer);
 		avio_context_free(&r->io);
 	}
+	hr_disallow(r->allowed);
 	av_packet_free(&r->packet);
 	for (int32_t i = 0; i < r->file.tracks; i++)
 		free((void *)r->tracks[i].config);
@@ -118,6 +120,7 @@ int hr_reader_open(hr_av_reader **to, const hr_av_file **file, int fd, int64_t f
 	r->fd = fd;
 	r->from = from;
 	r->size = size;
+	r->allowed = hr_allow(r->size); // which one packet may be
 	int result = open_container(r);
 	if (result < 0) {
 		result = refused(r, result, error);

@@ -69,7 +69,19 @@ int hr_graph_pull(hr_av_graph *, int32_t output, hr_av_frame *, int64_t *pts, ch
 int64_t hr_graph_raw(hr_av_graph *, uint8_t *to, size_t room);
 void hr_graph_close(hr_av_graph *);
 
+int hr_graph_files(const char *graph, char *error);
+
+// memory.c
+int64_t hr_allow(int64_t need); // bytes of the largest allocation; returns what hr_disallow takes
+void hr_disallow(int64_t allowed);
+
+// files.c
+int hr_may_open(const AVClass *, const char *key, const char *value);
+int hr_opens_files(const AVClass *, const char *options, int filter, char *named, size_t room);
+int hr_files(int32_t kind, const char *name, const char *options, char *error);
+
 // encoder.c
+const AVCodec *hr_encoder_named(const char *name);
 int hr_encoder_takes(const char *codec, int32_t *audio, char *formats, char *rates, size_t room, char *error);
 int hr_encoder_open(hr_av_encoder **, const hr_av_track **, int32_t *samples, const char *codec, const hr_av_encoding *, const char *options, char *error);
 int hr_encoder_push(hr_av_encoder *, const hr_av_frame *, int64_t pts, char *error);

@@ -19,7 +19,7 @@ from .session import Input
 from .source import source_of
 from .source import whole as whole_number
 from .streams import AudioStream, MediaClip, MediaStream, VideoStream
-from .tasks import done, given_back, options, target, task, window
+from .tasks import done, given_back, options, target, task, time_of, window
 from .unpack import unpack
 from .video import asked as video_asked
 
@@ -37,6 +37,7 @@ def demux(
     streams: Streams | None = None,
     bitstream: str | Mapping[str, str] | None = None,
     max_bytes: int | None = None,
+    time_limit: float | None = None,
 ) -> Packets:
     """Extract coded packets from a file, or a window of it, without decoding.
 
@@ -55,13 +56,16 @@ def demux(
             or a list of these. By default all video and audio.
         bitstream: FFmpeg bitstream filters: `"h264_mp4toannexb"`, for video; or {"audio": …}.
         max_bytes: most bytes of packets; by default 1 GiB.
+        time_limit: seconds that this may take; beyond it MediaError is raised. By default no limit.
 
     Raises:
         MediaError: if the file is not a valid container or lacks the stream, or packets exceed `max_bytes`.
         OSError: if the file cannot be read.
     """
     source = source_of("demux", src, max_bytes)
-    return Packets(done("demux", task("demux", window(start, end, streams, bitstream), max_bytes), [source]))
+    return Packets(
+        done("demux", task("demux", window(start, end, streams, bitstream), max_bytes, **time_of("demux", time_limit)), [source])
+    )
 
 
 def remux(
@@ -75,6 +79,8 @@ def remux(
     format: str | None = None,
     container: Mapping[str, Any] | None = None,
     max_bytes: int | None = None,
+    time_limit: float | None = None,
+    files: bool = False,
 ) -> bytes | None:
     """Copy streams into another container, without decoding.
 
@@ -94,6 +100,8 @@ def remux(
         format: the container, by FFmpeg's name: `"mp4"`, `"matroska"`; by default from the path's suffix.
         container: its options.
         max_bytes: largest file read from an object with `read()`; by default 1 GiB.
+        time_limit: seconds that this may take; beyond it MediaError is raised. By default no limit.
+        files: let options of the container have FFmpeg open files.
 
     Returns:
         The content if `to` is None.
@@ -106,7 +114,8 @@ def remux(
     source = _packets_as_file(src) if isinstance(src, Packets) else source_of("remux", src, max_bytes)
     asked = window(start, end, streams, bitstream)
     asked |= {"to": path or "", "format": container_of("remux", path, format)[0], "options": options("container", container)}
-    return given_back(to, path, done("remux", task("remux", asked), [source], path))
+    asked["files"] = truth("files", files)
+    return given_back(to, path, done("remux", task("remux", asked, **time_of("remux", time_limit)), [source], path))
 
 
 def _packets_as_file(packets: Packets) -> Input:
@@ -188,6 +197,7 @@ def stream_audio(
     layout: Literal["T", "TC", "CT"] | None = None,
     stream: int | None = None,
     max_bytes: int | None = None,
+    time_limit: float | None = None,
 ) -> AudioStream:
     """Decode audio of any length piece by piece.
 
@@ -208,6 +218,7 @@ def stream_audio(
         layout: likewise.
         stream: likewise.
         max_bytes: likewise.
+        time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
 
     Raises:
         MediaError: if there is no audio that can be decoded; from the iterator, if it is damaged.
@@ -219,7 +230,8 @@ def stream_audio(
     what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes)
     asked = window(start, end, "audio" if stream is None else f"a:{whole_number('stream', stream)}")
     count = None if samples is None else _count("samples", samples)
-    return AudioStream(name, _joined(what, asked), source_of(name, src, max_bytes), count, float(seconds))
+    limit = time_of(name, time_limit)
+    return AudioStream(name, _joined(what, asked, limit), source_of(name, src, max_bytes), count, float(seconds), limit)
 
 
 def load_media(
@@ -354,6 +366,7 @@ def save_video(
     audio_rate: int | None = None,
     audio_codec: str | None = None,
     audio_bit_rate: int | None = None,
+    files: bool = False,
 ) -> bytes | None:
     """Encode frames into a video file.
 
@@ -383,6 +396,7 @@ def save_video(
         audio_rate: samples per second.
         audio_codec: by default the container's usual one.
         audio_bit_rate: bits per second.
+        files: let options have FFmpeg open files, such as those of `subtitles` or `lut3d`.
 
     Returns:
         The file's content if `to` is None.
@@ -393,7 +407,7 @@ def save_video(
     """
     return save_frames(
         "save_video", to, frames, fps, codec, format, quality, bit_rate, pixel_format, filter, gop, options, container, aspect,
-        audio, audio_rate, audio_codec, audio_bit_rate,
+        audio, audio_rate, audio_codec, audio_bit_rate, files,
     )  # fmt: skip
 
 
@@ -408,6 +422,7 @@ def save_audio(
     filter: str | None = None,
     options: Mapping[str, Any] | None = None,
     container: Mapping[str, Any] | None = None,
+    files: bool = False,
 ) -> bytes | None:
     """Encode samples into an audio file, any number of them.
 
@@ -426,6 +441,7 @@ def save_audio(
         filter: a graph of FFmpeg filters to apply first: `"volume=0.5"`.
         options: of the encoder.
         container: options of the container.
+        files: let options have FFmpeg open files, such as those of `subtitles` or `lut3d`.
 
     Returns:
         The file's content if `to` is None.
@@ -434,7 +450,7 @@ def save_audio(
         MediaError: if there is no such codec or option, or the container cannot hold the codec. Nothing is written then.
         OSError: if the file cannot be written; nothing is left of it.
     """
-    return save_samples("save_audio", to, samples, rate, codec, format, bit_rate, filter, options, container)
+    return save_samples("save_audio", to, samples, rate, codec, format, bit_rate, filter, options, container, files)
 
 
 def filter(
@@ -447,6 +463,8 @@ def filter(
     start: Seconds | None = None,
     end: Seconds | None = None,
     max_bytes: int | None = None,
+    time_limit: float | None = None,
+    files: bool = False,
 ) -> Any:
     """Apply a graph of FFmpeg filters to frames and samples.
 
@@ -467,6 +485,8 @@ def filter(
         start: the second where files begin, as for `demux`, and their time 0.
         end: where they end.
         max_bytes: most bytes of results; by default 1 GiB.
+        time_limit: seconds that this may take; beyond it MediaError is raised. By default no limit.
+        files: let options have FFmpeg open files, such as those of `subtitles` or `lut3d`.
 
     Returns:
         An array if the graph has one output, else arrays by its outputs' labels: frames [frames, height, width, channels], samples float32
@@ -504,7 +524,8 @@ def filter(
     if color not in formats:
         raise MediaError(f"headrace: {name}: color is {color!r}: must be {', '.join(map(repr, formats))}")
     asked = window(start, end, None) | {"graph": graph, "inputs": ports, "pictures": formats[color][wide]}
-    results, _ = unpack(done(name, task(name, asked, max_bytes), data))
+    asked["files"] = truth("files", files)
+    results, _ = unpack(done(name, task(name, asked, max_bytes, **time_of(name, time_limit)), data))
     results.pop("seconds", None)
     return next(iter(results.values())) if len(results) == 1 else results
 
@@ -522,8 +543,8 @@ def _with_audio(video: bytes, do: str, rate: Any, channels: Any, dtype: str, lay
     return json.dumps(json.loads(video) | json.loads(audio)).encode()
 
 
-def _joined(what: bytes, asked: dict[str, Any]) -> bytes:
-    return json.dumps(json.loads(what) | {"av": asked}).encode()
+def _joined(what: bytes, asked: dict[str, Any], more: Mapping[str, Any] | None = None) -> bytes:
+    return json.dumps(json.loads(what) | {"av": asked, **(more or {})}).encode()
 
 
 def _is_file(given: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from .._recipe.arguments import truth
 from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
 from .session import Input
@@ -111,10 +112,16 @@ def pieces_of(name: str, frames: Any) -> Iterator[Any]:
 class Writer:
     """A file that is being made, and is removed unless it is finished."""
 
-    def __init__(self, name: str, to: Any, format: str, saved: list[dict[str, Any]], container: Any) -> None:
+    def __init__(self, name: str, to: Any, format: str, saved: list[dict[str, Any]], container: Any, files: Any) -> None:
         self._to = to
         self._path = target(name, to)
-        asked = {"to": self._path or "", "format": format, "save": saved, "options": options("container", container)}
+        asked = {
+            "to": self._path or "",
+            "format": format,
+            "save": saved,
+            "options": options("container", container),
+            "files": truth("files", files),
+        }
         self._ongoing = Ongoing(name, task("save", asked), (), self._path)
         self._write = [task("write", {"stream": i, "to": self._path or ""}) for i in range(len(saved))]
 
@@ -151,6 +158,7 @@ def save_frames(
     audio_rate: Any,
     audio_codec: Any,
     audio_bit_rate: Any,
+    files: Any,
 ) -> bytes | None:
     made, usual, usual_audio = container_of(name, target(name, to), format)
     pieces = pieces_of(name, frames)
@@ -176,7 +184,7 @@ def save_frames(
             sample_port(samples, audio_rate) | encoding(name, "audio", audio_codec, usual_audio, made, samples, None, audio_bit_rate, None)
         )
 
-    writer = Writer(name, to, made, saved, container)
+    writer = Writer(name, to, made, saved, container, files)
     try:
         shown = heard = 0
         num, den = port["fps"]
@@ -195,7 +203,17 @@ def save_frames(
 
 
 def save_samples(
-    name: str, to: Any, given: Any, rate: Any, codec: Any, format: Any, bit_rate: Any, filter: Any, options_: Any, container: Any
+    name: str,
+    to: Any,
+    given: Any,
+    rate: Any,
+    codec: Any,
+    format: Any,
+    bit_rate: Any,
+    filter: Any,
+    options_: Any,
+    container: Any,
+    files: Any,
 ) -> bytes | None:
     made, _, usual = container_of(name, target(name, to), format)
     samples = samples_of(name, given)
@@ -203,7 +221,7 @@ def save_samples(
     if not isinstance(filter, (str, type(None))):
         raise WrongType(f"headrace: {name}: filter is {filter!r}: must be text")
     saved["filter"] = filter or ""
-    writer = Writer(name, to, made, [saved], container)
+    writer = Writer(name, to, made, [saved], container, files)
     try:
         step = max(1, _AT_ONCE // (samples.itemsize * samples.shape[1]))
         for at in range(0, len(samples), step):

@@ -11,6 +11,7 @@ from .tasks import Ongoing, task
 from .unpack import unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from .kinds import Array
@@ -70,13 +71,14 @@ class AudioStream(_Stream):
     second: float
     """When the first sample of the last piece is played."""
 
-    def __init__(self, name: str, what: bytes, source: Input, count: int | None, seconds: float | None) -> None:
+    def __init__(self, name: str, what: bytes, source: Input, count: int | None, seconds: float | None, limit: Mapping[str, Any]) -> None:
         super().__init__(name, what, source, count or 1)
         self.sample_rate: int = self._ongoing.told["sample_rate"]
         self.channels: int = self._ongoing.told["channels"]
         self.second = 0.0
         if count is None:
-            self._next = task("next", {"count": max(1, round((seconds or 1.0) * self.sample_rate))})
+            count = max(1, round((seconds or 1.0) * self.sample_rate))
+        self._next = task("next", {"count": count}, None, **limit)
 
     def __next__(self) -> Array:
         arrays, about = self._piece()

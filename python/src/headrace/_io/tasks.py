@@ -10,6 +10,7 @@ from typing import Any
 
 from .._client import fork
 from .._client.channel import Gone
+from .._recipe.arguments import is_number
 from ..errors import FileError, HeadraceError, MediaError, MemoryRefused, WrongType, unwritten
 from .pool import pool
 from .session import Input
@@ -71,6 +72,18 @@ def task(do: str, asked: dict[str, Any], max_bytes: Any = None, **more: Any) -> 
     if max_bytes is not None:
         what["max_bytes"] = whole("max_bytes", max_bytes)
     return json.dumps(what).encode()
+
+
+_LONGEST = 1e9  # seconds
+
+
+def time_of(name: str, time_limit: Any) -> dict[str, float]:
+    """What a task says of the time that it may take."""
+    if time_limit is None:
+        return {}
+    if isinstance(time_limit, bool) or not is_number(time_limit) or not 0 < time_limit <= _LONGEST:
+        raise MediaError(f"headrace: {name}: time_limit must be a positive number of seconds, got {time_limit!r}")
+    return {"time_limit": float(time_limit)}
 
 
 def done(name: str, what: bytes, inputs: Sequence[Input], to: str | None = None) -> Any:
