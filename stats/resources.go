@@ -16,6 +16,13 @@ type Resources struct {
 	Cores     int           `json:"cores"`      // that these processes may use
 	Processes []Process     `json:"processes"`
 	Network   *Network      `json:"network,omitempty"` // nil: the system does not say
+	Machine   *Machine      `json:"machine,omitempty"` // likewise
+}
+
+// Machine is what the machine's CPUs did for all programs.
+type Machine struct {
+	Busy time.Duration `json:"busy_ns"`
+	Idle time.Duration `json:"idle_ns"`
 }
 
 // Process is one of them. A child that has ended is in the numbers of the process that
@@ -66,7 +73,25 @@ func (r Resources) Minus(earlier Resources) Resources {
 	if r.Network != nil && earlier.Network != nil {
 		d.Network = &Network{r.Network.Received - earlier.Network.Received, r.Network.Sent - earlier.Network.Sent}
 	}
+	if r.Machine != nil && earlier.Machine != nil {
+		d.Machine = &Machine{r.Machine.Busy - earlier.Machine.Busy, r.Machine.Idle - earlier.Machine.Idle}
+	}
 	return d
+}
+
+// others is how many CPUs other programs used, and how many the machine has, if they
+// left hardly any idle: what is idle could have been used.
+func (r Resources) others() (used, all float64, ok bool) {
+	m := r.Machine
+	if m == nil || r.Elapsed <= 0 || m.Busy+m.Idle <= 0 || share(m.Idle, m.Busy+m.Idle) > waits {
+		return 0, 0, false
+	}
+	rest := m.Busy
+	for _, p := range r.Processes {
+		rest -= p.CPU()
+	}
+	used, all = share(rest, r.Elapsed), share(m.Busy+m.Idle, r.Elapsed)
+	return used, all, used > waits*all
 }
 
 func (p Process) minus(q Process) Process {

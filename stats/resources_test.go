@@ -105,6 +105,33 @@ func FuzzSince(f *testing.F) {
 	})
 }
 
+// Where other programs hold the CPUs, no stage looks busy: the verdict says who is.
+func TestOtherProgramsAreInTheVerdict(t *testing.T) {
+	s := training()
+	s.Loop, s.Waited = s.Elapsed, s.Elapsed*9/10
+	s.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 2, Processes: []stats.Process{{Name: "engine", User: 4 * time.Second, System: time.Second}}}
+	for _, c := range []struct {
+		machine *stats.Machine
+		said    string
+	}{
+		{nil, ""},
+		{&stats.Machine{Busy: 20 * time.Second}, "Other programs use 1.5 of the machine's 2 CPUs"},
+		{&stats.Machine{Busy: 19 * time.Second, Idle: time.Second}, "Other programs use 1.4 of the machine's 2 CPUs"},
+		{&stats.Machine{Busy: 10 * time.Second, Idle: 10 * time.Second}, ""}, // it could have had more
+		{&stats.Machine{Busy: 5 * time.Second, Idle: 0}, ""},                 // all of it is the loader's
+	} {
+		s.Resources.Machine = c.machine
+		verdict := stats.Verdict(s)
+		if !strings.Contains(verdict, c.said) || strings.Contains(verdict, "Other programs") != (c.said != "") {
+			t.Errorf("%+v: %s", c.machine, verdict)
+		}
+	}
+	s.Resources.Machine, s.Waited = &stats.Machine{Busy: 20 * time.Second}, 0
+	if verdict := stats.Verdict(s); strings.Contains(verdict, "Other programs") {
+		t.Errorf("the consumer limits: %s", verdict)
+	}
+}
+
 // The stage that the verdict names is that of Limits.
 func TestLimitsIsTheStageOfTheVerdict(t *testing.T) {
 	share := rapid.Int64Range(0, 1<<40)

@@ -24,7 +24,7 @@ func Verdict(s Snapshot) string {
 	case s.Yielded == 0:
 		return "Nothing has come out yet."
 	case !judged(s):
-		return stageVerdict(s)
+		return stageVerdict(s) + othersVerdict(s)
 	}
 	w, main, handed := min(1, share(s.Waited-s.Handed, s.Loop)), share(s.Main, s.Loop), share(s.Handed, s.Loop)
 	switch {
@@ -37,8 +37,18 @@ func Verdict(s Snapshot) string {
 		return fmt.Sprintf("%s waits for data %s of the time, %s of it in the steps with where=\"main\", which are the bottleneck.",
 			s.consumer(), percent(w), percent(main/w))
 	default:
-		return fmt.Sprintf("%s waits for data %s of the time. %s", s.consumer(), percent(w), stageVerdict(s))
+		return fmt.Sprintf("%s waits for data %s of the time. %s", s.consumer(), percent(w), stageVerdict(s)) + othersVerdict(s)
 	}
+}
+
+// othersVerdict says that other programs hold the CPUs, if they do: then no stage looks
+// busy, and none is to blame.
+func othersVerdict(s Snapshot) string {
+	used, all, ok := s.Resources.others()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(" Other programs use %.1f of the machine's %.0f CPUs, and leave none idle.", used, all)
 }
 
 // stageVerdict says which of the stages limits.

@@ -131,5 +131,32 @@ func ReadNetwork(root fs.FS, pid int) (sum Network, ok bool) {
 	return sum, ok
 }
 
+// CPU is the time of all CPUs of the machine since it started, in a container as well.
+type CPU struct{ Busy, Idle time.Duration }
+
+// ReadCPU reads it.
+func ReadCPU(root fs.FS) (CPU, bool) {
+	const idle, wait, columns = 3, 4, 8 // user, nice, system, idle, iowait, irq, softirq, steal
+	line, _, _ := strings.Cut(readText(root, "proc/stat"), "\n")
+	fields := strings.Fields(line)
+	if len(fields) <= columns || fields[0] != "cpu" {
+		return CPU{}, false
+	}
+	var c CPU
+	for i, field := range fields[1 : columns+1] {
+		n, ok := parseNumber(field)
+		if !ok {
+			return CPU{}, false
+		}
+		took := time.Duration(min(n, 1<<38)) * (time.Second / ticks)
+		if i == idle || i == wait {
+			c.Idle += took
+		} else {
+			c.Busy += took
+		}
+	}
+	return c, true
+}
+
 // added is a sum of two numbers from 0 on that does not run over.
 func added(a, b int64) int64 { return min(a, math.MaxInt64-b) + b }

@@ -50,7 +50,7 @@ func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 	it.Shut()
 	var lacks error // bytes: the run ends
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		file, err := openNamed(it.Values.Texts[p.From.At])
+		file, err := p.Env.openNamed(it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}

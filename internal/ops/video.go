@@ -112,7 +112,7 @@ func (v *Video) open(it *record.Record, o *opened) (err error) {
 		file = video.Bytes(it.Values.Bytes[v.from.At])
 	} else {
 		path := it.Values.Texts[v.from.At]
-		f, err := openNamed(path)
+		f, err := v.env.openNamed(path)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type Usage struct {
 	opened  time.Time
 	cores   int
 	before  map[int]machine.Process // those that were there already, as they were then
+	cpu     *machine.CPU            // of all programs, as it was then; nil: the system does not say
 	network *machine.Network        // as it was then; nil: the system does not say
 }
 
@@ -35,6 +36,9 @@ func OpenUsage(root fs.FS, cores int, there []Process) *Usage {
 	}
 	if n, ok := machine.ReadNetwork(root, os.Getpid()); ok {
 		u.network = &n
+	}
+	if c, ok := machine.ReadCPU(root); ok {
+		u.cpu = &c
 	}
 	return u
 }
@@ -56,6 +60,9 @@ func (u *Usage) Read(now time.Time, helpers []Process) stats.Resources {
 	}
 	if n, ok := machine.ReadNetwork(u.root, os.Getpid()); ok && u.network != nil {
 		r.Network = &stats.Network{Received: grown(n.Received, u.network.Received), Sent: grown(n.Sent, u.network.Sent)}
+	}
+	if c, ok := machine.ReadCPU(u.root); ok && u.cpu != nil {
+		r.Machine = &stats.Machine{Busy: grown(c.Busy, u.cpu.Busy), Idle: grown(c.Idle, u.cpu.Idle)}
 	}
 	return r
 }

@@ -36,6 +36,7 @@ func TestUsage(t *testing.T) {
 		return &fstest.MapFile{Data: []byte("eth0: " + received + " 0 0 0 0 0 0 0 20 0 0 0 0 0 0 0\n")}
 	}
 	root[dev] = line("100")
+	root["proc/stat"] = &fstest.MapFile{Data: []byte("cpu  100 10 20 500 5 1 2 3 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")}
 	all := []Process{{"trainer", 11}, {"engine", 12}, {"one", 13}, {"two", 14}, {"late", 15}, {"none", 16}}
 	u := OpenUsage(root, 8, all)
 
@@ -46,6 +47,8 @@ func TestUsage(t *testing.T) {
 	process(root, 15, 400, 5, 9, true)
 	root[dev] = line("99") // an interface has gone
 
+	root["proc/stat"] = &fstest.MapFile{Data: []byte("cpu  200 30 50 540 7 2 4 6 90 0\n")}
+
 	got := u.Read(u.opened.Add(time.Minute), all)
 	used := func(name string, pid int, user, system time.Duration, read int64, other int64) stats.Process {
 		return stats.Process{
@@ -55,7 +58,7 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	tick := 10 * time.Millisecond
-	want := stats.Resources{Elapsed: time.Minute, Cores: 8, Network: &stats.Network{}, Processes: []stats.Process{
+	want := stats.Resources{Elapsed: time.Minute, Cores: 8, Network: &stats.Network{}, Machine: &stats.Machine{Busy: 156 * tick, Idle: 42 * tick}, Processes: []stats.Process{
 		used("trainer", 11, 250*tick, 0, 200, 0),
 		used("engine", 12, 40*tick, 10*tick, 33, 1),
 		{Name: "two", PID: 14, User: 2 * tick, Threads: 4},
@@ -65,7 +68,8 @@ func TestUsage(t *testing.T) {
 		t.Error(diff)
 	}
 	delete(root, dev)
-	if got := u.Read(time.Now(), nil); got.Network != nil || got.Processes != nil {
+	root["proc/stat"] = &fstest.MapFile{Data: []byte("cpu none\n")}
+	if got := u.Read(time.Now(), nil); got.Network != nil || got.Processes != nil || got.Machine != nil {
 		t.Errorf("%+v", got)
 	}
 }

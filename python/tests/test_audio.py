@@ -266,12 +266,27 @@ def test_no_more_is_read_than_the_window(tmp_path):
         assert files == ogg
 
 
+def test_relative_paths_are_the_programs(tmp_path, monkeypatch):
+    """The engine, which an earlier loader has started, is elsewhere."""
+    before = write(tmp_path / "before.wav", noise(2))
+    folder = tmp_path / "there"
+    folder.mkdir()
+    write(folder / "good.wav", noise(2))
+    decoding = {"rate": 16000, "channels": 1, "duration": 0.1}
+    with hr.source([{"path": str(before)}]).decode_audio(**decoding).batch(1).loader(epochs=1) as loader:
+        monkeypatch.chdir(folder)
+        for path in ("good.wav", "../there/good.wav", str(folder / "good.wav")):
+            with hr.source([{"path": path}]).decode_audio(**decoding).batch(1).loader(epochs=1) as other:
+                assert len(list(other)) == 1
+        assert len(list(loader)) == 1
+
+
 def test_paths_that_lead_nowhere(tmp_path):
     good, gone = write(tmp_path / "good.wav", noise(2)), str(tmp_path / "gone.wav")
     decoding = {"rate": 16000, "channels": 1, "duration": 0.1}
     for path, message in (
         (gone, "gone.wav.*no such file"),
-        ("good.wav", "the path .good.wav. is relative"),
+        ("gone.wav", "gone.wav.*no such file"),
         (str(tmp_path), "not a regular file but a folder"),
     ):
         named = hr.source([{"path": path, "key": "k"}, {"path": good, "key": "good"}]).decode_audio(**decoding).batch(1)

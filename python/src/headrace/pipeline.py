@@ -1644,12 +1644,19 @@ class Pipeline:
         hooks: tuple[Any, ...] = (),
         every: float | None = None,
     ) -> Loader:
-        # The order matters: the engine starts, and then lists the source, while what
-        # takes long here is imported.
+        # The order matters: the engine starts while what takes long here is imported. The
+        # run begins after that: its clock is about the loop, not about an import.
         from ._client.engine import manager
 
         connection = manager.connect()
+        from ._batch import arrays
         from ._client.session import Session
+
+        try:
+            arrays.load(self._format)
+        except BaseException:
+            connection.close()
+            raise
 
         names = Names()
         recipe = self._described(names)

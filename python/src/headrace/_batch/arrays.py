@@ -169,7 +169,7 @@ def _bfloat16() -> Any:
 
 
 def load(format: Format) -> None:
-    """Import what a format needs, while the engine lists the source."""
+    """Import what a format needs, while the engine starts."""
     if format.name == "numpy":
         return
     try:

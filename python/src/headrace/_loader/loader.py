@@ -7,7 +7,6 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, cast
 from weakref import ref
 
-from .._batch import arrays
 from .._batch import format as formats
 from .._recipe.arguments import integer
 from .._recipe.functions import is_main
@@ -79,7 +78,6 @@ class Loader:
         every: float | None = None,
     ) -> None:
         self._pipeline, format, main = pipeline, pipeline._format, [step for step in pipeline._steps if is_main(step)]
-        arrays.load(format)
         self._run = Run(session, recipe, config, python, here)
         try:
             self._batches = Batches(self._run, format, _main_steps(main, pipeline._seed, config["rank"], hooks))
