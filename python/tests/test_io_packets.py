@@ -151,6 +151,28 @@ def test_damaged_packets_are_refused(films):
         hr.io.Packets(3)
 
 
+@pytest.mark.parametrize(("was", "now"), [(b'"Kind":2', b'"Kind":9'), (b'"Kind":2', b'"Kind":{'), (b'"streams":[{', b'"streams":[[')])
+def test_packets_whose_streams_are_damaged(was, now):
+    data = hr.io.demux(hr.io.save_audio(None, np.zeros(800, np.int16), 16000, format="wav")).tobytes()
+    assert data.count(was) == 1
+    with pytest.raises(hr.MediaError, match="the bytes are damaged"):
+        hr.io.Packets(data.replace(was, now))
+
+
+def test_packets_that_belong_to_no_stream():
+    data = bytearray(hr.io.demux(hr.io.save_audio(None, np.zeros(800, np.int16), 16000, format="wav")).tobytes())
+    row = 64 + int.from_bytes(data[16:24], "little")
+    for at in range(row, row + 64):
+        for value in (0x7F, 0x80, 0xFF):
+            bad = bytearray(data)
+            bad[at] = value
+            try:
+                packets = hr.io.Packets(bytes(bad))
+            except hr.MediaError:
+                continue
+            assert all(packets.streams[p.stream] is not None for p in packets)
+
+
 def test_damaged_files_do_no_harm(films):
     """Whatever bytes are changed, there is a result or an error, and the engine lives on."""
     chance = random.Random(5)

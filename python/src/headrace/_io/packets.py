@@ -102,10 +102,11 @@ class Packets:
         try:
             self._about = json.loads(bytes(view[_HEAD:at]))
             self._about["streams"] = [_stream(s) for s in self._about["streams"] or ()]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise MediaError(f"headrace: Packets: the bytes are damaged: {error}") from None
         ends = self._table["at"].astype(numpy.float64) + self._table["size"] + self._table["side"]
-        if count and (self._table["at"].min() < 0 or ends.max() > size or self._table["stream"].max() >= len(self.streams)):
+        below = count and min(self._table[name].min() for name in ("at", "size", "side", "stream")) < 0
+        if count and (below or ends.max() > size or self._table["stream"].max() >= len(self.streams)):
             raise MediaError("headrace: Packets: the bytes are damaged: a packet is outside of them")
 
     @property
