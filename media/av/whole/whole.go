@@ -68,6 +68,9 @@ var beginnings = []struct{ head, format string }{
 // Blame returns why a file could not be read: that it is cut off, if it is, by what it
 // begins with, and else the error that there was.
 func Blame(from io.ReaderAt, size int64, err error) error {
+	if n, _ := from.ReadAt(make([]byte, 1), size-1); n == 0 { // it was made shorter meanwhile
+		return err
+	}
 	if _, cut := Check(guess(from), from, size); errors.Is(cut, media.ErrTruncated) {
 		return cut
 	}
