@@ -46,8 +46,11 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Samples{flow: &flow{decoding: decoding{packets: p}, total: endless}}
-	if err = s.flow.open(); err == nil {
+	s := &Samples{flow: &flow{decoding: decoding{packets: p}, total: endless, most: endless}}
+	if err = s.flow.open(); err == nil && o.End != nil {
+		s.flow.limit(o.End)
+	}
+	if err == nil {
 		s.window, err = sound.NewWindow(s.flow, o.Rate, o.Channels)
 	}
 	if err != nil {
@@ -138,6 +141,7 @@ type flow struct {
 	decoded []float32
 	begin   int64 // of decoded
 	total   int64
+	most    int64 // samples of the window, at most
 	skip    int64 // samples that are not part of the recording, and come next
 	held    []float32
 	heldCut int64 // samples at the end of held that are not part of it
@@ -173,6 +177,15 @@ func (f *flow) open() error {
 		return errNoSamples
 	}
 	return nil
+}
+
+// limit has the recording end at a second, where packets do not tell to the sample.
+func (f *flow) limit(end Second) {
+	last := new(big.Rat).Sub(new(big.Rat).Add(f.packets.clock.Zero, end), f.begins)
+	f.most = max(0, ticks(last, av.Rational{Num: 1, Den: int32(max(1, f.info.Rate))}))
+	if f.info.Channels > 0 {
+		f.bound()
+	}
 }
 
 // Info implements sound.Stream.
@@ -318,6 +331,15 @@ func (f *flow) release(more int64) {
 	f.decoded = append(f.decoded, f.held[skip*channels:last*channels]...)
 	f.held = f.held[:0]
 	f.heldCut = 0
+	f.bound()
+}
+
+// bound leaves out what is after the window's end.
+func (f *flow) bound() {
+	if over := f.begin + int64(len(f.decoded)/f.info.Channels) - f.most; over > 0 {
+		f.decoded = f.decoded[:max(0, int64(len(f.decoded))-over*int64(f.info.Channels))]
+		f.total = f.most
+	}
 }
 
 // ends: the recording does. Another one may follow in the file, as in a chain of Ogg.
@@ -358,5 +380,5 @@ func (f *flow) end() {
 		f.total = 0
 		return
 	}
-	f.total = f.begin + int64(len(f.decoded))/int64(f.info.Channels)
+	f.total = min(f.total, f.begin+int64(len(f.decoded))/int64(f.info.Channels))
 }

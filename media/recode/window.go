@@ -233,6 +233,9 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		return errEarlier
 	}
 	skip, cut := int64(p.Skip), int64(p.Cut)
+	if t.counted() {
+		return c.counted(t, p, from, until)
+	}
 	if from >= t.end {
 		t.done = true
 		return nil
@@ -282,6 +285,30 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		p.Skip = 0
 	}
 	return c.flush(t, &p)
+}
+
+// counted reports whether only a decoder tells which samples a packet gives, and only from
+// the first packet on. Whoever decodes counts them, then.
+func (t *track) counted() bool {
+	return t.stream.Codec == "wmav1" || t.stream.Codec == "wmav2"
+}
+
+// counted hands out all packets up to the window's end, as far as their times tell.
+func (c *cutter) counted(t *track, p packets.Packet, from, until int64) error {
+	if !c.origin {
+		return errEarlier
+	}
+	if from-4*t.places.tick >= t.end {
+		t.done = true
+		return nil
+	}
+	if !t.begun {
+		t.begun = true
+		begins := from + int64(p.Skip)
+		c.clock.First[t.to] = seconds(max(begins, t.start), t.places.one)
+		p.Skip = uint32(max(t.start-from, int64(p.Skip)))
+	}
+	return c.put(&p)
 }
 
 // settled reports whether a decoder can begin with the packets that are held, but for the

@@ -11,8 +11,6 @@ import headrace as hr
 from conftest import cases
 from made_audio import CONTAINERS, Made, Samples, by_libsndfile, decoded, make
 
-UNEQUAL: set[str] = set()
-AGREEING = [name for name in CONTAINERS if name not in UNEQUAL]
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 
@@ -71,13 +69,14 @@ def compare(made: Made, by_command: Samples) -> Samples:
     assert off(whole, loaded) <= (1e-4 if made.codec == "mp2" else 0), f"{made}: stream_audio is off by {off(whole, loaded)}"
     for _ in range(2):
         first, last = sorted(rng.integers(0, len(loaded) + 1, 2))
+        if first == last:
+            continue
         start, end = first / rate, last / rate
         part = streamed(made, 3000, start=start, end=end)
         assert len(part) == last - first, f"{made}: stream_audio from {start} to {end} gives {len(part)} of {last - first}"
         assert off(part, loaded[first:last]) <= near(made), f"{made}: stream_audio from {start} to {end}"
-        if last > first:
-            part, _ = hr.io.load_audio(made.path, layout="TC", start=start, duration=(last - first) / rate)
-            assert off(part, loaded[first:last]) <= near(made), f"{made}: load_audio from {start}"
+        part, _ = hr.io.load_audio(made.path, layout="TC", start=start, duration=(last - first) / rate)
+        assert off(part, loaded[first:last]) <= near(made), f"{made}: load_audio from {start}"
     return loaded
 
 
@@ -85,7 +84,7 @@ def files_of(container: str, folder: Path) -> list[Made]:
     return list(make(container, folder, range(cases(1, 1000))))
 
 
-@pytest.mark.parametrize("container", AGREEING)
+@pytest.mark.parametrize("container", CONTAINERS)
 def test_all_calls_agree(tmp_path, container):
     files = files_of(container, tmp_path)
     for made, other in zip(files, decoded(files), strict=True):
@@ -93,7 +92,7 @@ def test_all_calls_agree(tmp_path, container):
 
 
 def test_pipelines_agree_with_load_audio(tmp_path):
-    files = [made for container in AGREEING for made in files_of(container, tmp_path)]
+    files = [made for container in CONTAINERS for made in files_of(container, tmp_path)]
     wanted = [hr.io.load_audio(made.path, layout="TC") for made in files]
     paths = [str(made.path) for made in files]
     for content in (True, False):

@@ -190,10 +190,10 @@ func (t *Track) declared() int64 {
 
 // wmaDelay is how many samples a decoder of WMA gives before the first: two of its
 // frames.
-func (t *Track) wmaDelay() int64 {
-	first := t.Decoder.Codec == "wmav1"
-	switch rate := t.Decoder.Rate; {
-	case !first && t.Decoder.Codec != "wmav2":
+func wmaDelay(codec string, rate int) int64 {
+	first := codec == "wmav1"
+	switch {
+	case !first && codec != "wmav2":
 		return 0
 	case rate <= 16000:
 		return 2 << 9

@@ -68,5 +68,5 @@ func Priming(s *av.Stream) int {
 	if s.Codec == "opus" {
 		return int(preSkip(s.Config))
 	}
-	return 0
+	return int(wmaDelay(s.Codec, s.Rate))
 }

@@ -171,7 +171,7 @@ func (r *Recording) decodeAll() error {
 		}
 		r.append(s.Samples)
 	}
-	r.track.before += r.track.wmaDelay()
+	r.track.before += wmaDelay(r.track.Decoder.Codec, r.track.Decoder.Rate)
 	r.info.Samples = max(0, r.end-r.track.before-r.track.after)
 	return nil
 }
