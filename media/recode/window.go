@@ -287,8 +287,8 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	return c.flush(t, &p)
 }
 
-// counted reports whether only a decoder tells which samples a packet gives, and only from
-// the first packet on. Whoever decodes counts them, then.
+// counted reports whether only a decoder that began with the first packet tells which
+// samples a packet gives. They are counted as they are decoded, then.
 func (t *track) counted() bool {
 	return t.stream.Codec == "wmav1" || t.stream.Codec == "wmav2"
 }
