@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"headrace/internal/machine"
@@ -54,13 +53,9 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 			return err
 		}
 		if in.open {
-			head := make([]byte, sound.LeastHead)
-			n, err := in.file.ReadAt(head, 0)
-			if err != nil && err != io.EOF {
+			var err error
+			if parts, err = sound.InParts(in.file); parts || err != nil {
 				return err
-			}
-			if parts = sound.InParts(head[:n]); parts {
-				return nil
 			}
 		}
 		if _, err := in.readOn(sound.MostHead); err != nil {

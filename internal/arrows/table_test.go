@@ -442,6 +442,7 @@ var arrows = []arrow{
 	{"media/video", "tensor", "the dtype of images that frames become"},
 	{"media/video", "internal/scratch", "packets are in memory that is used again"},
 
+	{"media/sound", "media/av/mpa", "tags of ID3 before files of any kind"},
 	{"media/sound/fast", "C", "resampling with SIMD"},
 	{"media/sound/fast", "golang.org/x/sys", "what the processor has"},
 	{"media/sound/fast", "media/sound", "whose kernel it is"},
@@ -469,6 +470,7 @@ var arrows = []arrow{
 	{"media/recode", "media", "kinds of errors; plans for frames, and what carries them out"},
 	{"media/recode", "media/av", "streams and their times"},
 	{"media/recode", "media/av/mp4", "tables of MP4, for sound that is read forwards"},
+	{"media/recode", "media/av/mpa", "frames of MP3, and what is none"},
 	{"media/recode", "media/av/packets", "what is taken out of files"},
 	{"media/recode", "media/av/vorbis", "how many samples packets have"},
 	{"media/recode", "media/av/slices", "which packets a decoder can do without, and which are missing"},

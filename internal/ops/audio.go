@@ -14,7 +14,10 @@ import (
 	"headrace/tensor"
 )
 
-func init() { sound.Register(wav.Format) }
+func init() {
+	sound.Register(wav.Format)
+	sound.Register(wav.Sphere)
+}
 
 // ReadAudio is a part of a recipe that decodes a window of a recording.
 type ReadAudio struct {

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"io"
 
 	"headrace/internal/machine"
 	"headrace/internal/record"
@@ -68,13 +67,8 @@ func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 // begin reads the file, unless it is read in parts. It waits for the bytes that this
 // takes.
 func (f *audioFile) begin(ctx context.Context, it *record.Record) (lacks, err error) {
-	head := make([]byte, sound.LeastHead)
-	n, err := f.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
+	if parts, err := sound.InParts(f); parts || err != nil {
 		return nil, err
-	}
-	if sound.InParts(head[:n]) {
-		return nil, nil
 	}
 
 	held := it.Content

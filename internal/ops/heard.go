@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"headrace/media/sound"
@@ -47,12 +46,11 @@ func OpenHeard(file sound.File, begin, end float64, args *recipe.DecodeAudio) (*
 }
 
 func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAudio) error {
-	head := make([]byte, sound.LeastHead)
-	n, err := file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
+	parts, err := sound.InParts(file)
+	if err != nil {
 		return err
 	}
-	if sound.InParts(head[:n]) { // no format with video is
+	if parts { // no format with video is
 		w, err := openAudio(func(track int) (sound.Stream, error) { return sound.OpenAt(file, track) }, args)
 		if err != nil {
 			return err

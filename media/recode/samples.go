@@ -42,12 +42,20 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if s, err := openTable(file, &o); s != nil || err != nil {
 		return s, err
 	}
+	if s, err := openParts(file, &o); s != nil || err != nil {
+		return s, err
+	}
+
 	p, err := pull(file, &o.Window)
 	if err != nil {
 		return nil, err
 	}
 	s := &Samples{flow: &flow{decoding: decoding{packets: p}, total: endless, most: endless}}
-	if err = s.flow.open(); err == nil && o.End != nil {
+	s.flow.frames.whole = o.Start == nil && o.End == nil
+	if err = s.flow.frames.begin(p.format, file); err == nil {
+		err = s.flow.open()
+	}
+	if err == nil && o.End != nil {
 		s.flow.limit(o.End)
 	}
 	if err == nil {
@@ -148,6 +156,7 @@ type flow struct {
 	heldFor int64 // samples that the container says held has; 0: it does not say
 	fed     []trim
 	before  int // packets that were fed, and are not in fed
+	frames  mpegFrames
 }
 
 type trim struct{ skip, cut, lasts int64 }
@@ -158,11 +167,15 @@ func (f *flow) open() error {
 		return err
 	}
 	s := f.stream
+	if err := coded.Refused(s.Codec, s.Config); err != nil {
+		return err
+	}
 	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits, BitRate: s.BitRate}
 	f.opens = t.Decoding()
 	if f.decoder, err = ffmpeg.NewDecoder(f.opens); err != nil {
 		return err
 	}
+
 	f.ctx = context.Background()
 	f.begins = f.packets.clock.First[0]
 	if f.begins == nil {
@@ -262,7 +275,10 @@ func (f *flow) give(p *packets.Packet) error {
 	if len(p.Data) == 0 {
 		return nil
 	}
-	t := trim{skip: int64(p.Skip), cut: int64(p.Cut)}
+	if frame, err := f.frames.take(f.packets.format, p.Data); err != nil || !frame {
+		return err
+	}
+	t := trim{skip: int64(p.Skip), cut: max(int64(p.Cut), f.frames.cut())}
 	if f.stream.Rate > 0 && strings.HasPrefix(f.packets.format, "mov,") {
 		t.lasts = av.Rescale(p.Duration, f.stream.TimeBase, av.Rational{Num: 1, Den: int32(f.stream.Rate)}, av.Nearest)
 	}
@@ -348,9 +364,8 @@ func (f *flow) ends() error {
 	if err != nil {
 		return err
 	}
-	f.end()
-	if !ok {
-		return nil
+	if err := f.end(); err != nil || !ok {
+		return err
 	}
 	f.total, f.joined = endless, true
 	f.fed, f.before, f.skip = nil, 0, 0
@@ -370,15 +385,22 @@ func (f *flow) changed() error {
 }
 
 // end: the last packet of an MP4 may have fewer samples than its codec gives.
-func (f *flow) end() {
-	more := int64(0)
+func (f *flow) end() error {
+	more, err := f.frames.after()
+	if err != nil {
+		return err
+	}
+	if f.heldCut > 0 {
+		more = 0
+	}
 	if f.info.Channels > 0 && f.heldFor > 0 {
 		more = max(int64(len(f.held)/f.info.Channels)-f.heldFor, 0)
 	}
 	f.release(more)
 	if f.info.Channels == 0 {
 		f.total = 0
-		return
+		return nil
 	}
 	f.total = min(f.total, f.begin+int64(len(f.decoded))/int64(f.info.Channels))
+	return nil
 }

@@ -1,9 +1,13 @@
 package sound
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+
+	"headrace/media/av/mpa"
 )
 
 // Info says what a recording is.
@@ -30,15 +34,31 @@ type Format struct {
 	Suffixes []string               // of names of files, in lower case
 	Is       func(file []byte) bool // by the first bytes
 
+	// Within reports whether a recording begins somewhere in the first bytes of a file
+	// that no format knows. Nil: it cannot.
+	Within func(file []byte) bool
+
+	// Tagged says that the format skips tags of ID3 before its files itself. Those before
+	// files of others are left out.
+	Tagged bool
+
 	// Open opens an audio track, counted from 0; -1: the one that the file names as
-	// default. The bytes are read while the stream is used.
+	// default. The bytes are read while the stream is used. If the error is [ErrCoded],
+	// the next format of such files is tried.
 	Open func(file []byte, track int) (Stream, error)
 
 	// OpenAt does so with a file that is not in memory, and reads no more of it than what
 	// is asked for. Is can tell its files by [LeastHead] bytes. Nil: files of the format
 	// are opened in memory.
 	OpenAt func(file File, track int) (Stream, error)
+
+	// Parts reports whether OpenAt can open a file of the format, whose first bytes are
+	// given. Nil: any.
+	Parts func(head []byte, file File) (bool, error)
 }
+
+// ErrCoded marks a file whose samples are in a coding that its format leaves to another.
+var ErrCoded = errors.New("coded")
 
 // File is one that can be read anywhere.
 type File interface {
@@ -48,8 +68,15 @@ type File interface {
 
 var formats []Format
 
-// Register makes a format known. It is to be called before anything is opened.
-func Register(f Format) { formats = append(formats, f) }
+// Register makes a format known. It is to be called before anything is opened. Formats
+// that are read in parts are tried first.
+func Register(f Format) {
+	at := len(formats)
+	if f.OpenAt != nil {
+		at = 0
+	}
+	formats = slices.Insert(formats, at, f)
+}
 
 // Suffixes are those of the names of files of all formats.
 func Suffixes() (all []string) {
@@ -65,38 +92,67 @@ var ErrUnknown = errors.New("sound: unknown format")
 // Open opens an audio track of a file in memory, which has to stay as it is: that of a
 // number, counted from 0, or, with -1, the file's default. The stream must be closed.
 func Open(file []byte, track int) (Stream, error) {
-	f, err := formatOf(file)
-	if err != nil {
-		return nil, err
+	all, skip, err := formatsOf(file, bytes.NewReader(file))
+	for _, f := range all {
+		s, wrong := f.Open(file[skip:], track)
+		switch {
+		case wrong == nil:
+			return s, nil
+		case errors.Is(wrong, ErrCoded):
+			err = wrong
+			continue
+		case err != nil:
+			wrong = fmt.Errorf("%w; %w", err, wrong)
+		}
+		return nil, wrong
 	}
-	return f.Open(file, track)
+	return nil, err
 }
 
 // LeastHead is how many of its first bytes tell whether a file can be read in parts.
 const LeastHead = 64
 
-// InParts tells of a file that begins like this whether [OpenAt] can open it.
-func InParts(head []byte) bool {
-	f, err := formatOf(head)
-	return err == nil && f.OpenAt != nil
+// InParts reports whether [OpenAt] can open a file.
+func InParts(file File) (bool, error) {
+	head, all, file, err := inParts(file)
+	if errors.Is(err, ErrUnknown) || err == nil && all[0].OpenAt == nil {
+		return false, nil
+	}
+	if err != nil || all[0].Parts == nil {
+		return err == nil, err
+	}
+	return all[0].Parts(head, file)
 }
 
 // OpenAt opens an audio track of a file as [Open] does, and reads no more of it than what
 // is asked for. Not all formats can be read in this way.
 func OpenAt(file File, track int) (Stream, error) {
-	head := make([]byte, LeastHead)
-	n, err := file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	f, err := formatOf(head[:n])
-	if err == nil && f.OpenAt == nil {
-		err = fmt.Errorf("sound: files of the format %s are read whole", f.Name)
+	_, all, file, err := inParts(file)
+	if err == nil && all[0].OpenAt == nil {
+		err = fmt.Errorf("sound: files of the format %s are read whole", all[0].Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return f.OpenAt(file, track)
+	return all[0].OpenAt(file, track)
+}
+
+// inParts returns the formats that a file can have, and the file and its first bytes as
+// they see them.
+func inParts(file File) ([]byte, []Format, File, error) {
+	head := make([]byte, LeastHead)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, nil, nil, err
+	}
+	all, skip, err := formatsOf(head[:n], file)
+	if err == nil && skip > 0 {
+		file = &rest{file, skip}
+		if n, err = file.ReadAt(head, 0); err == io.EOF {
+			err = nil
+		}
+	}
+	return head[:n], all, file, err
 }
 
 // MostHead is how many of its first bytes tell a file's format.
@@ -105,18 +161,44 @@ const MostHead = 64 << 10
 // Check returns the error that [Open] would return of a file of no known format, by its
 // first [MostHead] bytes: what is no recording need not be read to its end.
 func Check(head []byte) error {
-	_, err := formatOf(head)
+	_, _, err := formatsOf(head, bytes.NewReader(head))
 	return err
 }
 
-func formatOf(head []byte) (Format, error) {
-	for _, f := range formats {
-		if f.Is(head) {
-			return f, nil
+// formatsOf returns the formats that a file can have, by its first bytes, and how many of
+// these are tags that they do not skip. There is one at least, or an error.
+func formatsOf(head []byte, file io.ReaderAt) (all []Format, skip int64, err error) {
+	if len(head) == 0 {
+		return nil, 0, errors.New("sound: the file is empty")
+	}
+	if mpa.ID3Size(head) > 0 {
+		if skip, err = tags(file); err != nil {
+			return nil, 0, err
+		}
+		after := make([]byte, LeastHead)
+		n, err := file.ReadAt(after, skip)
+		if err != nil && err != io.EOF {
+			return nil, 0, err
+		}
+		all = like(func(f *Format) bool { return !f.Tagged && f.Is(after[:n]) })
+		if len(all) > 0 {
+			return all, skip, nil
 		}
 	}
-	if len(head) == 0 {
-		return Format{}, errors.New("sound: the file is empty")
+	if all = like(func(f *Format) bool { return f.Is(head) }); len(all) == 0 {
+		all = like(func(f *Format) bool { return f.Within != nil && f.Within(head) })
 	}
-	return Format{}, fmt.Errorf("%w: it begins with %q", ErrUnknown, head[:min(len(head), 12)])
+	if len(all) == 0 {
+		err = fmt.Errorf("%w: it begins with %q", ErrUnknown, head[:min(len(head), 12)])
+	}
+	return all, 0, err
+}
+
+func like(is func(*Format) bool) (all []Format) {
+	for i := range formats {
+		if is(&formats[i]) {
+			all = append(all, formats[i])
+		}
+	}
+	return all
 }

@@ -46,12 +46,37 @@ func Probe(file []byte) bool {
 	return ok && next.follows(h) || bytes.HasPrefix(file[h.Size:], []byte("TAG"))
 }
 
-// Open finds the frames of a file in memory.
+// mostJunk is how far into a file its first frame is looked for.
+const mostJunk = 1 << 16
+
+// archives begin files that have others in them, which are not to be taken for one.
+var archives = []string{"PK\x03\x04", "\x1F\x8B", "BZh", "\xFD7zXZ", "\x28\xB5\x2F\xFD", "7z\xBC\xAF", "Rar!"}
+
+// Within reports whether frames come after other bytes, as in a recording that was cut
+// out of a stream.
+func Within(file []byte) bool {
+	for _, mark := range archives {
+		if bytes.HasPrefix(file, []byte(mark)) {
+			return false
+		}
+	}
+	if len(file) > 262 && string(file[257:262]) == "ustar" {
+		return false
+	}
+	const enough = 4 // frames, which nothing else has by chance
+	file = file[:min(len(file), mostJunk)]
+	at, n := next(file, nil)
+	return n >= enough || n > 1 && at < len(file)/2
+}
+
+// Open finds the frames of a file in memory. What comes before the first and after the
+// last is left out.
 func Open(file []byte) (*File, error) {
 	at, err := begin(file)
 	if err != nil {
 		return nil, err
 	}
+	end := tailed(file[at:]) + at
 	f := new(File)
 	f.First, _ = Parse(file[at:])
 	declared := -1
@@ -68,20 +93,20 @@ func Open(file []byte) (*File, error) {
 		}
 	}
 
-	f.Frames = make([]Frame, 0, (len(file)-at)/f.First.Size+1)
-	for at < len(file) {
-		h, ok := Parse(file[at:])
+	f.Frames = make([]Frame, 0, max(end-at, 0)/f.First.Size+1)
+	for at < end {
+		h, ok := Parse(file[at:end])
 		if !ok || !h.follows(f.First) {
-			if tail(file[at:]) {
+			if at, err = f.gap(file[:end], at, declared); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if h.Size > end-at {
+			if declared > 0 && len(f.Frames) >= declared {
 				break
 			}
-			if len(file)-at < Need && file[at] == 0xFF {
-				return nil, fmt.Errorf("%w: it ends within frame %d", ErrFormat, len(f.Frames))
-			}
-			return nil, fmt.Errorf("%w: byte %d should begin frame %d, and does not", ErrFormat, at, len(f.Frames))
-		}
-		if h.Size > len(file)-at {
-			return nil, fmt.Errorf("%w: it ends after %d of the %d bytes of frame %d", ErrFormat, len(file)-at, h.Size, len(f.Frames))
+			return nil, fmt.Errorf("%w: it ends after %d of the %d bytes of frame %d", ErrFormat, end-at, h.Size, len(f.Frames))
 		}
 		f.Frames = append(f.Frames, Frame{int64(at), int32(h.Size)})
 		at += h.Size
@@ -98,45 +123,115 @@ func Open(file []byte) (*File, error) {
 	return f, nil
 }
 
-// mostJunk is how far into a file its first frame is looked for.
-const mostJunk = 1 << 16
+// Lead is what comes before the sound of a file.
+type Lead struct {
+	Junk   int   // bytes before the first frame, besides tags of ID3
+	Frames int   // that follow, as the tag in the first frame says; 0: it does not; -1: there is none
+	After  int64 // samples at the end that are not part of the recording
+}
+
+// LeadOf returns the lead of a file, by its first bytes after tags of ID3. It reports
+// whether there are frames.
+func LeadOf(file []byte) (Lead, bool) {
+	at, err := begin(file)
+	if err != nil {
+		return Lead{}, false
+	}
+	h, _ := Parse(file[at:])
+	l := Lead{Junk: at, Frames: -1}
+	if h.Codec == "mp3" {
+		l.Frames, _, l.After = info(file[at:min(at+h.Size, len(file))], h)
+	}
+	return l, true
+}
+
+// gap returns where frames go on after bytes that are none: after a tag, in a file that
+// was joined from parts. It returns the end of the file if nothing follows that is a
+// recording. Declared is how many frames there should be.
+func (f *File) gap(file []byte, at, declared int) (int, error) {
+	n := len(f.Frames)
+	ended := declared > 0 && n >= declared
+	from := at + tag(file[at:])
+	tagged := from > at && file[at] != 0
+	if from == len(file) {
+		return from, nil
+	}
+	after, frames := next(file[from:], &f.First)
+	if frames > 0 {
+		h, _ := Parse(file[from+after:])
+		switch {
+		case !h.follows(f.First):
+			return 0, fmt.Errorf("%w: at frame %d, byte %d, %s at %d samples a second becomes %s at %d: the file was joined from parts: convert them to one rate", ErrFormat, n, from+after, f.First.Codec, f.First.Rate, h.Codec, h.Rate)
+		case ended || tagged && after == 0:
+			return from + after, nil
+		}
+	}
+	switch {
+	case frames == 0 && (ended || declared <= 0 && len(file)-at <= mostJunk && !cut(file[at:], f.First)):
+		return len(file), nil // nothing of a recording
+	case len(file)-at < Need && file[at] == 0xFF:
+		return 0, fmt.Errorf("%w: it ends within frame %d", ErrFormat, n)
+	}
+	return 0, fmt.Errorf("%w: byte %d should begin frame %d, and does not", ErrFormat, at, n)
+}
+
+// cut reports whether a file ends within the header of a frame.
+func cut(rest []byte, first Header) bool {
+	return len(rest) < Need && rest[0] == 0xFF && (len(rest) < 2 || rest[1]&0xE0 == 0xE0)
+}
 
 // begin finds the first frame, after tags.
 func begin(file []byte) (int, error) {
 	at := 0
 	for bytes.HasPrefix(file[at:], []byte("ID3")) && len(file)-at >= 10 {
-		b := file[at:]
-		size := int(b[6]&127)<<21 | int(b[7]&127)<<14 | int(b[8]&127)<<7 | int(b[9]&127)
-		if b[5]&0x10 != 0 {
-			size += 10 // a footer
-		}
-		if at += 10 + size; at >= len(file) {
+		if at += ID3Size(file[at:]); at >= len(file) {
 			return 0, fmt.Errorf("%w: it ends within its tag of ID3", ErrFormat)
 		}
 	}
-	for end := min(len(file), at+mostJunk); at < end; at++ {
-		h, ok := Parse(file[at:])
+	after, n := next(file[at:min(len(file), at+2*mostJunk)], nil)
+	if n == 0 || after >= mostJunk {
+		return 0, fmt.Errorf("%w: no frame is found", ErrFormat)
+	}
+	return at + after, nil
+}
+
+// enough is how many frames that follow each other are looked at.
+const enough = 4
+
+// next returns where frames begin, and how many of them follow each other there, up to
+// enough; 0: there are none. The last may be cut off, or be followed by a tag. Of frames
+// that are not like those before, at least three have to follow each other.
+func next(file []byte, like *Header) (at, n int) {
+	for ; at < len(file); at++ {
+		i := bytes.IndexByte(file[at:], 0xFF)
+		if i < 0 {
+			break
+		}
+		at += i
+		first, ok := Parse(file[at:])
 		if !ok {
 			continue
 		}
-		if at+h.Size >= len(file) {
-			return at, nil
-		}
-		if next, ok := Parse(file[at+h.Size:]); ok && next.follows(h) || tail(file[at+h.Size:]) {
-			return at, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: no frame is found", ErrFormat)
-}
 
-// tail reports whether nothing but tags and zeros can follow.
-func tail(rest []byte) bool {
-	for _, tag := range []string{"TAG", "APETAGEX", "LYRICSBEGIN", "ID3"} {
-		if bytes.HasPrefix(rest, []byte(tag)) {
-			return true
+		n, end := 0, at
+		for n < enough {
+			h, ok := Parse(file[end:])
+			if !ok || !h.follows(first) {
+				break
+			}
+			n++
+			if end += h.Size; end >= len(file) {
+				break
+			}
+		}
+
+		closed := end >= len(file) || tag(file[end:]) > 0
+		same := like == nil || first.follows(*like)
+		if n > 2 || closed && (n > 1 || at == 0) || same && (n > 1 || closed) {
+			return at, n
 		}
 	}
-	return len(bytes.TrimLeft(rest, "\x00")) == 0
+	return at, 0
 }
 
 // info reads the tag of Xing, Info or VBRI in the first frame. Frames is how many follow,

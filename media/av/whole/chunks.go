@@ -80,7 +80,7 @@ func caf(f *file) (End, error) {
 
 	for at := int64(8); at < f.size; {
 		b := f.bytes(at, 12+32)
-		if len(b) >= 4 && !named(b) {
+		if len(b) >= 4 && !named(b) || data && len(bytes.Trim(b, "\x00")) == 0 { // libsndfile fills up
 			break
 		}
 		if len(b) < 12 {

@@ -12,6 +12,7 @@
 // Formats that a file of its own can have. Others name further files, which nobody has asked for.
 #define FORMATS                                                                                                                \
 	"mov,matroska,avi,mpegts,mpeg,mpegvideo,flv,ogg,asf,wav,w64,aiff,au,caf,flac,mp3,aac,ac3,eac3,amr,amrnb,amrwb,wv,"      \
+	"voc,iff,pvf,avr,epaf,ircam,nistsphere,tta,dts,"                                                                    \
 	"h264,hevc,m4v,vc1,ivf,av1,obu,gif,dv,mxf,nut,yuv4mpegpipe"
 
 // A file, and what it lies in.

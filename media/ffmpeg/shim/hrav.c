@@ -164,7 +164,7 @@ static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream
 		return hr_told(HR_AV_CORRUPT, error, "configuration of more than 64 MiB for ", name);
 	const AVCodec *codec = decoder_of(name);
 	if (codec == NULL) {
-		snprintf(error, HR_AV_TEXT, "version %s has no decoder for %.100s; HEADRACE_FFMPEG chooses another (headrace doctor)", av_version_info(), name);
+		snprintf(error, HR_AV_TEXT, "version %s has no decoder for %.100s; HEADRACE_FFMPEG chooses another (headrace doctor)", av_version_info(), name[0] ? name : "it");
 		return HR_AV_UNSUPPORTED;
 	}
 	if (codec->type != (s->audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO))

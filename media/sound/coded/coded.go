@@ -15,14 +15,22 @@ import (
 
 func init() {
 	sound.Register(flacFormat)
+	sound.Register(mpegFormat)
 	sound.Register(Format)
 }
 
-// Format is all files with coded samples, for [sound.Register].
+// mpegFormat is MP3, MP2 and ADTS without a container.
+var mpegFormat = sound.Format{
+	Name: "mpeg audio", Suffixes: []string{".mp3", ".mp2", ".mpga", ".aac"},
+	Is: mpa.Probe, Within: mpa.Within, Tagged: true,
+	Open: func(file []byte, track int) (sound.Stream, error) { return opened(ofFrames(file, track)) },
+}
+
+// Format is all other files with coded samples, for [sound.Register].
 var Format = sound.Format{
 	Name: "coded",
 	Suffixes: []string{
-		".mp3", ".mp2", ".aac", ".flac", ".ogg", ".oga", ".opus", ".m4a", ".m4b", ".aiff", ".aif", ".aifc", ".caf", ".au", ".wma", ".amr", ".mka", ".ac3", ".wv",
+		".flac", ".ogg", ".oga", ".opus", ".spx", ".m4a", ".m4b", ".aiff", ".aif", ".aifc", ".caf", ".au", ".snd", ".wma", ".amr", ".mka", ".ac3", ".wv", ".voc", ".tta", ".dts",
 		".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".flv",
 	},
 	Is:   Is,
@@ -33,6 +41,9 @@ var Format = sound.Format{
 var beginnings = []string{
 	"fLaC", "OggS", "\x1A\x45\xDF\xA3", "FORM....AIF", "caff", "FLV\x01", "#!AMR", "wvpk", "\x0B\x77",
 	"\x30\x26\xB2\x75\x8E\x66\xCF\x11", "RIFF....AVI ", "\x00\x00\x01\xBA",
+	"RIFF....WAVE", "RF64....WAVE", "BW64....WAVE", "riff\x2E\x91\xCF\x11", // of codings that package wav does not know
+	"Creative Voice File\x1A", "FORM....8SVX", "FORM....16SV", "PVF1\n", "2BIT", "fap ", " paf", "TTA1", "\x7F\xFE\x80\x01",
+	"\x64\xA3.\x00", "\x00.\xA3\x64", // IRCAM
 	"HRPKTS\r\n",
 }
 
@@ -47,7 +58,7 @@ func Is(file []byte) bool {
 	if len(file) > packet && file[0] == 'G' && file[packet] == 'G' {
 		return true
 	}
-	return mp4.Probe(file) || mpa.Probe(file) || len(file) > 24 && string(file[:4]) == ".snd"
+	return mp4.Probe(file) || len(file) > 24 && string(file[:4]) == ".snd"
 }
 
 func like(file []byte, pattern string) bool {
@@ -66,19 +77,25 @@ func like(file []byte, pattern string) bool {
 // is. Tracks are counted from 0 among those with audio; -1 takes the one that the file
 // names as default, or the first. The recording must be closed.
 func Open(file []byte, track int) (*Recording, error) {
-	var t *Track
-	var err error
-	switch {
-	case mp4.Probe(file):
-		t, err = ofMP4(file, track)
-		if errors.Is(err, mp4.ErrUnsupported) {
-			t, err = demuxed(file, track)
-		}
-	case mpa.Probe(file):
-		t, err = ofFrames(file, track)
-	default:
-		t, err = demuxed(file, track)
+	if mpa.Probe(file) {
+		return opened(ofFrames(file, track))
 	}
+	return opened(contained(file, track))
+}
+
+// contained is a track of a file with a container.
+func contained(file []byte, track int) (*Track, error) {
+	if !mp4.Probe(file) {
+		return demuxed(file, track)
+	}
+	t, err := ofMP4(file, track)
+	if errors.Is(err, mp4.ErrUnsupported) {
+		return demuxed(file, track)
+	}
+	return t, err
+}
+
+func opened(t *Track, err error) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sound: %w", said(err))
 	}
@@ -88,6 +105,18 @@ func Open(file []byte, track int) (*Recording, error) {
 	}
 	return r, nil
 }
+
+// Refused is the error of a coding of which FFmpeg makes noise, without a word.
+func Refused(codec string, config []byte) error {
+	if n := len(config); codec == "alac" && n >= alacConfig && config[n-alacConfig+5] == 32 {
+		return fmt.Errorf("%w: ALAC of 32 bits, which FFmpeg does not decode", media.ErrUnsupported)
+	}
+	return nil
+}
+
+// alacConfig is how many bytes at the end of the configuration of ALAC are about its
+// packets.
+const alacConfig = 24
 
 // said is an error without the words with which package media names the kinds of errors:
 // they speak of images.
@@ -183,6 +212,9 @@ func demuxed(file []byte, track int) (*Track, error) {
 		return nil, err
 	}
 	from := &f.Tracks[n]
+	if from.Codec == "aac" && len(from.Config) > 0 && (f.Format == "wav" || f.Format == "w64") {
+		return nil, fmt.Errorf("%w: aac in WAV does not say where its frames are", media.ErrUnsupported)
+	}
 	t := &Track{
 		Decoder: from.Decoding(), Packets: make([]Packet, len(from.Packets)),
 		data: [2][]byte{file, f.Extra()}, unit: from.TimeBase, cutLast: strings.HasPrefix(f.Format, "mov,"),

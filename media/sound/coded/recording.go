@@ -69,6 +69,9 @@ func Settling(codec string) (packets int, samples int64) {
 }
 
 func (t *Track) open() (*Recording, error) {
+	if err := Refused(t.Decoder.Codec, t.Decoder.Config); err != nil {
+		return nil, fmt.Errorf("sound: %w", err)
+	}
 	d, err := ffmpeg.NewDecoder(t.Decoder)
 	if err != nil {
 		return nil, err

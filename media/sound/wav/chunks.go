@@ -1,6 +1,7 @@
 package wav
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -14,8 +15,9 @@ const together = 4 << 10
 // chunks walks along the chunks of a file.
 type chunks struct {
 	*sound.Content
-	at   int64 // of the next one
-	wide bool  // the file is W64
+	at    int64            // of the next one
+	wide  bool             // the file is W64
+	order binary.ByteOrder // of numbers
 }
 
 // chunk is one of them. Its body begins at a place, and has less bytes than its size
@@ -34,8 +36,16 @@ var (
 	w64Wave = []byte("wave\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a")
 )
 
-func riff(c *sound.Content) chunks { return chunks{Content: c, at: 12} }
-func w64(c *sound.Content) chunks  { return chunks{Content: c, at: 40, wide: true} }
+// chunksOf returns the chunks of a file, by its first bytes.
+func chunksOf(c *sound.Content, head []byte) chunks {
+	switch {
+	case bytes.HasPrefix(head, w64Riff):
+		return chunks{Content: c, at: 40, wide: true, order: binary.LittleEndian}
+	case bytes.HasPrefix(head, []byte("RIFX")):
+		return chunks{Content: c, at: 12, order: binary.BigEndian}
+	}
+	return chunks{Content: c, at: 12, order: binary.LittleEndian}
+}
 
 // next returns the next chunk; false: there is none.
 func (c *chunks) next() (chunk, bool, error) {
@@ -58,10 +68,29 @@ func (c *chunks) next() (chunk, bool, error) {
 		}
 		skip = (next.size + 7) / 8 * 8
 	} else {
-		next.size = int64(binary.LittleEndian.Uint32(head[4:]))
+		next.size = int64(c.order.Uint32(head[4:]))
 		skip = next.size + next.size%2
 	}
 	next.left = c.Size() - next.at
 	c.at = next.at + min(skip, next.left)
 	return next, true, nil
+}
+
+// lead reports whether nothing but chunks follow, to the end of the file.
+func (c chunks) lead() bool {
+	for range mostChunks {
+		next, ok, err := c.next()
+		if err != nil || !ok {
+			return err == nil && c.at == c.Size()
+		}
+		for _, letter := range []byte(next.name) {
+			if letter < ' ' || letter > '~' {
+				return false
+			}
+		}
+		if next.size > next.left {
+			return false
+		}
+	}
+	return false
 }

@@ -12,12 +12,26 @@ import (
 // coding makes numbers from -1 to 1 of samples.
 type coding func(to []float32, from []byte)
 
-// codings are those that are known, by code and bytes of a sample.
-var codings = map[int]map[int]coding{
+// codings are those that are known, by code and bytes of a sample; of the second kind,
+// numbers have their highest byte first.
+var codings = [2]map[int]map[int]coding{{
 	codePCM:   {1: pcm8, 2: pcm16, 3: pcm24, 4: pcm32},
 	codeFloat: {4: float, 8: double},
 	codeALaw:  {1: aLaw},
 	codeMuLaw: {1: muLaw},
+}, {
+	codePCM:   {1: pcm8, 2: pcm16Big, 3: pcm24Big, 4: pcm32Big},
+	codeFloat: {4: floatBig, 8: doubleBig},
+	codeALaw:  {1: aLaw},
+	codeMuLaw: {1: muLaw},
+}}
+
+// codingOf returns nil if there is none.
+func codingOf(code, width int, big bool) coding {
+	if big {
+		return codings[1][code][width]
+	}
+	return codings[0][code][width]
 }
 
 // Read implements sound.Stream.
@@ -29,8 +43,24 @@ func (f *File) Read(to []float32, from int64) error {
 	if from < 0 || int64(len(to))%n != 0 || from > f.info.Samples-int64(len(to))/n {
 		return fmt.Errorf("wav: samples %d to %d are asked for, of %d", from, from+int64(len(to))/n, f.info.Samples)
 	}
+	for _, p := range f.parts {
+		if from >= p.samples {
+			from -= p.samples
+			continue
+		}
+		k := min(int64(len(to)), (p.samples-from)*n)
+		if err := f.read(to[:k], p.at+from*n*int64(f.width)); err != nil {
+			return err
+		}
+		if to, from = to[k:], 0; len(to) == 0 {
+			break
+		}
+	}
+	return nil
+}
 
-	at := f.at + from*n*int64(f.width)
+// read decodes samples from a place in the file on.
+func (f *File) read(to []float32, at int64) error {
 	file := f.content.File()
 	if file == nil {
 		coded, err := f.content.Bytes(at, len(to)*f.width)
@@ -113,6 +143,62 @@ func double(to []float32, from []byte) {
 	from = from[:8*len(to)]
 	for i := range to {
 		to[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(from[8*i:])))
+	}
+}
+
+// signed8 is PCM of 8 bits in files that are not WAV.
+func signed8(to []float32, from []byte) {
+	for i := range to {
+		to[i] = float32(int8(from[i])) / 128
+	}
+}
+
+func pcm16Big(to []float32, from []byte) {
+	from = from[:2*len(to)]
+	for i := range to {
+		to[i] = float32(int16(binary.BigEndian.Uint16(from[2*i:]))) / (1 << 15)
+	}
+}
+
+func pcm24Big(to []float32, from []byte) {
+	from = from[:3*len(to)]
+	for i := range to {
+		b := from[3*i : 3*i+3]
+		to[i] = float32(int32(uint32(b[2])<<8|uint32(b[1])<<16|uint32(b[0])<<24)>>8) / (1 << 23)
+	}
+}
+
+func pcm32Big(to []float32, from []byte) {
+	from = from[:4*len(to)]
+	for i := range to {
+		to[i] = float32(int32(binary.BigEndian.Uint32(from[4*i:]))) / (1 << 31)
+	}
+}
+
+func floatBig(to []float32, from []byte) {
+	from = from[:4*len(to)]
+	for i := range to {
+		to[i] = math.Float32frombits(binary.BigEndian.Uint32(from[4*i:]))
+	}
+}
+
+func doubleBig(to []float32, from []byte) {
+	from = from[:8*len(to)]
+	for i := range to {
+		to[i] = float32(math.Float64frombits(binary.BigEndian.Uint64(from[8*i:])))
+	}
+}
+
+// rightAligned is PCM whose samples are the lowest bytes of larger numbers.
+func rightAligned(width, wide int) coding {
+	unused := 8 * (4 - width)
+	scale := float32(int64(1) << (8*width - 1))
+	return func(to []float32, from []byte) {
+		var number [4]byte
+		for i := range to {
+			copy(number[:], from[wide*i:][:width])
+			to[i] = float32(int32(binary.LittleEndian.Uint32(number[:])<<unused)>>unused) / scale
+		}
 	}
 }
 

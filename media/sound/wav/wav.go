@@ -1,6 +1,8 @@
-// Package wav reads recordings in WAV files: PCM of 8 to 32 bits, floating point, A-law
-// and µ-law; with RF64 and BW64 (EBU Tech 3306) and Sony's W64 for files of more than
-// 4 GiB.
+// Package wav reads recordings whose samples are not compressed.
+//
+// They are WAV files with PCM of 8 to 32 bits, floating point, A-law and µ-law; RF64 and
+// BW64 (EBU Tech 3306) and Sony's W64 for files of more than 4 GiB; RIFX; and NIST
+// SPHERE. WAV files with other codings are left to other formats.
 package wav
 
 import (
@@ -18,14 +20,15 @@ var Format = sound.Format{
 	Name: "wav", Suffixes: []string{".wav", ".w64", ".rf64", ".bwf"},
 	Is: Is,
 	Open: func(file []byte, track int) (sound.Stream, error) {
-		return openTrack(sound.InMemory(file), track)
+		return openTrack(open, sound.InMemory(file), track)
 	},
 	OpenAt: func(file sound.File, track int) (sound.Stream, error) {
-		return openTrack(sound.OnDisk(file, together), track)
+		return openTrack(open, sound.OnDisk(file, together), track)
 	},
+	Parts: inParts,
 }
 
-func openTrack(c *sound.Content, track int) (sound.Stream, error) {
+func openTrack(open func(*sound.Content) (*File, error), c *sound.Content, track int) (sound.Stream, error) {
 	if track > 0 {
 		return nil, fmt.Errorf("wav: there is no audio track %d: the file has one, number 0", track)
 	}
@@ -45,19 +48,35 @@ func Is(file []byte) bool {
 		return false
 	}
 	switch string(file[:4]) {
-	case "RIFF", "RF64", "BW64":
+	case "RIFF", "RIFX", "RF64", "BW64":
 		return true
 	}
 	return false
 }
 
-// File is a recording in a WAV file.
+// inParts reports whether the samples of a file have a coding that is known here. Most
+// files say it in their first bytes.
+func inParts(head []byte, file sound.File) (bool, error) {
+	if len(head) >= 36 && string(head[:4]) == "RIFF" && string(head[12:16]) == "fmt " && head[20] == codePCM && head[21] == 0 && head[34] <= 32 {
+		return true, nil
+	}
+	_, err := open(sound.OnDisk(file, together))
+	return !errors.Is(err, sound.ErrCoded), nil // other errors come when it is opened
+}
+
+// File is a recording in a file.
 type File struct {
 	info    sound.Info
 	coding  coding
 	width   int // bytes of a sample of one channel
 	content *sound.Content
-	at      int64 // where the samples begin
+	parts   []part // where the samples are
+}
+
+// part is samples that follow each other in a file.
+type part struct {
+	at      int64 // of the first byte
+	samples int64 // of each channel
 }
 
 // Info implements sound.Stream.
@@ -66,8 +85,11 @@ func (f *File) Info() sound.Info { return f.info }
 // Close does nothing: a file, and memory, are somebody else's.
 func (f *File) Close() {}
 
-// mostChannels is more than any recording has.
-const mostChannels = 256
+// mostChannels is more than any recording has, mostChunks than any file.
+const (
+	mostChannels = 256
+	mostChunks   = 4096
+)
 
 var errWAV = errors.New("wav: the file is damaged")
 
@@ -79,117 +101,118 @@ func open(file *sound.Content) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	chunks := riff(file)
-	if bytes.Equal(head, w64Riff) {
-		chunks = w64(file)
-	}
-
-	f := &File{content: file}
-	described := false
-	long := int64(-1) // bytes of samples, as ds64 says
-	for {
-		c, ok, err := chunks.next()
+	r := &reader{chunks: chunksOf(file, head), file: &File{content: file}, long: -1}
+	for n := 0; ; n++ {
+		c, ok, err := r.next()
+		if err == nil && n == mostChunks {
+			err = fmt.Errorf("%w: it has more than %d chunks", errWAV, mostChunks)
+		}
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			break
 		}
-		switch c.name {
-		case "ds64":
-			b, err := file.Bytes(c.at, 24)
-			if err != nil {
-				return nil, err
-			}
-			if c.has() < 24 || len(b) < 24 {
-				return nil, fmt.Errorf("%w: its chunk ds64 has %d bytes", errWAV, c.has())
-			}
-			long = int64(min(binary.LittleEndian.Uint64(b[8:]), math.MaxInt64))
-		case "fmt ":
-			b, err := file.Bytes(c.at, int(min(c.has(), 40)))
-			if err != nil {
-				return nil, err
-			}
-			if err := f.describe(b); err != nil {
-				return nil, err
-			}
-			described = true
-		case "data":
-			if !described {
-				return nil, fmt.Errorf("%w: its samples come before the chunk fmt, which says what they are", errWAV)
-			}
-			return f, f.take(c, long)
+		if err := r.take(c); err != nil {
+			return nil, err
 		}
 	}
-	if !described {
-		return nil, fmt.Errorf("%w: it has no chunk fmt", errWAV)
+
+	if !r.found {
+		lacks := "data"
+		if r.form == nil {
+			lacks = "fmt"
+		}
+		return nil, fmt.Errorf("%w: it has no chunk %s", errWAV, lacks)
 	}
-	return nil, fmt.Errorf("%w: it has no chunk data", errWAV)
+	return r.file, nil
 }
 
-// unsaid are sizes that programs write that do not know the size yet, and cannot go back.
-const unsaid = 0xFFFFFFFF
+// reader is on its way through the chunks of a file.
+type reader struct {
+	chunks
+	file  *File
+	form  []byte // the chunk fmt; nil: it has not come
+	long  int64  // bytes of samples, as ds64 says; -1: it does not
+	found bool   // samples
+	other bool   // a chunk fmt has come after samples that says something else
+}
 
-// take finds the samples in the chunk data.
-func (f *File) take(c chunk, long int64) error {
-	size := c.size
-	if size == unsaid && long >= 0 {
-		size = long
+func (r *reader) take(c chunk) error {
+	switch c.name {
+	case "ds64":
+		b, err := r.Bytes(c.at, 24)
+		if err != nil {
+			return err
+		}
+		if c.has() < 24 || len(b) < 24 {
+			return fmt.Errorf("%w: its chunk ds64 has %d bytes", errWAV, c.has())
+		}
+		r.long = int64(min(binary.LittleEndian.Uint64(b[8:]), math.MaxInt64))
+
+	case "fmt ":
+		b, err := r.Bytes(c.at, int(min(c.has(), 40)))
+		if err != nil {
+			return err
+		}
+		if r.found {
+			r.other = r.other || !bytes.Equal(b, r.form)
+			return nil
+		}
+		if len(b) < leastForm {
+			return fmt.Errorf("%w: its chunk fmt has %d bytes", errWAV, len(b))
+		}
+		r.form = bytes.Clone(b)
+
+	case "data":
+		if r.form == nil {
+			return fmt.Errorf("%w: its samples come before the chunk fmt, which says what they are", errWAV)
+		}
+		if r.other {
+			return fmt.Errorf("%w: it has samples of two forms", errWAV)
+		}
+		return r.samples(c)
 	}
-	if size == 0 || size == unsaid {
+	return nil
+}
+
+// samples takes those of a chunk. A file should have one such chunk; those of several
+// follow each other.
+func (r *reader) samples(c chunk) error {
+	f := r.file
+	size := c.size
+	switch {
+	case r.long >= 0 && size >= placeholder && r.long > 0 && r.long < math.MaxInt64:
+		size = r.long
+	case size == 0 && r.lead(): // there are none
+	case size == 0 || size > c.left && placeholds(size):
 		size = c.left // a pipe wrote it: all until the end
 	}
+	if r.at = min(c.at+size+size%2, r.Size()); r.wide {
+		r.at = min(c.at+(size+7)/8*8, r.Size())
+	}
 
+	if !r.found {
+		if err := f.describe(r.form, r.order, c.at, min(size, c.left)); err != nil {
+			return err
+		}
+	}
+	r.found = true
 	frame := int64(f.width * f.info.Channels)
 	if size > c.left {
-		return fmt.Errorf("%w: it ends after %d of %d samples", errWAV, c.left/frame, size/frame)
+		return fmt.Errorf("%w: it ends after %d of %d samples", errWAV, f.info.Samples+c.left/frame, f.info.Samples+size/frame)
 	}
-	f.info.Samples, f.at = size/frame, c.at
+	if n := size / frame; n > 0 {
+		f.parts = append(f.parts, part{c.at, n})
+		f.info.Samples += n
+	}
 	return nil
 }
 
-// The codes of samples.
-const (
-	codePCM        = 1
-	codeFloat      = 3
-	codeALaw       = 6
-	codeMuLaw      = 7
-	codeExtensible = 0xFFFE
-)
+// placeholder is the least size that programs write that do not know it yet, and then
+// cannot go back. They are near the largest that 31 bits have, or 32.
+const placeholder = 0x7FFF0000
 
-// rest is what follows the code in the identity of a format that is extensible.
-var rest = []byte("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71")
-
-// describe reads the chunk fmt.
-func (f *File) describe(b []byte) error {
-	if len(b) < 16 {
-		return fmt.Errorf("%w: its chunk fmt has %d bytes", errWAV, len(b))
-	}
-	number := func(at int) int { return int(binary.LittleEndian.Uint16(b[at:])) }
-	code, channels, rate, frame, bits := number(0), number(2), binary.LittleEndian.Uint32(b[4:]), number(12), number(14)
-
-	if code == codeExtensible {
-		if len(b) < 40 {
-			return fmt.Errorf("%w: its chunk fmt has %d bytes, and is extensible, which needs 40", errWAV, len(b))
-		}
-		if !bytes.Equal(b[26:40], rest) {
-			return fmt.Errorf("wav: the samples have the unknown coding %x", b[24:40])
-		}
-		f.info.Mask, code = binary.LittleEndian.Uint32(b[20:]), number(24)
-	}
-
-	switch {
-	case channels < 1 || channels > mostChannels:
-		return fmt.Errorf("%w: it has %d channels", errWAV, channels)
-	case rate < 1 || rate > math.MaxInt32:
-		return fmt.Errorf("%w: it has %d samples a second", errWAV, rate)
-	case frame%channels != 0 || frame == 0:
-		return fmt.Errorf("%w: %d channels take %d bytes", errWAV, channels, frame)
-	}
-
-	f.info.Rate, f.info.Channels, f.width = int(rate), channels, frame/channels
-	if f.coding = codings[code][f.width]; f.coding == nil || bits > 8*f.width {
-		return fmt.Errorf("wav: the samples are of format 0x%04x with %d bits in %d bytes: must be PCM of 8 to 32 bits, float of 32 and 64, A-law and µ-law", code, bits, f.width)
-	}
-	return nil
+func placeholds(size int64) bool {
+	return size >= placeholder && size < 0x80010000 || size >= 0xFFFF0000 && size <= math.MaxUint32 || size >= math.MaxInt64-64
 }

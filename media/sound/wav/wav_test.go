@@ -86,6 +86,10 @@ func FuzzOpen(f *testing.F) {
 	f.Add(file(1, 2, 3, 4))
 	f.Add(append([]byte("RF64\xff\xff\xff\xffWAVEds64\x1c\x00\x00\x00"+string(make([]byte, 8))+"\x08\x00\x00\x00\x00\x00\x00\x00"+string(make([]byte, 12))), file(1, 2, 3, 4)[12:]...))
 	f.Add(slices.Concat(w64Riff, make([]byte, 8), w64Wave, []byte("fmt "), make([]byte, 12), []byte("\x28\x00\x00\x00\x00\x00\x00\x00"), file()[20:36], []byte("data"), make([]byte, 12), []byte("\x20\x00\x00\x00\x00\x00\x00\x00"), make([]byte, 8)))
+	f.Add(append(file(1, 2, 3, 4), file(1, 2)[36:]...))
+	wide := file(1, 2, 3, 4)
+	wide[32] = 8
+	f.Add(wide)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := Open(b)
 		apart, same := Format.OpenAt(&disk{data: b}, 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -15,6 +15,8 @@ from .audio import number_of
 from .bytes_of import Bytes, File, all_of, bad, regular, view_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .kinds import Array, Path, Readable
 
 _CHUNK = Struct("<4sI")
@@ -23,7 +25,20 @@ _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _DTYPES = {(_PCM, 1): "u1", (_PCM, 2): "<i2", (_PCM, 3): "<i4", (_PCM, 4): "<i4", (_FLOAT, 4): "<f4", (_FLOAT, 8): "<f8"}
 _REST = b"\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71"  # what follows the code in the identity of a format that is extensible
 _MOST_CHANNELS = 256
-_UNKNOWN = 0xFFFFFFFF  # a size that its writer could not go back to, or that is in ds64
+_MOST_CHUNKS = 4096
+_UNKNOWN = 0xFFFFFFFF  # a size that is in ds64
+_TOGETHER = 1 << 16  # bytes that are looked at together
+_CHANCE = 256  # more samples than have zeros at their end by chance
+
+
+class _Form(NamedTuple):
+    """What a chunk fmt says of samples."""
+
+    dtype: str
+    channels: int
+    rate: int
+    width: int  # bytes of a sample of one channel
+    wide: int  # bytes that it has room in, if these are more
 
 
 def load_wav(
@@ -65,18 +80,34 @@ load_wav.__module__ = "headrace.io"
 
 
 def _window(file: Any, about: str, start: float, duration: float | None) -> tuple[Array, int]:
-    dtype, channels, rate, width, at, size = _samples(file, about)
-    count = size // (channels * width)
-    first = min(_whole(start * rate), count)
-    last = count if duration is None else min(first + _whole(duration * rate), count)
-    data = file.at(at + first * channels * width, (last - first) * channels * width)
-    if len(data) < (last - first) * channels * width:
-        raise bad("load_wav", about, "it has become shorter while it was read")
-    if width == 3:
-        wide = numpy.zeros((last - first, channels, 4), numpy.uint8)
-        wide[..., 1:] = numpy.frombuffer(data, numpy.uint8).reshape(last - first, channels, 3)
-        return wide.view("<i4")[..., 0], rate
-    return numpy.frombuffer(data, dtype).reshape(last - first, channels), rate
+    form, parts = _samples(file, about)
+    channels, width = form.channels, form.width
+    counts = [size // (channels * width) for _, size in parts]
+    count = sum(counts)
+    first = min(_whole(start * form.rate), count)
+    last = count if duration is None else min(first + _whole(duration * form.rate), count)
+    pieces = []
+    for (at, _), n in zip(parts, counts, strict=True):
+        begin, end = max(first, 0), min(last, n)
+        if begin < end:
+            data = file.at(at + begin * channels * width, (end - begin) * channels * width)
+            if len(data) < (end - begin) * channels * width:
+                raise bad("load_wav", about, "it has become shorter while it was read")
+            pieces.append(_array(data, form))
+        first, last = first - n, last - n
+    if len(pieces) == 1:
+        return pieces[0], form.rate
+    return numpy.concatenate([_array(memoryview(b""), form), *pieces]), form.rate
+
+
+def _array(data: memoryview, form: _Form) -> Array:
+    dtype, channels, _, width, wide = form
+    if width == 3 or wide:
+        used = wide or width
+        samples = numpy.zeros((len(data) // (channels * width), channels, 4), numpy.uint8)
+        samples[..., 4 - used :] = numpy.frombuffer(data, numpy.uint8).reshape(-1, channels, width)[..., :used]
+        return samples.view("<i4")[..., 0]
+    return numpy.frombuffer(data, dtype).reshape(-1, channels)
 
 
 def _whole(samples: float) -> int:
@@ -84,44 +115,93 @@ def _whole(samples: float) -> int:
     return int(samples + 1e-6)
 
 
-def _samples(file: Any, about: str) -> tuple[str, int, int, int, int, int]:
-    """The dtype, channels, rate and bytes of a sample; and where samples are, with how many bytes there are of them."""
-    head = bytes(file.at(0, 44))
+def _samples(file: Any, about: str) -> tuple[_Form, list[tuple[int, int]]]:
+    """What samples are; and where they are, with how many bytes there are of them. Several chunks follow each other."""
+    head, end = bytes(file.at(0, 44)), file.size()
     if head[:4] == b"RIFF" and head[8:20] == b"WAVEfmt \x10\0\0\0" and head[36:40] == b"data":  # as most are
         size = int.from_bytes(head[40:], "little")
-        if 0 < size <= file.size() - 44:
-            return (*_format(head[20:36], about), 44, size)
-    head = head[:12]
+        if size > 0 and size + size % 2 == end - 44:
+            return _aligned(_format(head[20:36], about), file, 44, size), [(44, size)]
+    at = _behind_tags(file)
+    head = bytes(file.at(at, 12))
     if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
         raise bad("load_wav", about, "it is not a WAV file: load_audio reads others")
-    at, end = 12, file.size()
-    long = None  # bytes of samples, as ds64 says
-    known = None
-    while at + _CHUNK.size <= end:
-        name, size = _CHUNK.unpack(file.at(at, _CHUNK.size))
-        at += _CHUNK.size
+    at += 12
+    long = 0  # bytes of samples, as ds64 says
+    said = None  # by the chunk fmt
+    other = False  # another one comes after samples
+    known: _Form | None = None
+    parts: list[tuple[int, int]] = []
+    for name, begin, size in _chunks(file, at, end):
         if name == b"fmt ":
-            known = _format(bytes(file.at(at, min(size, 40))), about)
+            body = bytes(file.at(begin, min(size, 40)))
+            other = other or (known is not None and body != said)
+            said = said if known else body
         elif name == b"ds64":
-            body = bytes(file.at(at, 24))
+            body = bytes(file.at(begin, 24))
             if size < 24 or len(body) < 24:
                 raise bad("load_wav", about, f"it is damaged: its chunk ds64 has {min(size, len(body))} bytes")
             long = int.from_bytes(body[8:16], "little")
         elif name == b"data":
-            if known is None:
+            if said is None:
                 raise bad("load_wav", about, "it is damaged: its samples come before the chunk fmt, which says what they are")
-            if size == _UNKNOWN and long is not None:
-                size = long
-            elif size in (0, _UNKNOWN):  # who wrote it could not go back
-                size = end - at
-            if size > end - at:
-                raise bad("load_wav", about, f"it ends too early: {size:,} bytes of samples are announced, and there are {end - at:,}")
-            return (*known, at, size)
+            if other:
+                raise bad("load_wav", about, "it is damaged: it has samples of two forms")
+            length = _length(file, begin, size, long, end)
+            if known is None:
+                known = _aligned(_format(said, about), file, begin, min(length, end - begin))
+            if length > end - begin:
+                there = f"{length:,} bytes of samples are announced, and there are {end - begin:,}"
+                raise bad("load_wav", about, f"it ends too early: {there}")
+            parts.append((begin, length))
+    if known is None:
+        raise bad("load_wav", about, "it is damaged: it has no chunk fmt" if said is None else "it is damaged: it has no chunk data")
+    return known, parts
+
+
+def _behind_tags(file: Any) -> int:
+    """Where the file begins, after tags of ID3."""
+    at = 0
+    while bytes(file.at(at, 3)) == b"ID3" and len(head := bytes(file.at(at, 10))) == 10:
+        size = 0
+        for byte in head[6:]:
+            size = size << 7 | byte & 127
+        at += 10 + size + 10 * (head[5] >> 4 & 1)
+    return at
+
+
+def _chunks(file: Any, at: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+    """The name, place and size of each. After samples that go on to the end there is none."""
+    for _ in range(_MOST_CHUNKS):
+        if at + _CHUNK.size > end:
+            return
+        name, size = _CHUNK.unpack(file.at(at, _CHUNK.size))
+        at += _CHUNK.size
+        yield name, at, size
         at += size + size % 2
-    raise bad("load_wav", about, "it is damaged: it has no chunk data" if known else "it is damaged: it has no chunk fmt")
 
 
-def _format(body: bytes, about: str) -> tuple[str, int, int, int]:
+def _length(file: Any, begin: int, size: int, long: int, end: int) -> int:
+    """How many bytes of samples there are. 0, and sizes near the largest of 31 or 32 bits, mean that their writer could not go back."""
+    if size == _UNKNOWN and 0 < long < (1 << 63) - 1:
+        return long
+    if size == 0:
+        return 0 if _only_chunks(file, begin, end) else end - begin
+    unsaid = 0x7FFF0000 <= size < 0x80010000 or size >= 0xFFFF0000
+    return end - begin if unsaid and size > end - begin else size
+
+
+def _only_chunks(file: Any, at: int, end: int) -> bool:
+    """Whether nothing but chunks follow, to the end of the file."""
+    last = at
+    for name, begin, size in _chunks(file, at, end):
+        if size > end - begin or any(not 32 <= letter <= 126 for letter in name):
+            return False
+        last = min(begin + size + size % 2, end)
+    return last == end
+
+
+def _format(body: bytes, about: str) -> _Form:
     if len(body) < _FORMAT.size:
         raise bad("load_wav", about, f"it is damaged: its chunk fmt has {len(body)} bytes")
     code, channels, rate, _, block, bits = _FORMAT.unpack_from(body)
@@ -129,10 +209,33 @@ def _format(body: bytes, about: str) -> tuple[str, int, int, int]:
         if len(body) < 40:
             raise bad("load_wav", about, f"it is damaged: its chunk fmt has {len(body)} bytes, and is extensible, which needs 40")
         code = int.from_bytes(body[24:26], "little") if body[26:] == _REST else -1
-    if not 0 < channels <= _MOST_CHANNELS or rate == 0 or block == 0 or block % channels:
-        raise bad("load_wav", about, f"it is damaged: {channels} channels, {rate} samples a second, {block} bytes of one of all channels")
-    width = block // channels
+    if not 0 < channels <= _MOST_CHANNELS or rate == 0:
+        raise bad("load_wav", about, f"it is damaged: {channels} channels, {rate} samples a second")
+    width = (bits + 7) // 8 or block // channels  # the size of a block should agree, and some programs write 0
     dtype = _DTYPES.get((code, width))
-    if dtype is None or bits > 8 * width:
+    if dtype is None:
         raise bad("load_wav", about, f"its samples have {bits} bits in {width} bytes and the code {code}: load_audio decodes more kinds")
-    return dtype, channels, rate, width
+    wide = block // channels if code == _PCM and width > 1 and block % channels == 0 and width < block // channels <= 4 else 0
+    return _Form(dtype, channels, rate, width, wide)
+
+
+def _aligned(form: _Form, file: Any, at: int, size: int) -> _Form:
+    """How samples are that have more room than they need, by what they are: zeros before them, copies of their sign after, or neither."""
+    if not form.wide:
+        return form
+    width, wide = form.width, form.wide
+    left = right = True
+    sounds = 0
+    for begin in range(at, at + size - wide + 1, _TOGETHER // wide * wide):
+        data = numpy.frombuffer(file.at(begin, min(_TOGETHER, at + size - begin) // wide * wide), numpy.uint8).reshape(-1, wide)
+        sign = ((data[:, width - 1 : width] >> 7) * 255).astype(numpy.uint8)
+        left = left and not data[:, : wide - width].any()
+        right = right and bool((data[:, width:] == sign).all())
+        sounds += int(data.any(1).sum())
+        if not (left or right) or (left != right and sounds > _CHANCE):
+            break
+    if sounds and left:
+        return form._replace(dtype=_DTYPES[_PCM, wide], width=wide, wide=0)
+    if sounds and right:
+        return form._replace(width=wide, wide=width)
+    return form._replace(wide=0)
