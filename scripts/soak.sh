@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long versions of the tests: runs that are cut at every batch and killed at random
-# ones, models with many more histories, and every fuzz target for a minute; those of C
+# ones, random files, models with many more histories, and every fuzz target for a minute; those of C
 # for a tenth of HOURS each, under AddressSanitizer. One that was interrupted goes on with
 # the step that it was at: build/soak has those that are done. HOURS is how long the
 # models run: two busy cores tried 200 histories a second, 700,000 an hour;
@@ -53,9 +53,18 @@ fuzz_c() {
 	done
 }
 
+# random_files makes thousands of small valid files of every format, and cuts them at
+# random: what decodes them is compared with Pillow, FFmpeg, libsndfile, pyarrow and NumPy.
+random_files() {
+	export HEADRACE_TESTS=whole
+	in_tree -m pytest -q -n 2 --dist worksteal python/tests/test_{random_images,random_tables,made_audio,truncated,damaged_shards}.py || return 1
+	go test -timeout 120m ./media/recode ./media/av/... ./media/sound/... ./media/stills
+}
+
 step "build" scripts/build.sh
 once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
+once "random files" random_files
 once "models, $HOURS h" models
 once "fuzzing" fuzz 60 .
 once "fuzzing what calls C, AddressSanitizer" fuzz_c
