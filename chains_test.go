@@ -52,7 +52,7 @@ func chain(t *rapid.T) string {
 			add(op, `"turns":%d`, rapid.IntRange(-3, 3).Draw(t, "turns"))
 		case "color_jitter":
 			if dtype == "uint8" {
-				add(op, `"brightness":0.4,"contrast":0.4,"saturation":0.4,"hue":0.2`)
+				add(op, `"brightness":0.4,"contrast":0.4,"saturation":0.4,"hue":0.2,"p":%s`, pick("chance", "0.5", "1"))
 			}
 		case "grayscale":
 			add(op, `"channels":1`)

@@ -33,6 +33,7 @@ func TestExplainTellsWhatIsDone(t *testing.T) {
 			media.RandomCrop{Height: 12, Width: 17}, media.RandomResizedCrop{Height: 9, Width: 31},
 			media.RandomFlip{P: 0.5}, media.RandomVerticalFlip{P: 0.5}, media.RandomRotate90{P: 0.7}, media.RandomGrayscale{P: 0.5},
 			media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Contrast: [2]float64{0.2, 0.8}, Hue: [2]float64{-0.3, 0.3}},
+			media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}, P: new(0.5)},
 		}).Draw(t, "operation")
 		before := media.CenterCrop{Height: 18, Width: 19}
 		o := media.Options{Orient: true}
@@ -86,6 +87,9 @@ func asTold(op media.Op, told map[string]any) []media.Op {
 	case media.RandomGrayscale:
 		return when(told["gray"], media.ToGrayscale{Channels: 3})
 	case media.ColorJitter:
+		if applied, chance := told["applied"]; chance && applied == false && len(told) > 2 {
+			panic("it tells the factors of what it has not done")
+		}
 		return jitterAsTold(told)
 	}
 	panic("an operation that is not among them")

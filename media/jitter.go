@@ -12,12 +12,16 @@ import (
 // what has bounds that change nothing: two ones, for hue two zeros. (A factor that is
 // always 0 has the bounds 0 and [math.SmallestNonzeroFloat64].)
 //
+// With P, an image is changed with that probability, and otherwise left as it is. The
+// changes are those that are made without P.
+//
 // Of a gray image only brightness and contrast change; one of 16 bits is refused.
 type ColorJitter struct {
 	Brightness [2]float64 `json:"brightness,omitzero"` // of numbers from 0 on; 1 changes nothing
 	Contrast   [2]float64 `json:"contrast,omitzero"`   // the same
 	Saturation [2]float64 `json:"saturation,omitzero"` // the same
 	Hue        [2]float64 `json:"hue,omitzero"`        // of turns round the circle of hues, from -0.5 to 0.5
+	P          *float64   `json:"p,omitempty"`         // nil: always
 }
 
 // JitterAround are the bounds that a single number means, as torchvision reads it:
@@ -41,6 +45,9 @@ func (o ColorJitter) Check() error {
 				ErrGeometry, c.name, c.bounds, c.lowest, c.highest)
 		}
 	}
+	if o.P != nil {
+		return checkChance("color_jitter", *o.P)
+	}
 	return nil
 }
 
@@ -56,7 +63,7 @@ func (o ColorJitter) Result(in Form) (Form, error) {
 }
 
 // place uses draws 0 to 2 for the order and 3 to 6 for brightness, contrast, saturation
-// and hue, whichever are left out.
+// and hue, whichever are left out; with P also draw 7, for whether to change anything.
 func (o ColorJitter) name() string { return "color_jitter" }
 
 func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
@@ -65,6 +72,15 @@ func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
 	if p.tells() {
 		told = map[string]any{"order": []string{}}
 		p.tell(told)
+	}
+	if o.P != nil {
+		applied := r.Float64(id, 7) < *o.P
+		if told != nil {
+			told["applied"] = applied
+		}
+		if !applied {
+			return nil
+		}
 	}
 	for _, kind := range jitterOrder(id, r) {
 		b := bounds[kind]

@@ -64,6 +64,37 @@ func TestJitterBoundsAreTorchvisions(t *testing.T) {
 	}
 }
 
+// With P the changes are those of the draws before, or none.
+func TestJitterIsAppliedWithProbability(t *testing.T) {
+	always := media.ColorJitter{Brightness: [2]float64{0.6, 1.4}, Contrast: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.1, 0.1}}
+	r := rand.New(rand.NewPCG(8, 23))
+	for _, p := range []float64{0, 0.2, 0.8, 1} {
+		sometimes := always
+		sometimes.P = &p
+		const n = 20000
+		applied := 0
+		for range n {
+			draws := make(drawn, 8)
+			for i := range draws {
+				draws[i] = r.Float64()
+			}
+			got := planned(t, 5, 5, draws, sometimes).Stages[0].Adjust
+			want := planned(t, 5, 5, draws[:7], always).Stages[0].Adjust
+			if draws[7] >= p {
+				want = nil
+			} else {
+				applied++
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("p %v with %v: %v, want %v", p, draws, got, want)
+			}
+		}
+		if off := math.Abs(float64(applied) - n*p); off > 5*math.Sqrt(n*p*(1-p)) {
+			t.Errorf("p %v: %d of %d are changed", p, applied, n)
+		}
+	}
+}
+
 // All orders are equally likely, factors are spread evenly between their bounds, and
 // none depends on another.
 func TestJitterIsFair(t *testing.T) {
@@ -193,6 +224,9 @@ func TestColorParametersAreChecked(t *testing.T) {
 		media.ColorJitter{Hue: [2]float64{-0.51, 0}},
 		media.ColorJitter{Hue: [2]float64{0, 0.51}},
 		media.ColorJitter{Hue: [2]float64{0.2, 0.1}},
+		media.ColorJitter{P: new(-0.1)},
+		media.ColorJitter{P: new(1.1)},
+		media.ColorJitter{P: new(nan)},
 		media.ToGrayscale{Channels: 2},
 		media.ToGrayscale{Channels: -1},
 		media.ToGrayscale{Channels: 4},

@@ -15,10 +15,11 @@ var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Changes bri
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
 type ColorJitter struct {
-	Brightness Jitter `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, at least 0"`
-	Contrast   Jitter `json:"contrast,omitempty" example:"0.4" doc:"as for brightness"`
-	Saturation Jitter `json:"saturation,omitempty" example:"0.4" doc:"as for brightness"`
-	Hue        Jitter `json:"hue,omitempty" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue"`
+	Brightness Jitter   `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, at least 0"`
+	Contrast   Jitter   `json:"contrast,omitempty" example:"0.4" doc:"as for brightness"`
+	Saturation Jitter   `json:"saturation,omitempty" example:"0.4" doc:"as for brightness"`
+	Hue        Jitter   `json:"hue,omitempty" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue"`
+	P          *float64 `json:"p,omitempty" min:"0" max:"1" example:"0.8" doc:"the probability of a change; by default 1"`
 
 	On
 }
@@ -96,13 +97,16 @@ func (j Jitter) check(name string, least, greatest float64) error {
 func (c ColorJitter) complete() Args {
 	c.Brightness, c.Contrast = c.Brightness.complete(1), c.Contrast.complete(1)
 	c.Saturation, c.Hue = c.Saturation.complete(1), c.Hue.complete(0)
+	if c.P != nil && *c.P == 1 {
+		c.P = nil // always, as without it
+	}
 	return &c
 }
 
 // Transform implements [Transform].
 func (c *ColorJitter) Transform() media.Op {
 	return media.ColorJitter{
-		Brightness: factors(c.Brightness), Contrast: factors(c.Contrast), Saturation: factors(c.Saturation), Hue: c.Hue.bounds(0),
+		Brightness: factors(c.Brightness), Contrast: factors(c.Contrast), Saturation: factors(c.Saturation), Hue: c.Hue.bounds(0), P: c.P,
 	}
 }
 

@@ -122,6 +122,7 @@ step "resize" (#3): fill is 3, but fit is "short": it is for "pad"`},
 step "color_jitter" (#3): contrast is [2,1]: must be at least 0, or two rising numbers of at least 0
 step "color_jitter" (#3): saturation is [-1,1]: must be at least 0, or two rising numbers of at least 0
 step "color_jitter" (#3): hue is [-0.7,0.7]: must be from 0 to 0.5, or two rising numbers from -0.5 to 0.5`},
+		{decode + `{"color_jitter":{"p":1.5}}`, `step "color_jitter" (#3): p is 1.5: must be from 0 to 1`},
 		{decode + `{"color_jitter":{"hue":[0.1,0.2,0.3],"contrast":[1]}}`, `step "color_jitter" (#3): hue is [0.1,0.2,0.3]: must be a number, or [least, greatest]
 step "color_jitter" (#3): contrast is [1]: must be a number, or [least, greatest]`},
 		{decode + `"normalize"`, `step "normalize" (#3): lacks the argument mean
@@ -159,6 +160,7 @@ func TestArgumentsInOneForm(t *testing.T) {
 	for _, same := range [][]string{
 		{`"rotate90"`, `{"rotate90":{"turns":1}}`, `{"rotate90":{"turns":-7}}`},
 		{`{"color_jitter":{"brightness":0.25,"hue":0}}`, `{"color_jitter":{"brightness":[0.75,1.25],"contrast":[1,1]}}`},
+		{`{"color_jitter":{"brightness":0.25}}`, `{"color_jitter":{"brightness":0.25,"p":1}}`},
 		{`{"color_jitter":{"saturation":3}}`, `{"color_jitter":{"saturation":[0,4]}}`},
 		{`{"normalize":{"mean":0.5,"std":1}}`, `{"normalize":{"mean":[0.5,0.5,0.5],"std":[1,1,1],"dtype":"float32"}}`},
 		{`{"pad":{"padding":2}}`, `{"pad":{"padding":[2,2,2,2],"fill":0}}`},
@@ -191,6 +193,8 @@ func TestTransforms(t *testing.T) {
 	}{
 		{&recipe.ColorJitter{Brightness: recipe.Jitter{0, 0}, Contrast: recipe.Jitter{1.5}, Hue: recipe.Jitter{0.25}},
 			media.ColorJitter{Brightness: [2]float64{0, 5e-324}, Contrast: [2]float64{0, 2.5}, Saturation: [2]float64{1, 1}, Hue: [2]float64{-0.25, 0.25}}},
+		{&recipe.ColorJitter{P: new(0.0)},
+			media.ColorJitter{Brightness: [2]float64{1, 1}, Contrast: [2]float64{1, 1}, Saturation: [2]float64{1, 1}, P: new(0.0)}},
 		{&recipe.Pad{Padding: &recipe.Padding{Left: 1, Top: 2, Right: 3, Bottom: 4}, Fill: recipe.Fill{7}},
 			media.Pad{Left: 1, Top: 2, Right: 3, Bottom: 4, Fill: [4]uint16{7, 7, 7, 7}}},
 		{&recipe.Pad{Padding: &recipe.Padding{}, Fill: recipe.Fill{7, 8, 9}}, media.Pad{Fill: [4]uint16{7, 8, 9}}},

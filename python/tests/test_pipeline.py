@@ -100,6 +100,7 @@ def test_numbers_of_numpy_are_numbers():
         (lambda p: p.random_flip("often"), "p is 'often': must be a number"),
         (lambda p: p.random_flip(float("nan")), "p is nan: must be a number"),
         (lambda p: p.color_jitter(hue=float("inf")), "hue is inf: must be a number"),
+        (lambda p: p.color_jitter(0.4, p="often"), "p is 'often': must be a number"),
         (lambda p: p.normalize((0.5, None, 0.5), 1), "mean is None: must be a number"),
         (lambda p: p.random_resized_crop(3, scale=0.5), r"scale is 0\.5: must be \(least, greatest\)"),
         (lambda p: p.pad(1.5), r"padding is 1\.5: must be a whole number"),

@@ -78,6 +78,7 @@ RANDOM = {
         "contrast": r.random(),
         "saturation": r.choice([0, (1, 1)]),
         "hue": r.choice([0, 0.1, (-0.5, 0.25)]),
+        "p": r.choice([None, 0, 0.8, 1]),
     },
     "grayscale": lambda r: {"channels": 3},
     "random_grayscale": lambda r: {"p": r.random()},
@@ -381,6 +382,8 @@ def assert_same_chain(given, loaded):
 
 
 def same(op, name, asked, got):
+    if op == "color_jitter" and name == "p":
+        return got == asked or (got is None and asked == 1)
     if op == "color_jitter":
         middle = 0 if name == "hue" else 1
         pair = asked if isinstance(asked, list) else [max(middle - asked, 0) if middle else -asked, middle + asked]

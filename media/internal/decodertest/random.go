@@ -98,7 +98,7 @@ func AnyOp(t *rapid.T, dtype tensor.DType) media.Op {
 			if dtype == tensor.Uint16 {
 				return media.RandomFlip{P: p}
 			}
-			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}}
+			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}, P: &p}
 		},
 		func() media.Op { return media.ToLayout{Layout: media.HWC} },
 	}

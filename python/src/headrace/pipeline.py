@@ -1088,12 +1088,14 @@ class Pipeline:
         saturation: Jitter = 0,
         hue: Jitter = 0,
         *,
+        p: float | None = None,
         field: str | None = None,
         fields: Some | None = None,
     ) -> Pipeline:
         """Change brightness, contrast, saturation and hue at random, in random order, as torchvision's `ColorJitter`.
 
             .color_jitter(0.4, 0.4, 0.4, 0.1)
+            .color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)    # every fifth image stays as it is, as in SimCLR
 
         0 changes nothing.
 
@@ -1102,11 +1104,13 @@ class Pipeline:
             contrast: as for brightness.
             saturation: as for brightness.
             hue: x, at most 0.5: from -x to x of a full turn of the hue; or the (least, greatest) part of a turn.
+            p: the probability with which an image is changed; None: always. The changes are the same with and without it.
             field: the image or mask, if samples have several.
             fields: several of one size, changed alike: see [masks](masks.md).
         """
         given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
-        return self._image("color_jitter", field, fields, {name: numbers_of(name, value) for name, value in given.items()})
+        args = {name: numbers_of(name, value) for name, value in given.items()}
+        return self._image("color_jitter", field, fields, args if p is None else args | {"p": number_of("p", p)})
 
     def grayscale(self, channels: Literal[1, 3] = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Convert an image to gray.
