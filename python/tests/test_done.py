@@ -23,8 +23,9 @@ def rest_of(pipeline, state, **options):
 def test_states_of_the_last_batches_are_kept(begin):
     pipeline = numbers()
     with pipeline.loader(epochs=2, prefetch=3) as loader:
+        assert loader.state_dict(done=0) == loader.state_dict()
         with pytest.raises(hr.RecipeError, match="no loop has begun"):
-            loader.state_dict(done=0)
+            loader.state_dict(done=1)
         states = [loader.state_dict()]
         states += [loader.state_dict() for _ in loader]
     with pipeline.loader(epochs=2, prefetch=3) as loader:

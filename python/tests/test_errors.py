@@ -33,6 +33,7 @@ ALLOWED = {
     ("bytes_of.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
     ("routing.py", "TypeError"): "raised by what calls the user's function, in a worker",
     ("sampler.py", "TypeError"): "raised by what goes through the user's sampler, in a worker",
+    ("shared.py", "Unshared"): "raised while an object is pickled, which becomes a RecipeError",
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }
 

@@ -1385,9 +1385,12 @@ class Pipeline:
         from ._recipe.function_arguments import collate_arguments
 
         more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
-        from ._recipe.sampler import batches_of
+        before: Any = self._steps
+        args: dict[str, Any] = {"size": size, "global_size": global_size, "drop_last": drop_last}
+        if size is global_size is None or any("sampler" in step for step in before):
+            from ._recipe.sampler import batches_of
 
-        before, args = batches_of(self._steps, size, global_size, drop_last)
+            before, args = batches_of(before, size, global_size, drop_last)
         pipeline = Pipeline(self._seed, before, self._format, self._defaults)
         return pipeline._with("batch", args | {"collate": collate_arguments(collate, **more)})
 

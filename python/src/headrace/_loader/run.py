@@ -98,6 +98,8 @@ class Run:
             if number == done:
                 return frontier
         if not kept:
+            if self.identity.place(self.frontier).get("batches", 0) == done:  # a loop that was interrupted before it began
+                return self.frontier
             raise RecipeError(f"headrace: state_dict(done={done}): no loop has begun: use state_dict()")
         epoch, least, _ = kept[0]
         raise RecipeError(

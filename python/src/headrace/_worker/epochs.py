@@ -43,11 +43,9 @@ class Epochs:
 
 def epochs_of(*values: Any) -> Epochs | None:
     """Of objects, and what they hold; None: nothing has `set_epoch`."""
-    from .._recipe.sampler import Orders
-
     setters = []
     for value in held_by(*values):
-        if isinstance(value, (type, Orders)):  # a sampler gets it when it is asked for an epoch
+        if isinstance(value, type):
             continue
         setter = getattr(type(value), "set_epoch", None)
         if callable(setter):

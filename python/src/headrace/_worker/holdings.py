@@ -20,12 +20,16 @@ _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, f"{os.sep}site-packages{os.
 
 
 def held_by(*values: Any) -> Iterator[Any]:
-    """The objects, and all that they hold."""
+    """The objects, and all that they hold. A sampler is not among them: its epoch and its generators are its own affair."""
+    from .._recipe.sampler import Orders
+
     queue = list(values)
     seen = set(map(id, queue))
     for value in queue:
         if len(seen) > _MOST:
             return
+        if isinstance(value, Orders):
+            continue
         yield value
         for part in _parts(value):
             if not isinstance(part, _PLAIN) and id(part) not in seen:
