@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -203,14 +204,6 @@ def engines() -> set[int]:
     return found
 
 
-def reaped() -> set[int]:
-    """The children that are left once the engines that have ended are gone."""
-    from headrace._client.engine import manager
-
-    manager._sweep()
-    return children()
-
-
 def descriptors() -> dict[int, str]:
     found = {}
     for fd in os.listdir("/proc/self/fd"):
@@ -271,7 +264,7 @@ def nothing_is_left() -> Iterator[None]:
     before, before_fds = children(), descriptors()
     yield
     gc.collect()
-    within(20, lambda: not reaped() - before)
+    within(20, lambda: not children() - before)
     left = children() - before
     for pid in left:
         os.kill(pid, signal.SIGKILL)
@@ -280,7 +273,7 @@ def nothing_is_left() -> Iterator[None]:
 
     def closed() -> bool:  # threads that end with what they served may not have had their turn
         fds.clear()
-        fds.update({fd: what for fd, what in descriptors().items() if fd not in before_fds and not what.startswith("/")})
+        fds.update({fd: what for fd, what in descriptors().items() if fd not in before_fds and not re.match("/(?!memfd:)", what)})
         return not fds
 
     assert within(5, closed), f"descriptors left behind: {fds}"

@@ -12,7 +12,7 @@ import warnings
 import pytest
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, reaped, running, start_python, stop, within
+from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, running, start_python, stop, within
 
 # Enough batches that most are not on their way when the engine dies.
 SMALL = 1
@@ -411,4 +411,27 @@ def test_no_process_is_left_behind_by_many_loaders(photos):
     gc.collect()
     with pipeline(photos).loader() as loader:
         next(iter(loader))
-        assert within(2, lambda: len(reaped() - before) == 1)
+        assert within(2, lambda: len(children() - before) == 1)
+
+
+def test_loaders_that_were_dropped_leave_no_zombie():
+    """Neither used nor broken off, and with nothing called after."""
+    for begin in (lambda loader: None, lambda loader: next(iter(loader))):
+        before = children()
+        for _ in range(3):
+            begin(hr.source(list(range(6))).batch(2).loader(epochs=1))
+        gc.collect()
+        assert within(20, lambda before=before: not children() - before)
+
+
+def test_an_exception_while_an_engine_starts_leaves_no_zombie(monkeypatch):
+    before = children()
+
+    def refuse(*_):
+        raise InterruptedError(4, "struck")
+
+    monkeypatch.setattr("headrace._client.oom.Watch", refuse)
+    with pytest.raises(hr.HeadraceError, match="struck"):
+        hr.source(list(range(6))).batch(2).loader()
+    monkeypatch.undo()
+    assert within(20, lambda: not children() - before)

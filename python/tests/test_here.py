@@ -595,3 +595,61 @@ def test_a_function_that_stops_or_closes_the_event_loop(where, how):
     assert got == [n for n in range(20) if n not in lost]
     assert [key for key, _ in errors] == [str(n) for n in lost]
     assert all("Cannot close a running event loop" in error for _, error in errors)
+
+
+async def rests(sample):
+    await asyncio.sleep(0.0005)
+    return sample
+
+
+def test_closing_while_async_calls_are_under_way_says_nothing(caplog, capfd):
+    for i in range(6):
+        loader = numbers(200).map(rests, where="here", workers=1 + i % 4).batch(4).loader(epochs=None)
+        loop = iter(loader)
+        for _ in range(i % 5):
+            next(loop)
+        loader.close()
+    assert not caplog.records
+    assert not capfd.readouterr().err
+
+
+def test_calls_of_a_thread_that_has_ended_are_not_those_of_the_next():
+    """The system gives the next thread the number of one that has ended."""
+    from headrace._worker import event_loop
+
+    came = []
+
+    def work():
+        try:
+            came.append(event_loop.event_loop().run_until_complete(asyncio.sleep(0.3, "done")))
+        except asyncio.CancelledError:
+            came.append("cancelled")
+        finally:
+            event_loop.close()
+
+    for _ in range(50):
+        before = threading.Thread(target=int)
+        before.start()
+        before.join()
+        after = threading.Thread(target=work)
+        after.start()
+        if after.ident == before.ident:
+            break
+        after.join()
+    assert after.ident == before.ident
+    time.sleep(0.1)
+    event_loop.cancel(before)
+    after.join()
+    assert came[-1] == "done"
+
+
+def test_an_event_loop_that_cannot_begin_is_told(monkeypatch, capfd):
+    """As where the program is about to end, which lets no thread pool begin."""
+
+    def refuses():
+        raise RuntimeError("can't register atexit after shutdown")
+
+    monkeypatch.setattr("headrace._worker.beside.event_loop", refuses)
+    with pytest.raises(hr.HeadraceError, match="no worker of map can start"):
+        all_of(numbers().map(rests, where="here").batch(8))
+    assert "Traceback" not in capfd.readouterr().err

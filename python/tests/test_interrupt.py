@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import Struck, augmented, digest, digests, engine_pid, pipeline, running, start_python, stop, within
+from conftest import Struck, augmented, digest, digests, engine_pid, pipeline, running, start_python, state_of, stop, within
 
 
 def interrupt_after(seconds: float) -> threading.Timer:
@@ -136,11 +136,19 @@ def test_closing_in_a_signal_handler(photos):
         next(loop)
         stop(engine_pid())
         pid = engine_pid()
-        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
-        threading.Timer(0.4, os.kill, [pid, signal.SIGCONT]).start()
+
+        def strike():  # when the loop waits, however long it takes to get there
+            within(20, lambda: loader._run.inside and state_of(threading.main_thread().native_id, os.getpid()) == "S")
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.2)
+            os.kill(pid, signal.SIGCONT)
+
+        thread = threading.Thread(target=strike)
         with pytest.raises(SystemExit):
+            thread.start()
             for _ in range(100):
                 list(loader)
+        thread.join()
         loader.close()
     finally:
         signal.signal(signal.SIGUSR1, old)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import io
 import mmap
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,7 +32,9 @@ from conftest import (
     run_python,
     running,
     stop,
+    within,
 )
+from headrace._client.channel import Channel
 from headrace._io.pool import Pool
 
 
@@ -474,6 +478,87 @@ def test_interrupts_at_any_moment(jpeg, striker):
             pass
     assert striker.count > 10
     assert (hr.io.load_image(jpeg) == expected).all()
+
+
+def test_a_dropped_stream_leaves_its_engine_to_the_next_call(tmp_path):
+    path = tmp_path / "a.wav"
+    hr.io.save_audio(path, np.sin(np.arange(4000, dtype=np.float32))[:, None], 8000)
+    expected = next(hr.io.stream_audio(path, 0.1))
+    pid = engine_pid()
+    for _ in range(3):
+        stream = hr.io.stream_audio(path, 0.1)
+        assert np.array_equal(next(stream), expected)
+        del stream
+        gc.collect()
+        assert running(pid)
+        assert within(20, lambda: str(path) not in opened(pid))  # the engine has let go of it
+    assert np.array_equal(hr.io.load_audio(path)[0][: len(expected)], expected)
+    assert engine_pid() == pid
+
+
+def opened(pid):
+    links = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return links
+
+
+def test_an_exception_in_the_finalizer_of_memory_leaves_none(jpeg, monkeypatch):
+    """Also where somebody keeps the exception until no call comes any more, as test runners and debuggers do."""
+    from headrace._client.memory import Segment
+
+    held = hr.io.load_image(jpeg)
+    hr.io.close()
+    assert mappings()
+    kept = []
+    monkeypatch.setattr("sys.unraisablehook", lambda told: kept.append(told.exc_value))
+
+    def strike(frame, event, _):
+        if frame.f_code is Segment.__del__.__code__:
+            sys.settrace(None)
+            raise InterruptedError
+
+    hr.io.load_image(jpeg)
+    before = sys.gettrace()
+    sys.settrace(strike)
+    try:
+        del held
+    finally:
+        sys.settrace(before)
+    assert [type(error) for error in kept] == [InterruptedError]
+    assert len(mappings()) == 2
+    kept.clear()
+    gc.collect()
+    hr.io.close()
+    assert not mappings()
+
+
+def test_an_exception_while_memory_arrives_leaves_no_descriptor(jpeg):
+    data = jpeg.read_bytes()
+    before = descriptors()
+    for turn in range(4):
+        hr.io.load_image(data)
+        struck = []
+
+        def strike(frame, event, _, struck=struck):
+            if struck or frame.f_code is not Channel._settle.__code__:
+                return
+            received = frame.f_locals["self"]._received
+            if received and received[0][1]:  # a descriptor has come
+                struck.append(True)
+                raise InterruptedError
+
+        old = sys.gettrace()
+        sys.settrace(strike)
+        try:
+            with pytest.raises(InterruptedError):
+                hr.io.load_image_batch([data] * 9, 240, 160)
+        finally:
+            sys.settrace(old)
+        assert struck, turn
+    hr.io.close()
+    assert descriptors().keys() == before.keys()
 
 
 def test_nothing_leaks(jpeg):

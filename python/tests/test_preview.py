@@ -16,7 +16,7 @@ from PIL import Image
 from torchvision.transforms import v2 as transforms
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, ROOT, augmented, children, digests, engine_pid, files_of, photo, pipeline, reaped, some, within
+from conftest import DEBUG_ENGINE, ROOT, augmented, children, digests, engine_pid, files_of, photo, pipeline, some, within
 
 ENGINE = ROOT / "python/src/headrace/_bin/headrace"
 MARGIN, GAP = 16, 12
@@ -231,7 +231,7 @@ def test_ctrl_c_ends_a_preview(photos):
         timer.join()
         for pid in children() - before:
             os.kill(pid, signal.SIGCONT)
-        assert within(8, lambda: not reaped() - before)
+        assert within(8, lambda: not children() - before)
         assert len(digests(loader)) == 12
 
 

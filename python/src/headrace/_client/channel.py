@@ -261,6 +261,7 @@ class Channel:
     def close(self) -> None:
         """Let go of the socket and of descriptors that nobody took. May be called again."""
         self.keep_no_waker()
+        self._settle()  # descriptors that an exception kept from being counted
         self.ended = True
         fds, self.descriptors = self.descriptors, []
         for fd in fds:

@@ -9,7 +9,7 @@ import os
 import select
 import signal
 import sys
-from _thread import RLock
+from _thread import RLock, start_new_thread
 
 from ..errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
 from . import crash, fork, frames, oom
@@ -45,7 +45,8 @@ class Engine:
             self.control.watch(self.pidfd)
             self._memory = oom.Watch()
         except BaseException as error:
-            self.close()
+            if self.pidfd < 0 or not self.leave():
+                self.close()
             if isinstance(error, OSError) and not isinstance(error, HeadraceError):
                 raise _refused(error, f"cannot start the engine {program}") from error
             raise
@@ -79,7 +80,7 @@ class Engine:
             os.close(control)
         try:
             self.pidfd = os.pidfd_open(self.pid)
-        except OSError:
+        except BaseException:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
             raise
@@ -177,6 +178,15 @@ class Engine:
         """Let the engine end by itself, without waiting."""
         self.control.shut()
 
+    def leave(self) -> bool:
+        """Let the engine end by itself, and a thread wait for that, so that no zombie stays. False: there can be no more threads."""
+        self.dismiss()
+        try:
+            start_new_thread(self.stop, ())
+        except RuntimeError:
+            return False
+        return True
+
     def stop(self) -> None:
         """End the engine, and wait until it has ended."""
         self.dismiss()
@@ -204,7 +214,9 @@ class Engine:
                 os.close(fd)
 
     def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not ends():  # else the kernel closes them, and modules that this needs may be gone
+        if ends():
+            return  # the kernel closes them, and modules that this needs may be gone
+        if self.pidfd < 0 or self._reaped or not self.leave():
             self.close()
 
     def after_fork(self) -> None:
@@ -283,8 +295,8 @@ class Manager:
         engine.sessions.discard(number)
         if not engine.sessions and engine.pidfd >= 0:
             self._forget(engine)
-            engine.dismiss()
-            self._ending.append(engine)
+            if not engine.leave():
+                self._ending.append(engine)
 
     def _forget(self, engine: Engine) -> None:
         if self._shared is engine:

@@ -19,6 +19,7 @@ from .._client import failures, fork
 from .._client import share as sharing
 from .._client.channel import Gone
 from .._client.engine import Connection, manager
+from .._client.memory import sweep
 from ..errors import EngineDied, HeadraceError
 from .session import Failures, Input, TaskSession, is_worker
 
@@ -79,6 +80,16 @@ class Pool:
         else:
             self._idle.insert(0, oldest)
 
+    def take_back(self, session: TaskSession) -> None:
+        """Have what a stream that nobody has any more used for the next call. From a finalizer: nothing is waited for.
+
+        Were it closed, an engine without other sessions would end, and the next call start another.
+        """
+        if session.generation == self._generation:
+            session.leave()
+            session.used = time.monotonic()
+            self._idle.append(session)
+
     def _mourn(self, session: TaskSession) -> HeadraceError:
         """Let go of a session that the engine has ended, or with which it has ended itself, and say why."""
         connection = session.connection
@@ -102,6 +113,7 @@ class Pool:
             except IndexError:
                 break
             session.close()
+        sweep()
 
     def after_fork(self) -> None:
         """In the child: begin again."""

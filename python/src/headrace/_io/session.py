@@ -28,6 +28,7 @@ from ..errors import EngineFailed, HeadraceError, MemoryRefused, ProtocolError
 _SMALL = 64 << 10  # bytes of a result that is copied rather than leased
 _KEPT = 64 << 20  # bytes that an inbox keeps for the next task
 _AT_ONCE = 1024  # buffers in one system call
+END = b'{"do":"end"}'  # lets go of what goes on from task to task
 _asarray = numpy.asarray
 
 
@@ -62,6 +63,7 @@ class TaskSession:
             self._inbox = os.memfd_create("headrace-inbox", os.MFD_CLOEXEC)
         except OSError as error:
             raise _refused(error) from error
+        self._owed = 0  # answers that nobody waits for
         self._filled = 0  # bytes that the inbox has
         fork.share(self)
         begin = _begin(connection)
@@ -73,6 +75,15 @@ class TaskSession:
     def do(self, what: bytes, inputs: Sequence[Input], out: numpy.ndarray[Any, Any] | None) -> tuple[Any, Failures]:
         """Have a task carried out: the array, or None, and what failed. The array is `out` where that is given; then it must fit."""
         sweep()  # segments whose finalizers a signal handler's exception cut off
+        self._send(what, inputs)
+        return self._answer(out)
+
+    def leave(self) -> None:
+        """Have the engine let go of what goes on from task to task, without waiting for its answer."""
+        self._owed += 1
+        self._send(END, ())
+
+    def _send(self, what: bytes, inputs: Sequence[Input]) -> None:
         text = b"".join([source.path for source in inputs if source.path is not None])
         in_memory = [source.data for source in inputs if source.data is not None]
         if in_memory:
@@ -93,7 +104,6 @@ class TaskSession:
         self._copied = []
         head = frames.TASK_FRAME.pack(len(inputs), len(tokens), len(what), 0)
         self.channel.send(frames.TASK, b"".join([head, *tokens, places, what, text]))
-        return self._answer(out)
 
     def _fill(self, buffers: list[memoryview]) -> None:
         size = sum(buffer.nbytes for buffer in buffers)
@@ -118,6 +128,10 @@ class TaskSession:
                 channel.wait()
                 continue
             kind, _, buffer, start, end = frame
+            if kind == frames.DONE and self._owed:
+                self._owed -= 1
+                channel.skip(end)
+                continue
             if kind == frames.DONE:
                 answer = self._done(buffer, start, end, out)
                 channel.skip(end)
@@ -172,6 +186,7 @@ class TaskSession:
         if inbox >= 0:
             os.close(inbox)
         self.connection.close()
+        sweep()
 
     def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         if not ends() and getattr(self, "_inbox", -1) >= 0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from .._client.channel import Gone
 from .._recipe.arguments import is_number
 from ..errors import FileError, HeadraceError, MediaError, MemoryRefused, WrongType, unwritten
 from .pool import pool
-from .session import Input
+from .session import END, Input
 from .source import error_of, whole
 
 _MOST = Fraction(10**9)  # seconds
@@ -177,7 +178,7 @@ class Ongoing:
         if session is None:
             return
         try:
-            session.do(b'{"do":"end"}', (), None)
+            session.do(END, (), None)
         except BaseException as error:
             session.close()
             if not isinstance(error, (Gone, HeadraceError, OSError)):
@@ -185,7 +186,7 @@ class Ongoing:
             return
         pool._give(session)
 
-    def __del__(self) -> None:
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         session, self._session = getattr(self, "_session", None), None
-        if session is not None:
-            session.close()  # the engine sees that, and lets go
+        if session is not None and not ends():
+            pool.take_back(session)

@@ -80,7 +80,12 @@ class Beside:
 
     def _serve(self) -> None:
         """Do what the engine asks for until it has had enough."""
-        self.loop = event_loop()
+        try:
+            self.loop = event_loop()
+        except Exception as error:  # a program that is about to end can have none any more
+            self.process.failed(self.connection, error)
+            self.process.loop_ends()
+            return
         self.connection.soon = lambda: self.loop.call_soon(self._guarded, self.connection.flush)
         # uvloop makes what it waits for non-blocking. So it is given an epoll, which waits for the connection.
         self.news = select.epoll()
@@ -92,8 +97,9 @@ class Beside:
         self.process.loop_ends()
 
     def _guarded(self, work: Callable[[], Any]) -> None:
-        connection = self.connection
-        if not self.process.guarded(connection, work):
+        if self._ended:
+            return  # calls that are cancelled at the end are done, too
+        if not self.process.guarded(self.connection, work):
             self.loop.remove_reader(self.news.fileno())
             self._ended = True
             self.loop.stop()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
     from typing import Any
 
-_loops: dict[int, Any] = {}
+_loops: dict[Any, Any] = {}  # by thread, not by its number, which the next thread gets
 
 
 def event_loop() -> Any:
@@ -18,7 +18,7 @@ def event_loop() -> Any:
     import asyncio
     import threading
 
-    thread = threading.get_ident()
+    thread = threading.current_thread()
     if thread not in _loops:
         try:
             import uvloop
@@ -72,9 +72,9 @@ class OwnLoop:
             self._loop = None
 
 
-def cancel(thread: int | None) -> None:
+def cancel(thread: Any) -> None:
     """Cancel what a thread's event loop runs."""
-    loop = _loops.get(thread or 0)
+    loop = _loops.get(thread)
     if loop is None:
         return
     try:
@@ -96,7 +96,7 @@ def close() -> None:
     """End the event loop of this thread, if it has one, since the thread ends."""
     import threading
 
-    loop = _loops.pop(threading.get_ident(), None)
+    loop = _loops.pop(threading.current_thread(), None)
     if loop is None:
         return
     import asyncio

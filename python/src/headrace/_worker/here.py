@@ -340,7 +340,7 @@ class Group(Process):
         for connection in (self.together, *self.connections):
             connection.shut()
         for thread in self.threads:
-            event_loop.cancel(thread.ident)
+            event_loop.cancel(thread)
 
     def join(self) -> None:
         """Wait for the end of the threads."""
