@@ -447,6 +447,8 @@ var arrows = []arrow{
 	{"media/sound/fast", "golang.org/x/sys", "what the processor has"},
 	{"media/sound/fast", "media/sound", "whose kernel it is"},
 
+	{"media/sound/wav", "media", "kinds of errors"},
+	{"media/sound/wav", "media/av/whole", "whether a file is whole"},
 	{"media/sound/wav", "media/sound", "the contract of formats"},
 
 	{"media/sound/coded", "media", "kinds of errors"},

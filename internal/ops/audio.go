@@ -17,6 +17,9 @@ import (
 func init() {
 	sound.Register(wav.Format)
 	sound.Register(wav.Sphere)
+	for _, f := range []sound.Format{wav.AIFF, wav.AU, wav.CAF} {
+		sound.Register(f)
+	}
 }
 
 // ReadAudio is a part of a recipe that decodes a window of a recording.

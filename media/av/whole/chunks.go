@@ -124,9 +124,13 @@ func au(f *file) (End, error) {
 	if len(b) < 24 {
 		return Unknown, f.cutHead("the file")
 	}
-	from, size := int64(binary.BigEndian.Uint32(b[4:])), int64(binary.BigEndian.Uint32(b[8:]))
+	order := binary.ByteOrder(binary.BigEndian)
+	if string(b[:4]) == "dns." {
+		order = binary.LittleEndian
+	}
+	from, size := int64(order.Uint32(b[4:])), int64(order.Uint32(b[8:]))
 	if size == 0xFFFFFFFF {
-		return f.frames(from, auBytes[binary.BigEndian.Uint32(b[12:])]*int64(binary.BigEndian.Uint32(b[20:])), false)
+		return f.frames(from, auBytes[order.Uint32(b[12:])]*int64(order.Uint32(b[20:])), false)
 	}
 	if from+size > f.size {
 		return Stated, f.cut("its samples", from+size)

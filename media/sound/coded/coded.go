@@ -30,7 +30,7 @@ var mpegFormat = sound.Format{
 var Format = sound.Format{
 	Name: "coded",
 	Suffixes: []string{
-		".flac", ".ogg", ".oga", ".opus", ".spx", ".m4a", ".m4b", ".aiff", ".aif", ".aifc", ".caf", ".au", ".snd", ".wma", ".amr", ".mka", ".ac3", ".wv", ".voc", ".tta", ".dts",
+		".flac", ".ogg", ".oga", ".opus", ".spx", ".m4a", ".m4b", ".snd", ".wma", ".amr", ".mka", ".ac3", ".wv", ".voc", ".tta", ".dts",
 		".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".flv",
 	},
 	Is:   Is,

@@ -1,8 +1,8 @@
 // Package wav reads recordings whose samples are not compressed.
 //
 // They are WAV files with PCM of 8 to 32 bits, floating point, A-law and µ-law; RF64 and
-// BW64 (EBU Tech 3306) and Sony's W64 for files of more than 4 GiB; RIFX; and NIST
-// SPHERE. WAV files with other codings are left to other formats.
+// BW64 (EBU Tech 3306) and Sony's W64 for files of more than 4 GiB; RIFX; NIST SPHERE;
+// AIFF and AIFF-C, AU and CAF. Files with other codings are left to other formats.
 package wav
 
 import (
@@ -134,6 +134,7 @@ type reader struct {
 	file  *File
 	form  []byte // the chunk fmt; nil: it has not come
 	long  int64  // bytes of samples, as ds64 says; -1: it does not
+	count int64  // samples, as ds64 says
 	found bool   // samples
 	other bool   // a chunk fmt has come after samples that says something else
 }
@@ -149,6 +150,7 @@ func (r *reader) take(c chunk) error {
 			return fmt.Errorf("%w: its chunk ds64 has %d bytes", errWAV, c.has())
 		}
 		r.long = int64(min(binary.LittleEndian.Uint64(b[8:]), math.MaxInt64))
+		r.count = int64(min(binary.LittleEndian.Uint64(b[16:]), math.MaxInt32))
 
 	case "fmt ":
 		b, err := r.Bytes(c.at, int(min(c.has(), 40)))
@@ -201,6 +203,9 @@ func (r *reader) samples(c chunk) error {
 	frame := int64(f.width * f.info.Channels)
 	if size > c.left {
 		return fmt.Errorf("%w: it ends after %d of %d samples", errWAV, f.info.Samples+c.left/frame, f.info.Samples+size/frame)
+	}
+	if size == r.long && frame == 1 && r.count == size-1 { // FFmpeg counts the byte that pads the chunk
+		size--
 	}
 	if n := size / frame; n > 0 {
 		f.parts = append(f.parts, part{c.at, n})

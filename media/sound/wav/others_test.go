@@ -1,0 +1,146 @@
+package wav
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/media"
+	"headrace/media/sound"
+)
+
+// aiffFile is AIFF-C of one channel with so many samples, whose chunk has these bytes.
+func aiffFile(how string, bits uint16, frames uint32, samples string) []byte {
+	comm := binary.BigEndian.AppendUint32([]byte{0, 1}, frames)
+	comm = append(binary.BigEndian.AppendUint16(comm, bits), "\x40\x0b\xfa\x00\x00\x00\x00\x00\x00\x00"+how+"\x00\x00"...)
+	b := append([]byte("AIFCCOMM\x00\x00\x00\x18"), comm...)
+	b = binary.BigEndian.AppendUint32(append(b, "SSND"...), uint32(8+len(samples)))
+	b = append(append(b, make([]byte, 8)...), samples...)
+	if len(samples)%2 != 0 {
+		b = append(b, 0)
+	}
+	return append(binary.BigEndian.AppendUint32([]byte("FORM"), uint32(len(b))), b...)
+}
+
+func auFile(order binary.AppendByteOrder, how uint32, samples string) []byte {
+	mark := ".snd"
+	if order.String() == "LittleEndian" {
+		mark = "dns."
+	}
+	b := []byte(mark)
+	for _, n := range []uint32{24, uint32(len(samples)), how, 8000, 1} {
+		b = order.AppendUint32(b, n)
+	}
+	return append(b, samples...)
+}
+
+func cafFile(how string, flags, width uint32, size int64, samples string) []byte {
+	b := binary.BigEndian.AppendUint64([]byte("caff\x00\x01\x00\x00desc\x00\x00\x00\x00\x00\x00\x00\x20"), math.Float64bits(8000))
+	b = append(b, how...)
+	for _, n := range []uint32{flags, width, 1, 1, 8 * width} {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	b = binary.BigEndian.AppendUint64(append(b, "data"...), uint64(size))
+	return append(append(b, 0, 0, 0, 0), samples...)
+}
+
+// The byte that pads a chunk of an odd size is no sample, whether its writer counts it or
+// not.
+func TestOthers(t *testing.T) {
+	big, little := binary.BigEndian, binary.LittleEndian
+	for name, c := range map[string]struct {
+		format sound.Format
+		file   []byte
+		want   []float32
+	}{
+		"AIFF, 8 bits":           {AIFF, aiffFile("NONE", 8, 3, "\x40\x80\x20"), []float32{0.5, -1, 0.25}},
+		"AIFF, the pad counted":  {AIFF, aiffFile("NONE", 8, 3, "\x40\x80\x20\x00"), []float32{0.5, -1, 0.25}},
+		"AIFF, 24 bits":          {AIFF, aiffFile("in24", 24, 1, "\x40\x00\x00\x00"), []float32{0.5}},
+		"AIFF, 24 bits reversed": {AIFF, aiffFile("sowt", 24, 1, "\x00\x00\x40"), []float32{0.5}},
+		"AIFF, 42n1":             {AIFF, aiffFile("42n1", 24, 1, "\x00\x00\x40"), []float32{0.5}},
+		"AIFF, without a sign":   {AIFF, aiffFile("raw ", 8, 1, "\xC0"), []float32{0.5}},
+		"AIFF, count is wrong":   {AIFF, aiffFile("twos", 16, 7, "\x40\x00\x80\x00"), []float32{0.5, -1}},
+		"AU":                     {AU, auFile(big, 4, "\x40\x00\x00\x80\x00\x00"), []float32{0.5, -1}},
+		"AU, little":             {AU, auFile(little, 4, "\x00\x00\x40\x00\x00\x80"), []float32{0.5, -1}},
+		"AU, little floats":      {AU, auFile(little, 6, "\x00\x00\x00\x3F"), []float32{0.5}},
+		"CAF":                    {CAF, cafFile("lpcm", 0, 1, 7, "\x40\x80\x20"), []float32{0.5, -1, 0.25}},
+		"CAF, to the end":        {CAF, cafFile("lpcm", 2, 3, -1, "\x00\x00\x40"), []float32{0.5}},
+		"CAF, floats":            {CAF, cafFile("lpcm", 3, 4, 8, "\x00\x00\x00\x3F"), []float32{0.5}},
+	} {
+		for _, where := range []string{"memory", "disk"} {
+			s, err := c.format.Open(c.file, -1)
+			if where == "disk" {
+				s, err = c.format.OpenAt(&disk{data: c.file}, 0)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			got := make([]float32, s.Info().Samples)
+			if err := s.Read(got, 0); err != nil || !slices.Equal(got, c.want) || s.Info().Rate != 8000 {
+				t.Errorf("%s, in %s: %v, %+v, %v", name, where, got, s.Info(), err)
+			}
+		}
+	}
+}
+
+func TestOthersRefused(t *testing.T) {
+	for _, c := range []struct {
+		format sound.Format
+		file   []byte
+		kind   error
+		want   string
+	}{
+		{AIFF, aiffFile("ima4", 16, 1, "12"), sound.ErrCoded, `"ima4"`},
+		{AIFF, aiffFile("NONE", 16, 2, "1234")[:62], media.ErrTruncated, "inside its chunk SSND"},
+		{AIFF, []byte("FORM\x00\x00\x00\x04AIFC"), nil, "it has no chunk COMM"},
+		{AIFF, aiffFile("NONE", 16, 2, "1234")[:50], media.ErrTruncated, "aiff: the file ends after 50 bytes"},
+		{AIFF, append([]byte("FORM\x00\x00\x00\x24"), aiffFile("NONE", 16, 2, "")[8:44]...), nil, "it has no chunk SSND"},
+		{AIFF, append([]byte("FORM\x00\x00\x00\x14AIFFCOMM\x00\x00\x00\x02"), 0, 1), nil, "COMM has 2 bytes"},
+		{AU, auFile(binary.BigEndian, 23, "1"), sound.ErrCoded, "number 23"},
+		{AU, auFile(binary.BigEndian, 3, "1234")[:26], media.ErrTruncated, "inside its samples"},
+		{AU, auFile(binary.LittleEndian, 3, "1234")[:26], media.ErrTruncated, "inside its samples"},
+		{AU, []byte(".snd"), media.ErrTruncated, "inside the head"},
+		{AU, append([]byte(".snd\x00\x00\x00\x08"), make([]byte, 16)...), nil, "in the head"},
+		{CAF, cafFile("alac", 0, 0, 4, ""), sound.ErrCoded, `"alac"`},
+		{CAF, cafFile("lpcm", 0, 2, 8, "12"), media.ErrTruncated, "inside its chunk data"},
+		{CAF, []byte("caff\x00\x01\x00\x00data\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00"), nil, "no chunk desc"},
+	} {
+		_, err := c.format.Open(c.file, 0)
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.kind != nil && !errors.Is(err, c.kind) {
+			t.Errorf("%v, should be about %s", err, c.want)
+		}
+	}
+	for _, f := range []sound.Format{AIFF, AU, CAF} {
+		if _, err := f.Open(auFile(binary.BigEndian, 3, "12"), 1); err == nil {
+			t.Error(f.Name, "has a second track")
+		}
+	}
+}
+
+func FuzzOthers(f *testing.F) {
+	f.Add(aiffFile("NONE", 8, 3, "123"))
+	f.Add(auFile(binary.BigEndian, 3, "1234"))
+	f.Add(cafFile("lpcm", 0, 2, 8, "1234"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, format := range []sound.Format{AIFF, AU, CAF} {
+			if !format.Is(b) {
+				continue
+			}
+			s, err := format.Open(b, 0)
+			if err != nil {
+				continue
+			}
+			i := s.Info()
+			if i.Samples < 0 || i.Samples*int64(i.Channels) > int64(len(b)) || i.Rate < 1 || i.Channels < 1 {
+				t.Fatalf("%+v in %d bytes", i, len(b))
+			}
+			if err := s.Read(make([]float32, i.Samples*int64(i.Channels)), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
