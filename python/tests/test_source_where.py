@@ -105,3 +105,24 @@ def test_functions_of_the_same_place_follow():
 def test_what_is_refused(make, what):
     with pytest.raises(hr.errors.RecipeError, match=what):
         make()
+
+
+def test_a_loader_over_an_empty_queue_says_what_it_waits_for(monkeypatch):
+    import queue
+    import threading
+
+    monkeypatch.setattr("headrace._client.unheard._HERE", 0.5)
+    messages = queue.Queue()
+
+    class Messages:
+        def __iter__(self):
+            while (n := messages.get()) is not None:
+                yield {"n": n}
+
+    timer = threading.Timer(1.5, lambda: [messages.put(n) for n in (0, 1, None, 2, 3, None)])
+    timer.start()
+    with pytest.warns(hr.HeadraceWarning, match=r"first sample of .*Messages.*gives=") as told:
+        loader = hr.source(Messages(), where="here").batch(2).loader(epochs=1)
+    assert len(told) == 1
+    assert next(iter(loader))["n"].size
+    loader.close()

@@ -14,6 +14,7 @@ from . import failures, frames, log
 from .channel import Gone
 from .memory import sweep
 from .slots import Slots
+from .unheard import Unheard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Session:
         self._asked = 0  # for statistics
         opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
         self._has_workers = python is not None
+        self._unheard = Unheard(recipe)
         if here is not None:
             self._send_here(here)
         if python is not None:
@@ -100,7 +102,8 @@ class Session:
             frame = self.channel.peek()
             if frame is None:
                 try:
-                    self.channel.wait()
+                    if not self.channel.wait(self._unheard.seconds):
+                        self._unheard.tell()
                 except Gone:
                     self._raise_refusal()
                     raise
