@@ -63,8 +63,14 @@ func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 	if set.Len() == 0 {
 		return nil, fmt.Errorf("%w: there are no samples", shard.ErrNoField)
 	}
+	if len(all) == 0 && len(gaps) == 0 {
+		shard, _ := set.Place(0)
+		return nil, fmt.Errorf("%w: the samples of %s have no fields; leave the file out, or read their names with fields={\"key\": \"__key__\"}", errNoFields, shard)
+	}
 	return complete(all, gaps)
 }
+
+var errNoFields = errors.New("nothing to read")
 
 // gap is why a field is not read with all others.
 type gap struct {

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -400,3 +401,24 @@ def test_a_changed_byte_of_a_zip_is_found(method):
         f.write(bytes([byte[0] ^ 4]))
     with pytest.raises((SourceError, SampleError), match='checksum of array "x" is wrong' if method == zipfile.ZIP_STORED else "damaged"):
         rows("a.npz")
+
+
+def test_samples_without_fields_are_refused():
+    for data in (b"{}\n{}\n", b'{"a": {}}\n'):
+        with open("e.jsonl", "wb") as f:
+            f.write(data)
+        with pytest.raises(SourceError, match=r"the samples of e\.jsonl have no fields; leave the file out, or .*__key__"):
+            rows("e.jsonl")
+        assert [s["key"] for s in rows("e.jsonl", {"key": "__key__"})] == [f"e.jsonl[{i}]" for i in range(data.count(b"\n"))]
+    with open("e.csv", "w") as f:
+        f.write('""\n1\n')  # the index that pandas writes, and nothing else
+    with pytest.raises(SourceError, match=r"the samples of e\.csv have no fields"):
+        rows("e.csv")
+
+
+@pytest.mark.parametrize(("line", "read"), [({"": 1}, "no column is in all samples"), ({"a": 1, "": 2}, 'fields={"a": "a"}')])
+def test_a_member_whose_name_is_empty_is_refused(line, read):
+    with pytest.raises(SourceError, match=re.escape('"": its name is empty, and a field needs one') + "(.|\n)*" + re.escape(read)):
+        rows(lines(line, line))
+    if "a" in line:
+        assert [s["a"] for s in rows(lines(line, line), {"a": "a"})] == [1, 1]

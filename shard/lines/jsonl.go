@@ -66,7 +66,9 @@ func (JSONL) Schema(record []byte) (sample.Schema, error) {
 	seen, err := JSONL{}.Seen(record)
 	var s sample.Schema
 	for _, f := range seen {
-		s = append(s, f.Field)
+		if f.Refused == "" {
+			s = append(s, f.Field)
+		}
 	}
 	return s, err
 }
@@ -75,10 +77,12 @@ func (JSONL) Schema(record []byte) (sample.Schema, error) {
 func (JSONL) Seen(record []byte) (all []shard.Seen, err error) {
 	known := map[string]bool{}
 	err = walkObject(record, func(path string, v jsonValue) error {
-		if path != "" && !known[path] {
+		if !known[path] {
 			known[path] = true
 			f := v.seen()
-			f.Name = path
+			if f.Name = path; path == "" {
+				f.Refused = "its name is empty, and a field needs one"
+			}
 			all = append(all, f)
 		}
 		return nil
