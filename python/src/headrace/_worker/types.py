@@ -87,12 +87,17 @@ def _from_torch(value: Any) -> Any:
     if value.device.type != "cpu":
         raise TypeError(f"a tensor on {value.device}: a worker's results are tensors of the CPU, call .cpu()")
     if value.dtype is torch.bfloat16:
-        return value.contiguous().view(torch.int16).numpy().view(dtype_of("bfloat16"))
+        return _resolved(value).contiguous().view(torch.int16).numpy().view(dtype_of("bfloat16"))
     strided = value.layout is torch.strided and not value.is_nested
     if not strided or value.is_quantized or value.dtype in _small(torch):
         kind = "nested tensors" if value.is_nested else str(value.dtype if strided else value.layout).removeprefix("torch.")
         raise Unstacked(f"a tensor of {kind}", "view(torch.uint8)" if strided else "to_dense()")
-    return value.numpy()
+    return _resolved(value).numpy()
+
+
+def _resolved(value: Any) -> Any:
+    """The tensor with its own numbers: conj() copies none, and notes what is to be done."""
+    return value.resolve_conj().resolve_neg()
 
 
 class Unstacked(TypeError):
