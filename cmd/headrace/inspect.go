@@ -15,7 +15,7 @@ func inspectCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "inspect RECIPE|SHARDS…|MEDIA…",
-		Short: "Draw a recipe: steps, stages, fields; list shards; or say what media are",
+		Short: "Draw a recipe, list shards, or say what a recording or film is",
 		Long: `Draw what the engine makes of a recipe. Only the first samples are run:
 
   the graph      a bracket per stage, with the steps fused into it and its
