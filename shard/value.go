@@ -160,6 +160,9 @@ func wrongIf(wrong bool, v any, d tensor.DType) error {
 }
 
 func appendReal(dst []byte, v float64, d tensor.DType) ([]byte, error) {
+	if d.Overflows(v) {
+		return nil, wrongIf(true, v, d)
+	}
 	switch d {
 	case tensor.Float64:
 		return binary.NativeEndian.AppendUint64(dst, math.Float64bits(v)), nil

@@ -53,3 +53,19 @@ func half(v float64, exponent, fraction int) uint64 {
 	}
 	return sign | min(all, top<<fraction)
 }
+
+// Overflows reports whether a finite number becomes infinite as a floating-point type.
+func (d DType) Overflows(v float64) bool {
+	if v-v != 0 { // infinite already, or NaN
+		return false
+	}
+	switch d {
+	case Float32:
+		return math.IsInf(float64(float32(v)), 0)
+	case Float16:
+		return ToFloat16(v)&0x7fff == 0x7c00
+	case BFloat16:
+		return ToBFloat16(v)&0x7fff == 0x7f80
+	}
+	return false
+}

@@ -77,15 +77,14 @@ def test_numbers_keep_their_types(name):
 def test_numbers_that_are_converted(name):
     write(name, v=pa.array([1, 300, 2**63 + 2**60], pa.uint64()))
     for dtype in FLOATS:
-        got = [s["v"] for s in rows(name, {"v": ("v", dtype)})]
-        with np.errstate(over="ignore"):
-            want = np.array([1, 300, 2**63 + 2**60], "float64").astype(dtype)
-        np.testing.assert_array_equal(got, want)
+        with hr.read(name, fields={"v": ("v", dtype)}).loader(epochs=1, on_error="skip") as loader:
+            got = [s["v"] for s in loader]
+        np.testing.assert_array_equal(got, np.array([1, 300, 2**63 + 2**60][: 2 if dtype == "float16" else 3], "float64").astype(dtype))
     with hr.read(name, fields={"v": ("v", "uint8")}).loader(epochs=1, on_error="skip") as loader:
         assert [int(s["v"]) for s in loader] == [1]
         assert "300 is not valid as uint8" in str(loader.errors[0])
         assert f"{2**63 + 2**60} is not valid as uint8" in str(loader.errors[1])
-    write(name, v=pa.array([0.5, 2.0, 65519.99, 1e9]))
+    write(name, v=pa.array([0.5, 2.0, 65519.99, np.inf]))
     got = [s["v"] for s in rows(name, {"v": ("v", "float16")})]
     np.testing.assert_array_equal(got, np.array([0.5, 2, 65504, np.inf], "float16"))
 
@@ -422,3 +421,64 @@ def test_a_member_whose_name_is_empty_is_refused(line, read):
         rows(lines(line, line))
     if "a" in line:
         assert [s["a"] for s in rows(lines(line, line), {"a": "a"})] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.csv", "a.jsonl"])
+def test_a_number_that_a_short_float_cannot_hold_is_a_bad_sample(name):
+    for values, dtype in (
+        ([1.5, 1e39, np.inf], "float32"),
+        ([2.5, 65520.0, -np.inf], "float16"),
+        ([1, 70000, -65504], "float16"),
+        ([1.0, 3.4e38, 2.0], "bfloat16"),
+        ([1.0, 3.4e38, 2.0], "float32"),
+    ):
+        if name in ("a.csv", "a.jsonl"):
+            text = ["Infinity" if v == np.inf else "-Infinity" if v == -np.inf else repr(v) for v in values]
+            with open(name, "w") as f:
+                f.write("v\n" * (name == "a.csv") + "".join((t if name == "a.csv" else f'{{"v": {t}}}') + "\n" for t in text))
+        else:
+            write(name, v=pa.array(values))
+        fits = dtype == "float32" and values[1] == 3.4e38
+        with hr.read(name, fields={"v": ("v", dtype)}).loader(epochs=1, on_error="skip") as loader:
+            read = [float(s["v"]) for s in loader]
+            assert read == [float(np.float32(v)) for i, v in enumerate(values) if fits or i != 1]
+            assert [e.index for e in loader.errors] == [] if fits else [1]
+            assert all(dtype in str(e) for e in loader.errors)
+
+
+def test_half_a_surrogate_pair_is_a_bad_sample():
+    with open("a.jsonl", "w") as f:
+        f.write('{"a": "\\ud83d\\ude00"}\n{"a": "\\ud800"}\n{"a": "\\udc00\\ud800"}\n{"a": "\\ud800x"}\n{"a": "\\ufffd"}\n')
+    with hr.read("a.jsonl").loader(epochs=1, on_error="skip") as loader:
+        assert [s["a"] for s in loader] == ["\U0001f600", "\ufffd"]
+        assert ["surrogate" in str(e) for e in loader.errors] == [True] * 3
+
+
+@pytest.mark.parametrize("name", [b"a\xff", b"\\ud800"])
+def test_names_that_are_not_text_are_refused(name):
+    with open("a.jsonl", "wb") as f:
+        f.write(b'{"a": 1}\n' * 200 + b'{"a": 1, "' + name + b'": 2}\n')
+    with hr.read("a.jsonl").loader(epochs=1, on_error="skip") as loader:
+        assert len(list(loader)) == 200
+        assert "UTF-8" in str(loader.errors[0])
+    with open("a.csv", "wb") as f:
+        f.write(b"a\xff,b\n1,2\n")
+    with pytest.raises(SourceError, match=r"the name of column 1.* is not UTF-8"):
+        rows("a.csv")
+
+
+@pytest.mark.parametrize("line", [{"a.b": 1, "a": {"b": 2}, "c": 3}, {"a": {"b": 2}, "a.b": 1, "c": 3}])
+def test_members_with_one_path_are_refused(line):
+    why = r"\[.*\] and \[.*\] are both called \"a\.b\""
+    with pytest.raises(SourceError, match=why):
+        rows(lines(line))
+    with pytest.raises(SourceError, match=why):
+        rows(lines(line), {"x": "a.b"})
+    assert [s["c"] for s in rows(lines(line), {"c": "c"})] == [3]
+    path = lines(*[{"a.b": 1, "c": 0}] * 200, line, name="late.jsonl")
+    with pytest.raises(SampleError, match=why) as e:
+        rows(path, {"x": "a.b"})
+    assert e.value.index == 200
+    with open("twice.jsonl", "w") as f:
+        f.write('{"a.b": 1, "a.b": 2}\n')  # as in Python, the last counts
+    assert [s["a.b"] for s in rows("twice.jsonl")] == [2]

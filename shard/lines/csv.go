@@ -3,9 +3,11 @@ package lines
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"headrace/sample"
 	"headrace/shard"
@@ -195,6 +197,9 @@ func newTable(header []byte) (*table, error) {
 		if v, row, more, _, err = t.field(row, nil); err != nil {
 			return nil, err
 		}
+		if !utf8.Valid(v) {
+			return nil, fmt.Errorf("the name of column %d, %q, is not UTF-8", len(t.names)+1, v)
+		}
 		if len(v) > 0 && slices.Contains(t.names, string(v)) {
 			return nil, fmt.Errorf("two columns are called %q", v)
 		}
@@ -266,7 +271,7 @@ func (t *table) Seen(record []byte) (all []shard.Seen, err error) {
 			return scratch, nil
 		}
 		for _, d := range []tensor.DType{tensor.Int64, tensor.Float64} {
-			if _, err := appendNumber(nil, d, v); err == nil && f.Type.Kind == sample.Text && !isWord(v) {
+			if _, err := appendNumber(nil, d, v); (err == nil || errors.Is(err, errTooLarge)) && f.Type.Kind == sample.Text && !isWord(v) {
 				f.Type = sample.TensorType(d)
 			}
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // A reader of JSON that finds values and leaves them where they are. What it accepts is
-// what Python's json does: numbers can be NaN and Infinity, and of a name that comes
-// twice the last counts.
+// what Python's json does, except halves of surrogate pairs: numbers can be NaN and
+// Infinity, and of a name that comes twice the last counts.
 
 // jsonValue is the text of a value, without blanks around.
 type jsonValue []byte
@@ -31,6 +31,7 @@ type jsonReader struct {
 	at    int
 	depth int
 	all   bool // everything is wanted
+	dots  bool // a name has one, so two members may have one path
 }
 
 // jsonError says where in the record something is wrong.
@@ -214,8 +215,22 @@ func numberLength(b []byte) int {
 	return i
 }
 
-// unquote appends what a string says, whose quotes are taken away. Halves of surrogate
-// pairs are replaced, as UTF-8 has none.
+// name appends what a name says, and notes whether it has a dot.
+func (r *jsonReader) name(dst, name []byte) ([]byte, error) {
+	begin := len(dst)
+	dst, err := unquote(dst, name)
+	if err != nil {
+		return dst, r.wrong(err.Error())
+	}
+	if !utf8.Valid(dst[begin:]) {
+		return dst, r.wrong(fmt.Sprintf("the name %q is not UTF-8", dst[begin:]))
+	}
+	r.dots = r.dots || hasDot(dst[begin:])
+	return dst, nil
+}
+
+// unquote appends what a string says, whose quotes are taken away. Half of a surrogate
+// pair is an error, as UTF-8 has none.
 func unquote(dst, s []byte) ([]byte, error) {
 	for len(s) > 0 {
 		n := bytes.IndexByte(s, '\\')
@@ -242,9 +257,11 @@ func unquote(dst, s []byte) ([]byte, error) {
 						low = l
 					}
 				}
-				if v = utf16.DecodeRune(v, low); v != utf8.RuneError {
-					s = s[6:]
+				half := v
+				if v = utf16.DecodeRune(v, low); v == utf8.RuneError {
+					return dst, fmt.Errorf("the escape \\u%04x is half of a surrogate pair, which UTF-8 cannot have", half)
 				}
+				s = s[6:]
 			}
 			dst = utf8.AppendRune(dst, v)
 			continue
@@ -276,13 +293,14 @@ func hex4(s []byte) (v rune, ok bool) {
 	return v, true
 }
 
-// walkObject calls each for all values of a record that are no objects.
-func walkObject(record []byte, each func(path string, v jsonValue) error) error {
+// walkObject calls each for all values of a record that are no objects. dots says that a
+// name has one.
+func walkObject(record []byte, each func(path string, v jsonValue) error) (dots bool, err error) {
 	r := jsonReader{b: record}
 	if err := r.walk("", each); err != nil {
-		return err
+		return false, err
 	}
-	return r.ended()
+	return r.dots, r.ended()
 }
 
 func (r *jsonReader) ended() error {
@@ -294,9 +312,9 @@ func (r *jsonReader) ended() error {
 
 func (r *jsonReader) walk(above string, each func(path string, v jsonValue) error) error {
 	return r.object(func(name []byte) error {
-		plain, err := unquote(nil, name)
+		plain, err := r.name(nil, name)
 		if err != nil {
-			return r.wrong(err.Error())
+			return err
 		}
 		path := above + string(plain)
 		if r.next() == '{' {
@@ -317,19 +335,25 @@ func walkWanted(record []byte, want []sample.Field, all bool, each func(i int, v
 	if err := r.wanted(nil, want, each); err != nil {
 		return err
 	}
+	if r.dots {
+		found, err := clashes(record)
+		if err != nil {
+			return err
+		}
+		for _, w := range want {
+			if why := found[w.Name]; why != "" {
+				return errors.New(why)
+			}
+		}
+	}
 	return r.ended()
 }
 
 func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, v jsonValue) error) error {
 	return r.object(func(name []byte) error {
-		path := above
-		if bytes.IndexByte(name, '\\') >= 0 {
-			var err error
-			if path, err = unquote(path, name); err != nil {
-				return r.wrong(err.Error())
-			}
-		} else {
-			path = append(path, name...)
+		path, err := r.name(above, name)
+		if err != nil {
+			return err
 		}
 
 		whole, inside := -1, false

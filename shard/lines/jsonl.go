@@ -76,7 +76,7 @@ func (JSONL) Schema(record []byte) (sample.Schema, error) {
 // Seen implements [shard.Lenient].
 func (JSONL) Seen(record []byte) (all []shard.Seen, err error) {
 	known := map[string]bool{}
-	err = walkObject(record, func(path string, v jsonValue) error {
+	dots, err := walkObject(record, func(path string, v jsonValue) error {
 		if !known[path] {
 			known[path] = true
 			f := v.seen()
@@ -87,6 +87,15 @@ func (JSONL) Seen(record []byte) (all []shard.Seen, err error) {
 		}
 		return nil
 	})
+	if err == nil && dots {
+		var found map[string]string
+		found, err = clashes(record)
+		for i, f := range all {
+			if why := found[f.Name]; why != "" {
+				all[i].Refused = why
+			}
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
 	}

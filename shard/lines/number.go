@@ -26,8 +26,15 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 
 	switch d {
 	case tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16:
-		v, err := strconv.ParseFloat(s, max(32, d.Size()*8))
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
+		bits := 64
+		if d == tensor.Float32 {
+			bits = 32 // rounded once
+		}
+		v, err := strconv.ParseFloat(s, bits)
+		if errors.Is(err, strconv.ErrRange) || err == nil && d.Overflows(v) {
+			return dst, fmt.Errorf("%.40q %w %v", text, errTooLarge, d)
+		}
+		if err != nil {
 			return dst, fmt.Errorf("%.40q is not a number", text)
 		}
 		if v != v {
@@ -62,6 +69,8 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 	}
 	return dst, fmt.Errorf("numbers cannot be read as %v", d)
 }
+
+var errTooLarge = errors.New("is too large for")
 
 func notThat(d tensor.DType, text []byte) error {
 	return fmt.Errorf("%.40q is not valid as %v; give the field's type, such as float64", text, d)
