@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"headrace/shard/index"
 	"headrace/tensor"
@@ -60,8 +61,15 @@ func plain(value json.RawMessage) ([]byte, error) {
 		return value, nil
 	}
 	var s string
-	err := json.Unmarshal(value, &s)
-	return []byte(s), err
+	if err := json.Unmarshal(value, &s); err != nil {
+		return nil, err
+	}
+	// encoding/json replaces what it cannot represent.
+	const replaced = "\uFFFD"
+	if n := strings.Count(s, replaced); n > 0 && n > bytes.Count(value, []byte(replaced))+bytes.Count(bytes.ToLower(value), []byte(`\ufffd`)) {
+		return nil, fmt.Errorf("%w: its text has half of a surrogate pair, or is not UTF-8", ErrCorrupt)
+	}
+	return []byte(s), nil
 }
 
 // appendParsed appends the number that a text is.

@@ -482,3 +482,14 @@ def test_members_with_one_path_are_refused(line):
     with open("twice.jsonl", "w") as f:
         f.write('{"a.b": 1, "a.b": 2}\n')  # as in Python, the last counts
     assert [s["a.b"] for s in rows("twice.jsonl")] == [2]
+
+
+def test_text_of_json_in_tar_is_never_replaced():
+    with tarfile.open("s.tar", "w") as out:
+        for i, data in enumerate([b'{"c": "ok \\ufffd"}', b'{"c": "\\ud800"}', b'{"c": "\xff"}', '{"c": "\ufffd"}'.encode()]):
+            member = tarfile.TarInfo(f"{i}.json")
+            member.size = len(data)
+            out.addfile(member, io.BytesIO(data))
+    with hr.read("s.tar", fields={"c": "json.c"}).loader(epochs=1, on_error="skip") as loader:
+        assert [s["c"] for s in loader] == ["ok \ufffd", "\ufffd"]
+        assert ["surrogate" in str(e) for e in loader.errors] == [True, True]
