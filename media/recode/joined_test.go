@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/big"
 	"os"
@@ -15,7 +16,9 @@ import (
 	"testing"
 
 	"headrace/internal/tier"
+	"headrace/media"
 	"headrace/media/internal/avtest"
+	"headrace/media/video"
 )
 
 // parts are what recorders and people join byte by byte, and how it is made here.
@@ -26,6 +29,7 @@ var parts = []struct{ suffix, how string }{
 	{".mpg", "-r 25 -c:v mpeg2video -bf 2 -g 12 -c:a mp2"},
 	{".flv", "-c:v libx264 -bf 2 -g 10 -c:a aac -ar 44100"},
 	{".avi", "-c:v mpeg4 -g 12 -c:a pcm_s16le"},
+	{".wmv", "-c:v wmv2 -g 12 -c:a wmav2 -ar 44100"},
 }
 
 // join makes files and joins them.
@@ -156,11 +160,39 @@ func TestJoinedFilesAreReadOneAfterTheOther(t *testing.T) {
 			}
 
 			heard, _, _ := samples(t, whole(t, f))
-			if c.suffix != ".flv" && c.suffix != ".ogv" { // of which the command reads the first alone
+			if c.suffix != ".flv" && c.suffix != ".ogv" && c.suffix != ".wmv" { // of which the command reads the first alone
 				same(t, "by the command", heard, floats(avtest.FFmpeg(t, "-i", joined, "-map", "0:a:0", "-f", "f32le", "-")))
 			}
 			same(t, "one after the other", heard, windowOf(t, f, Window{}))
 		})
+	}
+}
+
+// Joined MP4 is refused by all who would read its first part alone.
+func TestJoinedMP4IsRefused(t *testing.T) {
+	avtest.Library(t)
+	for _, how := range []string{"-movflags frag_keyframe+empty_moov", "-movflags faststart", ""} {
+		path, _ := join(t, ".mp4", "-c:v libx264 -c:a aac "+how)
+		f := opened(t, path)
+		out, err := os.Create(filepath.Join(t.TempDir(), "out.mkv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		_, byNumber := video.Open(video.Bytes(whole(t, f)), -1)
+		_, byFrame := OpenFrames(f, FramesOptions{})
+		_, late := OpenFrames(f, FramesOptions{Window: Window{Start: big.NewRat(5, 1)}})
+		_, sound := OpenSamples(f, SamplesOptions{})
+		_, both := OpenMedia(context.Background(), f, FramesOptions{}, SamplesOptions{})
+		_, packets := Demux(context.Background(), f, &Window{}, nil, 1<<30)
+		for door, err := range map[string]error{
+			"load": byNumber, "stream": byFrame, "late": late, "sound": sound, "both": both, "demux": packets,
+			"remux": Remux(context.Background(), f, &Window{}, nil, out, Container{Format: "matroska"}),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "another file was joined to this one") || !errors.Is(err, media.ErrCorrupt) && door != "load" {
+				t.Errorf("%s: %s: %v", how, door, err)
+			}
+		}
 	}
 }
 

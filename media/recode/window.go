@@ -213,8 +213,12 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	if s.Rate <= 0 {
 		return c.put(&p)
 	}
-	if c.origin && !t.seen && p.Skip == 0 {
-		p.Skip = uint32(coded.Priming(&s.Stream))
+	if c.origin && (!t.seen || p.Begins) && p.Skip == 0 {
+		begins := s
+		if p.Other != nil {
+			begins = p.Other
+		}
+		p.Skip = uint32(coded.Priming(&begins.Stream))
 	}
 	t.seen = true
 	if p.Begins {
@@ -337,6 +341,9 @@ type input struct {
 // read has put get the packets of a window. Begin is called before the first packet.
 func read(ctx context.Context, file *os.File, w *Window, begin func(*input) error, put func(*packets.Packet) error) error {
 	if err := w.Check(); err != nil {
+		return err
+	}
+	if err := checkJoined(file); err != nil {
 		return err
 	}
 	r, format, all, err := open(file)

@@ -1,6 +1,6 @@
 // Package joined finds files that were joined byte by byte, of the containers in which
 // each of them has headers of its own that those before do not speak for: Ogg, where that
-// is called a chain and radio stations make them, FLV, and Matroska.
+// is called a chain and radio stations make them, FLV, Matroska, and ASF.
 package joined
 
 import (
@@ -38,6 +38,8 @@ func Parts(r io.ReaderAt, size int64) []Part {
 		starts = flv(f)
 	case string(head) == ebml:
 		starts = matroska(f)
+	case string(head) == asfHeader[:4]:
+		starts = asf(f)
 	}
 	all := []Part{{0, size}}
 	for _, at := range starts {
@@ -126,6 +128,29 @@ func matroska(f *file) (starts []int64) {
 			return starts
 		}
 		at += int64(id+n) + int64(size)
+	}
+	return starts
+}
+
+// asfHeader begins a file of ASF, as Windows Media has it.
+const asfHeader = "\x30\x26\xB2\x75\x8E\x66\xCF\x11\xA6\xD9\x00\xAA\x00\x62\xCE\x6C"
+
+// asf follows the objects of ASF. The packets of a broadcast have no size, and go on to
+// the end of the file.
+func asf(f *file) (starts []int64) {
+	for at := int64(0); len(starts) < most; {
+		b := f.bytes(at, 24)
+		if len(b) < 24 {
+			return starts
+		}
+		if at > 0 && string(b[:16]) == asfHeader {
+			starts = append(starts, at)
+		}
+		size := binary.LittleEndian.Uint64(b[16:])
+		if size < 24 || size > math.MaxInt64/2 {
+			return starts
+		}
+		at += int64(size)
 	}
 	return starts
 }

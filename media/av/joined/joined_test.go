@@ -24,12 +24,18 @@ func element(id string, body string) []byte {
 	return append(append([]byte(id), 0x40|byte(len(body)>>8), byte(len(body))), body...)
 }
 
+// object is what an object of ASF has behind its name.
+func object(body string) []byte {
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(24+len(body))), body...)
+}
+
 func TestPartsOfFiles(t *testing.T) {
 	ogg := slices.Concat(page(2, 1), page(2, 2), page(0, 3, 4), page(4, 5))
 	flv := slices.Concat([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00"), tag(18, "about"), tag(9, "FLV\x01 as data"), tag(8, "sound"))
 	mkv := slices.Concat(element(ebml, "head"), element("\x18\x53\x80\x67", "all"), element("\xEC", "void"))
 	live := slices.Concat(element(ebml, "head"), []byte("\x18\x53\x80\x67\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), []byte("clusters"))
-	for name, one := range map[string][]byte{"ogg": ogg, "flv": flv, "mkv": mkv} {
+	asf := slices.Concat([]byte(asfHeader), object("head"), []byte("data of the file"), object(asfHeader+" in packets"))
+	for name, one := range map[string][]byte{"ogg": ogg, "flv": flv, "mkv": mkv, "asf": asf} {
 		for n := 1; n <= 3; n++ {
 			all := bytes.Repeat(one, n)
 			got := Parts(bytes.NewReader(all), int64(len(all)))
@@ -51,7 +57,7 @@ func TestPartsOfFiles(t *testing.T) {
 			}
 		}
 	}
-	for _, alone := range [][]byte{nil, []byte("OggS"), []byte("RIFF and more"), slices.Concat(live, live)} {
+	for _, alone := range [][]byte{nil, []byte("OggS"), []byte("RIFF and more"), slices.Concat(live, live), []byte(asfHeader + "\x30\x00\x00\x00\x00\x00\x00\x80" + asfHeader)} {
 		if got := Parts(bytes.NewReader(alone), int64(len(alone))); len(got) != 1 || got[0] != (Part{0, int64(len(alone))}) {
 			t.Errorf("%q: %v", alone, got)
 		}
@@ -65,6 +71,7 @@ func FuzzParts(f *testing.F) {
 	f.Add(slices.Concat(page(2, 1), page(0, 3), page(2, 1)))
 	f.Add([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00\x09\x00\x00\x00"))
 	f.Add(slices.Concat(element(ebml, "head"), element(ebml, "head")))
+	f.Add(slices.Concat([]byte(asfHeader), object(""), []byte(asfHeader), object("")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		at := int64(0)
 		for _, p := range Parts(bytes.NewReader(data), int64(len(data))) {

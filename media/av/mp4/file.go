@@ -16,6 +16,7 @@ type File struct {
 	movie  movie
 	tracks []*track
 	room   int64 // how many packets may still be listed
+	skim   bool  // those of fragments are not kept
 }
 
 // mostTracks is far more than a file has that somebody wants to see.
@@ -24,24 +25,34 @@ const mostTracks = 256
 // Open reads the index of a file of so many bytes.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	f := &File{size: size, room: packetsOf(size)}
-	w := &walker{r: r, size: size}
-	moov, err := findMovie(w)
-	if err != nil {
+	if err := f.read(&walker{r: r, size: size}); err != nil {
 		return nil, err
-	}
-	if err := f.readMovie(moov); err != nil {
-		return nil, err
-	}
-	if f.movie.fragmented {
-		if err := f.readFragments(w); err != nil {
-			return nil, err
-		}
 	}
 	for i, t := range f.tracks {
 		t.stream.Index = i
 		f.Streams = append(f.Streams, t.stream)
 	}
 	return f, nil
+}
+
+func (f *File) read(w *walker) error {
+	moov, err := findMovie(w)
+	if err != nil {
+		return err
+	}
+	err = f.readMovie(moov)
+	if err == nil || errors.Is(err, ErrUnsupported) { // which FFmpeg may know
+		if err := w.checkJoined(moov, f.movie.fragmented); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if f.movie.fragmented {
+		return f.readFragments(w)
+	}
+	return nil
 }
 
 // Fragmented reports whether packets of the file are in fragments. It may end after any.
@@ -88,6 +99,7 @@ func findMovie(w *walker) (*box, error) {
 			}
 			return w.read(t)
 		}
+		w.samples = w.samples || t.kind == "mdat"
 		at += t.size
 	}
 }

@@ -2,6 +2,7 @@ package mp4
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -91,7 +92,7 @@ func (f *File) readTrackFragment(traf *box, moof int64, implied *int64) error {
 				return b.errorf("has a time beyond all bounds, or none")
 			}
 			if g.goesBack(int64(at)) {
-				return b.errorf("sets the clock back, from %d to %d: another file was joined to this one, byte by byte; join them with ffmpeg -f concat", g.now, at)
+				return fmt.Errorf("mp4: box %q at byte %d sets the clock back, from %d to %d: %w: %w", b.kind, b.at, g.now, at, errJoined, ErrFormat)
 			}
 			g.now = int64(at)
 		case "trun":
@@ -107,18 +108,6 @@ func (f *File) readTrackFragment(traf *box, moof int64, implied *int64) error {
 		g.track.end = g.now
 	}
 	return nil
-}
-
-// goesBack reports whether a fragment that begins at a time is of another recording than
-// those before it. Writers may be a little off.
-func (g *fragment) goesBack(at int64) bool {
-	if g.track == nil || len(g.track.fragments) == 0 {
-		return false
-	}
-	all := g.track.fragments
-	last := all[len(all)-1].DTS
-	off := av.Rescale(1, av.Rational{Num: 1, Den: 2}, g.track.stream.TimeBase, av.Nearest) // half a second
-	return at < last && (at <= all[0].DTS || at < last-off)
 }
 
 func (f *File) readFragmentHeader(b *box, moof, implied int64) (*fragment, error) {
@@ -210,15 +199,15 @@ func (f *File) readRun(b *box, g *fragment) error {
 		if i == 0 {
 			s.flags = first
 		}
-		if err := g.add(b, e.row(i), s, flags); err != nil {
+		if err := g.add(b, e.row(i), s, flags, f.skim); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add appends a packet, of which s has what its row does not.
-func (g *fragment) add(b *box, row []byte, s fragmentDefaults, flags uint32) error {
+// add appends a packet, of which s has what its row does not. Skim: only the clock goes on.
+func (g *fragment) add(b *box, row []byte, s fragmentDefaults, flags uint32, skim bool) error {
 	r := fields{b: row}
 	if flags&hasDuration != 0 {
 		s.lasts = r.u32()
@@ -240,10 +229,16 @@ func (g *fragment) add(b *box, row []byte, s fragmentDefaults, flags uint32) err
 		return b.errorf("has a time beyond all bounds")
 	}
 	t := g.track
-	t.fragments = append(t.fragments, av.Packet{
-		Offset: g.next, Size: int32(s.size), PTS: shown, DTS: g.now, Duration: s.lasts,
-		Key: s.flags&notKey == 0 || t.stream.Kind == av.Audio || intra[t.stream.Codec],
-	})
+	if !t.fragmented {
+		t.fragmented, t.first = true, g.now
+	}
+	t.last = g.now
+	if !skim {
+		t.fragments = append(t.fragments, av.Packet{
+			Offset: g.next, Size: int32(s.size), PTS: shown, DTS: g.now, Duration: s.lasts,
+			Key: s.flags&notKey == 0 || t.stream.Kind == av.Audio || intra[t.stream.Codec],
+		})
+	}
 	g.next += int64(s.size)
 	g.now += int64(s.lasts)
 	return nil

@@ -200,18 +200,3 @@ func withoutMedia(data []byte) []byte {
 	}
 	return kept
 }
-
-// Two files in fragments, joined byte by byte, have a clock that begins again, and parts
-// that may need other decoders. Their frames must not be mixed.
-func TestJoinedFragmentsAreRefused(t *testing.T) {
-	for _, name := range []string{"frag.mp4", "fragboth.mp4", "fragedit.mp4"} {
-		one := testvideo.Read(t, name)
-		if err := read(t, one); err != nil {
-			t.Fatal(err)
-		}
-		err := read(t, append(bytes.Clone(one), one...))
-		if err == nil || !strings.Contains(err.Error(), "another file was joined") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

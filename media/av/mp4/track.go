@@ -17,6 +17,9 @@ type track struct {
 	defaults  fragmentDefaults
 	fragments []av.Packet
 	end       int64 // when the last of them ends
+
+	fragmented  bool  // there are any
+	first, last int64 // when the first and the last are decoded
 }
 
 // kept are the boxes of stbl that are kept.

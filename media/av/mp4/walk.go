@@ -13,6 +13,8 @@ type walker struct {
 	size  int64
 	block []byte
 	from  int64 // where block begins
+
+	samples bool // there are some before the index
 }
 
 const blockSize = 4096
