@@ -299,9 +299,8 @@ func (c *checker) lists(i int, around surroundings) {
 	if gives = gives && s.Lists > 0; gives && around.op != "" {
 		c.wrong(i, "", "gives lists, inside %q: batches are made of one source's lists", c.steps[around.step].Name)
 	}
-	b, takes := c.steps[i].Args.(*Batch)
-	if takes = takes && b.Lists; !takes {
-		return
+	if b, ok := c.steps[i].Args.(*Batch); !ok || !b.Lists || around.op != "" {
+		return // inside others batches are not made, which place has said
 	}
 
 	for _, k := range slices.Backward(c.top[:slices.Index(c.top, i)]) {

@@ -294,6 +294,7 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(files, merge(recipe.Chain{files})), []string{`step "merge" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, files})), []string{`step "files_2" (#3): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
+		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &recipe.Batch{Size: 2, Lists: true}}})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
 		{steps(merge(recipe.Chain{files}), recipe.Step{Op: "shuffle"}), []string{
 			`step "shuffle" (#3): comes after "merge": it must directly follow the sources inside it, since it sets the order of a source`,
 		}},
