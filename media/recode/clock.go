@@ -8,6 +8,7 @@ import (
 	"headrace/media/av"
 	"headrace/media/av/packets"
 	headers "headrace/media/av/slices"
+	"headrace/media/recode/places"
 	"headrace/media/sound/coded"
 )
 
@@ -62,15 +63,16 @@ type Clock struct {
 	// packets have come.
 	First map[int]Second
 
-	grids []grid // of each stream of sound whose times are coarse
+	grids []places.Grid // of each stream of sound whose times are coarse
 }
 
-// clock reads the beginnings of streams.
+// clock reads the beginnings of streams. It corrects the codec of those of which the
+// first packet tells another.
 func clock(r reader, streams []packets.Stream) (*Clock, error) {
-	c := &Clock{Begins: make([]Second, len(streams)), First: map[int]Second{}, grids: make([]grid, len(streams))}
+	c := &Clock{Begins: make([]Second, len(streams)), First: map[int]Second{}, grids: make([]places.Grid, len(streams))}
 	first := make([]int64, len(streams)) // PTS that is lowest so far
 	known := make([]bool, len(streams))
-	at := make([]places, len(streams))
+	at := make([]places.Places, len(streams))
 	c.Cut = make([]bool, len(streams))
 	heads := make([]head, len(streams))
 	left := 0
@@ -101,15 +103,16 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 		}
 		settle(&p)
 		if s.Kind == av.Audio {
+			s.Codec = coded.Layer(s.Codec, p.Data)
 			if c.Begins[p.Stream] == nil {
 				c.Begins[p.Stream] = beginsAt(s, &p)
 			}
 			known[p.Stream] = true
-			if s.Rate > 0 && coarse(s) {
-				if !at[p.Stream].begun {
-					at[p.Stream] = newPlaces(s, grid{}, true)
+			if s.Rate > 0 && places.Coarse(s) {
+				if at[p.Stream].One.Den == 0 {
+					at[p.Stream] = places.New(s, places.Grid{}, true)
 				}
-				c.grids[p.Stream], known[p.Stream] = gridFrom(&at[p.Stream], &p)
+				c.grids[p.Stream], known[p.Stream] = places.GridFrom(&at[p.Stream], &p)
 			}
 			if known[p.Stream] {
 				left--
@@ -180,7 +183,7 @@ func (h *head) lacks(s *packets.Stream, p *packets.Packet) bool {
 // samples, where these have a rate.
 func beginsAt(s *packets.Stream, p *packets.Packet) Second {
 	at := p.PTS
-	if startsEmpty(s) {
+	if places.StartsEmpty(s) {
 		at += p.Duration
 	}
 	if s.Rate <= 0 {

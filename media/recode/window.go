@@ -13,6 +13,7 @@ import (
 	"headrace/media"
 	"headrace/media/av"
 	"headrace/media/av/packets"
+	"headrace/media/recode/places"
 	"headrace/media/sound/coded"
 )
 
@@ -116,9 +117,6 @@ func list(streams []packets.Stream) string {
 // packets, or a few long ones, and containers are interleaved by a second or so.
 const lead = 3
 
-// startsEmpty reports whether the first packet that a decoder gets gives no samples.
-func startsEmpty(s *packets.Stream) bool { return s.Codec == "vorbis" }
-
 // cutter picks the packets of a window as they come.
 type cutter struct {
 	tracks []track // by the stream's number in the file
@@ -135,15 +133,15 @@ type track struct {
 	stream     *packets.Stream // that packets are of now
 	first      *packets.Stream // that they were of at the beginning
 	wanted     bool
-	to         int    // its number among those that are wanted
-	start, end int64  // ticks; of sound, in samples at its rate
-	places     places // of sound
-	seen       bool   // a packet has come
-	cut        bool   // of video: no key packet has come, and one will
-	begun      bool   // the first packet of the window has come
-	older      bool   // of sound: packets came before those that are held
-	done       bool   // no packet of the window follows
-	another    bool   // of sound: another recording has begun, which is
+	to         int           // its number among those that are wanted
+	start, end int64         // ticks; of sound, in samples at its rate
+	places     places.Places // of sound
+	seen       bool          // a packet has come
+	cut        bool          // of video: no key packet has come, and one will
+	begun      bool          // the first packet of the window has come
+	older      bool          // of sound: packets came before those that are held
+	done       bool          // no packet of the window follows
+	another    bool          // of sound: another recording has begun, which is
 	other      *packets.Stream
 	held       []packets.Packet
 	heldAt     []int64 // of sound: where they begin
@@ -229,9 +227,9 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		t.stream = s
 		t.held, t.heldAt, t.older = t.held[:0], t.heldAt[:0], false
 	}
-	from, until, sure := t.places.of(&p)
+	from, until, sure := t.places.Of(&p)
 	if !sure {
-		if until+2*t.places.tick < t.start {
+		if until+2*t.places.Tick < t.start {
 			return nil // others follow before the window
 		}
 		return errEarlier
@@ -263,18 +261,18 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	}
 	t.begun = true
 
-	c.clock.First[t.to] = seconds(max(from+skip, t.start), t.places.one)
+	c.clock.First[t.to] = seconds(max(from+skip, t.start), t.places.One)
 
 	// All that comes before the window is one skip, of the first packet that is decoded.
 	first := &p
 	if len(t.held) > 0 {
 		first = &t.held[0]
 	}
-	places := append(t.heldAt, from)
-	if len(t.held) > 0 && startsEmpty(s) {
-		places = places[1:]
+	begins := append(t.heldAt, from)
+	if len(t.held) > 0 && places.StartsEmpty(s) {
+		begins = begins[1:]
 	}
-	n := max(t.start-places[0], 0)
+	n := max(t.start-begins[0], 0)
 	if c.origin && !t.older { // the recording's own skip is part of it
 		n = max(n, int64(first.Skip))
 	}
@@ -302,14 +300,14 @@ func (c *cutter) counted(t *track, p packets.Packet, from, until int64) error {
 	if !c.origin {
 		return errEarlier
 	}
-	if from-4*t.places.tick >= t.end {
+	if from-4*t.places.Tick >= t.end {
 		t.done = true
 		return nil
 	}
 	if !t.begun {
 		t.begun = true
 		begins := from + int64(p.Skip)
-		c.clock.First[t.to] = seconds(max(begins, t.start), t.places.one)
+		c.clock.First[t.to] = seconds(max(begins, t.start), t.places.One)
 		p.Skip = uint32(max(t.start-from, int64(p.Skip)))
 	}
 	return c.put(&p)
@@ -379,7 +377,7 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return nil
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
-	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return mustCount(&all[i], &c.grids[i]) })
+	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return places.MustCount(&all[i], &c.grids[i]) })
 	if seeks {
 		again, err := restarts(ctx, file, r, format)
 		if err != nil {
@@ -408,15 +406,6 @@ type nowhere struct{ container }
 // Close does nothing.
 func (nowhere) Close() {}
 
-// coarse reports whether the container's times of a stream of sound are not enough to
-// tell samples: in Matroska they are milliseconds.
-func coarse(s *packets.Stream) bool {
-	return s.Kind == av.Audio && int64(s.TimeBase.Num)*int64(s.Rate) > int64(s.TimeBase.Den)
-}
-
-// mustCount reports whether samples of a stream have to be counted from its beginning.
-func mustCount(s *packets.Stream, g *grid) bool { return coarse(s) && g.unit == 0 }
-
 // leader is the stream by which is sought: video, whose key packets are few. Matroska's
 // index has that of video alone, even where only sound is wanted.
 func leader(streams []packets.Stream, chosen []int) int {
@@ -425,7 +414,7 @@ func leader(streams []packets.Stream, chosen []int) int {
 			return i
 		}
 	}
-	if slices.ContainsFunc(chosen, func(i int) bool { return coarse(&streams[i]) }) {
+	if slices.ContainsFunc(chosen, func(i int) bool { return places.Coarse(&streams[i]) }) {
 		for i := range streams {
 			if streams[i].Kind == av.Video && !streams[i].Cover {
 				return i
@@ -462,8 +451,8 @@ func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, 
 		t := track{stream: s, first: s, wanted: true, to: to, start: minTime, end: maxTime}
 		base := s.TimeBase
 		if s.Kind == av.Audio && s.Rate > 0 {
-			t.places = newPlaces(s, c.grids[i], origin)
-			base = t.places.one
+			t.places = places.New(s, c.grids[i], origin)
+			base = t.places.One
 		}
 		if w.Start != nil {
 			t.start = ticks(new(big.Rat).Add(c.Zero, w.Start), base)

@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from conftest import cases
-from made_audio import CONTAINERS, Made, Samples, by_libsndfile, decoded, make
+from made_audio import CONTAINERS, Made, Samples, by_libsndfile, decoded, ffmpeg, make
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
@@ -111,3 +111,33 @@ def test_pipelines_agree_with_load_audio(tmp_path):
                 assert abs(len(sample["audio"]) - 0.05 * rate) < 1, str(made)
                 assert off(sample["audio"][: len(part)], part) <= near(made), str(made)
                 assert not sample["audio"][len(part) :].any(), str(made)
+
+
+WINDOWS = (
+    ("ts", "mp2 -ar 22050"),  # which FFmpeg takes for MP3 at first
+    ("ts", "aac -b:a 24k -aac_pns 0 -ar 44100"),  # many frames between two times
+    ("caf", "alac -ar 11025"),  # packets do not say how long they last
+    ("ts", "ac3 -ar 44100"),
+    ("ts", "mp2 -ar 16000"),
+    ("ts", "libmp3lame -b:a 32k -ar 44100"),
+    ("mpg", "mp2 -ar 44100"),
+)
+
+
+def test_windows_begin_and_end_at_their_sample(tmp_path):
+    tones = ["-f", "lavfi", "-i", "aevalsrc=0.4*sin(440*2*PI*t)+0.3*sin(900*t*t)|0.2*sin(700*t):s=44100:d=4"]
+    files = [(tmp_path / f"{i}.{suffix}", how) for i, (suffix, how) in enumerate(WINDOWS[: cases(5, 7)])]
+    ffmpeg(*tones, *(arg for path, how in files for arg in ("-c:a", *how.split(), path)))
+    for path, how in files:
+        loaded, rate = hr.io.load_audio(path, layout="TC")
+        assert len(loaded) >= 4 * rate
+        pieces = [np.asarray(piece) for piece in hr.io.stream_audio(path, layout="TC")]
+        assert np.array_equal(np.concatenate(pieces), loaded), how
+        for begin in (1, 700, 1100, rate + 1, 7 * rate // 2 + 77):  # the last are sought
+            for length in (1, 5000):
+                window = {"start": begin / rate, "end": (begin + length) / rate}
+                parts = [np.asarray(part) for part in hr.io.stream_audio(path, layout="TC", **window)]
+                part, want = np.concatenate(parts), loaded[begin : begin + length]
+                assert len(part) == len(want), (how, begin, length)
+                # The first windows have the decoder's dither from the beginning on, others not.
+                assert off(part, want) <= {"mp2": 1e-4, "ac3": 0.1}.get(how.split()[0], 0.0), (how, begin, length)

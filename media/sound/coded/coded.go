@@ -226,6 +226,9 @@ func demuxed(file []byte, track int) (*Track, error) {
 			t.Packets[i].offset, t.Packets[i].in = p.Offset-int64(len(file)), 1
 		}
 	}
+	if len(t.Packets) > 0 {
+		t.Decoder.Codec = Layer(t.Decoder.Codec, t.bytes(&t.Packets[0]))
+	}
 	for _, trim := range from.Trims {
 		t.before += int64(trim.Begin)
 		t.after += int64(trim.End)

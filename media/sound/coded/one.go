@@ -42,6 +42,22 @@ func PacketSamples(s *av.Stream, packet []byte, lasts int64) int {
 	return 0
 }
 
+// Layer is the codec of a stream whose first packet is given: MPEG transport streams have
+// one number for all layers of MPEG audio, of which FFmpeg finds the right one late, or
+// never in a short file.
+func Layer(codec string, first []byte) string {
+	if !IsLayer(codec) {
+		return codec
+	}
+	if h, ok := mpa.Parse(first); ok && IsLayer(h.Codec) {
+		return h.Codec
+	}
+	return codec
+}
+
+// IsLayer reports whether a codec is one of those that Layer tells apart.
+func IsLayer(codec string) bool { return codec == "mp3" || codec == "mp2" || codec == "mp1" }
+
 // PacketUnit is a number of samples of which every packet of a stream gives a multiple,
 // by the first of them; 0: there is none but 1. The last packet may be shorter.
 func PacketUnit(s *av.Stream, first []byte) int {

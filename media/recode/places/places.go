@@ -1,4 +1,6 @@
-package recode
+// Package places tells where packets of sound begin, in samples, where a container's
+// times are too coarse for that.
+package places
 
 import (
 	"headrace/media/av"
@@ -7,10 +9,10 @@ import (
 	"headrace/media/sound/coded"
 )
 
-// A grid is where packets can begin of a stream of sound whose container has times that
+// A Grid is where packets can begin of a stream of sound whose container has times that
 // are coarser than samples: a whole number of units after the first. Where a unit is
 // longer than what a time leaves open, the time of a packet alone tells where it begins.
-type grid struct {
+type Grid struct {
 	unit  int64 // samples; 0: there is no grid
 	first int64 // where the first packet begins that gives samples
 	time  int64 // its time, in samples
@@ -22,7 +24,7 @@ const off = 2
 
 // place returns where a packet of a time, in samples, begins, if only one place of the
 // grid has that time.
-func (g *grid) place(time int64) (at int64, ok bool) {
+func (g *Grid) place(time int64) (at int64, ok bool) {
 	if g.unit == 0 {
 		return 0, false
 	}
@@ -38,7 +40,7 @@ func (g *grid) place(time int64) (at int64, ok bool) {
 // has reports whether a packet that begins at a place can have a time. All times were
 // rounded in the same way, down or to the nearest tick, so what is between two of them is
 // less than a tick off.
-func (g *grid) has(at, time int64) bool {
+func (g *Grid) has(at, time int64) bool {
 	d := (time - g.time) - (at - g.first)
 	return max(d, -d) <= g.tick+off
 }
@@ -46,16 +48,16 @@ func (g *grid) has(at, time int64) bool {
 // wide reports whether the places are so far from each other that even times which were
 // rounded twice, as those of packets that share a block are, cannot be taken for those of
 // the next.
-func (g *grid) wide() bool { return g.unit > 4*(g.tick+off) }
+func (g *Grid) wide() bool { return g.unit > 4*(g.tick+off) }
 
-// places tells where packets of a stream of sound begin, in samples at its rate, one
+// Places tells where packets of a stream of sound begin, in samples at its rate, one
 // after the other. Samples follow each other without gaps as long as the times of their
 // packets allow for it.
-type places struct {
+type Places struct {
 	stream *packets.Stream
-	one    av.Rational // seconds of a sample
-	grid   grid
-	tick   int64          // of the container's times, in samples; 0: they are as fine as samples
+	grid   Grid
+	One    av.Rational    // seconds of a sample
+	Tick   int64          // of the container's times, in samples; 0: they are as fine as samples
 	blocks *vorbis.Blocks // of Vorbis, whose packets do not say how many samples they give; nil: it is something else
 
 	origin bool // the first packet is that of the file
@@ -67,11 +69,14 @@ type places struct {
 // enough packets in a row tell where those of a grid that is not wide begin.
 const enough = 16
 
-// newPlaces begins with the first packet of a stream that is in its file, or with any.
-func newPlaces(s *packets.Stream, g grid, origin bool) places {
-	p := places{stream: s, one: av.Rational{Num: 1, Den: int32(s.Rate)}, grid: g, origin: origin, next: minTime}
-	if coarse(s) {
-		p.tick = p.samples(1)
+// New begins with the first packet of a stream that is in its file, or with any.
+func New(s *packets.Stream, g Grid, origin bool) Places {
+	p := Places{stream: s, One: av.Rational{Num: 1, Den: int32(s.Rate)}, grid: g, origin: origin, next: unknown}
+	switch {
+	case drifts(s):
+		p.Tick = drift
+	case Coarse(s):
+		p.Tick = p.samples(1)
 	}
 	if s.Codec == "vorbis" {
 		p.blocks = vorbis.NewBlocks(s.Config)
@@ -79,23 +84,53 @@ func newPlaces(s *packets.Stream, g grid, origin bool) places {
 	return p
 }
 
-// samples is a time of the stream.
-func (t *places) samples(ticks int64) int64 {
-	return av.Rescale(ticks, t.stream.TimeBase, t.one, av.Nearest)
+// unknown is before any time.
+const unknown = -1 << 60
+
+// drifts reports whether FFmpeg's times of packets are off, as they are of MPEG streams
+// at 44.1 kHz and its like: only the first frame of a PES packet has a time there, and to
+// those after it FFmpeg adds durations that it has rounded to ticks.
+func drifts(s *packets.Stream) bool {
+	const frames = 64 // samples, of which frames of all these codecs have a multiple
+	if s.TimeBase != (av.Rational{Num: 1, Den: 90000}) || s.Rate <= 0 || frames*90000%s.Rate == 0 {
+		return false
+	}
+	return s.Codec == "aac" || s.Codec == "ac3" || coded.IsLayer(s.Codec)
 }
 
-// of returns where the next packet begins and ends. Where reading began in the middle, it
+// drift is more samples than that is: a PES packet lasts 0.7 s at most, in which are some
+// thirty frames, each a tick or half a sample off.
+const drift = 16
+
+// Coarse reports whether the container's times of a stream of sound are not enough to
+// tell samples: in Matroska they are milliseconds.
+func Coarse(s *packets.Stream) bool {
+	return s.Kind == av.Audio && (int64(s.TimeBase.Num)*int64(s.Rate) > int64(s.TimeBase.Den) || drifts(s))
+}
+
+// MustCount reports whether samples of a stream have to be counted from its beginning.
+func MustCount(s *packets.Stream, g *Grid) bool { return Coarse(s) && g.unit == 0 }
+
+// StartsEmpty reports whether the first packet that a decoder gets gives no samples.
+func StartsEmpty(s *packets.Stream) bool { return s.Codec == "vorbis" }
+
+// samples is a time of the stream.
+func (t *Places) samples(ticks int64) int64 {
+	return av.Rescale(ticks, t.stream.TimeBase, t.One, av.Nearest)
+}
+
+// Of returns where the next packet begins and ends. Where reading began in the middle, it
 // may not be sure of that. If it is, it returns what it would have returned had reading
 // begun with the first packet.
-func (t *places) of(p *packets.Packet) (from, until int64, sure bool) {
+func (t *Places) Of(p *packets.Packet) (from, until int64, sure bool) {
 	from, until = t.samples(p.PTS), t.samples(p.PTS+p.Duration)
 	first := !t.begun
 	t.begun = true
-	if first && t.origin && startsEmpty(t.stream) {
+	if first && t.origin && StartsEmpty(t.stream) {
 		from = until
 	}
-	if t.tick == 0 {
-		if p.Cut > 0 { // what the container says may be without that
+	if t.Tick == 0 {
+		if p.Cut > 0 || p.Duration <= 0 || coded.IsLayer(t.stream.Codec) { // what the container says is less, nothing, or a guess
 			if n := coded.PacketSamples(&t.stream.Stream, p.Data, until-from); n > 0 {
 				until = from + int64(n)
 			} else if t.stream.Codec == "vorbis" {
@@ -123,14 +158,14 @@ func (t *places) of(p *packets.Packet) (from, until int64, sure bool) {
 }
 
 // settled returns where a packet of a time, in samples, begins.
-func (t *places) settled(time int64) int64 {
+func (t *Places) settled(time int64) int64 {
 	at, placed := t.grid.place(time)
 	switch {
 	case placed && t.grid.wide():
 		t.agreed = enough
 		return at
 	case t.origin || t.agreed >= enough:
-		if d := time - t.next; max(d, -d) <= 2*t.tick {
+		if d := time - t.next; max(d, -d) <= 2*t.Tick {
 			return t.next
 		}
 	case t.agreed > 0 && t.grid.has(t.next, time):
@@ -145,16 +180,16 @@ func (t *places) settled(time int64) int64 {
 	return time
 }
 
-// gridFrom is the grid of a stream that begins with a packet, of which places is told
+// GridFrom is the grid of a stream that begins with a packet, of which places is told
 // next. There is none before the first packet that gives samples.
-func gridFrom(t *places, p *packets.Packet) (g grid, ok bool) {
+func GridFrom(t *Places, p *packets.Packet) (g Grid, ok bool) {
 	first := !t.begun
-	from, _, _ := t.of(p)
-	if first && startsEmpty(t.stream) {
-		return grid{}, false
+	from, _, _ := t.Of(p)
+	if first && StartsEmpty(t.stream) {
+		return Grid{}, false
 	}
-	g = grid{first: from, time: t.samples(p.PTS), tick: t.tick}
-	if t.tick > 0 {
+	g = Grid{first: from, time: t.samples(p.PTS), tick: t.Tick}
+	if t.Tick > 0 {
 		g.unit = int64(coded.PacketUnit(&t.stream.Stream, p.Data))
 	}
 	return g, true
