@@ -31,6 +31,8 @@ var (
 	ErrConfig = ops.ErrConfig    // the recipe cannot be run in this way
 	ErrSource = source.ErrSource // the data cannot be listed
 
+	ErrSampler = source.ErrSampler // a sampler gives what is no order of samples, in some epoch
+
 	// ErrUncalled is what Open returns with [Options.Look] where a function of Python
 	// does not say what it gives: calling it would tell.
 	ErrUncalled = errors.New("headrace: a function has no gives, and is not called to find out")
@@ -316,6 +318,9 @@ func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 // already; then no sample fails.
 func (l *Loader) judged(err error) error {
 	failed, bad := (*pipe.StageError)(nil), (*sample.Error)(nil)
+	if errors.Is(err, source.ErrSampler) && errors.As(err, &failed) {
+		return failed.Err // it is about an epoch, not about a sample
+	}
 	if start := (*extern.StartError)(nil); !errors.As(err, &failed) || errors.As(err, &start) || pipe.Stops(err) {
 		return err
 	}

@@ -13,7 +13,7 @@ var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the o
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
 	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength" doc:"\"module:name\" of an object: orders[epoch] are the epoch's sample numbers, as int64"`
-	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"samples in each epoch"`
+	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"samples in the first epoch; others may have more or fewer"`
 	Lists    int64  `json:"lists,omitempty" min:"1" doc:"lists in the first epoch, each of which is a batch, for batch with lists: orders[epoch] are then how many lists there are, how many samples each has, and the sample numbers"`
 	Places   bool   `json:"places,omitempty" doc:"the numbers are places in the epoch, and the source itself knows which sample is there"`
 }

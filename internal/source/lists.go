@@ -11,49 +11,42 @@ import (
 	"headrace/pipe"
 )
 
-// lists are those of an epoch whose sampler gives lists, each of which is a batch. Places
-// of the epoch are lists then, so that ranks, states and what is left under another
+// drawn is what a sampler gives in an epoch. Where it gives lists, each is a batch, and
+// places of the epoch are lists, so that ranks, states and what is left under another
 // number of ranks have whole ones.
-type lists struct {
-	starts  []int64 // in numbers, of each list; then the end of the last
+type drawn struct {
+	starts  []int64 // in numbers, of each list; then the end of the last. nil: there are no lists
 	numbers []int64 // of samples, list by list
 }
 
-// cut makes lists of what a sampler has given: their number, their lengths, and the
-// sample numbers.
-func (s *sampled) cut(epoch int, all []int64) (func(int64) int64, error) {
-	broken := func() error {
-		return fmt.Errorf("headrace: the lists of the sampler of %q in epoch %d do not add up", s.name, epoch)
+// places is how many the epoch has.
+func (d *drawn) places() int64 {
+	if d.starts != nil {
+		return int64(len(d.starts) - 1)
 	}
-	if len(all) == 0 || all[0] < 1 || all[0] > int64(len(all)-1) {
-		return nil, broken()
+	return int64(len(d.numbers))
+}
+
+// cut makes lists of what a sampler has given: their number, their lengths, and the
+// sample numbers. nil: they do not add up.
+func cut(all []int64) *drawn {
+	if len(all) == 0 || all[0] < 0 || all[0] > int64(len(all)-1) {
+		return nil
 	}
 	lengths, numbers := all[1:1+all[0]], all[1+all[0]:]
-	l := &lists{starts: make([]int64, 1, len(lengths)+1), numbers: numbers}
+	d := &drawn{starts: make([]int64, 1, len(lengths)+1), numbers: numbers}
 	end := int64(0)
 	for _, n := range lengths {
 		if n < 1 || n > int64(len(numbers))-end {
-			return nil, broken()
+			return nil
 		}
 		end += n
-		l.starts = append(l.starts, end)
+		d.starts = append(d.starts, end)
 	}
 	if end != int64(len(numbers)) {
-		return nil, broken()
+		return nil
 	}
-	if err := s.check(epoch, numbers); err != nil {
-		return nil, err
-	}
-
-	s.cuts.Store(epoch, l)
-	at := s.keep(epoch, int64(len(numbers)), func(place int64) int64 { return numbers[place] })
-	s.cuts.Range(func(key, _ any) bool {
-		if s.Known(key.(int)) == nil {
-			s.cuts.Delete(key)
-		}
-		return true
-	})
-	return at, nil
+	return d
 }
 
 // Lists tells whether places of the source's epochs are lists of samples, each a batch.
@@ -62,28 +55,36 @@ func (l *Listing) Lists() bool {
 	return ok && o.args.Lists > 0
 }
 
-// listsOf are those of an epoch that is known; nil: it is not, or has none.
-func (l *Listing) listsOf(epoch int) *lists {
-	if !l.Lists() {
+// sampled tells whether a sampler orders the source, whose epochs may differ in length.
+func (l *Listing) sampled() bool {
+	_, ok := l.Order.(*sampled)
+	return ok
+}
+
+// drawnOf is what a sampler has given for an epoch that is known; nil: it is not, or
+// there is no sampler.
+func (l *Listing) drawnOf(epoch int) *drawn {
+	o, ok := l.Order.(*sampled)
+	if !ok {
 		return nil
 	}
-	all, _ := l.Order.(*sampled).cuts.Load(epoch)
-	known, _ := all.(*lists)
+	all, _ := o.drawn.Load(epoch)
+	known, _ := all.(*drawn)
 	return known
 }
 
-// SplitOf is a split of the source for an epoch: samplers may give more lists in one than
+// SplitOf is a split of the source for an epoch: samplers may give more in one than
 // in another. Of an epoch that is not known it is the first one's.
 func (l *Listing) SplitOf(s order.Split, epoch int) order.Split {
-	if lists := l.listsOf(epoch); lists != nil {
-		s.Samples = int64(len(lists.starts) - 1)
+	if d := l.drawnOf(epoch); d != nil {
+		s.Samples = d.places()
 	}
 	return s
 }
 
-// Know learns the lists of an epoch that a run goes on in.
+// Know learns what a sampler gives in an epoch that a run goes on in.
 func (l *Listing) Know(ctx context.Context, epoch int) error {
-	if !l.Lists() {
+	if !l.sampled() {
 		return nil
 	}
 	_, err := l.Order.Epoch(ctx, epoch)
@@ -96,10 +97,10 @@ func (l *Listing) Deal(w *ops.Env, most int) func(context.Context, *record.Recor
 	return func(_ context.Context, it *record.Record) iter.Seq2[*record.Record, error] {
 		return func(yield func(*record.Record, error) bool) {
 			defer w.Drop(it)
-			lists, place := l.listsOf(it.ID.Epoch), it.Turn-1
+			lists, place := l.drawnOf(it.ID.Epoch), it.Turn-1
 			first, end := lists.starts[place], lists.starts[place+1]
 			if most > 0 && end-first > int64(most) {
-				yield(nil, pipe.Stop(fmt.Errorf("headrace: the sampler of %q gives a list of %d samples in epoch %d, and those of the first epoch led to expect at most %d: give lists of a bounded length, or batch a collate function, which takes any", l.Name, end-first, it.ID.Epoch, most)))
+				yield(nil, pipe.Stop(fmt.Errorf("%w of %q gives a list of %d samples in epoch %d, and those of the first epoch led to expect at most %d: give lists of a bounded length, or batch a collate function, which takes any", ErrSampler, l.Name, end-first, it.ID.Epoch, most)))
 				return
 			}
 			for i := first; i < end; i++ {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -93,6 +94,9 @@ func (w *weighted) Epoch(_ context.Context, epoch int) (func(int64) int64, error
 	return w.keep(epoch, w.Len(), w.draws.Epoch(epoch)), nil
 }
 
+// ErrSampler marks what a sampler gives that is no order of samples.
+var ErrSampler = errors.New("headrace: the sampler")
+
 // sampled has the order of an object of Python.
 type sampled struct {
 	args    *recipe.Sampler
@@ -102,7 +106,7 @@ type sampled struct {
 	pool    *extern.Pool
 	lately
 
-	cuts sync.Map // by epoch: the lists of those that lately knows, where places are lists
+	drawn sync.Map // by epoch: what it has given for those that lately knows
 }
 
 // Link opens the workers that have the object.
@@ -140,23 +144,35 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 	for i := range all {
 		all[i] = int64(binary.NativeEndian.Uint64(data[8*i:]))
 	}
+	d := &drawn{numbers: all}
 	if s.args.Lists > 0 {
-		return s.cut(epoch, all)
+		if d = cut(all); d == nil {
+			return nil, fmt.Errorf("%w of %q gives lists in epoch %d that do not add up", ErrSampler, s.name, epoch)
+		}
 	}
-	if n := int64(len(all)); n != s.args.Length {
-		return nil, fmt.Errorf("headrace: the sampler of %q gives %d samples in epoch %d, but announced %d", s.name, n, epoch, s.args.Length)
+	if len(d.numbers) == 0 {
+		return nil, fmt.Errorf("%w of %q gives no samples in epoch %d: have it give at least one, or end before that with loader(epochs=%d)", ErrSampler, s.name, epoch, epoch)
 	}
-	if err := s.check(epoch, all); err != nil {
+	if err := s.check(epoch, d.numbers); err != nil {
 		return nil, err
 	}
-	return s.keep(epoch, s.args.Length, func(place int64) int64 { return all[place] }), nil
+
+	s.drawn.Store(epoch, d)
+	at := s.keep(epoch, int64(len(d.numbers)), func(place int64) int64 { return d.numbers[place] })
+	s.drawn.Range(func(key, _ any) bool {
+		if s.Known(key.(int)) == nil {
+			s.drawn.Delete(key)
+		}
+		return true
+	})
+	return at, nil
 }
 
 // check says which number is none of a sample.
 func (s *sampled) check(epoch int, numbers []int64) error {
 	for _, n := range numbers {
 		if n < 0 || n >= s.samples && !s.args.Places {
-			return fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0", s.name, n, epoch, s.samples)
+			return fmt.Errorf("%w of %q gives sample %d in epoch %d: there are %d, numbered from 0", ErrSampler, s.name, n, epoch, s.samples)
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func (l *Listing) Begin(epoch int, done [][2]int64, object *ObjectState) {
 func (l *Listing) Share(epoch int) order.Share {
 	var done [][2]int64
 	if epoch == l.rest.epoch && l.rest.share.Done() != nil {
-		if !l.Lists() {
+		if !l.sampled() {
 			return l.rest.share
 		}
 		done = l.rest.done
@@ -103,14 +103,14 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 	}
 	return func(yield func(*record.Record, error) bool) {
 		n := l.Share(epoch).Len()
-		if l.Order != nil && (pos < n || l.Lists()) {
+		if l.Order != nil && (pos < n || l.sampled()) {
 			if _, err := l.Order.Epoch(ctx, epoch); err != nil {
 				if ctx.Err() == nil {
 					yield(nil, pipe.Fatal(fmt.Errorf("%w\nin %s, which orders the samples", err, l.Names[len(l.Names)-1])))
 				}
 				return
 			}
-			n = l.Share(epoch).Len() // lists are as many as the sampler gives
+			n = l.Share(epoch).Len() // as many as a sampler gives
 		}
 		for at := l.indices(epoch); pos < n; pos++ {
 			place, index := at(pos)
@@ -127,8 +127,8 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 
 // among is what [record.Source] has of that name, of a source with an order of its own.
 func (l *Listing) among(epoch int) (int64, func(int64) int64) {
-	if lists := l.listsOf(epoch); lists != nil {
-		return int64(len(lists.numbers)), l.Order.Known(epoch)
+	if d := l.drawnOf(epoch); d != nil {
+		return int64(len(d.numbers)), l.Order.Known(epoch)
 	}
 	return l.Order.Len(), l.Order.Known(epoch)
 }
@@ -175,7 +175,7 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	at := func(place int64) int64 { return place }
 	switch {
 	case l.Lists():
-		lists := l.listsOf(epoch)
+		lists := l.drawnOf(epoch)
 		at = func(place int64) int64 { return lists.numbers[lists.starts[place]] }
 	case l.Order != nil:
 		at = l.Order.Known(epoch)
@@ -196,7 +196,7 @@ func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, st
 		return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: -1}, ""
 	}
 	place, index := l.indices(epoch)(pos)
-	if lists := l.listsOf(epoch); lists != nil && len(output) > 0 {
+	if lists := l.drawnOf(epoch); l.Lists() && lists != nil && len(output) > 0 {
 		index = lists.numbers[min(lists.starts[place]+output[0], lists.starts[place+1]-1)]
 	}
 	return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: index}, l.Contents.Key(index)

@@ -218,21 +218,72 @@ def test_samplers_of_what_is_iterated_over():
         hr.source(lambda: iter([{"n": 1}]), sampler=[0])
 
 
-class Odd(Own):
+class Changing:
+    """Another number of samples in each epoch, as samplers that leave out what is learnt already give."""
+
+    def __init__(self, *counts):
+        self.counts, self.epoch = counts, 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __len__(self):
+        return self.counts[self.epoch]
+
     def __iter__(self):
-        self.numbers = [*self.numbers, 1]
-        return iter(self.numbers)
+        return iter(np.random.default_rng(self.epoch).permutation(COUNT)[: len(self)].tolist())
+
+    def of(self, epoch):
+        self.set_epoch(epoch)
+        return list(self)
+
+
+COUNTS = 20, 7, 33, 1
+
+
+def test_epochs_of_a_sampler_may_have_other_numbers_of_samples():
+    want = [Changing(*COUNTS).of(epoch) for epoch in range(4)]
+    assert list(map(flat, epochs(source(Changing(*COUNTS)), 4))) == want
+    with source(Changing(*COUNTS)).batch(4, drop_last=True).loader(epochs=4) as loader:
+        assert len(loader) == 5  # of the first
+        assert [len(list(loader)) for _ in range(4)] == [5, 1, 8, 0]
+    with source(Changing(3, 20)).batch(8).loader(epochs=2) as loader:
+        assert [[len(batch["n"]) for batch in loader] for _ in range(2)] == [[3], [8, 8, 4]]
+
+
+def test_such_epochs_are_gone_on_with_on_any_ranks():
+    want = [Changing(*COUNTS).of(epoch) for epoch in range(4)]
+    states, came = [], []
+    for rank in range(2):
+        with source(Changing(*COUNTS)).batch(global_size=6).loader(workers=1, rank=rank, world_size=2) as loader:
+            loader.set_epoch(2)
+            loop = iter(loader)
+            came += [n for _ in range(3) for n in next(loop)["n"].tolist()]
+            states.append(loader.state_dict())
+    for rank in range(3):
+        with source(Changing(*COUNTS)).batch(global_size=6).loader(epochs=4, workers=1, rank=rank, world_size=3) as loader:
+            loader.load_state_dict(states)
+            came += [n for batch in loader for n in batch["n"].tolist()]
+            assert [batch["n"].tolist() for batch in loader] == [want[3]]  # one sample, for all three
+    assert sorted(came) == sorted(want[2])
+
+
+def test_such_epochs_are_merged():
+    p = hr.merge([source(Changing(4, 2)), hr.source(Numbers(), gives={"n": int}, sampler=[0, 1, 2])], order="round_robin")
+    came = list(map(flat, epochs(p, 2)))
+    first, second = Changing(4, 2).of(0), Changing(4, 2).of(1)
+    assert came == [[first[0], 0, first[1], 1, first[2], 2, first[3]], [second[0], 0, second[1], 1, 2]]
 
 
 def test_samplers_that_do_not_keep_their_word():
     with (
         source(SubsetRandomSampler([1, COUNT])).batch(2).loader(epochs=1, workers=1) as loader,
-        pytest.raises(hr.HeadraceError, match=f"gives sample {COUNT} in epoch 0: there are {COUNT}"),
+        pytest.raises(hr.RecipeError, match=f'^headrace: the sampler of "source" gives sample {COUNT} in epoch 0: there are {COUNT}'),
     ):
         list(loader)
-    with source(Odd([1, 2])).batch(2).loader(epochs=2, workers=1) as loader:
+    with source(Changing(3, 0)).batch(2).loader(epochs=2, workers=1) as loader:
         list(loader)
-        with pytest.raises(hr.HeadraceError, match="gives 4 samples in epoch 1, but announced 3"):
+        with pytest.raises(hr.RecipeError, match=r"gives no samples in epoch 1: .*loader\(epochs=1\)"):
             list(loader)
 
 
