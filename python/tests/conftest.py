@@ -117,11 +117,13 @@ def own_photos(sixteen_photos: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one_engine() -> Iterator[None]:
+def one_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An engine that all loaders of a module share, as they do where one is always open: starting one takes as long as many a test."""
     from headrace._client.engine import manager
 
-    connection = manager.connect()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HEADRACE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        connection = manager.connect()
     yield
     connection.close()
 

@@ -17,6 +17,8 @@ import headrace as hr
 from headrace._client.program import find_program
 from headrace.errors import SampleError, SourceError
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 FLOATS = ("float16", "float32", "float64")
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
 
@@ -24,7 +26,7 @@ WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))  # of the command
 
 
 def write(name, **columns):

@@ -19,7 +19,7 @@ from conftest import cases, engine_pid
 
 SHARDS = Path(__file__).parents[2] / "shard"
 ROWS = 300
-TRIES = cases(4, 200)
+TRIES = cases(2, 200)
 
 # The file that is damaged, and what is read: the folder of an index, or the file itself.
 GOLDEN = {
@@ -111,8 +111,7 @@ def outcome(what: object, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", [*MADE, *GOLDEN])
-def test_damage_is_its_loaders_alone(name, tmp_path, monkeypatch, one_engine):
-    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+def test_damage_is_its_loaders_alone(name, tmp_path, one_engine):
     if name in MADE:
         what = victim = tmp_path / f"shard.{name}"
         made(name, what)
@@ -148,8 +147,7 @@ def test_damage_is_its_loaders_alone(name, tmp_path, monkeypatch, one_engine):
     assert seen != {good}
 
 
-def test_a_truncated_shard_says_what_it_is(tmp_path, monkeypatch, one_engine):
-    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+def test_a_truncated_shard_says_what_it_is(tmp_path, one_engine):
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(lines())[:200])
     with pytest.raises(hr.SourceError, match=r"a\.jsonl\.gz at byte 0: cut off"):

@@ -8,7 +8,7 @@ import soundfile
 
 import headrace as hr
 
-pytestmark = pytest.mark.usefixtures("io_closed")
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 
 @pytest.mark.parametrize("content", [True, False])

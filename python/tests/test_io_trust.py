@@ -12,7 +12,7 @@ import pytest
 import headrace as hr
 from conftest import environment_of
 
-pytestmark = pytest.mark.usefixtures("io_closed")
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 FRAMES = np.zeros((3, 16, 16, 3), np.uint8)
 SAMPLES = np.zeros(1600, np.float32)

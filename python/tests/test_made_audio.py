@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import functools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -85,19 +86,22 @@ def compare(made: Made, by_command: Samples) -> Samples:
     return loaded
 
 
-def files_of(container: str, folder: Path) -> list[Made]:
-    return list(make(container, folder, range(cases(1, 1000))))
+@pytest.fixture(scope="module")
+def files_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Made]]:
+    """The files of a container, which are made once."""
+    folder = tmp_path_factory.mktemp("made")
+    return functools.cache(lambda container: list(make(container, folder, range(cases(1, 1000)))))
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_all_calls_agree(tmp_path, container):
-    files = files_of(container, tmp_path)
+def test_all_calls_agree(container, files_of):
+    files = files_of(container)
     for made, other in zip(files, decoded(files), strict=True):
         compare(made, other)
 
 
-def test_pipelines_agree_with_load_audio(tmp_path):
-    files = [made for container in CONTAINERS for made in files_of(container, tmp_path)]
+def test_pipelines_agree_with_load_audio(files_of):
+    files = [made for container in CONTAINERS for made in files_of(container)]
     wanted = [hr.io.load_audio(made.path, layout="TC") for made in files]
     paths = [str(made.path) for made in files]
     for content in (True, False):

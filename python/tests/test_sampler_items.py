@@ -7,7 +7,7 @@ import pytest
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler
 
 import headrace as hr
-from conftest import cases, some
+from conftest import WHOLE, cases, some
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -179,7 +179,10 @@ def test_samples_are_lost_from_their_batches():
 
 
 def test_batches_of_one_size():
-    assert epochs(source(BatchSampler(SequentialSampler(range(10)), 4, False)).batch(4, drop_last=True)) == [[[0, 1, 2, 3], [4, 5, 6, 7]]]
+    fours = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    if WHOLE:  # workers take long to import torch
+        fours = BatchSampler(SequentialSampler(range(10)), 4, False)
+    assert epochs(source(fours).batch(4, drop_last=True)) == [[[0, 1, 2, 3], [4, 5, 6, 7]]]
     lists = [[0, 1], [2, 3], [4]]
     assert epochs(source(lists).batch(global_size=2), rank=1, world_size=2) == [[[1], [3], [0]]]
     assert epochs(source(lists).batch(2).unbatch().batch(3)) == [[[0, 1, 2], [3, 4]]]

@@ -110,7 +110,7 @@ shared = {
 
 class All:
     def __len__(self):
-        return 400
+        return 120
 
     def __getitem__(self, i):
         return {name: int(read(value)) for name, (value, read, _) in shared.items()}

@@ -13,7 +13,7 @@ import headrace as hr
 from conftest import WHOLE
 from films import ffmpeg
 
-pytestmark = pytest.mark.usefixtures("io_closed")
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 
 def by_ffmpeg(path, channels):

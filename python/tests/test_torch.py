@@ -376,23 +376,3 @@ def test_checkpoint_libraries_keep_a_state_of_what_was_used(tmp_path):
         left.append([next(loop)["n"].tolist() for _ in range(2)])
     assert left == [seen[4:]] * 3
     dataset.close()
-
-
-@pytest.mark.parametrize("bare", [False, True])
-def test_tensors_that_note_a_conj_or_a_minus_are_fields(bare):
-    """conj() copies nothing: PyTorch notes it in the tensor, and .numpy() refuses such tensors."""
-    x = torch.arange(3, dtype=torch.float32) * torch.tensor(1j, dtype=torch.complex64)
-    negative = x.conj().imag
-    assert negative.is_neg()
-    assert x.conj().is_conj()
-    with hr.source([negative if bare else {"a": negative}] * 2).batch(2).loader(epochs=1) as loader:
-        batch = next(iter(loader))
-    assert (batch if bare else batch["a"]).tolist() == [[0, -1, -2]] * 2
-    with pytest.raises(hr.SampleError, match="array of complex64"):
-        list(hr.source([{"a": x.conj()}]).loader(epochs=1))
-
-
-def test_bfloat16_that_notes_a_minus():
-    value = torch._neg_view(torch.ones(3, dtype=torch.bfloat16))
-    with hr.source([{"a": value}]).to("torch").loader(epochs=1) as loader:
-        assert next(iter(loader))["a"].tolist() == [-1, -1, -1]

@@ -94,7 +94,7 @@ def doors(options):
 def test_every_door_sees_where_a_file_is_cut_off(tmp_path):
     seed = random.randrange(1 << 32)
     r = random.Random(seed)
-    for suffix, muxer, options, live in KINDS if WHOLE else r.sample(KINDS, 4):
+    for suffix, muxer, options, live in KINDS if WHOLE else r.sample(KINDS, 3):
         path, cut = tmp_path / f"whole.{suffix}", tmp_path / f"cut.{suffix}"
         form = f"-f lavfi -i testsrc2=s=64x48:r=25:d={r.uniform(0.4, 0.9):.3f} -f lavfi -i sine=r=44100:d={r.uniform(0.4, 0.9):.3f}"
         ffmpeg("-threads", "1", *form.split(), *options.split(), "-f", muxer, path)

@@ -14,7 +14,7 @@ import pytest
 
 import headrace as hr
 
-pytestmark = pytest.mark.usefixtures("io_closed")
+pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
 
 soundfile = pytest.importorskip("soundfile")
 
