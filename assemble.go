@@ -50,7 +50,6 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	l := &Loader{config: c, options: o, recipe: r}
 	l.live.workers = map[string]int{}
 	l.tracing.Elsewhere = o.Announce != nil
-	l.usage = report.OpenUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
 
 	// What the samples are, and which of them are this rank's.
 	var classes []recipe.Path

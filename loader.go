@@ -140,7 +140,6 @@ type assembly struct {
 // watched are files and numbers that are kept beside a run.
 type watched struct {
 	tracing report.Tracing
-	usage   *report.Usage
 	dead    report.DeadLetters
 }
 
@@ -150,6 +149,8 @@ type live struct {
 	workers map[string]int // by stage, how many workers were set
 
 	run   *pipe.Run[*Batch] // nil before Start, after Stop, and where no epoch is left
+	ahead *pipe.Stats       // of the run, what it had done when the consumer first asked; nil: it has not
+	usage *report.Usage     // since a consumer first asked, of any run; nil: none has
 	place State             // where there is no run
 	total pipe.Stats        // of the runs before
 	last  *stats.Resources  // nil before Close
@@ -244,7 +245,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		return fmt.Errorf("headrace: %w", err)
 	}
 
-	l.run = run
+	l.run, l.ahead = run, nil
 	return l.staff()
 }
 
@@ -270,6 +271,9 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		return nil, l.cut()
 	}
 
+	if l.options.Announce == nil {
+		l.Asked()
+	}
 	before := l.before()
 	b, err := l.take(ctx, run)
 	switch err { // itself: the failure of a sample may wrap io.EOF
@@ -429,8 +433,8 @@ func (l *Loader) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.place = l.at(run.State())
-	l.total = l.total.Plus(run.Stats())
-	l.run = nil
+	l.total = l.total.Plus(l.fromFirst(run))
+	l.run, l.ahead = nil, nil
 	l.serial.End()
 }
 
@@ -465,6 +469,21 @@ func (l *Loader) Close() error {
 
 // Release takes a sent batch's memory back.
 func (l *Loader) Release(segment, slot uint32) error { return l.arena.Release(segment, slot) }
+
+// Asked says that a consumer has asked for a batch; one in this process does so by Next.
+// The first time starts the clocks of the statistics: before, the loader read ahead of a
+// program that was still importing, or building its model.
+func (l *Loader) Asked() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.run == nil || l.ahead != nil {
+		return
+	}
+	l.ahead = new(l.run.Stats())
+	if l.usage == nil {
+		l.usage = l.openUsage()
+	}
+}
 
 // SetWaiting says whether the consumer waits for a batch and there is none.
 func (l *Loader) SetWaiting(waits bool) { l.arena.SetWaiting(waits) }

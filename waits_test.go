@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"headrace/arena"
 	"headrace/internal/phototest"
 )
 
@@ -64,5 +65,59 @@ func TestAStopwatchAgrees(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	if now := l.Stats().Loop; now != left {
 		t.Errorf("after a break the loop goes on for %v", now-left)
+	}
+}
+
+// What the loader does ahead of a program that has not asked yet is counted, and is in no
+// clock: in this process, and for a consumer elsewhere that says when it asks.
+func TestClocksStartWhenTheConsumerAsks(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		options := Options{}
+		if elsewhere {
+			options.Announce = func(arena.Segment) error { return nil }
+		}
+		l, err := Open(t.Context(), augmented(t, phototest.Folder(t, 64), `{"size":4}`), Config{Epochs: new(1)}, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if err := l.Start(l.Info().State, nil); err != nil {
+			t.Fatal(err)
+		}
+		if elsewhere { // the engine takes ahead of who asks
+			if b, err := l.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			} else {
+				b.Release()
+			}
+		}
+		for l.Stats().Stages[0].In == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond)
+		s := l.Stats()
+		if first := s.Stages[0]; s.Elapsed != 0 || first.Ahead != first.In || first.Busy+first.Starved+first.Blocked != 0 {
+			t.Errorf("elsewhere %v: nobody has asked: %v, %+v", elsewhere, s.Elapsed, first)
+		}
+
+		asked := time.Now()
+		if elsewhere {
+			l.Asked()
+		} else if b, err := l.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		} else {
+			b.Release()
+		}
+		s = l.Stats()
+		if took := time.Since(asked); s.Elapsed <= 0 || s.Elapsed > took {
+			t.Errorf("elsewhere %v: %v since it was asked %v ago", elsewhere, s.Elapsed, took)
+		}
+		if first := s.Stages[0]; first.Ahead == 0 || first.Ahead > first.In {
+			t.Errorf("elsewhere %v: %+v", elsewhere, first)
+		}
+		l.Stop()
+		if stopped := l.Stats(); stopped.Elapsed < s.Elapsed || stopped.Elapsed > time.Since(asked) || stopped.Stages[0].Ahead != s.Stages[0].Ahead {
+			t.Errorf("elsewhere %v: after the run %v, %+v", elsewhere, stopped.Elapsed, stopped.Stages[0])
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"headrace/internal/machine"
 	"headrace/internal/report"
 	"headrace/pipe"
 	"headrace/stats"
@@ -63,29 +64,48 @@ func (l *Loader) helpers() []report.Process {
 // resources are those of now, or of the moment of Close.
 func (l *Loader) resources() stats.Resources {
 	l.mu.Lock()
-	last := l.last
+	last, usage := l.last, l.usage
 	l.mu.Unlock()
 	if last != nil {
 		r := *last
 		r.Processes = slices.Clone(r.Processes)
 		return r
 	}
-	return l.usage.Read(time.Now(), l.helpers())
+	if usage == nil {
+		r := l.openUsage().Read(time.Now(), l.helpers())
+		return r.Minus(r) // what is held now, and nothing used
+	}
+	return usage.Read(time.Now(), l.helpers())
 }
 
-// Stats returns the loader's numbers over all its runs, as they are now. They outlive
-// Close.
+// openUsage begins to count what the processes use.
+func (l *Loader) openUsage() *report.Usage {
+	return report.OpenUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
+}
+
+// Stats returns the loader's numbers over all its runs, as they are now. Clocks
+// run since a run's consumer first asked for a batch. The numbers outlive Close.
 func (l *Loader) Stats() stats.Snapshot {
 	l.mu.Lock()
 	total := l.total
 	if l.run != nil {
-		total = total.Plus(l.run.Stats())
+		total = total.Plus(l.fromFirst(l.run))
 	}
 	l.mu.Unlock()
 	return stats.Snapshot{
 		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats(),
 		DamagedFrames: l.work.Damaged.Load(), Shards: stats.Shards{Read: l.work.ShardsRead.Load(), Used: l.work.ShardsUsed.Load()},
 	}
+}
+
+// fromFirst are a run's numbers, with clocks that run since the consumer first asked.
+// The lock is held.
+func (l *Loader) fromFirst(run *pipe.Run[*Batch]) pipe.Stats {
+	now := run.Stats()
+	if l.ahead == nil {
+		return now.FromFirst(now)
+	}
+	return now.FromFirst(*l.ahead)
 }
 
 func (l *Loader) memory() stats.Memory {

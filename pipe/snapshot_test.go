@@ -179,3 +179,43 @@ func TestSnapshotsNeverGoBack(t *testing.T) {
 		}
 	}
 }
+
+// Clocks that start when the consumer first asks: ten seconds in which nobody did are in
+// none of them, what was done then is counted as ahead, and rates are those of the rest.
+func TestClocksFromTheFirstItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), takes(time.Second), pipe.Opts{Name: "map", Workers: 2, Buffer: 3})
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		<-time.After(10 * time.Second) // three are in the queue, and two workers hold one each
+		ahead := run.Stats()
+		if s := ahead.FromFirst(ahead); s.Elapsed != 0 || s.Stages[1].Busy+s.Stages[1].Starved+s.Stages[1].Blocked != 0 || s.Stages[1].Ahead != 5 {
+			t.Errorf("nobody has asked: %+v", s)
+		}
+
+		for range 25 {
+			if _, err := run.Next(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole := run.Stats()
+		s := whole.FromFirst(ahead)
+		if s.Yielded != 25 || s.Elapsed != whole.Elapsed-10*time.Second {
+			t.Errorf("%d in %v, of %v", s.Yielded, s.Elapsed, whole.Elapsed)
+		}
+		stage := s.Stages[1]
+		if stage.In != whole.Stages[1].In || stage.Out != whole.Stages[1].Out || stage.Ahead != 5 || stage.P50 != whole.Stages[1].P50 {
+			t.Errorf("counts are of all: %+v, of %+v", stage, whole.Stages[1])
+		}
+		if stage.Busy != 20*time.Second || stage.Blocked != 0 || stage.Starved != 0 || stage.Shares().Busy != 1 {
+			t.Errorf("its clocks are of the rest: %+v", stage)
+		}
+		q := s.Queues[1]
+		if q.Observed != s.Elapsed || q.Full > time.Second || q.Puts != whole.Queues[1].Puts || q.PutWait != whole.Queues[1].PutWait-ahead.Queues[1].PutWait {
+			t.Errorf("so are those of queues: %+v", q)
+		}
+		if got := s.Minus(ahead.FromFirst(ahead)); got.Elapsed != s.Elapsed || got.Stages[1].Ahead != 0 || got.Stages[1].Busy != stage.Busy {
+			t.Errorf("since nobody had asked: %+v", got)
+		}
+	})
+}

@@ -273,6 +273,7 @@ func (s *session) handleNext(f wire.Frame) error {
 	if f.Stream != s.stream.Load() {
 		return nil // of a stream that has ended; its releases count, its batches do not
 	}
+	s.loader.Asked()
 	if err := s.pump.taken(s.next.Taken); err != nil {
 		return err
 	}

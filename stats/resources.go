@@ -9,8 +9,8 @@ import (
 	"headrace/internal/bytesize"
 )
 
-// Resources are what the processes of a loader have used since it was opened, and what
-// they hold now.
+// Resources are what the processes of a loader have used since a batch was first asked
+// for, and what they hold now.
 type Resources struct {
 	Elapsed   time.Duration `json:"elapsed_ns"` // since then
 	Cores     int           `json:"cores"`      // that these processes may use

@@ -112,8 +112,13 @@ func cases() map[string]stats.Snapshot {
 	whole := training()
 	whole.Stages = append(whole.Stages[:2:2], pipe.StageStats{Name: "group batch", Kind: "aggregate", Workers: 1, In: 4000, Out: 125},
 		pipe.StageStats{Name: "batch", Kind: "fill", Workers: 2, In: 125, Out: 125})
+
+	ahead := training() // a program that imported for long before it asked
+	ahead.Stages[2].Ahead = 1500
+	cached := training() // and one that asked for no more than there was
+	cached.Stages[2].Ahead = cached.Stages[2].In
 	return map[string]stats.Snapshot{
-		"whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "main": main, "handed": handed, "nothing": {}, "bad": bad, "alone": alone,
+		"ahead": ahead, "cached": cached, "whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "main": main, "handed": handed, "nothing": {}, "bad": bad, "alone": alone,
 	}
 }
 

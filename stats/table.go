@@ -57,7 +57,7 @@ func cells(t pipe.StageStats, elapsed time.Duration, losses, gates bool) []strin
 	if losses {
 		row = append(row, whole(t.Lost))
 	}
-	row = append(row, count(rate(t.In, elapsed)), percent(shares.Starved), percent(shares.Busy), percent(shares.Blocked))
+	row = append(row, count(rate(t.In-t.Ahead, elapsed)), percent(shares.Starved), percent(shares.Busy), percent(shares.Blocked))
 	if gates {
 		row = append(row, percent(shares.Gated))
 	}

@@ -53,9 +53,10 @@ func summary(s Snapshot) string {
 	last := s.Stages[len(s.Stages)-1]
 	what := fmt.Sprintf("%d items", s.Yielded)
 	unit := "items"
-	made := s.Yielded
+	made, ahead := s.Yielded, int64(0)
 	if makesBatches(last) {
-		unit, made = "samples", samples(s.Stages)
+		at := gathering(s.Stages)
+		unit, made, ahead = "samples", at.In, at.Ahead
 		switch {
 		case last.Name != delivers:
 			what = fmt.Sprintf("%d batches; %d samples", s.Yielded, made)
@@ -65,8 +66,17 @@ func summary(s Snapshot) string {
 			what = words.Plural(made, "sample")
 		}
 	}
-	return fmt.Sprintf("%s in %s, %s %s/s. Waits: %s for the first, then %s.",
-		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Start), duration(s.Waited))
+	switch { // or the rate would not look like the quotient that it is
+	case ahead > 0 && ahead == made:
+		what += ", all of them read ahead,"
+	case float64(ahead) > waits*float64(made):
+		what += fmt.Sprintf(", %d of them read ahead,", ahead)
+	}
+	what += " in " + duration(s.Elapsed)
+	if made > ahead || made == 0 {
+		what += fmt.Sprintf(", %s %s/s", count(rate(made-ahead, s.Elapsed)), unit)
+	}
+	return fmt.Sprintf("%s. Waits: %s for the first, then %s.", what, duration(s.Start), duration(s.Waited))
 }
 
 // delivers is the stage that gives out what no step puts into batches.
@@ -74,14 +84,14 @@ const delivers = "deliver samples"
 
 func makesBatches(t pipe.StageStats) bool { return t.Kind == "batch" || t.Kind == "fill" }
 
-// samples is how many came to the first stage that makes batches of them: of those that
-// a function of Python makes, to the stage that gathers them.
-func samples(stages []pipe.StageStats) int64 {
+// gathering is the first stage that makes batches of samples: of those that a function
+// of Python makes, the stage that gathers them.
+func gathering(stages []pipe.StageStats) pipe.StageStats {
 	last := stages[slices.IndexFunc(stages, makesBatches)]
 	if i := slices.IndexFunc(stages, func(t pipe.StageStats) bool { return t.Name == "group "+last.Name }); i >= 0 {
-		return stages[i].In
+		return stages[i]
 	}
-	return last.In
+	return last
 }
 
 // failures says which stages have lost, replaced and tried again how many, or is empty.

@@ -19,8 +19,10 @@ const (
 // Verdict returns the sentences that say what limits.
 func Verdict(s Snapshot) string {
 	switch {
-	case len(s.Stages) == 0 || s.Elapsed == 0:
+	case len(s.Stages) == 0:
 		return "Nothing has run yet."
+	case s.Elapsed == 0 && s.Yielded == 0:
+		return "Nothing has been asked for yet."
 	case s.Yielded == 0:
 		return "Nothing has come out yet."
 	case !judged(s):

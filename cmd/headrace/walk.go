@@ -50,6 +50,7 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 	if err := l.Start(from, nil); err != nil {
 		return err
 	}
+	l.Asked() // nothing is done before
 
 	for {
 		b, err := l.Next(ctx)

@@ -10,7 +10,8 @@ import (
 	"headrace/stats"
 )
 
-// Usage is what the processes of a loader have used since it was opened.
+// Usage is what the processes of a loader have used since it was opened: since a consumer
+// first asked the loader for a batch.
 type Usage struct {
 	root    fs.FS
 	opened  time.Time

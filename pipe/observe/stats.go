@@ -28,12 +28,13 @@ type StageStats struct {
 	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
 	Workers int    `json:"workers"` // now, or at the end; the numbers below are also of workers that have left
 
-	In      int64 `json:"in"`      // items taken; of a source, made
-	Out     int64 `json:"out"`     // items handed on
-	Lost    int64 `json:"lost"`    // items that failed, as far as the consumer has come
-	Skipped int64 `json:"skipped"` // items dropped on purpose
-	Bytes   int64 `json:"bytes"`   // what operations reported with AddBytes
-	Moved   int64 `json:"moved"`   // of a fill: rows that were moved to close holes
+	In      int64 `json:"in"`              // items taken; of a source, made
+	Ahead   int64 `json:"ahead,omitempty"` // of these, before the consumer came; clocks run from then on: see FromFirst
+	Out     int64 `json:"out"`             // items handed on
+	Lost    int64 `json:"lost"`            // items that failed, as far as the consumer has come
+	Skipped int64 `json:"skipped"`         // items dropped on purpose
+	Bytes   int64 `json:"bytes"`           // what operations reported with AddBytes
+	Moved   int64 `json:"moved"`           // of a fill: rows that were moved to close holes
 
 	Retried  int64 `json:"retried"`  // calls of operations that were tries after the first, with Retry
 	Replaced int64 `json:"replaced"` // items that failed and were made by Replace
@@ -88,8 +89,8 @@ func (t StageStats) WithTimes(times []Bucket) StageStats {
 
 func (t *StageStats) percentiles() {
 	t.Mean = 0
-	if t.In > 0 {
-		t.Mean = t.Busy / time.Duration(t.In)
+	if n := t.In - t.Ahead; n > 0 {
+		t.Mean = t.Busy / time.Duration(n)
 	}
 	t.P50, t.P90, t.P99 = Quantile(t.Times, 0.50), Quantile(t.Times, 0.90), Quantile(t.Times, 0.99)
 }

@@ -48,6 +48,28 @@ func (s Stats) Minus(earlier Stats) Stats {
 	return d
 }
 
+// FromFirst returns the numbers with clocks that have run only since ahead was taken, of
+// the same run: when the consumer first asked for an item. What stages did before is
+// counted, as Ahead, and is in no rate and no share.
+func (s Stats) FromFirst(ahead Stats) Stats {
+	later := s.Minus(ahead)
+	later.Yielded, later.Start, later.Loop, later.Waited = s.Yielded, s.Start, s.Loop, s.Waited
+	for i, t := range s.Stages {
+		since := later.Stages[i]
+		t.Starved, t.Busy, t.Blocked, t.Gated = since.Starved, since.Busy, since.Blocked, since.Gated
+		t.Queued, t.Turn, t.Over = since.Queued, since.Turn, since.Over
+		t.Ahead = t.In - since.In
+		if before := ahead.Stages[i]; t.InFlightPerWorker > 0 { // what was on its way to workers elsewhere was not done
+			t.Ahead = min(t.Ahead, before.Out+before.Lost+before.Skipped)
+		}
+		later.Stages[i] = t.WithTimes(t.Times)
+	}
+	for i, q := range s.Queues {
+		later.Queues[i].Puts, later.Queues[i].Gets = q.Puts, q.Gets
+	}
+	return later
+}
+
 // plus adds the numbers of the run as a whole: once, or less once, as do those below.
 func (s Stats) plus(times int64, other Stats) Stats {
 	sums := func(s *Stats) []*int64 {
@@ -60,7 +82,7 @@ func (s Stats) plus(times int64, other Stats) Stats {
 func (t StageStats) plus(times int64, other StageStats) StageStats {
 	sums := func(t *StageStats) []*int64 {
 		return []*int64{
-			&t.In, &t.Out, &t.Lost, &t.Skipped, &t.Bytes, &t.Moved, &t.Retried, &t.Replaced, &t.Abandoned,
+			&t.In, &t.Ahead, &t.Out, &t.Lost, &t.Skipped, &t.Bytes, &t.Moved, &t.Retried, &t.Replaced, &t.Abandoned,
 			in(&t.Starved), in(&t.Busy), in(&t.Blocked), in(&t.Gated), in(&t.Queued), in(&t.Turn), in(&t.Over),
 		}
 	}

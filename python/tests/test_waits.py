@@ -146,6 +146,73 @@ def test_start_up_is_no_wait():
 
 
 @tried
+def test_the_clock_starts_at_the_first_next():
+    """A program that imports for long between `.loader()` and its loop has the numbers of one that does not."""
+    with loader_of(0.01, 100) as loader:
+        until = perf_counter() + 0.3
+        while perf_counter() < until:  # as an import does
+            pass
+        before = loader.stats()
+        loop = iter(loader)
+        next(loop)  # what was read ahead ends here
+        began = perf_counter()
+        for _ in loop:
+            pass
+        took = perf_counter() - began
+        stats = loader.stats()
+        since = loader.stats(since=before)
+    assert before["elapsed_ns"] == before["resources"]["elapsed_ns"] == 0
+    assert before["verdict"] == "Nothing has been asked for yet."
+    assert close_to(stats["elapsed_ns"], took)
+    assert close_to(stats["resources"]["elapsed_ns"], took)
+    (read,) = [stage for stage in stats["stages"] if stage["name"] == "read"]
+    assert read["in"] == 200
+    assert 20 < read["ahead"] < 180
+    assert read["shares"]["busy"] > 0.9
+    assert 2 * read["busy_ns"] > 3 * took * 1e9  # of two workers, which the loop waited for
+    rate = (200 - read["ahead"]) / took
+    assert rate < 2.1 / 0.005, "what was read ahead is in no rate"
+    assert abs(int(re.search(r"^read ×2 +200 +200 +(\d+) ", stats.text, re.MULTILINE)[1]) - rate) < 0.1 * rate
+    assert stats["limits"] == "read"
+    trainer = stats["resources"]["processes"][0]
+    assert trainer["name"] == "trainer"
+    assert trainer["user_ns"] + trainer["system_ns"] < 0.2e9
+    assert close_to(since["elapsed_ns"], took)
+
+
+@tried
+def test_clocks_of_a_loop_that_goes_on_elsewhere():
+    """Between `load_state_dict()` and the next loop a program may be busy, too."""
+    with loader_of(0.01, 40) as loader:
+        loop = iter(loader)
+        for _ in range(20):
+            next(loop)
+        state = loader.state_dict()
+        loader.load_state_dict(state)
+        stopped = loader.stats()["elapsed_ns"]
+        sleep(0.3)
+        assert loader.stats()["elapsed_ns"] == stopped
+        began = perf_counter()
+        list(loader)
+        took = perf_counter() - began
+        assert close_to(loader.stats()["elapsed_ns"] - stopped, took)
+
+
+@tried
+def test_all_of_it_was_read_ahead():
+    """Then there is no rate to tell."""
+    with hr.source(Slow(0, 8)).batch(4).loader(epochs=1) as loader:
+        while loader.stats()["stages"][-1]["out"] < 2:
+            sleep(0.01)
+        list(loader)
+        text = " ".join(loader.stats().text.split())
+        shown = repr(loader)
+    assert "2 batches; 8 samples, all of them read ahead, in " in text
+    assert "samples/s" not in text
+    assert "samples/s" not in shown
+
+
+@tried
 def test_what_is_done_outside_of_a_loop_does_not_count():
     with loader_of(0.01, 6, epochs=None) as loader:
         for _ in range(2):

@@ -421,6 +421,9 @@ class Loader:
 
             print(loader.stats())  # a report; loader.stats()["stages"] has the numbers
 
+        All clocks start at the first `next()`, however long your program imports before; `ahead` is what a stage had taken by then, and is
+        in no rate.
+
         Args:
             since: an earlier result, to count from there.
 

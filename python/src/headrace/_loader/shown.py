@@ -75,15 +75,17 @@ def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:
         made, what = stats["yielded"], "items"
         if stats["stages"][-1]["kind"] in ("batch", "fill"):
             made, what = _samples(stats["stages"]), "samples"
-        told.append(f"{made / max(stats['elapsed_ns'] / 1e9, 1e-9):,.0f} {what}/s. {stats['verdict']}")
+        rate = f"{made / max(stats['elapsed_ns'] / 1e9, 1e-9):,.0f} {what}/s. " if made else ""  # none if all was read ahead
+        told.append(rate + stats["verdict"])
     return told
 
 
 def _samples(stages: list[dict[str, Any]]) -> int:
-    """How many samples came into batches; with a collate function, into the stage that gathers them for it."""
+    """How many samples came into batches since the loop first asked; with a collate function, into the stage that gathers them for it."""
     last = stages[-1]
     gathers = f"group {last['name']}"
-    return int(next((stage["in"] for stage in stages if stage["name"] == gathers), last["in"]))
+    at = next((stage for stage in stages if stage["name"] == gathers), last)
+    return int(at["in"] - at.get("ahead", 0))
 
 
 def _shown(field: Field) -> str:
