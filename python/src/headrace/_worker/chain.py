@@ -446,7 +446,6 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                 lane.save(item)
             cell[1] = now
             cell[0] = tag + item + 1
-            began = now
             state: Any = {name: row[0]} if name is not None else dict(zip(names, row))
             link: Link | None = None
             failed: BaseException | None = None
@@ -458,6 +457,7 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                     for gate in gates:
                         gate.enter(task.epochs[item])
                         entered += 1
+                began = monotonic_ns()  # what was sent or saved before is no function's time
                 for at, calls, times, link, step, function, field, call, accept, wait in links:
                     cell[2] = at
                     voice.stage = step
@@ -478,9 +478,11 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                         break
                 link = None
             except BaseException as e:
-                counts[calls] += 1
-                counts[times] += monotonic_ns() - began
-                failed = link.reason(e, state) if link is not None else e
+                failed = e
+                if link is not None:
+                    counts[calls] += 1
+                    counts[times] += monotonic_ns() - began
+                    failed = link.reason(e, state)
             for gate in gates[:entered]:
                 gate.leave()
             if several:
