@@ -41,6 +41,8 @@ type Options struct {
 	Seed       []string      // generators that are seeded for each sample: "random", "numpy", "torch"
 	Copy       bool          // the function may keep what it is given; with Threads always: what one has changed in place when another ends their process cannot be done again
 	States     bool          // Aggregate, Iterate: state_dict() is asked for, see Call.State
+	Tape       string        // Iterate: a name for what pools of the same workers are of; one that is not Tried has the samples that those before it had, and those that follow
+	Tried      bool          // it is to be found out what comes
 	Rank       int           // Iterate: a callable with two parameters is called with (Rank, World)
 	World      int
 

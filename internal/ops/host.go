@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"headrace/arena"
 	"headrace/extern"
@@ -20,6 +21,7 @@ import (
 // with the engine.
 type Host struct {
 	Heap      *extern.Heap
+	number    int64 // among those of this process: several loaders may share workers
 	python    *extern.Interpreter
 	log       func(extern.Line)
 	workers   int  // of a step that does not say how many
@@ -39,6 +41,8 @@ type Host struct {
 	closed bool                       // guarded by mu
 }
 
+var hosts atomic.Int64
+
 // NewHost makes one without workers.
 func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, workers int, probes bool) (*Host, error) {
 	heap := extern.NewHeap
@@ -49,7 +53,7 @@ func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, worke
 	if err != nil {
 		return nil, fmt.Errorf("headrace: %w: %w", arena.ErrMemory, machine.Short(err))
 	}
-	h := &Host{Heap: memory, python: python, log: log, workers: workers, probes: probes, idle: idle}
+	h := &Host{Heap: memory, number: hosts.Add(1), python: python, log: log, workers: workers, probes: probes, idle: idle}
 	h.Processes = workers
 	if probes {
 		h.workers = 1
@@ -100,6 +104,9 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 		o.Function, o.Positional = "", false
 	}
 	o.Exact = p.Workers != nil
+	if o.Kind == extern.Iterate {
+		o.Tape, o.Tried = fmt.Sprintf("%d %s", h.number, name), h.probes
+	}
 	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
 	if ofSet && !h.idle {
 		o.On, o.User = h.join(p, set, o), h

@@ -1,6 +1,7 @@
 """Where an object of the program is read: in processes, in threads, or here."""
 
 import os
+import queue
 import threading
 
 import numpy as np
@@ -107,22 +108,122 @@ def test_what_is_refused(make, what):
         make()
 
 
-def test_a_loader_over_an_empty_queue_says_what_it_waits_for(monkeypatch):
-    import queue
-    import threading
+class Messages:
+    """A queue, which gives each sample once."""
 
-    monkeypatch.setattr("headrace._client.unheard._HERE", 0.5)
-    messages = queue.Queue()
+    def __init__(self, *samples):
+        self.queue = queue.Queue()
+        self.put(*samples)
 
-    class Messages:
-        def __iter__(self):
-            while (n := messages.get()) is not None:
-                yield {"n": n}
+    def put(self, *samples):
+        for sample in samples:
+            self.queue.put(sample)
 
-    timer = threading.Timer(1.5, lambda: [messages.put(n) for n in (0, 1, None, 2, 3, None)])
+    def __iter__(self):
+        while (n := self.queue.get()) is not None:
+            yield {"n": n}
+
+
+def plus(n):
+    return n + 10
+
+
+def pair(n):
+    return [n, n]
+
+
+def twice(n):
+    yield from (n, n)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (lambda: hr.source(Messages(), where="here"), r"first sample of .*Messages.*learns the types.*hr.source\(…, gives="),
+        (
+            lambda: hr.source(Messages(), where="here", gives={"n": int}).map(plus, fields="n"),
+            r"sample of .*Messages.*what .*plus returns.*map\(…, gives=",
+        ),
+    ],
+)
+def test_a_loader_over_an_empty_queue_says_what_it_waits_for(steps, message, monkeypatch):
+    monkeypatch.setattr("headrace._client.unheard._HERE", 0.3)
+    pipeline = steps()
+    timer = threading.Timer(1, pipeline._steps[0]["source"]["function"].value.put, (0, 1, None))
     timer.start()
-    with pytest.warns(hr.HeadraceWarning, match=r"first sample of .*Messages.*gives=") as told:
-        loader = hr.source(Messages(), where="here").batch(2).loader(epochs=1)
+    with pytest.warns(hr.HeadraceWarning, match=message) as told:
+        loader = pipeline.batch(2).loader(epochs=1)
     assert len(told) == 1
-    assert next(iter(loader))["n"].size
+    assert [batch["n"].size for batch in loader] == [2]
     loader.close()
+
+
+@pytest.mark.parametrize(
+    ("steps", "want"),
+    [
+        (lambda p: p, range(40)),
+        (lambda p: p.map(plus, fields="n", to="m", where="here").map(plus, fields="n"), range(10, 50)),
+        (lambda p: p.filter(lambda n: n > 4, fields="n", where="here").map(plus, fields="n"), range(15, 50)),
+        (lambda p: p.flat_map(twice, fields="n"), sorted([*range(40)] * 2)),
+    ],
+)
+def test_what_gives_samples_only_once_loses_none(steps, want):
+    for gives in (None, {"n": int}):
+        pipeline = steps(hr.source(Messages(*range(40), None), where="here", gives=gives))
+        with pipeline.batch(4).loader(epochs=1, workers=1) as loader:
+            assert [n for batch in loader for n in batch["n"].tolist()] == list(want)
+
+
+class Spool:
+    """A folder whose files are taken away as they are read."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __iter__(self):
+        array = np.zeros(2)  # the same for all samples
+        for name in sorted(os.listdir(self.folder)):
+            os.remove(os.path.join(self.folder, name))
+            array[:] = int(name)
+            yield {"n": array}
+
+    def close(self):
+        self.folder = None  # nobody reads from it now
+
+
+def test_workers_lose_none_either(tmp_path):
+    for i in range(30):
+        (tmp_path / f"{i:02}").touch()
+    with hr.source(Spool(tmp_path)).map(pair, fields="n", to="m").batch(5).loader(epochs=1, workers=2) as loader:
+        assert [n for batch in loader for n in batch["n"][:, 1].tolist()] == list(range(30))
+
+
+def test_what_begins_again_for_each_epoch_does_so():
+    class Rows:
+        epochs = 0
+
+        def __iter__(self):
+            Rows.epochs += 1
+            return iter([{"n": 10 * self.epoch + i} for i in range(3)])
+
+        def set_epoch(self, epoch):
+            self.epoch = epoch
+
+    with hr.source(Rows(), where="here").map(plus, fields="n").batch(3).loader(epochs=2) as loader:
+        assert [batch["n"].tolist() for _ in range(2) for batch in loader] == [[10, 11, 12], [20, 21, 22]]
+        assert Rows.epochs == 2
+        loader.set_epoch(1)
+        assert [batch["n"].tolist() for batch in loader] == [[20, 21, 22]]
+
+
+def test_an_iterator_that_fails_while_the_loader_opens_fails_in_its_place():
+    class Fails:
+        def __iter__(self):
+            yield {"n": 1}
+            raise ValueError("broken off")
+
+    with hr.source(Fails(), where="here").map(plus, fields="n").batch(1).loader(epochs=1) as loader:
+        loop = iter(loader)
+        assert next(loop)["n"].tolist() == [11]
+        with pytest.raises(hr.HeadraceError, match="broken off"):
+            next(loop)

@@ -19,6 +19,8 @@ type Setup struct {
 	Seed              []string    `json:"seed"`
 	Copy              bool        `json:"copy"`
 	States            bool        `json:"states"`
+	Tape              string      `json:"tape"`  // of an iterable: what was tried under this name goes on; empty: nothing was
+	Tried             bool        `json:"tried"` // it is to be found out what comes
 	Rank              int         `json:"rank"`
 	World             int         `json:"world"`
 	InlineMost        int         `json:"inline_most"` // bytes of a result that travels with the message

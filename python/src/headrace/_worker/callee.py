@@ -161,6 +161,13 @@ class Callee:
             self.target = self.object.accumulate if self.kind == "aggregate" else self.object
         self._fresh = False
 
+    def adopt(self, made: Any) -> None:
+        """Go on with an object that was tried, instead of one that nobody has used."""
+        if made is not self.object:
+            self.end(self.object)
+        self.object = self.target = made
+        self._fresh = False
+
     def another(self, most: int) -> Any:
         """Another object that shares nothing with this one, made of at most so many bytes; None: there is none."""
         place = self.setup["pickle"]

@@ -214,6 +214,7 @@ class Group(Process):
         self.lock = threading.Lock()
         self.own_hooks = objects.hooks
         self.generators = {}
+        self.tapes = {}
         self._objects = objects
         objects.raised.begin()
         self.threads: list[threading.Thread] = []
@@ -253,6 +254,7 @@ class Group(Process):
             for connection in (*self.connections, self.together):
                 connection.close()
             self.callees.clear()
+            self.tapes.clear()
             self.heap = None  # type: ignore[assignment]
 
     def begin(self, own: list[str]) -> None:

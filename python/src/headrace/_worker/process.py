@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .callee import Callee
     from .hooked import Hooks
     from .lane import Lane
+    from .tape import Tape
 
 HEAP, FIRST_LANE = 3, 6  # descriptors
 FRAME = 16  # bytes of a frame's header
@@ -45,6 +46,7 @@ class Process:
         self.loaded: dict[Any, Any] = {}  # functions and objects with their hooks, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
         self.generators: dict[int, tuple[Any, Any]] = {}  # by object: what seeds those that it holds
+        self.tapes: dict[str, Tape] = {}  # epochs that trials have begun, by source
         self.initialized: BaseException | bool | None = None  # an exception of that; None: not yet
         self.hooks: dict[bytes, Hooks] = {}  # around calls, by their pickles
         self.own_hooks: Hooks | None = None  # around all calls
@@ -108,6 +110,7 @@ class Process:
         from .callee import Callee
 
         own = self.own_hooks is not None
+        setup["tapes"] = self.tapes
         setup["held"] = Held({} if own else self.generators, own, len(self.connections) == 1)
 
         if setup["chain"]:
@@ -205,7 +208,7 @@ class Process:
             gone = [number for number in numbers if number in self.callees and self.callees[number].concurrent == concurrent]
             let_go = list(chain.from_iterable(self.callees.pop(number).callees for number in gone))
             kept = list(chain.from_iterable(callee.callees for callee in self.callees.values()))
-            objects = {id(callee.object) for callee in kept}
+            objects = {id(callee.object) for callee in kept} | {id(tape.made) for tape in self.tapes.values()}
             self.generators = {key: value for key, value in self.generators.items() if key in objects}
             self.loaded = {key: value for key, value in self.loaded.items() if id(value[0]) in objects}
             hooks = {id(callee.hooks) for callee in kept}
@@ -229,6 +232,8 @@ class Process:
     def end(self) -> None:
         """Let the user's objects end."""
         self.close(lambda _: True)
+        for tape in self.tapes.values():
+            tape.close()
         for hooks in self.hooks.values():
             hooks.end()
 

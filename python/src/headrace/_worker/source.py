@@ -10,6 +10,7 @@ from . import state as states
 from .course import EVERY, NEAR, Course, Saved, Taken, saved
 from .event_loop import event_loop, iterate
 from .signature import parameters
+from .tape import Tape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class Source:
         self.course, self.origin = None, 0
         if not self.used and not self.callee.again:
             self.before = self._state_before()
+        tape = self._tape(epoch, task.state is None)
+        if tape is not None:
+            return tape
         if task.state is None:
             iterator = self._iterator(epoch)
             self._follow(None)
@@ -57,6 +61,33 @@ class Source:
             return self._iterator(epoch, found)
         self.tried = True
         return self._resumed(task, place)
+
+    def _tape(self, epoch: int, whole: bool) -> Iterator[Any] | None:
+        """An epoch that trials share with the run; None: it has to be begun.
+
+        What has a state begins again, and what is seeded for each sample would draw other numbers.
+        """
+        callee = self.callee
+        tapes: dict[str, Tape] = callee.setup["tapes"]
+        name = callee.setup["tape"]
+        if callee.setup["tried"]:
+            if not whole or callee.seeds:
+                return None
+            if name not in tapes:
+                iterator = self._iterator(epoch)
+                if self.stateful is not None:
+                    return iterator
+                tapes[name] = Tape(callee.object, epoch, iterator)
+            return tapes[name].try_out()
+        tape = tapes.pop(name, None)
+        if tape is None:
+            return None
+        if not whole or not tape.is_of(epoch):
+            tape.close()
+            return None
+        callee.adopt(tape.made)
+        self.used, self.stateful, self.spent = True, None, tape.iterator
+        return tape.run()
 
     def after(self, task: Task, values: Any) -> str:
         """Note a sample. Returns where the stream is after it, as JSON; empty: it has no state."""
