@@ -86,6 +86,96 @@ def test_many_views_with_little_memory(pictures):
     assert count == 80
 
 
+def noisy(image, rng):
+    image[...] = rng.integers(0, 256, image.shape)  # as a function may that changes what it is given
+    return image
+
+
+def cropped_and_noisy(p):
+    return p.random_resized_crop(16).map(noisy).random_flip()
+
+
+@pytest.mark.parametrize("where", ["process", "thread", "here"])
+def test_a_function_of_a_view(pictures, where):
+    """It is given its view and nothing else, between the view's other steps, and changes no other view."""
+
+    def inverted(image):
+        return 255 - image
+
+    def plus(image, label):
+        return image + np.uint8(label)
+
+    p = (
+        hr.files([(path, i) for i, path in enumerate(pictures)])
+        .decode_image()
+        .views(
+            plain=lambda p: p.center_crop(32),
+            inverse=lambda p: p.map(inverted, where=where).center_crop(32),
+            named=lambda p: p.center_crop(32).map(inverted, fields="image", gives=("uint8", (32, 32, 3)), where=where),
+            spoilt=lambda p: p.map(noisy, where=where).center_crop(32),
+            more=lambda p: p.center_crop(32).map(plus, fields=["image", "label"], to="image", where=where).map(inverted, where=where),
+            keep=True,
+        )
+    )
+    for i, (row, path) in enumerate(zip(rows(p), pictures, strict=True)):
+        with Image.open(path) as image:
+            np.testing.assert_array_equal(row["image"], np.asarray(image))
+        np.testing.assert_array_equal(row["inverse"], 255 - row["plain"])
+        np.testing.assert_array_equal(row["named"], row["inverse"])
+        np.testing.assert_array_equal(row["more"], 255 - (row["plain"] + np.uint8(i)))
+        assert row["spoilt"].shape == (32, 32, 3)
+        assert not np.array_equal(row["spoilt"], row["plain"])
+
+
+def test_functions_of_views_draw_for_themselves_and_go_on(pictures):
+    made = hr.files(pictures * 4, seed=7).shuffle().decode_image().views(2, cropped_and_noisy).batch(2)
+    with made.loader(epochs=1, workers=3) as loader:
+        whole = [seen(batch) for batch in loader]
+    assert not any((batch["view_0"] == batch["view_1"]).all() for batch in whole)
+    with made.loader(epochs=1) as loader:
+        loop = iter(loader)
+        for n in range(3):
+            same(seen(next(loop)), whole[n])
+        state = loader.state_dict()
+    ranks = []
+    for rank in range(2):
+        with made.loader(epochs=1, rank=rank, world_size=2) as loader:
+            loader.load_state_dict(state)
+            ranks += [(key, a.tobytes(), b.tobytes()) for batch in map(seen, loader) for key, a, b in zip(*batch.values(), strict=True)]
+    want = [(key, a.tobytes(), b.tobytes()) for batch in whole[3:] for key, a, b in zip(*batch.values(), strict=True)]
+    assert sorted(ranks) == sorted(want)
+
+
+def test_a_function_that_fails_names_its_view(pictures):
+    def late(image):
+        if image.shape[0] == 64:
+            raise ValueError("not this one")
+        return image
+
+    made = hr.files(pictures).decode_image().views(a=lambda p: p.map(noisy), b=(2, lambda p: p.map(noisy).map(late)))
+    with made.loader(epochs=1) as loader, pytest.raises(SampleError, match=r"late.*not this one\n.*1\.png, in b_0\.map_2, ") as caught:
+        list(loader)
+    assert caught.value.step == "b_0.map_2"
+    skipped = (
+        hr.files(pictures).decode_image().views(v=lambda p: p.map(late).failures(on_error="skip", max_errors=1).center_crop(8)).batch(3)
+    )
+    with skipped.loader(epochs=1) as loader:
+        assert [len(batch["key"]) for batch in loader] == [3]
+        assert loader.errors.total == 1
+
+
+def test_a_recipe_has_functions_of_views(pictures, tmp_path):
+    made = hr.files(pictures).decode_image().center_crop(8).views(a=lambda p: p.map(np.flipud), b=lambda p: p.random_flip(p=0)).batch(4)
+    described = made.recipe("json")
+    steps = json.loads(described)["steps"]
+    assert [step for step in steps if "map" in step] == [
+        {"map": {"function": "numpy:flipud", "fields": ["a"], "where": "process", "copy": False}, "name": "a.map"}
+    ]
+    (tmp_path / "views.json").write_text(described)
+    (batch,) = rows(hr.load(tmp_path / "views.json"))
+    np.testing.assert_array_equal(batch["a"], batch["b"][:, ::-1])
+
+
 @pytest.mark.parametrize("where", ["process", "here"])
 def test_a_function_changes_one_view_alone(pictures, where):
     def black(view):
@@ -202,9 +292,30 @@ def test_steps_of_views_are_those_on_images():
         (lambda p: p.views(weak=3), r"weak is 3: must be a function of a pipeline, or \(how many, the function\)"),
         (lambda p: p.views(2, lambda p: None), "the function of view_0 returns None"),
         (
-            lambda p: p.views(2, lambda p: p.map(len, fields="image")),
-            "map does not work on an image: put it before the views, or after them",
+            lambda p: p.views(2, lambda p: p.shuffle()),
+            "shuffle does not work on an image: put it before the views, or after them",
         ),
+        (
+            lambda p: p.views(2, lambda p: p.filter(len)),
+            r'filter in view_0 would be of whole samples.*: write \.filter\(…, fields="view_0"\) after \.views\(…\)',
+        ),
+        (
+            lambda p: p.views(2, lambda p: p.map(len, fields="key")),
+            r"map in view_0 is not given the view: its fields are \['key'\]: leave them out, or add 'image', the view in here",
+        ),
+        (
+            lambda p: p.views(2, lambda p: p.map(max, fields=["key", "image"])),
+            r"map in view_0 would make \['key', 'image'\]: a view's function makes the view alone: add to=\"image\", or write \.map",
+        ),
+        (
+            lambda p: p.views(a=lambda p: p.map(len, fields="image", to="size")),
+            r'map in a would make \[\'size\'\].*, or write \.map\(…, fields="a", to=…\) after \.views\(…\)',
+        ),
+        (
+            lambda p: p.views(2, lambda p: p.map(noisy, gives={"image": ("uint8", (8, 8, 3)), "label": "int64"})),
+            r"map in view_0 would make \['image', 'label'\]: it is given the view, an image, and returns the view: say its type alone",
+        ),
+        (lambda p: p.views(2, lambda p: p.map(noisy, where="main")), r'map: where="main" is for functions of batches'),
         (lambda p: p.views(2, lambda p: p.random_flip(field="image")), "random_flip names its field: leave that out"),
         (lambda p: p.views(2, augmented, field=3), "copy: field is 3: must be the name of a field"),
         (lambda p: p.views(2, augmented, field="picture").batch(2).loader(), 'field is an unknown field "picture"'),

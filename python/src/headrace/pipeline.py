@@ -541,25 +541,28 @@ class Pipeline:
             .views(2, lambda p: p.random_resized_crop(224).random_flip())       # fields view_0 and view_1, as in SimCLR
             .views(large=(2, big), small=(6, little))                           # large_0, large_1, small_0 … small_5, as in DINO
             .views(weak=lambda p: p.random_flip(), strong=augmented)            # weak and strong, as in FixMatch
+            .views(2, lambda p: p.random_resized_crop(224).map(blur))           # blur(image, rng) returns an image
+
+        A function in `map` is given the view, not the sample; with `fields=["image", "label"], to="image"` other fields, too.
 
         A recipe has `copy`, each view's steps with `field`, and `drop` instead.
 
         Args:
             count: number of views, called view_0, view_1 and so on.
-            steps: a function that adds a view's image steps to a pipeline.
+            steps: a function that adds a view's image steps to a pipeline, and `map` steps with functions of yours.
             field: the image.
             keep: keep the image as a field, too. By default it is dropped, because images of many sizes do not fit into a batch.
             named: views by name: such a function, or (count, function), whose views get a number after the name.
 
         Raises:
-            RecipeError: if there are no views, or a step does not work on an image.
+            RecipeError: if there are no views, a step does not work on an image, or a function would make another field.
         """
         from ._recipe.views import steps_of, views_of
 
         views = list(views_of(count, steps, named))
         made = self.copy(field, [name for name, _ in views])
         for name, add in views:
-            steps_of_view = steps_of(name, self._added(f"views: the function of {name}", add))
+            steps_of_view = steps_of(name, field, self._added(f"views: the function of {name}", add))
             made = Pipeline(self._seed, (*made._steps, *steps_of_view), self._format, self._defaults)
         return made if keep else made.drop(field)
 
