@@ -12,11 +12,7 @@ import (
 // openParts opens a recording whose samples are found without FFmpeg, as package sound
 // does for windows: so both have the same. It returns nil of other files.
 func openParts(file *os.File, o *SamplesOptions) (*Samples, error) {
-	track, ok := -1, len(o.Streams) == 1
-	if ok && o.Streams[0] != "audio" {
-		n, err := strconv.Atoi(strings.TrimPrefix(o.Streams[0], "a:"))
-		track, ok = n, err == nil && strings.HasPrefix(o.Streams[0], "a:")
-	}
+	track, ok := o.track()
 	if err := o.Check(); err != nil || !ok {
 		return nil, err
 	}
@@ -33,6 +29,20 @@ func openParts(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
+	return within(stream, o)
+}
+
+// track is the one that is asked for, if it is one of sound.
+func (o *SamplesOptions) track() (track int, ok bool) {
+	if len(o.Streams) != 1 || o.Streams[0] == "audio" {
+		return -1, len(o.Streams) == 1
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(o.Streams[0], "a:"))
+	return n, err == nil && strings.HasPrefix(o.Streams[0], "a:")
+}
+
+// within is the window of a recording.
+func within(stream sound.Stream, o *SamplesOptions) (*Samples, error) {
 	w, err := sound.NewWindow(stream, o.Rate, o.Channels)
 	if err != nil {
 		stream.Close()

@@ -45,6 +45,9 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if s, err := openParts(file, &o); s != nil || err != nil {
 		return s, err
 	}
+	if s, err := openHeld(file, &o); s != nil || err != nil {
+		return s, err
+	}
 
 	p, err := pull(file, &o.Window)
 	if err != nil {
@@ -378,8 +381,8 @@ func (f *flow) changed() error {
 	if f.joined {
 		what = "another recording begins, for the file is a chain of them: split it there. It changes"
 	}
-	at, _ := f.begins.Float64()
-	at += float64(f.begin+int64(len(f.decoded)/f.info.Channels)) / float64(f.info.Rate)
+	at, _ := new(big.Rat).Sub(f.begins, f.packets.clock.Zero).Float64()
+	at += float64(f.begin+int64((len(f.decoded)+len(f.held))/f.info.Channels)) / float64(f.info.Rate)
 	return fmt.Errorf("%w: at %.3f s %s from %d channels at %d samples a second to %d at %d",
 		media.ErrUnsupported, at, what, f.info.Channels, f.info.Rate, s.Channels, s.Rate)
 }

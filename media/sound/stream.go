@@ -165,6 +165,27 @@ func Check(head []byte) error {
 	return err
 }
 
+// NameOf returns the name of the format of a file; "": none knows it. Begins is how many
+// bytes before it are tags.
+func NameOf(file File) (name string, begins int64, err error) {
+	head := make([]byte, min(MostHead, file.Size()))
+	n, err := file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return "", 0, err
+	}
+	all, begins, err := formatsOf(head[:n], file)
+	if errors.Is(err, ErrUnknown) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	return all[0].Name, begins, nil
+}
+
+// mostPacket is enough of a file to tell one of packets that have a fixed size.
+const mostPacket = 512
+
 // formatsOf returns the formats that a file can have, by its first bytes, and how many of
 // these are tags that they do not skip. There is one at least, or an error.
 func formatsOf(head []byte, file io.ReaderAt) (all []Format, skip int64, err error) {
@@ -175,7 +196,7 @@ func formatsOf(head []byte, file io.ReaderAt) (all []Format, skip int64, err err
 		if skip, err = tags(file); err != nil {
 			return nil, 0, err
 		}
-		after := make([]byte, LeastHead)
+		after := make([]byte, mostPacket)
 		n, err := file.ReadAt(after, skip)
 		if err != nil && err != io.EOF {
 			return nil, 0, err

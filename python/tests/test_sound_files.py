@@ -253,17 +253,11 @@ def test_what_comes_before_the_first_frame_of_an_mp3(mp3s, tmp_path):
             bytes(60_000),
         ):
             path.write_bytes(junk + mp3s[kind])
+            every_way(path, want, 44100)
             for content in (True, False):
                 with hr.files(str(path), content=content).decode_audio().loader(epochs=1) as loader:
                     (sample,) = list(loader)
                 assert np.array_equal(sample["audio"], want)
-            try:
-                streamed = np.concatenate(list(hr.io.stream_audio(path)))
-            except hr.MediaError as error:
-                assert kind == "with a tag of LAME"
-                assert "load_audio leaves them out" in str(error)  # noqa: PT017 (of some it is read)
-            else:
-                assert np.array_equal(streamed, want)
     path.write_bytes(mp3s["without"][3000:])  # within a frame
     every_way(path, by_ffmpeg(path, 2), 44100)
     for other in (b"PK\x03\x04" + bytes(100), b"\x1f\x8b" + bytes(100), bytes(257) + b"ustar" + bytes(250)):
@@ -279,18 +273,75 @@ def test_mp3_that_was_joined(mp3s, tmp_path):
     path.write_bytes(bare + bare)
     every_way(path, by_ffmpeg(path, 2), 44100)
     for tag in (TAGS["ID3v2"], ID3V1, ape(True)):
-        assert len(hr.io.load_audio(bare + tag + bare)[0]) == 2 * one, tag
         path.write_bytes(bare + tag + bare)
-        with pytest.raises(hr.MediaError, match="joined from parts, which load_audio may read"):
-            list(hr.io.stream_audio(path))
+        samples = hr.io.load_audio(path)[0]
+        assert len(samples) == 2 * one, tag
+        every_way(path, samples, 44100)
     for between in (b"", ID3V1, TAGS["ID3v2"], b"junk" * 30):
         for first in (lame, bare):
             path.write_bytes(first + between + mp3s["at 48 kHz"])
             for read in (hr.io.load_audio, lambda src: list(hr.io.stream_audio(src))):
-                with pytest.raises(hr.MediaError, match=r"joined from parts|the recording changes from|is none"):
+                with pytest.raises(hr.MediaError, match="mp3 at 44100 samples a second becomes mp3 at 48000"):
                     read(path)
-            with pytest.raises(hr.MediaError, match="mp3 at 44100 samples a second becomes mp3 at 48000"):
-                hr.io.load_audio(path)
+
+
+def test_adts_that_was_joined(tmp_path):
+    """Parts of one kind are one recording, as the ffmpeg command has it. What changes is named by every call."""
+    path, parts = tmp_path / "a.aac", []
+    for rate, channels in ((44100, 2), (48000, 2), (44100, 1)):
+        tone = f"aevalsrc={'|'.join(['0.3*sin(700*t*t)'] * channels)}:s={rate}:d=0.3"
+        parts.append(ffmpeg("-f", "lavfi", "-i", tone, "-c:a", "aac", "-aac_pns", "0", "-f", "adts", "-"))
+    path.write_bytes(parts[0] * 2)
+    every_way(path, by_ffmpeg(path, 2), 44100)
+    for other, message in ((parts[1], "aac at 44100 samples a second becomes aac at 48000"), (parts[2], "become 1 at 44100")):
+        path.write_bytes(parts[0] + other)
+        for read in (hr.io.load_audio, lambda src: list(hr.io.stream_audio(src))):
+            with pytest.raises(hr.MediaError, match=message):
+                read(path)
+
+
+def test_flac_that_was_joined(tmp_path):
+    """Whether it says how long it is, as in a file, or not, as in a pipe: one part comes after the other."""
+    path, rng, parts, wanted = tmp_path / "a.flac", np.random.default_rng(4), [], {}
+    for n, rate, channels in ((9000, 16000, 2), (9000, 16000, 2), (3000, 16000, 2), (3000, 8000, 2), (3000, 16000, 1)):
+        to = io.BytesIO()
+        soundfile.write(to, noise(rng, n, channels), rate, format="FLAC")
+        parts.append([to.getvalue(), ffmpeg("-i", "-", "-c:a", "flac", "-f", "flac", "-", given=to.getvalue())])
+    want = [soundfile.read(io.BytesIO(part[0]), dtype="float32", always_2d=True)[0] for part in parts]
+    for i, (first, second, piped) in enumerate(((0, 1, 0), (0, 2, 0), (2, 0, 0), (0, 1, 1), (2, 0, 1))):
+        path = tmp_path / f"{i}.flac"
+        path.write_bytes(parts[first][piped] + parts[second][piped])
+        wanted[path] = every_way(path, np.concatenate([want[first], want[second]]), 16000)
+    in_pipelines(wanted)
+    for piped in (0, 1):
+        for other, message in ((3, "become 2 at 8000"), (4, "become 1 at 16000")):
+            path.write_bytes(parts[0][piped] + parts[other][piped])
+            for read in (hr.io.load_audio, hr.io.audio_info, lambda src: list(hr.io.stream_audio(src))):
+                with pytest.raises(
+                    hr.MediaError, match=f"number 2 begins at 0.562 s, at byte [0-9]+: 2 channels at 16000 samples a second {message}"
+                ):
+                    read(path)
+
+
+@pytest.mark.parametrize("codec", ["aac", "mp3", "mp2"])
+def test_files_of_a_few_frames(tmp_path, codec):
+    """FFmpeg takes most of them for something else, or for nothing, wherever they are."""
+    sine = "aevalsrc=0.5*random(0):s=32000:d=1"
+    encoder = "libmp3lame -write_xing 0 -id3v2_version 0" if codec == "mp3" else codec
+    data = ffmpeg("-f", "lavfi", "-i", sine, "-c:a", *encoder.split(), "-f", {"aac": "adts"}.get(codec, codec), "-")
+
+    def end(at):
+        if codec == "aac":
+            return at + ((data[at + 3] & 3) << 11 | data[at + 4] << 3 | data[at + 5] >> 5)
+        return data.index(data[:2], at + 60)
+
+    path, at = tmp_path / f"a.{codec}", 0
+    for frames in (1, 2, 3):
+        at = end(at)
+        path.write_bytes(data[:at])
+        loaded = hr.io.load_audio(path)[0]
+        assert loaded.shape == (frames * (1024 if codec == "aac" else 1152), 1)
+        every_way(path, loaded, 32000)
 
 
 def test_mp3_that_was_cut(mp3s, tmp_path):

@@ -1,9 +1,10 @@
 // Package joined finds files that were joined byte by byte, of the containers in which
 // each of them has headers of its own that those before do not speak for: Ogg, where that
-// is called a chain and radio stations make them, FLV, Matroska, and ASF.
+// is called a chain and radio stations make them, FLV, Matroska, ASF, and FLAC.
 package joined
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"math"
@@ -38,6 +39,8 @@ func Parts(r io.ReaderAt, size int64) []Part {
 		starts = flv(f)
 	case string(head) == ebml:
 		starts = matroska(f)
+	case string(head) == "fLaC":
+		starts = flac(f)
 	case string(head) == asfHeader[:4]:
 		starts = asf(f)
 	}
@@ -71,6 +74,27 @@ func ogg(f *file) (starts []int64) {
 			n += int64(lacing)
 		}
 		at += n
+	}
+	return starts
+}
+
+// flac finds the heads of other files among the frames, which do not say how long they
+// are: 63 bits that come nowhere by chance.
+func flac(f *file) (starts []int64) {
+	const mark = 8 // bytes of the name, and of the head of the block that comes first
+	for at := int64(mark); len(starts) < most; {
+		b := f.bytes(at, len(f.window))
+		i := bytes.Index(b, []byte("fLaC"))
+		switch {
+		case len(b) < mark:
+			return starts
+		case i < 0 || i+mark > len(b):
+			at += int64(max(len(b)-mark+1, 1))
+			continue
+		case b[i+4]&0x7F == 0 && b[i+5] == 0 && b[i+6] == 0 && b[i+7] == 34:
+			starts = append(starts, at+int64(i))
+		}
+		at += int64(i + 1)
 	}
 	return starts
 }

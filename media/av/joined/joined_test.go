@@ -35,7 +35,8 @@ func TestPartsOfFiles(t *testing.T) {
 	mkv := slices.Concat(element(ebml, "head"), element("\x18\x53\x80\x67", "all"), element("\xEC", "void"))
 	live := slices.Concat(element(ebml, "head"), []byte("\x18\x53\x80\x67\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), []byte("clusters"))
 	asf := slices.Concat([]byte(asfHeader), object("head"), []byte("data of the file"), object(asfHeader+" in packets"))
-	for name, one := range map[string][]byte{"ogg": ogg, "flv": flv, "mkv": mkv, "asf": asf} {
+	flac := slices.Concat([]byte("fLaC\x00\x00\x00\x22"), bytes.Repeat([]byte("fLaC or fLa"), 777))
+	for name, one := range map[string][]byte{"ogg": ogg, "flv": flv, "mkv": mkv, "asf": asf, "flac": flac} {
 		for n := 1; n <= 3; n++ {
 			all := bytes.Repeat(one, n)
 			got := Parts(bytes.NewReader(all), int64(len(all)))
@@ -71,6 +72,7 @@ func FuzzParts(f *testing.F) {
 	f.Add(slices.Concat(page(2, 1), page(0, 3), page(2, 1)))
 	f.Add([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00\x09\x00\x00\x00"))
 	f.Add(slices.Concat(element(ebml, "head"), element(ebml, "head")))
+	f.Add([]byte("fLaC\x00\x00\x00\x22fLaC\x80\x00\x00\x22"))
 	f.Add(slices.Concat([]byte(asfHeader), object(""), []byte(asfHeader), object("")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		at := int64(0)

@@ -19,9 +19,12 @@ func init() {
 	sound.Register(Format)
 }
 
+// Frames is the name of the format of MP3, MP2 and ADTS without a container.
+const Frames = "mpeg audio"
+
 // mpegFormat is MP3, MP2 and ADTS without a container.
 var mpegFormat = sound.Format{
-	Name: "mpeg audio", Suffixes: []string{".mp3", ".mp2", ".mpga", ".aac"},
+	Name: Frames, Suffixes: []string{".mp3", ".mp2", ".mpga", ".aac"},
 	Is: mpa.Probe, Within: mpa.Within, Tagged: true,
 	Open: func(file []byte, track int) (sound.Stream, error) { return opened(ofFrames(file, track)) },
 }

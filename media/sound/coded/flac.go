@@ -1,11 +1,13 @@
 package coded
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 
 	"headrace/media"
+	"headrace/media/av/joined"
 	"headrace/media/ffmpeg"
 	"headrace/media/sound"
 	"headrace/media/sound/flac"
@@ -40,6 +42,9 @@ func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
 		return nil, fmt.Errorf("sound: %w", said(noTrack(track, 1)))
 	}
 	file, err := flac.Open(content)
+	if flac.IsJoined(err) {
+		return openJoined(content, track, err)
+	}
 	if err != nil {
 		return nil, said(err)
 	}
@@ -53,6 +58,19 @@ func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
 	}
 	info := sound.Info{Rate: file.Rate, Channels: file.Channels, Samples: file.Samples, Mask: flacMasks[file.Channels]}
 	return &frames{file: file, info: info, decoder: d}, nil
+}
+
+// openJoined opens FLAC files that were joined, of which all is in memory then.
+func openJoined(content *sound.Content, track int, wrong error) (sound.Stream, error) {
+	file, err := content.Bytes(0, int(content.Size()))
+	if err != nil {
+		return nil, err
+	}
+	parts := joined.Chain(bytes.NewReader(file), int64(len(file)))
+	if len(parts) == 1 {
+		return nil, said(wrong)
+	}
+	return openChain(file, track, parts)
 }
 
 // Info implements sound.Stream.

@@ -109,6 +109,9 @@ func Open(content *sound.Content) (*File, error) {
 // errJoined marks a file whose frames are counted from 0 again.
 var errJoined = fmt.Errorf("%w: several FLAC files were joined, byte after byte: join them with a program that writes FLAC", errFLAC)
 
+// IsJoined reports whether an error of [Open] says that several files were joined.
+func IsJoined(err error) bool { return errors.Is(err, errJoined) }
+
 // tagSize is that of ID3v1, which some programs append to everything.
 const tagSize = 128
 

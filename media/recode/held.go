@@ -1,0 +1,52 @@
+package recode
+
+import (
+	"io"
+	"os"
+
+	"headrace/media/sound"
+	"headrace/media/sound/coded"
+)
+
+// mostHeld is how large a file may be that is held in memory: more than an hour of MP3.
+// Longer ones go through FFmpeg, which needs no memory for them.
+var mostHeld int64 = 64 << 20
+
+// openHeld opens files that are nothing but frames, as package sound does: MP3, MP2, ADTS
+// and FLAC that does not say how long it is. Of these FFmpeg refuses short ones, tags
+// between frames and bytes before the first, and joined ones have no times. It returns
+// nil of other files.
+func openHeld(file *os.File, o *SamplesOptions) (*Samples, error) {
+	track, ok := o.track()
+	if err := o.Check(); err != nil || !ok {
+		return nil, err
+	}
+	about, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := io.NewSectionReader(file, 0, about.Size())
+	if from.Size() > mostHeld {
+		return nil, nil
+	}
+	name, begins, err := sound.NameOf(from)
+	if err != nil || name != coded.Frames && !isFLAC(from, begins) {
+		return nil, err
+	}
+	data := make([]byte, from.Size())
+	n, err := from.ReadAt(data, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	stream, err := sound.Open(data[:n], track)
+	if err != nil {
+		return nil, err
+	}
+	return within(stream, o)
+}
+
+func isFLAC(file io.ReaderAt, at int64) bool {
+	var head [4]byte
+	n, _ := file.ReadAt(head[:], at)
+	return string(head[:n]) == "fLaC"
+}
