@@ -206,7 +206,8 @@ func (f *File) readRun(b *box, g *fragment) error {
 	return nil
 }
 
-// add appends a packet, of which s has what its row does not. Skim: only the clock goes on.
+// add appends a packet, of which s has what its row does not. Skim: only the clock goes
+// on.
 func (g *fragment) add(b *box, row []byte, s fragmentDefaults, flags uint32, skim bool) error {
 	r := fields{b: row}
 	if flags&hasDuration != 0 {
