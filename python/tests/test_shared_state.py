@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import multiprocessing
 import multiprocessing.sharedctypes
@@ -19,6 +20,16 @@ import headrace as hr
 pytestmark = pytest.mark.usefixtures("one_engine")
 
 COUNT = 400
+
+
+@pytest.fixture(scope="module", autouse=True)
+def uvloop_has_its_pipe():
+    """One that a process keeps, which it makes with its first loop."""
+    try:
+        import uvloop
+    except ImportError:
+        return
+    uvloop.new_event_loop().close()
 
 
 @pytest.fixture
@@ -71,6 +82,51 @@ def test_set_epoch_is_called_where_the_epoch_begins(where):
 def test_functions_and_what_datasets_hold_get_it():
     p = hr.source(Holds([Told()]), gives={"n": int}).map(Told(), fields="n", gives=int)
     assert seen(p, workers=2) == [{0}, {101}, {202}]
+
+
+class ToldLater(Told):
+    """The same, as an async function."""
+
+    async def __call__(self, n):
+        before = self.epoch
+        await asyncio.sleep(0.001 * (n % 7))
+        assert before == self.epoch  # no sample of another epoch is in work
+        return n + 100 * self.epoch
+
+
+class Gathers(Told):
+    """An aggregator, which has to know the epoch from its first sample to its flush."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def accumulate(self, sample):
+        self.rows.append(sample["n"] + 100 * self.epoch)
+        if len(self.rows) == 30:
+            yield from self.flush()
+
+    def flush(self):
+        rows, self.rows = self.rows, []
+        yield {"n": np.array(rows[:1]), "same": int(set(rows) == {self.epoch * 101})}
+
+
+@pytest.mark.parametrize("where", ["process", "here"])
+def test_async_functions_get_it(where):
+    p = hr.source(Told(), gives={"n": int})
+    assert seen(p.map(ToldLater(), fields="n", gives=int, where=where), workers=2) == [{0}, {101}, {202}]
+    chain = p.map(ToldLater(), fields="n", gives=int, where=where).map(ToldLater(), fields="n", gives=int, where=where)
+    assert seen(chain, workers=2) == [{0}, {201}, {402}]
+
+
+def test_aggregators_get_it():
+    p = hr.source(Told(), gives={"n": int}).aggregate(Gathers)
+    for pipeline in (p, hr.source(Told(), gives={"n": int}).aggregate(Gathers())):
+        with pipeline.batch(5).loader(epochs=3, workers=2) as loader:
+            for epoch in range(3):
+                came = list(loader)
+                assert {n for batch in came for n in batch["n"].ravel().tolist()} == {101 * epoch}
+                assert all(batch["same"].all() for batch in came)
 
 
 class Reads:

@@ -74,8 +74,8 @@ class Callee:
         self.concurrent = self.is_async and self.kind in ("map", "filter") and not self.seeds
         if self.concurrent:
             setup["copy"] = True  # what several have changed in place cannot be done again
-        holds = () if self.concurrent or self.kind in ("iterate", "aggregate") else (self.object, keys)
-        self.epochs = epochs_of(*holds)  # None: nothing has set_epoch
+        # None: nothing has set_epoch; of what is iterated over, `Source` calls it.
+        self.epochs = None if self.kind == "iterate" else epochs_of(self.object, keys)
         self.step: str = setup.get("step") or self.stage
         self.awaits = self.is_async  # a call's result must be awaited
         self.hooks: Hooks | None = None
@@ -159,6 +159,8 @@ class Callee:
             self.close(set())
             self.object = self.again()
             self.target = self.object.accumulate if self.kind == "aggregate" else self.object
+            if self.kind == "aggregate":
+                self.epochs = epochs_of(self.object)
         self._fresh = False
 
     def adopt(self, made: Any) -> None:

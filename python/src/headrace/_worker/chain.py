@@ -67,7 +67,7 @@ class Chain:
         # Where so many workers are wanted, functions that compute need them: one worker has all coroutines.
         alone = not setup["exact"] or all(c.is_async for c in self.callees)
         self.concurrent = self.is_async and not seeded and alone
-        self.gates = [] if self.concurrent else [c.epochs for c in self.callees if c.epochs is not None]
+        self.gates = [c.epochs for c in self.callees if c.epochs is not None]
         self.epochs = self.gates[0] if self.gates else None
         if self.concurrent:
             setup["copy"] = True
@@ -514,8 +514,9 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     names = it.names
     counts = [0] * (2 * len(it.links))
     limit = callee.setup["limit"]
+    gates = callee.gates
 
-    async def run(own: Call, row: Any, random: list[int] | None) -> None:
+    async def run(own: Call, row: Any, random: list[int] | None, epoch: int | None) -> None:
         state: Sample | None = dict(zip(names, row))
         link: Link | None = None
         begun = monotonic_ns()
@@ -540,10 +541,18 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                     break
 
         failed = None
+        entered = []
         try:
+            if epoch is not None:
+                for gate in gates:
+                    await gate.enter_beside(epoch)
+                    entered.append(gate)
+                begun = monotonic_ns()
             await (within(limit, through()) if limit else through())
         except BaseException as e:
             failed = e if link is None else link.reason(e, state)
+        for gate in entered:
+            gate.leave()
         took = monotonic_ns() - begun
         own.resume()
         writer.counts[:], counts[:] = counts, [0] * len(counts)
@@ -560,6 +569,6 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     def begin(task: Task) -> None:
         row = next(iter(rows_of(task)))
         lane.working(0)
-        start(run(Call(lane), row, task.random))
+        start(run(Call(lane), row, task.random, None if task.epochs is None else task.epochs[0]))
 
     return begin

@@ -31,15 +31,23 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     lend = callee.lender(writer, False)
     limit = setup["limit"]
 
-    async def run(own: Call, row: Any, kwargs: dict[str, Any]) -> None:
-        began = monotonic_ns()
+    gate = callee.epochs
+
+    async def run(own: Call, row: Any, kwargs: dict[str, Any], epoch: int | None) -> None:
         result = failed = None
+        began = monotonic_ns()
+        entered = False
         try:
+            if gate is not None and epoch is not None:
+                await gate.enter_beside(epoch)
+                entered, began = True, monotonic_ns()
             row = unpack(row)
             call = function(*row, **kwargs) if positional else function(callee.sample_of(row), **kwargs)
             result = await (within(limit, call) if limit else call)
         except BaseException as e:
             failed = e
+        if gate is not None and entered:
+            gate.leave()
         took = monotonic_ns() - began
         own.resume()
         try:
@@ -63,6 +71,6 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
         kwargs = prepare(random[0], random[1]) if random is not None else {}
         if lend is not None:
             kwargs["out"] = lend(0)
-        start(run(Call(lane), row, kwargs))
+        start(run(Call(lane), row, kwargs, None if task.epochs is None else task.epochs[0]))
 
     return begin

@@ -19,6 +19,7 @@ class Epochs:
         self._epoch: int | None = None
         self._busy = 0  # calls of this epoch
         self._turn = threading.Condition()
+        self._later: list[Any] = []  # coroutines that wait, by their futures
 
     def enter(self, epoch: int) -> None:
         """Begin with a sample."""
@@ -26,12 +27,27 @@ class Epochs:
             while epoch != self._epoch:
                 if self._busy:
                     self._turn.wait()
-                    continue
-                self._epoch = None  # until all of them know
-                for setter in self._setters:
-                    setter(epoch)
-                self._epoch = epoch
+                else:
+                    self._tell(epoch)
             self._busy += 1
+
+    async def enter_beside(self, epoch: int) -> None:
+        """The same of a coroutine. All that enter are of one event loop."""
+        while epoch != self._epoch:
+            if self._busy:
+                import asyncio
+
+                self._later.append(asyncio.get_running_loop().create_future())
+                await self._later[-1]
+            else:
+                self._tell(epoch)
+        self._busy += 1
+
+    def _tell(self, epoch: int) -> None:
+        self._epoch = None  # until all of them know
+        for setter in self._setters:
+            setter(epoch)
+        self._epoch = epoch
 
     def leave(self) -> None:
         """The sample is done."""
@@ -39,6 +55,10 @@ class Epochs:
             self._busy -= 1
             if not self._busy:
                 self._turn.notify_all()
+                later, self._later = self._later, []
+                for future in later:
+                    if not future.done():  # it may have been cancelled
+                        future.set_result(None)
 
 
 def epochs_of(*values: Any) -> Epochs | None:

@@ -134,6 +134,8 @@ class Streams:
     def begin(self, task: Task, row: tuple[Any, ...]) -> Iterator[Any]:
         """An iterator over the samples that a call gives."""
         callee, setup = self.callee, self.setup
+        if callee.kind == "aggregate" and task.flags & AS_FRESH:
+            callee.renew()
         if callee.epochs is not None and task.epochs is not None:
             callee.epochs.enter(task.epochs[0])
             self.entered = True
@@ -159,14 +161,10 @@ class Streams:
     def _aggregate(self, task: Task, row: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
         """What an object that gathers samples gives for one more, or for the end."""
         callee = self.callee
-        if task.flags & AS_FRESH:
-            callee.renew()
-            if task.state is not None:
-                if not states.is_stateful(callee.object):
-                    raise TypeError(
-                        f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now"
-                    )
-                callee.object.load_state_dict(states.loads(task.state))
+        if task.flags & AS_FRESH and task.state is not None:
+            if not states.is_stateful(callee.object):
+                raise TypeError(f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now")
+            callee.object.load_state_dict(states.loads(task.state))
         if task.flags & AS_FLUSH:
             result = callee.object.flush(**(kwargs if callee.flush_takes_rng else {}))
         else:
