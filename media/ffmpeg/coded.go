@@ -73,7 +73,8 @@ func tellPacket(c *C.hr_av_coded, to *packets.Packet) {
 	*to = packets.Packet{
 		Stream: int(c.track), PTS: int64(c.pts), DTS: int64(c.dts), Duration: int64(c.duration),
 		Key: c.flags&C.HR_AV_PART_KEY != 0, Discard: c.flags&C.HR_AV_PART_DISCARD != 0, Corrupt: c.flags&C.HR_AV_PART_CORRUPT != 0,
-		Skip: uint32(c.skip), Cut: uint32(c.cut),
+		Between: c.flags&C.HR_AV_PART_BETWEEN != 0,
+		Skip:    uint32(c.skip), Cut: uint32(c.cut),
 		Data: bytes.Clone(unsafe.Slice((*byte)(c.data), c.size)), Side: bytes.Clone(unsafe.Slice((*byte)(c.side), c.side_size)),
 	}
 }

@@ -93,10 +93,14 @@ func told(file *C.hr_av_file, size int64) *File {
 			f.Tracks[p.track].add(&p)
 		}
 	}
-	if isBare(f.Format) {
-		for i := range f.Tracks {
-			f.Tracks[i].number()
+	for i := range f.Tracks {
+		switch t := &f.Tracks[i]; {
+		case isBare(f.Format):
+			t.number()
+		case f.Format == "avi" && t.Kind == av.Video:
+			t.show()
 		}
+		f.Tracks[i].between = nil
 	}
 	return f
 }
@@ -113,6 +117,7 @@ func (t *Track) tell(i int, c *C.hr_av_track) {
 		t.Tag = string([]byte{byte(a.tag), byte(a.tag >> 8), byte(a.tag >> 16), byte(a.tag >> 24)})
 	}
 	t.Cover = c.flags&C.HR_AV_TRACK_COVER != 0
+	t.guessed = c.flags&C.HR_AV_TRACK_GUESSED != 0
 	t.Block, t.Bits, t.BitRate = int(a.block), int(a.bits), int(max(a.bit_rate, 0))
 	switch c._type {
 	case C.HR_AV_TRACK_VIDEO:
@@ -150,5 +155,6 @@ func (t *Track) add(p *C.hr_av_part) {
 		t.Trims = append(t.Trims, Trim{len(t.Packets), int(p.skip), int(p.cut)})
 	}
 	t.Packets = append(t.Packets, to)
+	t.between = append(t.between, p.flags&C.HR_AV_PART_BETWEEN != 0)
 	t.cut = p.flags&C.HR_AV_PART_CORRUPT != 0
 }

@@ -26,6 +26,8 @@ type Track struct {
 	av.Stream
 	Packets []av.Packet // offsets are for File.Bytes
 	cut     bool        // the last of them is not whole
+	between []bool      // packets that are shown before the last that is not
+	guessed bool        // nothing but the container says which are key
 
 	Cover     bool        // a still beside the sound, such as the cover of an album: no video
 	Reorder   int         // frames that come later than their packets, at most

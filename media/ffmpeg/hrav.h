@@ -86,7 +86,8 @@ typedef struct hr_av_decoder hr_av_decoder;
 
 enum { HR_AV_TRACK_OTHER, HR_AV_TRACK_VIDEO, HR_AV_TRACK_AUDIO };
 
-enum { HR_AV_TRACK_DEFAULT = 1, HR_AV_TRACK_COVER = 2, HR_AV_TRACK_TURNED = 4 }; // flags; turned: matrix is known
+// Flags. Turned: matrix is known. Guessed: nothing but the container says which pictures are key.
+enum { HR_AV_TRACK_DEFAULT = 1, HR_AV_TRACK_COVER = 2, HR_AV_TRACK_TURNED = 4, HR_AV_TRACK_GUESSED = 8 };
 
 typedef struct {
 	int32_t type, id, flags;
@@ -102,7 +103,8 @@ typedef struct {
 	int32_t padding; // samples that the encoder has put before the first
 } hr_av_track;
 
-enum { HR_AV_PART_KEY = 1, HR_AV_PART_DISCARD = 2, HR_AV_PART_CORRUPT = 4 };
+// Between: it is shown before the last packet that is not.
+enum { HR_AV_PART_KEY = 1, HR_AV_PART_DISCARD = 2, HR_AV_PART_CORRUPT = 4, HR_AV_PART_BETWEEN = 8 };
 
 // A packet of a file. Its bytes are those of the file from offset on or, where offset is not below the file's size, those of `extra`.
 typedef struct {

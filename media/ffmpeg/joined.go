@@ -252,6 +252,7 @@ func (r *Reader) Read(p *packets.Packet) error {
 	if err := r.next(p); err != nil || r.clocks == nil {
 		return err
 	}
+	r.show(p)
 	c := &r.clocks[p.Stream]
 	m := codedMoment(p)
 	if c.Restarts(m) || p.Begins && c.Follows(m) {
@@ -411,7 +412,7 @@ func preSkip(s *av.Stream) uint32 {
 
 // look calls each with the packets that follow of a stream, until it returns false. They
 // are read ahead; after so many of all streams it ends, too.
-func (r *Reader) look(stream int, each func(m av.Moment) bool) {
+func (r *Reader) look(stream int, each func(p *packets.Packet) bool) {
 	const most = 1024
 	for i := 0; i < most; i++ {
 		if i == len(r.ahead.packets) {
@@ -425,7 +426,7 @@ func (r *Reader) look(stream int, each func(m av.Moment) bool) {
 			}
 			r.ahead.packets = append(r.ahead.packets, p)
 		}
-		if p := &r.ahead.packets[i]; p.Stream == stream && !each(codedMoment(p)) {
+		if p := &r.ahead.packets[i]; p.Stream == stream && !each(p) {
 			return
 		}
 	}
@@ -448,7 +449,8 @@ func (r *Reader) lowest(p *packets.Packet, first av.Moment) int64 {
 		}
 		return low
 	}
-	r.look(p.Stream, func(m av.Moment) bool {
+	r.look(p.Stream, func(p *packets.Packet) bool {
+		m := codedMoment(p)
 		if !av.Leads(first, m) {
 			return false
 		}
@@ -471,7 +473,8 @@ const aJump = 10
 // container has lost nothing, but was joined there.
 func (r *Reader) jumps(p *packets.Packet, m av.Moment) (so bool) {
 	clock, base, n := r.clocks[p.Stream], r.Streams[p.Stream].TimeBase, 0
-	r.look(p.Stream, func(next av.Moment) bool {
+	r.look(p.Stream, func(p *packets.Packet) bool {
+		next := codedMoment(p)
 		gap := float64(next.At()-m.At()) * base.Float()
 		so = clock.Restarts(next) || m.At() != av.NoTime && next.At() != av.NoTime && gap > aJump
 		clock.Add(next)

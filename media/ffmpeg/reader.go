@@ -43,6 +43,7 @@ type Reader struct {
 	clocks  []av.Clock // of Streams; nil: times are in order
 	ahead   queue
 	given   []av.Packet       // times of the packets that come, where the container has none
+	keyed   map[int]bool      // the last packet of a stream was said to be key
 	guessed map[int]*decoding // of streams whose times of decoding FFmpeg does not guess well any more
 }
 
@@ -51,6 +52,7 @@ type source struct {
 	handle[*C.hr_av_reader]
 	format  string
 	streams []packets.Stream
+	guessed []bool // of streams: nothing but the container says which packets are key
 	places  map[int]*vorbis.Places
 	part    *io.SectionReader
 	coded   C.hr_av_coded
@@ -121,6 +123,7 @@ func openSource(file *os.File, p joined.Part) (*source, error) {
 	s.format = C.GoString(&about.format[0])
 	for i, c := range unsafe.Slice(about.track, about.tracks) {
 		s.streams = append(s.streams, toldStream(i, &c))
+		s.guessed = append(s.guessed, c.flags&C.HR_AV_TRACK_GUESSED != 0)
 	}
 	s.places = placesOf(s.format, s.streams, s.part)
 	return s, nil
@@ -129,7 +132,7 @@ func openSource(file *os.File, p joined.Part) (*source, error) {
 // begin has clocks begin.
 func (r *Reader) begin() {
 	r.clocks = clocksOf(r.Format, len(r.Streams), func(i int) *av.Stream { return &r.Streams[i].Stream })
-	r.ahead, r.guessed = queue{}, map[int]*decoding{}
+	r.ahead, r.guessed, r.keyed = queue{}, map[int]*decoding{}, map[int]bool{}
 }
 
 // read reads the next packet as its part has it.

@@ -20,16 +20,19 @@ import (
 	"headrace/media/video"
 )
 
-// loaded decodes all frames of a file by their numbers, with their times.
-func loaded(t testing.TB, data []byte) (all [][]byte, at []float64) {
+// loaded decodes frames of a file by their numbers, with their times: all, if none are
+// named.
+func loaded(t testing.TB, data []byte, wanted ...int) (all [][]byte, at []float64) {
 	t.Helper()
 	v, err := video.Open(video.Bytes(data), -1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wanted []int
-	for i := range v.Table.Line.Len() {
-		wanted, at = append(wanted, i), append(at, v.Seconds(i))
+	for i := 0; len(wanted) == i && i < v.Table.Line.Len(); i++ {
+		wanted = append(wanted, i)
+	}
+	for _, i := range wanted {
+		at = append(at, v.Seconds(i))
 	}
 	c, err := v.Clip(wanted)
 	if err != nil {
@@ -46,8 +49,9 @@ func loaded(t testing.TB, data []byte) (all [][]byte, at []float64) {
 			return err
 		}
 		form := plan.Form()
-		all[n] = make([]byte, form.Bytes())
-		return video.Draw(all[n], form.RowBytes(), &f.Picture, &plan, media.Options{}, func(full media.Form) media.Pixels {
+		frame := make([]byte, form.Bytes())
+		all[slices.Index(wanted, n)] = frame
+		return video.Draw(frame, form.RowBytes(), &f.Picture, &plan, media.Options{}, func(full media.Form) media.Pixels {
 			return media.Pixels{
 				Data: make([]byte, full.RowBytes()*full.Height), Stride: full.RowBytes(),
 				Width: full.Width, Height: full.Height, Color: full.Color, DType: full.DType,
@@ -107,7 +111,8 @@ var films = []struct {
 	{".frag.mp4", []string{"libx264", "mpeg4"}, "-movflags frag_keyframe+empty_moov"},
 	{".mkv", []string{"libx264", "libx265", "mpeg2video", "ffv1", "libvpx"}, ""},
 	{".webm", []string{"libvpx", "libvpx-vp9"}, ""},
-	{".avi", []string{"mpeg4", "mjpeg", "huffyuv"}, "-bf 0"},
+	{".avi", []string{"mpeg4", "libxvid", "h263p", "msmpeg4", "wmv2", "mjpeg", "huffyuv"}, ""},
+	{".wmv", []string{"wmv1", "wmv2", "msmpeg4"}, ""},
 	{".flv", []string{"libx264", "flv"}, ""},
 	{".ts", []string{"libx264", "libx265", "mpeg2video"}, ""},
 	{".mpg", []string{"mpeg1video", "mpeg2video"}, "-r 25"},
@@ -130,7 +135,7 @@ func TestRandomFilmsAgree(t *testing.T) {
 		how := fmt.Sprintf("-f lavfi -i testsrc2=s=%dx%d:r=%d:d=10 -frames:v %d -pix_fmt %s -c:v %s %s",
 			width, height, []int{5, 24, 25, 30, 60}[random.IntN(5)], count, pixelsOf(codec), codec, film.how)
 		switch codec {
-		case "libx264", "libx265", "mpeg2video", "mpeg4":
+		case "libx264", "libx265", "mpeg2video", "mpeg4", "libxvid":
 			if !strings.Contains(film.how, "-bf") {
 				how += fmt.Sprintf(" -bf %d", random.IntN(3))
 			}

@@ -86,23 +86,6 @@ func openTable(file *os.File, o *SamplesOptions) (*Samples, error) {
 	return s, nil
 }
 
-// checkJoined refuses what package mp4 refuses: FFmpeg reads the first of files that were
-// joined, or mixes them.
-func checkJoined(file *os.File) error {
-	var head [16]byte
-	if n, _ := file.ReadAt(head[:], 0); !mp4.Probe(head[:n]) {
-		return nil
-	}
-	about, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if err := mp4.CheckJoined(file, about.Size()); err != nil {
-		return fmt.Errorf("%w: %w", media.ErrCorrupt, err)
-	}
-	return nil
-}
-
 // zeroOf is when the first frame of the first video is displayed, or where the first
 // recording begins, as [clock] finds it in other files.
 func zeroOf(f *mp4.File) (Second, error) {

@@ -377,7 +377,7 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return nil
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
-	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return places.MustCount(&all[i], &c.grids[i]) })
+	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return places.MustCount(&all[i], &c.grids[i]) || guesses(r, i) })
 	if seeks {
 		again, err := restarts(ctx, file, r, format)
 		if err != nil {

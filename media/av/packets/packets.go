@@ -50,6 +50,7 @@ type Packet struct {
 	Key                bool    // decoding can begin here
 	Discard            bool    // it is decoded for others' sake, and not shown
 	Corrupt            bool    // the container says that it is damaged
+	Between            bool    // it is shown before the last packet that is not
 	Skip, Cut          uint32  // samples at its beginning and end that are not part of the recording
 	Begins             bool    // another recording begins with it, which needs a decoder of its own
 	Other              *Stream // what that one is, where it needs another kind of decoder

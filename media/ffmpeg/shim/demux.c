@@ -151,6 +151,8 @@ int hr_tell_track(const AVFormatContext *f, const AVStream *s, hr_av_track *to) 
 		to->flags |= HR_AV_TRACK_DEFAULT;
 	if (s->disposition & AV_DISPOSITION_ATTACHED_PIC)
 		to->flags |= HR_AV_TRACK_COVER;
+	if (!hr_tells_pictures(c->codec_id))
+		to->flags |= HR_AV_TRACK_GUESSED;
 	const AVDictionaryEntry *language = av_dict_get(s->metadata, "language", NULL, 0);
 	if (language != NULL)
 		snprintf(to->language, sizeof to->language, "%s", language->value);
@@ -210,7 +212,7 @@ static int64_t place_of(held *h, source *s, const AVPacket *p) {
 }
 
 // tell_part keeps where a packet's bytes are in the file, or the bytes, if the container has them in pieces.
-static int tell_part(held *h, source *s, const AVPacket *p) {
+static int tell_part(held *h, source *s, enum AVCodecID codec, const AVPacket *p) {
 	void *room = grow(h->part, &h->part_room, h->file.parts, 1, sizeof *h->part);
 	if (room == NULL)
 		return AVERROR(ENOMEM);
@@ -220,6 +222,7 @@ static int tell_part(held *h, source *s, const AVPacket *p) {
 		.pts = hr_time(p->pts), .dts = hr_time(p->dts), .duration = p->duration, .size = p->size, .track = p->stream_index,
 	};
 	hr_tell_flags(p, &to->flags, &to->skip, &to->cut);
+	hr_tell_picture(codec, p, &to->flags);
 
 	int64_t place = place_of(h, s, p);
 	if (place < 0 && place != NOWHERE)
@@ -277,28 +280,34 @@ static void number(numbers *n, AVPacket *p) {
 
 static int read_all(held *h, AVFormatContext *f, source *s) {
 	numbers order = {0};
-	int result = open_numbers(&order, f);
+	unsigned tracks = f->nb_streams; // more may turn up, but not in AVI
+	AVPacket **waits = calloc(tracks + 1, sizeof *waits);
+	int result = waits == NULL ? AVERROR(ENOMEM) : open_numbers(&order, f);
+	for (unsigned i = 0; i < tracks && result >= 0; i++)
+		if (hr_is_packed(f, f->streams[i]) && (waits[i] = av_packet_alloc()) == NULL)
+			result = AVERROR(ENOMEM);
 	AVPacket *p = result < 0 ? NULL : av_packet_alloc();
-	if (p == NULL) {
-		av_parser_close(order.parser);
-		avcodec_free_context(&order.codec);
-		return result < 0 ? result : AVERROR(ENOMEM);
-	}
-	while ((result = av_read_frame(f, p)) >= 0) {
+	if (result >= 0 && p == NULL)
+		result = AVERROR(ENOMEM);
+	while (result >= 0 && (result = av_read_frame(f, p)) >= 0) {
+		unsigned track = p->stream_index;
 		h->file.cut |= hr_cut();
 		number(&order, p);
-		if ((unsigned)p->stream_index < (unsigned)f->nb_streams && p->size >= 0)
-			result = tell_part(h, s, p);
+		if (track < tracks && waits[track] != NULL)
+			result = hr_unpack(waits[track], p);
+		if (result >= 0 && track < f->nb_streams && p->size >= 0)
+			result = tell_part(h, s, f->streams[track]->codecpar->codec_id, p);
 		av_packet_unref(p);
-		if (result < 0 || endless(h, s->size))
-			break;
+		if (result >= 0 && endless(h, s->size))
+			result = AVERROR_INVALIDDATA;
 	}
 	h->file.cut |= hr_cut();
 	av_packet_free(&p);
 	av_parser_close(order.parser);
 	avcodec_free_context(&order.codec);
-	if (result >= 0)
-		return AVERROR_INVALIDDATA;
+	for (unsigned i = 0; waits != NULL && i < tracks; i++)
+		av_packet_free(&waits[i]);
+	free(waits);
 	return result == AVERROR_EOF ? 0 : result;
 }
 

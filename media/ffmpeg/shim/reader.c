@@ -13,6 +13,7 @@ struct hr_av_reader {
 	AVPacket *packet;
 	hr_av_track *tracks;
 	hr_side side;
+	AVPacket **waits; // of each track, see hr_unpack
 	int fd;
 	int64_t from; // where it begins in the file
 	int64_t at, size;
@@ -60,6 +61,9 @@ const AVFormatContext *hr_reader_container(const hr_av_reader *r) { return r->co
 void hr_reader_close(hr_av_reader *r) {
 	if (r == NULL)
 		return;
+	for (int32_t i = 0; r->waits != NULL && i < r->file.tracks; i++)
+		av_packet_free(&r->waits[i]);
+	free(r->waits);
 	avformat_close_input(&r->container);
 	if (r->io != NULL) {
 		av_freep(&r->io->buffer);
@@ -101,11 +105,14 @@ static int open_container(hr_av_reader *r) {
 	snprintf(r->file.format, sizeof r->file.format, "%s", f->iformat->name);
 	r->file.duration = hr_time(f->duration);
 	r->tracks = calloc(f->nb_streams + 1, sizeof *r->tracks);
-	if (r->tracks == NULL)
+	r->waits = calloc(f->nb_streams + 1, sizeof *r->waits);
+	if (r->tracks == NULL || r->waits == NULL)
 		return AVERROR(ENOMEM);
 	for (unsigned i = 0; i < f->nb_streams && result >= 0; i++) {
 		r->file.tracks = i + 1;
 		result = hr_tell_track(f, f->streams[i], &r->tracks[i]);
+		if (hr_is_packed(f, f->streams[i]) && (r->waits[i] = av_packet_alloc()) == NULL)
+			result = AVERROR(ENOMEM);
 	}
 	r->file.track = r->tracks;
 	return result;
@@ -141,8 +148,12 @@ int hr_reader_read(hr_av_reader *r, hr_av_coded *to, char *error) {
 		result = av_read_frame(r->container, r->packet);
 		r->cut |= hr_cut();
 	} while (result >= 0 && (r->packet->stream_index >= r->file.tracks || r->packet->size < 0));
+	if (result >= 0 && r->waits[r->packet->stream_index] != NULL)
+		result = hr_unpack(r->waits[r->packet->stream_index], r->packet);
 	if (result >= 0)
 		result = hr_tell_packet(r->packet, &r->side, to);
+	if (result >= 0)
+		hr_tell_picture(r->container->streams[to->track]->codecpar->codec_id, r->packet, &to->flags);
 	if (result == AVERROR_EOF && r->failed == 0 && r->cut)
 		return hr_told(HR_AV_CUT, error, "the file is truncated: it ends before its packets do", "");
 	if (result == AVERROR_EOF && r->failed == 0)
@@ -160,6 +171,9 @@ void hr_reader_only(hr_av_reader *r, const int32_t *tracks, int32_t count) {
 
 int hr_reader_seek(hr_av_reader *r, int32_t track, int64_t time, char *error) {
 	hr_said[0] = 0;
+	for (int32_t i = 0; i < r->file.tracks; i++)
+		if (r->waits[i] != NULL)
+			av_packet_unref(r->waits[i]);
 	int result = av_seek_frame(r->container, track, time, AVSEEK_FLAG_BACKWARD);
 	return result < 0 ? refused(r, result, error) : 0;
 }

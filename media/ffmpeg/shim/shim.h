@@ -46,6 +46,12 @@ int hr_make_packet(AVPacket *, const hr_av_coded *, const uint8_t *data, const u
 int hr_tell_parameters(const AVCodecParameters *, AVRational unit, hr_av_track *);
 int hr_make_parameters(AVCodecParameters *, const hr_av_track *, const uint8_t *config, size_t size);
 
+// pictures.c
+void hr_tell_picture(enum AVCodecID, const AVPacket *, int32_t *flags);
+int hr_tells_pictures(enum AVCodecID);
+int hr_is_packed(const AVFormatContext *, const AVStream *); // its packets may be
+int hr_unpack(AVPacket *waits, AVPacket *); // of one packet comes one, or the one that waits; there is one of these for each stream
+
 // reader.c
 int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 int hr_reader_read(hr_av_reader *, hr_av_coded *, char *error);

@@ -107,10 +107,10 @@ func Moving(size string, frames int) []string {
 }
 
 // Raw decodes the first stream of images with the command: all frames, one after the
-// other, in the format that the codec gives.
+// other, in the format that the codec gives, with the arithmetic of all processors.
 func Raw(t testing.TB, path string) []byte {
 	t.Helper()
-	return FFmpeg(t, "-i", path, "-map", "0:v:0", "-vsync", "passthrough", "-f", "rawvideo", "-")
+	return FFmpeg(t, "-idct", "simple", "-i", path, "-map", "0:v:0", "-vsync", "passthrough", "-f", "rawvideo", "-")
 }
 
 // A Recording is what ffprobe tells of one stream.
