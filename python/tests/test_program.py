@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import headrace as hr
 from conftest import SOURCES
 
@@ -17,8 +19,9 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(SOURCES), **more}
 
 
-def test_it_is_the_program():
-    done = subprocess.run([*COMMAND, "version"], env=environment(), capture_output=True, text=True)
+@pytest.mark.parametrize("command", [COMMAND, [sys.executable, "-m", "headrace"]])
+def test_it_is_the_program(command):
+    done = subprocess.run([*command, "version"], env=environment(), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"headrace {hr.__version__} (")
 

@@ -249,9 +249,16 @@ def test_mistakes_are_told_with_what_to_write():
     for values in ([1, None], [np.ones(2), None]):
         with (
             hr.source(values, fields="x").batch(2).loader(epochs=1) as loader,
-            pytest.raises(hr.SampleError, match=r"field 'x' is None; .*; if it may be None, 'x' is object in gives="),
+            pytest.raises(
+                hr.SampleError, match=r"field 'x' is None; .*; if it may be None, say gives=\{\"x\": object\}, or give a default"
+            ),
         ):
             list(loader)
+    with (
+        hr.source(["a", None], fields="x", gives=str).batch(2).loader(epochs=1) as loader,
+        pytest.raises(hr.SampleError, match=r"the step gives text; if it may be None, say gives=\{\"x\": object\}, or give a default"),
+    ):
+        list(loader)
     with pytest.raises(hr.SampleError, match="returned int 1, not 2 values: x, y"):
         hr.source([1, 2], fields=["x", "y"]).batch(2).loader()
 

@@ -379,7 +379,8 @@ class Bytes(Column):
     def check(self, value: Any) -> None:
         """Raise where the value is something else."""
         if not isinstance(value, str if self.text else (bytes, bytearray, memoryview)):
-            raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {'text' if self.text else 'bytes'}")
+            kind = "text" if self.text else "bytes"
+            raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {kind}{if_none(self.name, value)}")
 
     def _encode(self, value: Any) -> Any:
         self.check(value)

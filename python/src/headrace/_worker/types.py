@@ -166,7 +166,7 @@ def told(value: Any) -> str:
 
 def if_none(name: str, value: Any) -> str:
     """What to write where None is meant."""
-    return f"; if it may be None, {name!r} is object in gives=" if value is None else ""
+    return f'; if it may be None, say gives={{"{name}": object}}, or give a default' if value is None else ""
 
 
 def type_of(value: Any) -> str:
