@@ -424,6 +424,7 @@ var arrows = []arrow{
 	{"media/av/whole", "media/sound", "the content of FLAC"},
 	{"media/av/whole", "media/sound/flac", "whether the last frame of FLAC is there"},
 	{"media/ffmpeg", "media/av/whole", "whether a file is whole"},
+	{"media/av/joined", "media/av/mpa", "tags of ID3 before a file"},
 	{"media/av/mp4", "media/av", "its index becomes a table"},
 
 	{"media/video/index", "media/video", "whose packets it keeps"},
@@ -471,6 +472,7 @@ var arrows = []arrow{
 	{"media/recode", "golang.org/x/sys", "files in memory, and files that have no name until they are whole"},
 	{"media/recode", "media", "kinds of errors; plans for frames, and what carries them out"},
 	{"media/recode", "media/av", "streams and their times"},
+	{"media/recode", "media/av/joined", "where a file begins, after tags"},
 	{"media/recode", "media/av/mp4", "tables of MP4, for sound that is read forwards"},
 	{"media/recode", "media/av/mpa", "frames of MP3, and what is none"},
 	{"media/recode", "media/av/packets", "what is taken out of files"},

@@ -358,3 +358,28 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 		t.Errorf("a folder: %v", err)
 	}
 }
+
+// Tags before a file move its packets, and change nothing of them.
+func TestDemuxBehindTags(t *testing.T) {
+	avtest.Library(t)
+	tag := append([]byte("ID3\x04\x00\x00\x00\x00\x00\x20"), make([]byte, 32)...)
+	for _, name := range []string{"film.mov", "film.avi"} {
+		_, data := contained(t, name)
+		want, err := Demux(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tagged := slices.Concat(tag, data)
+		got, err := Demux(tagged)
+		if err != nil || len(got.Tracks) != len(want.Tracks) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i := range want.Tracks {
+			for k := range want.Tracks[i].Packets {
+				if !bytes.Equal(got.Bytes(tagged, &got.Tracks[i].Packets[k]), want.Bytes(data, &want.Tracks[i].Packets[k])) {
+					t.Fatalf("%s: packet %d of track %d is another", name, k, i)
+				}
+			}
+		}
+	}
+}

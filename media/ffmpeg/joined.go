@@ -109,6 +109,7 @@ func demuxParts(parts []joined.Part, size int64, demux func(joined.Part) (*File,
 	if err != nil {
 		return nil, err
 	}
+	f.within(parts[0], size)
 	if len(parts) == 1 {
 		f.goOn(func(int, int) bool { return false })
 		return f, nil
@@ -117,13 +118,7 @@ func demuxParts(parts []joined.Part, size int64, demux func(joined.Part) (*File,
 	fresh := make([]map[int]bool, len(f.Tracks))
 	for i := range fresh {
 		fresh[i] = map[int]bool{}
-		for k := range f.Tracks[i].Packets { // packets in pieces are behind the whole file
-			if p := &f.Tracks[i].Packets[k]; p.Offset >= f.size {
-				p.Offset += size - f.size
-			}
-		}
 	}
-	f.size = size
 
 	for _, p := range parts[1:] {
 		part, err := demux(p)
@@ -139,6 +134,24 @@ func demuxParts(parts []joined.Part, size int64, demux func(joined.Part) (*File,
 	}
 	f.goOn(func(track, packet int) bool { return fresh[track][packet] })
 	return f, nil
+}
+
+// within has the offsets of a part be those in its file of this size. Packets in pieces
+// are behind the whole file.
+func (f *File) within(p joined.Part, size int64) {
+	if p.Size() == size {
+		return
+	}
+	for i := range f.Tracks {
+		for k := range f.Tracks[i].Packets {
+			if at := &f.Tracks[i].Packets[k].Offset; *at < f.size {
+				*at += p.From
+			} else {
+				*at += size - f.size
+			}
+		}
+	}
+	f.size = size
 }
 
 // partAt says where a part begins.

@@ -1,6 +1,7 @@
 package recode
 
 import (
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ func openParts(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := sized{file, about.Size()}
+	from := io.NewSectionReader(file, 0, about.Size())
 	if parts, err := sound.InParts(from); err != nil || !parts {
 		return nil, err
 	}

@@ -3,11 +3,13 @@ package recode
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"os"
 
 	"headrace/media"
 	"headrace/media/av"
+	"headrace/media/av/joined"
 	"headrace/media/av/mp4"
 	"headrace/media/av/packets"
 	"headrace/media/sound"
@@ -18,19 +20,20 @@ import (
 // that what is read forwards is what [coded.Open] gives, to the first and last sample. It
 // returns nil of other files, and of those that FFmpeg knows better.
 func openTable(file *os.File, o *SamplesOptions) (*Samples, error) {
+	about, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	begin := joined.Begin(file, about.Size())
+	from := io.NewSectionReader(file, begin, about.Size()-begin)
 	var head [16]byte
-	if n, _ := file.ReadAt(head[:], 0); !mp4.Probe(head[:n]) {
+	if n, _ := from.ReadAt(head[:], 0); !mp4.Probe(head[:n]) {
 		return nil, nil
 	}
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	about, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	from := sized{file, about.Size()}
-	f, err := mp4.Open(from, from.size)
+	f, err := mp4.Open(from, from.Size())
 	if errors.Is(err, mp4.ErrUnsupported) {
 		return nil, nil
 	}
@@ -109,11 +112,3 @@ func zeroOf(f *mp4.File) (Second, error) {
 	}
 	return new(big.Rat), nil
 }
-
-// sized implements [sound.File].
-type sized struct {
-	*os.File
-	size int64
-}
-
-func (s sized) Size() int64 { return s.size }

@@ -193,7 +193,7 @@ func formatsOf(head []byte, file io.ReaderAt) (all []Format, skip int64, err err
 		return nil, 0, errors.New("sound: the file is empty")
 	}
 	if mpa.ID3Size(head) > 0 {
-		if skip, err = tags(file); err != nil {
+		if skip, err = mpa.Tags(file); err != nil {
 			return nil, 0, err
 		}
 		after := make([]byte, mostPacket)

@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"math/bits"
+
+	"headrace/media/av/mpa"
 )
 
 // A Part is one of the files.
@@ -28,8 +30,35 @@ func Chain(r io.ReaderAt, size int64) []Part {
 }
 
 // Parts are the files that one is made of, one after the other: itself, if it is not
-// joined.
+// joined. Tags before the first are left out.
 func Parts(r io.ReaderAt, size int64) []Part {
+	from := Begin(r, size)
+	all := parts(io.NewSectionReader(r, from, size-from), size-from)
+	for i := range all {
+		all[i].From += from
+		all[i].To += from
+	}
+	return all
+}
+
+// Begin is where a file begins: after tags of ID3v2, if it is one in which FFmpeg, which
+// skips them itself, then takes places and sizes for wrong.
+func Begin(r io.ReaderAt, size int64) int64 {
+	from, err := mpa.Tags(r)
+	if err != nil || from == 0 || from >= size {
+		return 0
+	}
+	var head [8]byte
+	n, _ := r.ReadAt(head[:], from)
+	for _, name := range []string{"OggS", "RIFF", "RF64", "BW64", "riff", "caff", ".snd", "ftyp", "moov", "mdat", "wide", "free", "skip"} {
+		if at := bytes.Index(head[:n], []byte(name)); at == 0 || at == 4 {
+			return from
+		}
+	}
+	return 0
+}
+
+func parts(r io.ReaderAt, size int64) []Part {
 	f := &file{ReaderAt: r, size: size}
 	var starts []int64
 	switch head := f.bytes(0, 4); {

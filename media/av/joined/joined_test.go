@@ -68,14 +68,31 @@ func TestPartsOfFiles(t *testing.T) {
 	}
 }
 
+func TestTagsBeforeTheFirstPart(t *testing.T) {
+	tags := []byte("ID3\x04\x00\x00\x00\x00\x00\x05helloID3\x03\x00\x00\x00\x00\x00\x00")
+	one := slices.Concat(page(2, 1), page(0, 3), page(4, 5))
+	all := slices.Concat(tags, one, one)
+	n, size := int64(len(tags)), int64(len(all))
+	if got := Parts(bytes.NewReader(all), size); !slices.Equal(got, []Part{{n, n + int64(len(one))}, {n + int64(len(one)), size}}) {
+		t.Errorf("Ogg is %v", got)
+	}
+	for rest, begin := range map[string]int64{"RIFF\x00\x00\x00\x00WAVE": n, "\x00\x00\x00\x18ftypM4A ": n, "caff": n, "\xFF\xFB\x90\x64 of MP3": 0, "fLaC": 0, "": 0} {
+		all := append(slices.Clip(tags), rest...)
+		if got := Begin(bytes.NewReader(all), int64(len(all))); got != begin {
+			t.Errorf("%q begins at %d, want %d", rest, got, begin)
+		}
+	}
+}
+
 func FuzzParts(f *testing.F) {
 	f.Add(slices.Concat(page(2, 1), page(0, 3), page(2, 1)))
 	f.Add([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00\x09\x00\x00\x00"))
+	f.Add([]byte("ID3\x04\x00\x00\x00\x00\x00\x00OggS"))
 	f.Add(slices.Concat(element(ebml, "head"), element(ebml, "head")))
 	f.Add([]byte("fLaC\x00\x00\x00\x22fLaC\x80\x00\x00\x22"))
 	f.Add(slices.Concat([]byte(asfHeader), object(""), []byte(asfHeader), object("")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		at := int64(0)
+		at := Begin(bytes.NewReader(data), int64(len(data)))
 		for _, p := range Parts(bytes.NewReader(data), int64(len(data))) {
 			if p.From != at || p.To < p.From || p.Size() == 0 && len(data) > 0 {
 				t.Fatalf("%v after %d", p, at)

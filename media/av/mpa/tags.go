@@ -3,6 +3,7 @@ package mpa
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"strconv"
 )
 
@@ -45,6 +46,28 @@ func tagSize(b []byte) int {
 		return len(b)
 	}
 	return len(b) - len(bytes.TrimLeft(b, "\x00"))
+}
+
+// mostTags bounds how many tags are skipped: nobody writes more than a few.
+const mostTags = 16
+
+// Tags returns how many bytes at the beginning of a file are tags of ID3v2, which some
+// programs put before files of any kind.
+func Tags(file io.ReaderAt) (n int64, err error) {
+	for range mostTags {
+		var head [10]byte
+		if _, err := file.ReadAt(head[:], n); err == io.EOF {
+			return n, nil
+		} else if err != nil {
+			return 0, err
+		}
+		size := ID3Size(head[:])
+		if size == 0 {
+			break
+		}
+		n += int64(size)
+	}
+	return n, nil
 }
 
 // ID3Size returns the size of the tag of ID3v2 that begins here; 0: there is none.
