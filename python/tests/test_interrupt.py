@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import headrace as hr
 from conftest import Struck, augmented, digest, digests, engine_pid, pipeline, running, start_python, state_of, stop, within
 
 
@@ -60,6 +61,30 @@ def test_ctrl_c_ends_a_program_cleanly(photos):
     assert program.returncode == -signal.SIGINT
     assert err.rstrip().endswith("KeyboardInterrupt"), err
     assert within(1, lambda: not running(pid))
+
+
+@pytest.mark.parametrize("place", ["engine.crash.new_page", "engine.crash.new_words", "engine.socket_pair", "engine.os.pidfd_open"])
+def test_ctrl_c_while_the_engine_starts(place, monkeypatch):
+    """Nothing is lost that was opened just before: see nothing_is_left."""
+    from headrace._client import engine
+
+    name, _, function = place.rpartition(".")
+    module = engine if name == "engine" else getattr(engine, name.split(".")[1])
+    opened = getattr(module, function)
+
+    def interrupted(*args):
+        made = opened(*args)
+        os.kill(os.getpid(), signal.SIGINT)
+        return made
+
+    monkeypatch.setattr(module, function, interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        hr.source([1, 2], fields="x").batch(2).loader()
+    assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.undo()
+    with hr.source([1, 2], fields="x").batch(2).loader(epochs=1) as loader:
+        assert len(list(loader)) == 1
 
 
 def test_the_engine_lives_through_signals_of_the_terminal(photos):

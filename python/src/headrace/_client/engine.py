@@ -14,6 +14,7 @@ from _thread import RLock, start_new_thread
 from ..errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
 from . import crash, fork, frames, oom
 from .channel import Channel, Gone, socket_pair
+from .interrupts import Later
 from .orphans import end_marked
 from .program import find_program
 from .version import __version__
@@ -272,7 +273,7 @@ class Manager:
 
     def connect(self, alone: bool = False) -> Connection:
         """A connection to the shared engine, or to a new one that no other loader gets."""
-        with self._lock:
+        with self._lock, Later():
             self._sweep()
             engine = self._shared
             if alone or engine is None or not engine.sessions or not engine.alive():
