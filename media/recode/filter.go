@@ -66,12 +66,12 @@ func Filter(ctx context.Context, graph string, inputs []Input, w *Window, pictur
 			return nil, err
 		}
 		if i < 0 {
-			return f.results, f.pull()
+			return f.results, f.pull(ctx)
 		}
 		if err := feeds[i].push(g, i); err != nil {
 			return nil, err
 		}
-		if err := f.pull(); err != nil {
+		if err := f.pull(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -112,9 +112,12 @@ type filtering struct {
 }
 
 // pull takes what is ready at all outputs.
-func (f *filtering) pull() error {
+func (f *filtering) pull(ctx context.Context) error {
 	for i := range f.results {
 		for !f.ended[i] {
+			if ctx.Err() != nil { // one frame may become any number
+				return context.Cause(ctx)
+			}
 			pts, err := f.graph.Pull(i)
 			if errors.Is(err, ffmpeg.ErrNeeds) {
 				break

@@ -139,15 +139,27 @@ def test_large_pictures_are_let_through():
 
 
 def test_a_limit_of_time():
+    film = hr.io.save_video(None, np.zeros((200, 64, 64, 3), np.uint8), 25, format="matroska")
     long = hr.io.save_audio(None, np.zeros(16000 * 120, np.int16), 16000, format="ogg", codec="flac")
     for call in (
         lambda limit: hr.io.demux(long, time_limit=limit),
         lambda limit: hr.io.remux(long, None, format="matroska", time_limit=limit),
         lambda limit: list(hr.io.stream_audio(long, 600.0, time_limit=limit)),
         lambda limit: hr.io.filter("aresample=48000", long, time_limit=limit),
+        lambda limit: list(hr.io.stream_video(film, time_limit=limit)),
+        lambda limit: list(hr.io.stream_media(film, rate=16000, time_limit=limit)),
     ):
         with pytest.raises(hr.MediaError, match=r"took longer than .* \(time_limit\)"):
             call(1e-6)
         assert call(60.0) is not None
         with pytest.raises(hr.MediaError, match="time_limit must be a positive number of seconds"):
             call(0)
+
+
+def test_a_graph_without_end_is_stopped():
+    frame = np.zeros((1, 16, 16), np.uint8)
+    for graph in ("loop=-1:1", "tpad=stop=-1", "[in]nullsink;color=s=16x16"):
+        with pytest.raises(hr.MediaError, match=r"took longer than .* \(time_limit\)"):
+            hr.io.filter(graph, frame, color="gray", max_bytes=1 << 40, time_limit=0.3)
+        with pytest.raises(hr.MediaError, match="more than 10000 bytes; raise max_bytes"):
+            hr.io.filter(graph, frame, color="gray", max_bytes=10_000)

@@ -138,6 +138,7 @@ def stream_video(
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
+    time_limit: float | None = None,
 ) -> VideoStream:
     """Decode a video of any length piece by piece.
 
@@ -162,6 +163,7 @@ def stream_video(
         stream: likewise.
         max_pixels: likewise.
         max_bytes: likewise.
+        time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
 
     Raises:
         MediaError: if there is no video that can be decoded; from the iterator, if a frame is damaged.
@@ -181,7 +183,8 @@ def stream_video(
     )
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)
-    return VideoStream(name, _joined(what, asked), source_of(name, src, max_bytes), _count("frames", frames))
+    limit = time_of(name, time_limit)
+    return VideoStream(name, _joined(what, asked, limit), source_of(name, src, max_bytes), _count("frames", frames), limit)
 
 
 def stream_audio(
@@ -309,6 +312,7 @@ def stream_media(
     stream: int | None = None,
     audio_stream: int | None = None,
     max_bytes: int | None = None,
+    time_limit: float | None = None,
 ) -> MediaStream:
     """Decode a video and its audio, of any length, piece by piece.
 
@@ -334,6 +338,7 @@ def stream_media(
         stream: which video stream.
         audio_stream: which audio stream.
         max_bytes: most bytes of a piece's samples; by default 1 GiB.
+        time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
 
     Raises:
         MediaError: if the file has no video that can be decoded; from the iterator, if a frame or the audio is damaged.
@@ -344,7 +349,8 @@ def stream_media(
     what = _with_audio(video, "both", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)
-    return MediaStream(name, _joined(what, asked), source_of(name, src, max_bytes), _count("frames", frames))
+    limit = time_of(name, time_limit)
+    return MediaStream(name, _joined(what, asked, limit), source_of(name, src, max_bytes), _count("frames", frames), limit)
 
 
 def save_video(

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class _Stream:
     """Iterates over pieces; ends by itself, with `close()`, or as a context manager."""
 
-    def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
+    def __init__(self, name: str, what: bytes, source: Input, count: int, limit: Mapping[str, Any]) -> None:
         self._ongoing = Ongoing(name, what, [source])
-        self._next = task("next", {"count": count})
+        self._next = task("next", {"count": count}, None, **limit)
 
     def __iter__(self) -> Any:
         return self
@@ -53,8 +53,8 @@ class VideoStream(_Stream):
     seconds: Array
     """When the frames of the last piece are displayed: float64 [frames]."""
 
-    def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
-        super().__init__(name, what, source, count)
+    def __init__(self, name: str, what: bytes, source: Input, count: int, limit: Mapping[str, Any]) -> None:
+        super().__init__(name, what, source, count, limit)
         self.height: int = self._ongoing.told["height"]
         self.width: int = self._ongoing.told["width"]
         self.seconds = numpy.empty(0)
@@ -72,7 +72,7 @@ class AudioStream(_Stream):
     """When the first sample of the last piece is played."""
 
     def __init__(self, name: str, what: bytes, source: Input, count: int | None, seconds: float | None, limit: Mapping[str, Any]) -> None:
-        super().__init__(name, what, source, count or 1)
+        super().__init__(name, what, source, count or 1, limit)
         self.sample_rate: int = self._ongoing.told["sample_rate"]
         self.channels: int = self._ongoing.told["channels"]
         self.second = 0.0
@@ -103,13 +103,13 @@ class MediaClip(NamedTuple):
 class MediaStream(_Stream):
     """Clips of a video with their audio, one after the other. `stream_media` makes it."""
 
-    def __init__(self, name: str, what: bytes, source: Input, count: int) -> None:
-        super().__init__(name, what, source, count)
+    def __init__(self, name: str, what: bytes, source: Input, count: int, limit: Mapping[str, Any]) -> None:
+        super().__init__(name, what, source, count, limit)
         self.height: int = self._ongoing.told["height"]
         self.width: int = self._ongoing.told["width"]
         self.sample_rate: int = self._ongoing.told["sample_rate"]
         self.channels: int = self._ongoing.told["channels"]
-        self._heard = task("heard", {})
+        self._heard = task("heard", {}, None, **limit)
 
     def __next__(self) -> MediaClip:
         arrays, _ = self._piece()
