@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"headrace/media"
+	"headrace/media/av"
+	"headrace/media/av/mp4"
 	"headrace/media/av/packets"
 	"headrace/media/ffmpeg"
 )
@@ -31,7 +35,29 @@ func open(file *os.File) (c container, format string, streams []packets.Stream, 
 	if err != nil {
 		return nil, "", nil, err
 	}
+	if strings.HasPrefix(r.Format, "mov,") {
+		nameSamples(file, r.Streams)
+	}
 	return r, r.Format, r.Streams, nil
+}
+
+// nameSamples gives streams of PCM in MP4 the codec that their entries say, where FFmpeg
+// has none: of floats.
+func nameSamples(file *os.File, streams []packets.Stream) {
+	none := func(s packets.Stream) bool { return s.Kind == av.Audio && (s.Codec == "" || s.Codec == "none") }
+	about, err := file.Stat()
+	if err != nil || !slices.ContainsFunc(streams, none) {
+		return
+	}
+	f, err := mp4.Open(file, about.Size())
+	if err != nil || len(f.Streams) != len(streams) {
+		return
+	}
+	for i := range streams {
+		if s := &f.Streams[i]; none(streams[i]) && s.Kind == av.Audio {
+			streams[i].Codec, streams[i].Rate, streams[i].Channels = s.Codec, s.Rate, s.Channels
+		}
+	}
 }
 
 // packetFile is packets that were taken out of a file before.

@@ -207,8 +207,9 @@ int hr_writer_add(hr_av_writer *w, const hr_av_track *t, const uint8_t *config, 
 		snprintf(error, HR_AV_TEXT, "the container %s cannot hold %s", f->name, t->codec);
 		return HR_AV_UNSUPPORTED;
 	}
-	// The letters of one container are not those of another; it finds its own.
-	if (f->codec_tag != NULL && av_codec_get_id(f->codec_tag, t->about.tag) != s->codecpar->codec_id)
+	// The letters of one container are not those of another; it finds its own. Some releases write those of PCM in MP4 without the box that says how wide it is.
+	if (t->about.tag == MKTAG('i', 'p', 'c', 'm') || t->about.tag == MKTAG('f', 'p', 'c', 'm') ||
+		(f->codec_tag != NULL && av_codec_get_id(f->codec_tag, t->about.tag) != s->codecpar->codec_id))
 		s->codecpar->codec_tag = 0;
 	s->time_base = (AVRational){t->unit[0], t->unit[1]};
 	s->avg_frame_rate = (AVRational){t->rate[0], t->rate[1]};
