@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 import sqlite3
 import warnings
 import zipfile
@@ -10,6 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import ConcatDataset
 
 import headrace as hr
 from conftest import WHOLE
@@ -95,8 +97,18 @@ def test_handles_of_a_dataset_say_where_to_open_them(tmp_path):
     connection, archive = sqlite3.connect(tmp_path / "a.db"), zipfile.ZipFile(tmp_path / "a.zip")
     nested = Each(None)
     nested.inner = Each(connection)
-    for dataset, name, last in ((Each(connection), "make", "make"), (Each(archive), "make", "make"), (nested, "inner.make", "make")):
-        with pytest.raises(hr.RecipeError, match=rf"its attribute '{name}' cannot be pickled: TypeError: cannot pickle") as caught:
+    several = ConcatDataset([Each(int), Each(archive)])
+    named = Each({"a": [1], "b": connection})
+    for dataset, name, last in (
+        (Each(connection), "make", "make"),
+        (Each(archive), "make", "make"),
+        (nested, "inner.make", "make"),
+        (several, "datasets[1].make", "make"),
+        (named, "make[b]", "make"),
+    ):
+        with pytest.raises(
+            hr.RecipeError, match=rf"its attribute '{re.escape(name)}' cannot be pickled: TypeError: cannot pickle"
+        ) as caught:
             hr.source(dataset).batch(2).loader()
         assert "open it in __getitem__, when it is first needed, and leave it out of the copy" in str(caught.value)
         assert f'def __getstate__(self): return {{**self.__dict__, "{last}": None}}' in str(caught.value)

@@ -233,6 +233,7 @@ def merge(
         weights: how often each is next: numbers above 0, relative to their sum. No pipeline restarts within an epoch, so they hold until
             the first one ends; `until="shortest"` ends the epoch there, and without it you are warned of the shares that will come.
         until: an epoch ends with the `"longest"` pipeline, the default, the `"shortest"`, or after this many samples in all, on all ranks.
+            Each rank takes turns among its own parts, so an epoch that ends early may have other samples with another number of ranks.
         fill: values for fields that some lack: a number, or numbers by field, such as {"label": -1}, 0 for others; text is empty. By
             default all must have the same fields.
         seed: for drawing by weights; by default the pipelines' seed.

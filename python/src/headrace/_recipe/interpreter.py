@@ -10,6 +10,7 @@ import base64
 import contextlib
 import functools
 import inspect
+import itertools
 import os
 import sys
 import threading
@@ -237,7 +238,7 @@ def _refusal(function: Function, error: Exception) -> str:
         return f"headrace: {function!r} cannot be sent to workers: {what}: {error}"
     text = f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}"
     if hasattr(function.value, "__getitem__") and not isinstance(function.value, type):
-        name = what.rpartition("'")[0].rpartition("'")[2].rpartition(".")[2] or "file"
+        name = what.rpartition("'")[0].rpartition("'")[2].rpartition(".")[2].partition("[")[0] or "file"
         return (
             f"{text}\nopen it in __getitem__, when it is first needed, and leave it out of the copy that workers get:\n"
             f'    def __getstate__(self): return {{**self.__dict__, "{name}": None}}'
@@ -251,14 +252,17 @@ def _unpicklable(value: Any, error: Exception) -> tuple[str, Exception]:
         try:
             dumps(part)
         except Exception as inner:
-            if held.startswith("its attribute") and type(part).__module__ != "builtins" and not isinstance(inner, Unshared):
+            looks = type(part).__module__ != "builtins" or isinstance(part, (list, tuple, dict))
+            if held.startswith("its attribute") and looks and not isinstance(inner, Unshared):
                 deeper, why = _unpicklable(part, inner)
                 if deeper.startswith("its attribute '") and not type(part).__module__.startswith(_HANDLES):
-                    return held[:-1] + "." + deeper.removeprefix("its attribute '"), why
+                    deeper = deeper.removeprefix("its attribute '")
+                    return held[:-1] + "." * (deeper[0] != "[") + deeper, why
             return held, inner
     return "it", error
 
 
+_FEW = 256  # of a list
 _HANDLES = ("zipfile", "tarfile", "h5py", "lmdb", "sqlite3", "io", "_io", "gzip", "bz2", "lzma")  # which are one thing to their user
 
 
@@ -292,6 +296,9 @@ def _held(value: Any) -> Iterator[tuple[str, Any]]:
             if inspect.isfunction(method):
                 for what, held in _held(method):
                     yield f"{what} in {name}", held
+    elif isinstance(value, (list, tuple, dict)):  # such as the datasets of a ConcatDataset
+        for name, held in itertools.islice(value.items() if isinstance(value, dict) else enumerate(value), _FEW):
+            yield f"its attribute '[{name}]'", held
     else:
         for name, held in getattr(value, "__dict__", {}).items():
             yield f"its attribute {name!r}", held
