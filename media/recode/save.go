@@ -38,6 +38,9 @@ type saving struct {
 	writer  *ffmpeg.Writer
 	pts     int64
 	packet  packets.Packet
+
+	mp3 bool   // the container is
+	cut uint32 // samples at the end so far that are not part of the recording
 }
 
 // NewSaver begins a container in an empty file.
@@ -55,7 +58,7 @@ func (s *Saver) open(out *os.File, to Container, streams []Saved) (err error) {
 		return err
 	}
 	for i, saved := range streams {
-		one := &saving{Saved: saved, number: i, writer: s.writer}
+		one := &saving{Saved: saved, number: i, writer: s.writer, mp3: to.Format == "mp3"}
 		s.streams = append(s.streams, one)
 		if err := one.open(); err != nil {
 			return err
@@ -220,6 +223,10 @@ func (s *saving) write() error {
 		s.packet.Stream = s.number
 		if s.packet.Duration == 0 && !s.From.Audio {
 			s.packet.Duration = 1
+		}
+		if s.mp3 { // FFmpeg writes what is cut of the last packet alone; LAME may have added all of it
+			s.cut += s.packet.Cut
+			s.packet.Cut = s.cut
 		}
 		if err := s.writer.Write(&s.packet, s.encoder.Out.TimeBase); err != nil {
 			return err

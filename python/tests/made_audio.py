@@ -49,6 +49,7 @@ def pcm(*names: str, rates: tuple[int, ...] = ODD_RATE, channels: tuple[int, ...
 ALL_PCM = ("u8", "s8", "s16le", "s16be", "s24le", "s24be", "s32le", "s32be", "f32le", "f32be", "f64le", "f64be", "mulaw", "alaw")
 AAC = Codec("aac", options=("", "-b:a 24k", "-aac_pns 0", "-aac_coder fast"), channels=(1, 2, 6))
 MP3 = Codec("libmp3lame", options=("", "-b:a 32k", "-q:a 4", "-abr 1 -b:a 80k"))
+MP3_OF_TS = Codec("libmp3lame", ANY_RATE[1:], options=MP3.options)  # at 8 kHz FFmpeg cuts LAME's frames in wrong places
 MP3_BARE = Codec("libmp3lame", options=("-write_xing 0", "-write_xing 0 -id3v2_version 0"), exact=False)
 OPUS = Codec("libopus", OPUS_RATE, options=("", "-frame_duration 2.5", "-frame_duration 60", "-b:a 16k", "-application lowdelay"))
 VORBIS = Codec("libvorbis", options=("", "-q:a 8"))
@@ -95,7 +96,7 @@ CONTAINERS = {
     "asf": Container("wma", [*WMA, *inexact(MP3), *pcm("s16le", "u8", "s24le")]),
     "avi": Container("avi", [*pcm("u8", "s16le", "s24le", "s32le", "f32le", "mulaw"), *inexact(MP3), AC3]),
     "flv": Container("flv", inexact(AAC, Codec("libmp3lame", (11025, 22050, 44100)))),
-    "ts": Container("ts", [*inexact(AAC, OPUS, MP3), MP2, AC3]),
+    "ts": Container("ts", [*inexact(AAC, OPUS, MP3_OF_TS), MP2, AC3]),
     "adts": Container("aac", inexact(AAC)),
     "aiff": Container(
         "aiff", pcm("s8", "s16be", "s24be", "s32be", "f32be", "f64be", "mulaw", "alaw", "s16le"),
@@ -222,20 +223,37 @@ def ffmpeg(*args: Any) -> None:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.decode(errors='replace')}")
 
 
-def decoded(files: list[Made]) -> list[Samples]:
-    """What the ffmpeg command decodes each file to, or libsndfile, where that refuses what it has written."""
+def decoded(files: list[Made]) -> list[Samples | None]:
+    """What the ffmpeg command decodes each file to, or libsndfile, where that refuses what it has written; None: neither reads it."""
     refused = [by_libsndfile(made.path) if ffmpeg_refuses(made) else None for made in files]
     others = iter(by_command([made for made, one in zip(files, refused, strict=True) if one is None]))
     return [next(others) if one is None else one for one in refused]
 
 
 def ffmpeg_refuses(made: Made) -> bool:
-    """AU and AIFF that are little-endian, and AIFF with a byte that pads the samples, if that is counted among them."""
-    return made.by == "libsndfile" and ((made.container == "au" and "LITTLE" in made.how) or made.container == "aiff")
+    """AU that is little-endian, AIFF with a byte that pads the samples, if that is counted among them, and WAV that is big-endian."""
+    order = {"au": "LITTLE", "aiff": "", "wav": " BIG"}.get(made.container, "none")
+    return made.by == "libsndfile" and order in made.how
 
 
-def by_command(files: list[Made]) -> list[Samples]:
-    every: list[Samples] = []
+def few(made: Made) -> bool:
+    """It has so few frames, and no container, that the command takes it for something else."""
+    return made.container in ("mp3", "adts", "ts") and len(made.wave) < 6000
+
+
+def by_command(files: list[Made]) -> list[Samples | None]:
+    try:
+        return by_one_command(files)
+    except RuntimeError:
+        if len(files) > 1:
+            return [one for made in files for one in by_command([made])]
+        if files and few(files[0]):
+            return [None]
+        raise
+
+
+def by_one_command(files: list[Made]) -> list[Samples | None]:
+    every: list[Samples | None] = []
     for at in range(0, len(files), TOGETHER):
         some = files[at : at + TOGETHER]
         outputs: list[Any] = []

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import soundfile
 
 import headrace as hr
 from films import ffmpeg
@@ -367,3 +368,13 @@ def test_a_file_whose_frames_change_is_refused(tmp_path):
         with pytest.raises(hr.MediaError, match=r"both.m2v.*(64×48|did not come)"):
             hr.io.filter(graph, path)
     assert hr.io.filter("null", tmp_path / "small.m2v").shape == (25, 48, 64, 3)
+
+
+def test_mp3_has_the_samples_that_were_saved(tmp_path):
+    """FFmpeg tells the tag what is cut of the last packet alone, and LAME adds one where less than 48 samples are left."""
+    for rate in (8000, 44100):
+        for n in (1, 11, 47, 48, 575, 580, 1152, 1153, 1190, 20199):
+            path = tmp_path / "a.mp3"
+            hr.io.save_audio(path, np.full((n, 1), 0.25, np.float32), rate, codec="libmp3lame")
+            assert hr.io.audio_info(path).samples == n
+            assert soundfile.info(path).frames == n
