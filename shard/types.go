@@ -73,6 +73,10 @@ func valid(t sample.Type, text []byte) error {
 	if t.Kind != sample.Text || utf8.Valid(text) {
 		return nil
 	}
+	return invalid(text)
+}
+
+func invalid(text []byte) error {
 	at := 0
 	for r, n := utf8.DecodeRune(text); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(text[at:]) {
 		at += n

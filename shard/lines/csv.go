@@ -283,7 +283,15 @@ func (t *table) Seen(record []byte) (all []shard.Seen, err error) {
 
 // isWord tells text that reads as a number and is none, such as names and booleans.
 func isWord(v []byte) bool {
-	return len(v) == 0 || !bytes.ContainsAny(v, "0123456789") || bytes.ContainsAny(v, "xXpP_")
+	digits := false
+	for _, c := range v {
+		switch c {
+		case 'x', 'X', 'p', 'P', '_':
+			return true
+		}
+		digits = digits || c >= '0' && c <= '9'
+	}
+	return !digits
 }
 
 // each calls f for the values of a row.

@@ -217,6 +217,9 @@ func numberLength(b []byte) int {
 
 // name appends what a name says, and notes whether it has a dot.
 func (r *jsonReader) name(dst, name []byte) ([]byte, error) {
+	if isPlain(name) {
+		return append(dst, name...), nil
+	}
 	begin := len(dst)
 	dst, err := unquote(dst, name)
 	if err != nil {
@@ -227,6 +230,17 @@ func (r *jsonReader) name(dst, name []byte) ([]byte, error) {
 	}
 	r.dots = r.dots || hasDot(dst[begin:])
 	return dst, nil
+}
+
+// isPlain tells a name of ASCII without dots and escapes, as most are: one look at its
+// bytes will do.
+func isPlain(name []byte) bool {
+	for _, c := range name {
+		if c == '.' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // unquote appends what a string says, whose quotes are taken away. Half of a surrogate
