@@ -36,7 +36,24 @@ FORMATS = {
     "avif": ({"quality": 80}, 3),
 }
 # how names of codecs begin on which somebody may hold patents
-NOT_FREE = ("h26", "hevc", "vvc", "mpeg4", "msmpeg4", "flv", "vp6", "wmv", "vc1", "prores", "dnxhd", "aac", "eac3", "wma", "amr")
+NOT_FREE = (
+    "h26",
+    "hevc",
+    "vvc",
+    "mpeg4",
+    "msmpeg4",
+    "flv",
+    "vp6",
+    "wmv",
+    "vc1",
+    "prores",
+    "dnxhd",
+    "aac",
+    "eac3",
+    "wma",
+    "amr",
+    "dca",
+)
 # of each flavour: which recordings it refuses, by their names, and what it says then
 REFUSES = {
     "full": ((), ""),

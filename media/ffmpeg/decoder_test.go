@@ -269,6 +269,7 @@ func TestSound(t *testing.T) {
 		{"s.mka", "pcm_s24le", "s32le", Int32},
 		{"s.mp3", "libmp3lame", "f32le", Float32},
 		{"s.ogg", "libvorbis", "f32le", Float32},
+		{"s.spx", "libspeex", "f32le", Float32},
 	} {
 		t.Run(c.codec, func(t *testing.T) {
 			path := avtest.Make(t, c.file, "-f", "lavfi", "-i", "sine=f=440:r=32000:d=0.5", "-f", "lavfi", "-i", "sine=f=700:r=32000:d=0.5",

@@ -47,7 +47,13 @@ record() {
 		opus.opus -c:a libopus
 		aac.m4a -c:a aac
 		vorbis.ogg -c:a libvorbis
+		speex.spx -ar 16000 -c:a libspeex
 	END
+	# Frames of 21 bytes, which its parser finds: the command cannot make any.
+	{
+		printf '#!AMR\n'
+		printf '\x2cUUUUUUUUUUUUUUUUUUUU%.0s' {1..50}
+	} >"$into/audio/amr_nb.amr"
 }
 
 # environment makes one, with what wheels depend on and their test needs.

@@ -117,6 +117,13 @@ static void set_channels(AVCodecContext *c, int n) {
 #endif
 }
 
+// The band of Speex that its head names, or 0 for the narrow one and other codecs. FFmpeg 7.1.5 takes frames of wider bands for twice as long as they
+// are, if it has the head; without, it goes by the rate, which is that of the band.
+static int speex_band(const AVCodecContext *c, const uint8_t *head, size_t size) {
+	enum { least = 80, mode = 40 };
+	return c->codec_id == AV_CODEC_ID_SPEEX && size >= least && (head[mode] == 1 || head[mode] == 2) ? 8000 << head[mode] : 0;
+}
+
 // Frames of damaged references are withheld, never shown grey: AV_CODEC_FLAG_OUTPUT_CORRUPT stays out. Silence is not cut off by the decoder, which does
 // not know where in the recording it is.
 static int set(AVCodecContext *c, const hr_av_stream *s, const uint8_t *config, size_t size) {
@@ -147,7 +154,10 @@ static int set(AVCodecContext *c, const hr_av_stream *s, const uint8_t *config, 
 	c->bit_rate = s->bit_rate;
 	c->bits_per_coded_sample = s->bits;
 	set_channels(c, s->channels);
-	if (size == 0)
+	const int band = speex_band(c, config, size);
+	if (band > 0)
+		c->sample_rate = band;
+	if (size == 0 || band > 0)
 		return 0;
 	c->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
 	if (c->extradata == NULL)
@@ -183,6 +193,8 @@ static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream
 		result = set(d->codec, s, config, size);
 	if (result == 0)
 		result = avcodec_open2(d->codec, codec, NULL);
+	if (result == 0 && s->rate > 0)
+		d->codec->sample_rate = s->rate;
 	if (result < 0) {
 		close_decoder(d);
 		return hr_failed(result, error);
