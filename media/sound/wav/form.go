@@ -19,6 +19,7 @@ const (
 )
 
 // mistaken are codings that FFmpeg takes for others: of its noise nobody would be told.
+// In AU it takes G.721 and G.723 for G.726, which is right for noise, and not for tones.
 var mistaken = map[int]string{0x38: "NMS ADPCM", 0x40: "G.721"}
 
 // rest and ambisonic are what follows the code in the identity of a format that is
