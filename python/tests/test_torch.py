@@ -208,6 +208,23 @@ LIGHTNING = """
         _, short = fit(wrap(), 8, limit_train_batches=2)
         assert len(short) == 8 and first + rest == short, (len(first), len(rest))
 
+    # The fit has received a batch ahead: the state after the one that it has used is that of done=.
+    states = []
+
+    class Saves(Model):
+        def training_step(self, batch, number):
+            states.append((loader.state_dict(done=number + 1), loader.state_dict()))
+            return super().training_step(batch, number)
+
+    loader = wraps[0]()
+    lightning.Trainer(max_steps=5, accelerator="cpu", logger=False, enable_checkpointing=False).fit(Saves(), loader)
+    for n, (used, received) in enumerate(states, 1):
+        with wraps[0]() as resumed:
+            resumed.load_state_dict(used)
+            assert list(next(iter(resumed))["key"]) == whole[n], n
+        assert used["batches"] == n < received["batches"], (n, used, received)
+    assert len(states) == 5
+
     # A plain DataLoader has no state: the run begins its epoch again, and learns so, once.
     def told(loader, *fitting):
         with warnings.catch_warnings(record=True) as caught:
