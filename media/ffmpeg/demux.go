@@ -45,7 +45,7 @@ func Demux(data []byte) (*File, error) {
 		defer C.hr_av_forget(lib.c, file)
 		f := told(file, p.Size())
 		f.placed(bytes.NewReader(part))
-		return f, f.check(bytes.NewReader(part), file.cut != 0)
+		return f, f.whole(bytes.NewReader(part), file.cut != 0)
 	})
 }
 
@@ -74,7 +74,7 @@ func DemuxFile(file video.OpenFile) (*File, error) {
 		defer C.hr_av_forget(lib.c, found)
 		f := told(found, p.Size())
 		f.placed(io.NewSectionReader(file, p.From, p.Size()))
-		return f, f.check(io.NewSectionReader(file, p.From, p.Size()), found.cut != 0)
+		return f, f.whole(io.NewSectionReader(file, p.From, p.Size()), found.cut != 0)
 	})
 }
 

@@ -55,6 +55,7 @@ type source struct {
 	guessed []bool // of streams: nothing but the container says which packets are key
 	places  map[int]*vorbis.Places
 	part    *io.SectionReader
+	ends    map[int]*end // of streams whose last packet may be cut off
 	coded   C.hr_av_coded
 	text    [C.HR_AV_TEXT]C.char
 }
@@ -144,11 +145,19 @@ func (s *source) read(p *packets.Packet) error {
 		if _, err := whole.Check(s.format, s.part, s.part.Size()); err != nil {
 			return err
 		}
+		for i, e := range s.ends {
+			if endsInside(decodingOf(&s.streams[i]), e.key, e.last) {
+				return errInside
+			}
+		}
 		return io.EOF
 	case result < 0:
 		return whole.Blame(s.part, s.part.Size(), failure(result, &s.text))
 	}
 	tellPacket(&s.coded, p)
+	if st := &s.streams[p.Stream]; openEnded(s.format, &st.Stream) {
+		s.remember(p)
+	}
 	s.place(p)
 	return nil
 }
