@@ -58,8 +58,8 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	first := p.First()
 	l.groups = compile.Groups(r, *first)
-	if l.batch = first.Batch; first.ByPolicy() {
-		l.batch = recipe.Batch{Size: 1}
+	if l.batch = first.Batch; first.Batch.Policy() {
+		l.batch = recipe.Batches{Size: 1}
 	}
 	for _, s := range l.sources {
 		if s.Split, err = l.split(s, c.WorldSize, c.Rank); err != nil {
@@ -67,7 +67,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		}
 		s.Most = m.most
 	}
-	if c.Uneven && first.DropsLast() {
+	if c.Uneven && first.Batch.DropsLast() {
 		return nil, fmt.Errorf("%w: uneven delivers every sample, and drop_last leaves some out: use only one of them", ErrConfig)
 	}
 	if err := c.terms().CheckRanks(r, p); err != nil {
@@ -171,7 +171,7 @@ func (l *Loader) rowsOf(p *fuse.Plan) int {
 	switch {
 	case b.Lists:
 		return b.Size
-	case p == p.First() || p.ByPolicy():
+	case p == p.First() || p.Batch.Policy():
 		return l.size()
 	case b.GlobalSize > 0:
 		return (order.Split{Batch: int64(b.GlobalSize), World: l.config.WorldSize, Rank: l.config.Rank}).BatchSize()
@@ -249,8 +249,8 @@ func (l *Loader) divided(samples int64, world, rank int) order.Split {
 // that leaving out the last few of these says nothing about batches.
 func (l *Loader) multiplies() bool {
 	for _, s := range l.recipe.All() {
-		switch s.Args.(type) {
-		case *recipe.FlatMap, *recipe.Aggregate, *recipe.VideoClips:
+		switch recipe.TraitsOf(s.Args).Count {
+		case recipe.More, recipe.Gathers, recipe.Times:
 			return true
 		}
 	}
@@ -470,7 +470,7 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 
 	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
 	rows := int64(i.Rows)
-	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.DropsLast() {
+	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropsLast() {
 		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
 	}
 	switch {
@@ -576,9 +576,9 @@ func (l *Loader) inHand(p fuse.Plan) int {
 	if len(chain) == 0 {
 		return 0
 	}
-	args, calls := chain[len(chain)-1].Args.(*recipe.Map)
-	if !calls {
+	call := recipe.TraitsOf(chain[len(chain)-1].Args).Call
+	if call == nil || call.Kind != recipe.MapCall {
 		return 0
 	}
-	return (said(args.Workers)*ops.PerWorkerFor(nil, args.Gives.Schema) - 1) / l.layout.Rows
+	return (said(call.Workers)*ops.PerWorkerFor(nil, call.Gives.Schema) - 1) / l.layout.Rows
 }

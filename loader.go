@@ -121,7 +121,7 @@ type Loader struct {
 // assembly is what a loader is made of. Open makes it, and it stays.
 type assembly struct {
 	sources []*source.Listing // in the order of the recipe
-	batch   recipe.Batch
+	batch   recipe.Batches
 	groups  bool // samples come into batches by what they are
 	layout  batch.Layout
 

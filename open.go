@@ -93,12 +93,9 @@ func checkPlaces(r recipe.Recipe, o Options) error {
 		program, sets = o.Python.Program != nil, o.Python.Sets
 	}
 	for _, s := range r.All() {
-		where := pythonOf(s.Args).Where
-		switch args := s.Args.(type) {
-		case *recipe.FlatMap:
-			where = args.Where
-		case *recipe.Object:
-			where = args.Where
+		where := ""
+		if call := recipe.TraitsOf(s.Args).Call; call != nil {
+			where = call.Where
 		}
 		if name, named := strings.CutPrefix(where, recipe.SetPrefix); named {
 			if _, ok := sets[name]; !ok {
@@ -117,34 +114,20 @@ func checkPlaces(r recipe.Recipe, o Options) error {
 func threadsOf(r recipe.Recipe, each int) map[string]int {
 	all := map[string]int{}
 	for _, s := range r.All() {
-		p := pythonOf(s.Args)
-		if p.Workers != nil {
-			all[p.Where] += *p.Workers
-		} else {
-			all[p.Where] += each
+		call := recipe.TraitsOf(s.Args).Call
+		if call == nil || call.Streams() {
+			continue
 		}
+		all[call.Where] += orElse(call.Workers, each)
 	}
 	return all
 }
 
-// pythonOf are the arguments of a step whose function workers call, unless they are a
-// stream's.
-func pythonOf(args recipe.Args) recipe.Python {
-	switch args := args.(type) {
-	case *recipe.Map:
-		return args.Python
-	case *recipe.Filter:
-		return args.Python
-	case *recipe.Batch:
-		if args.Collate != nil {
-			return args.Collate.Python
-		}
-	case *recipe.Object:
-		if !args.Iterated() {
-			return args.Python()
-		}
+func orElse(p *int, usual int) int {
+	if p == nil {
+		return usual
 	}
-	return recipe.Python{}
+	return *p
 }
 
 // first makes the first batch of a recipe for a survey, with one worker, as one rank:
@@ -161,21 +144,21 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	m.probes = true
 
 	last := len(r.Steps) - 1
-	end := *r.Steps[last].Args.(*recipe.Batch)
+	end := recipe.TraitsOf(r.Steps[last].Args).Batches
 	m.most = int64(max(1, end.Size))
 	if recipe.Batched(r.Steps[:last]) {
 		m.most = 0
 	}
 	for _, s := range r.All() {
-		if _, gathers := s.Args.(*recipe.Aggregate); gathers || survey.Gathers(s.Args) {
+		if recipe.TraitsOf(s.Args).Count == recipe.Gathers || survey.Gathers(s.Args) {
 			m.most = 0 // what it makes of the samples that it has at the end may be unlike all else
 		}
 	}
 
 	for {
 		r.Steps = slices.Clone(r.Steps)
-		r.Steps[last].Args = &end
 		end.DropLast = m.most > 0
+		r.Steps[last].Args = recipe.StackOf(*end)
 		made, more, err := m.firstOf(ctx, r, schema, atEnd)
 		if err != io.EOF || m.most == 0 {
 			return made, err

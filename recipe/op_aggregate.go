@@ -56,3 +56,14 @@ func (a *Aggregate) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return out, nil
 }
+
+// Traits implements [traited].
+func (a *Aggregate) Traits() Traits {
+	return Traits{Count: Gathers, Call: &Call{Kind: AggregateCall, Python: a.Python(), Gives: &a.Gives}}
+}
+
+// WithGives implements [Giving].
+func (a Aggregate) WithGives(g Gives) Args {
+	a.Gives = g
+	return &a
+}

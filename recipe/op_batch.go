@@ -122,3 +122,23 @@ func stackable(f sample.Field) error {
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
 	}
 }
+
+// Traits implements [traited].
+func (b *Batch) Traits() Traits {
+	t := Traits{Batches: &Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}}
+	if c := b.Collate; c != nil {
+		t.Call = &Call{Kind: CollateCall, Python: c.Python, Gives: &c.Gives}
+	}
+	return t
+}
+
+// WithGives implements [Giving].
+func (b Batch) WithGives(g Gives) Args {
+	b.Collate = &Collate{Python: b.Collate.Python, Gives: g}
+	return &b
+}
+
+// withBatches implements [stacker].
+func (*Batch) withBatches(b Batches) Args {
+	return &Batch{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}
+}

@@ -44,3 +44,8 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return in, errors.Join(errs...)
 }
+
+// Traits implements [traited].
+func (b *Boxes) Traits() Traits {
+	return Traits{Tied: &Tied{Field: b.Field, Along: b.Along, Image: b.Image}}
+}

@@ -157,3 +157,10 @@ func beside(s sample.Schema, name string, t sample.Type) (sample.Schema, error) 
 	}
 	return s.With(name, t), nil
 }
+
+// Traits implements [traited].
+func (b *BucketBatch) Traits() Traits {
+	return Traits{Batches: &Batches{Buckets: &Buckets{
+		Lengths: b.Lengths, Rows: b.Rows, Longest: b.PadTo == "longest", Pad: b.Pad, Overlong: b.Overlong, DropLast: b.DropLast,
+	}}}
+}

@@ -135,3 +135,14 @@ func (d *DecodeAudio) FieldIn(in sample.Schema) string {
 	}
 	return cmp.Or(d.Field, "bytes")
 }
+
+// Traits implements [traited].
+func (*DecodeAudio) Traits() Traits { return Traits{Content: "audio"} }
+
+// Fills implements fuse.Filler.
+func (d *DecodeAudio) Fills() bool { return d.Window == "" && d.Type().Fixed() }
+
+// Opens implements [Opener].
+func (d *DecodeAudio) Opens(in sample.Schema) bool {
+	return in[in.Find(d.FieldIn(in))].Type.Kind == sample.Text
+}

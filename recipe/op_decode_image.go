@@ -111,3 +111,12 @@ func checkDecoding(in sample.Schema, field, to string, opens bool) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Traits implements [traited].
+func (*DecodeImage) Traits() Traits { return Traits{Content: "image"} }
+
+// Decoding implements [Decoder].
+func (d *DecodeImage) Decoding(sample.Schema) Decoding {
+	o := d.Options()
+	return Decoding{Field: d.Field, To: d.To, Options: o, Form: o.Form()}
+}

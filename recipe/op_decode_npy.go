@@ -41,3 +41,6 @@ func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return in.Replace(d.Field, sample.Field{Name: d.To, Type: d.Type()}), nil
 }
+
+// Traits implements [traited].
+func (*DecodeNPY) Traits() Traits { return Traits{Content: "array"} }

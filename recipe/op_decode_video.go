@@ -301,3 +301,11 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Traits implements [traited].
+func (*DecodeVideo) Traits() Traits { return Traits{Content: "video"} }
+
+// Decoding implements [Decoder].
+func (d *DecodeVideo) Decoding(in sample.Schema) Decoding {
+	return Decoding{Field: d.FieldIn(in), To: d.To, Options: d.Options(), Form: d.Form(), Besides: true}
+}

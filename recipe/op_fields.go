@@ -209,3 +209,6 @@ func keep(in sample.Schema, s FieldStep, wrong error) (sample.Schema, error) {
 	}
 	return out, nil
 }
+
+// Traits implements [traited].
+func (c *Copy) Traits() Traits { return Traits{Copies: c.Field} }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"headrace/recipe/internal/jsonschema"
 	"headrace/recipe/internal/rawjson"
@@ -234,4 +235,12 @@ func (p *Pair) UnmarshalJSON(b []byte) error {
 		return errPair
 	}
 	return nil
+}
+
+// PathOf implements [Opened].
+func (f *Files) PathOf(key string) (path string, most int64) {
+	if f.Root != "" && !strings.HasPrefix(key, "/") {
+		key = strings.TrimSuffix(string(f.Root), "/") + "/" + key
+	}
+	return key, f.MaxBytes
 }

@@ -93,3 +93,6 @@ func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return in.Replace(l.Field, sample.Field{Name: l.To, Type: out}), nil
 }
+
+// Traits implements [traited].
+func (*LogMel) Traits() Traits { return Traits{Content: "audio"} }

@@ -87,3 +87,30 @@ func (f Filter) identity(Recipe) Args { return &Filter{f.Python.identity()} }
 func (f *Filter) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(f.check(in)...)
 }
+
+// Traits implements [traited].
+func (m *Map) Traits() Traits { return Traits{Call: m.call(MapCall)} }
+
+func (m *Map) call(kind CallKind) *Call {
+	return &Call{Kind: kind, Python: m.Python, To: m.To, Gives: &m.Gives}
+}
+
+// WithGives implements [Giving].
+func (m Map) WithGives(g Gives) Args {
+	m.Gives = g
+	return &m
+}
+
+// Traits implements [traited].
+func (m *FlatMap) Traits() Traits { return Traits{Count: More, Call: (*Map)(m).call(FlatMapCall)} }
+
+// WithGives implements [Giving].
+func (m FlatMap) WithGives(g Gives) Args {
+	m.Gives = g
+	return &m
+}
+
+// Traits implements [traited].
+func (f *Filter) Traits() Traits {
+	return Traits{Count: Fewer, Call: &Call{Kind: FilterCall, Python: f.Python}}
+}

@@ -193,3 +193,8 @@ func (m *Merge) checkWeights() error {
 	}
 	return nil
 }
+
+// Traits implements [traited].
+func (m *Merge) Traits() Traits {
+	return Traits{Seed: m.Seed, Varies: m.Order == "arrival", Merging: &Merging{Order: m.Order, Weights: m.Weights, Seed: m.Seed, Until: m.Until, Fill: m.Fill}}
+}

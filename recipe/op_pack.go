@@ -75,3 +75,10 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return out, errors.Join(append(errs, p.Pad.check(padded)...)...)
 }
+
+// Traits implements [traited].
+func (p *Pack) Traits() Traits {
+	return Traits{Batches: &Batches{Pack: &Packing{
+		Length: p.Length, Size: p.Size, Open: p.Open, First: p.Fit == "first", Pad: p.Pad, Overlong: p.Overlong, DropLast: p.DropLast,
+	}}}
+}

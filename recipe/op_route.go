@@ -1,17 +1,12 @@
 package recipe
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headrace/internal/words"
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -28,12 +23,6 @@ type Route struct {
 type Branch struct {
 	When  []When `json:"when,omitzero" min:"1" doc:"what it matches: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default everything else, in the last branch only"`
 	Steps Chain  `json:"steps" required:"true" doc:"its steps; [] is none"`
-}
-
-// When is a value of the field that a route goes by; in JSON text or a whole number.
-type When struct {
-	Pattern Path   // of text
-	Number  *int64 // nil: Pattern is what counts
 }
 
 func (r *Route) chains() []Chain {
@@ -148,41 +137,11 @@ func (b Branch) label() string {
 	return strings.Join(texts, ", ")
 }
 
-// Takes implements [Taker].
-func (*When) Takes() string { return "text, or a whole number" }
-
-// text is how recipes write it.
-func (w When) text() string {
-	b, _ := w.MarshalJSON()
-	return string(b)
-}
-
-// MarshalJSON writes text or a number.
-func (w When) MarshalJSON() ([]byte, error) {
-	if w.Number != nil {
-		return strconv.AppendInt(nil, *w.Number, 10), nil
+// Traits implements [traited].
+func (r *Route) Traits() Traits {
+	t := Traits{Routing: &Routing{By: r.By}}
+	for _, b := range r.Branches {
+		t.Routing.Whens = append(t.Routing.Whens, b.When)
 	}
-	return w.Pattern.MarshalJSON()
-}
-
-var errWhen = errors.New("recipe: must be text, or a whole number")
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (w *When) UnmarshalJSON(b []byte) error {
-	switch rawjson.Value(b).Kind() {
-	case rawjson.Text:
-		*w = When{}
-		return w.Pattern.UnmarshalJSON(b)
-	case rawjson.Number:
-		*w = When{Number: new(int64)}
-		if json.Unmarshal(b, w.Number) == nil {
-			return nil
-		}
-	}
-	return errWhen
-}
-
-// JSONSchema implements [Schemer].
-func (When) JSONSchema() map[string]any {
-	return map[string]any{"anyOf": []any{jsonschema.Scalar("string"), jsonschema.Scalar("integer", map[string]any{"minimum": math.MinInt64, "maximum": math.MaxInt64})}}
+	return t
 }

@@ -82,3 +82,11 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	return in, nil
 }
+
+// Traits implements [traited].
+func (s *Sampler) Traits() Traits {
+	return Traits{Lists: s.Lists, Call: &Call{Kind: OrderCall, Python: Python{Function: s.Function}}}
+}
+
+// Traits implements [traited].
+func (w *Weighted) Traits() Traits { return Traits{Seed: w.Seed} }

@@ -1,6 +1,11 @@
 package recipe
 
-import "headrace/sample"
+import (
+	"fmt"
+
+	"headrace/internal/words"
+	"headrace/sample"
+)
 
 var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visits samples in another random order in each epoch.")
 
@@ -24,4 +29,13 @@ func (s *Shuffle) Check(in sample.Schema) (sample.Schema, error) {
 		return in, Wrong("window", "is %d: must be from 1 to %d", w, int64(mostSamples))
 	}
 	return in, nil
+}
+
+// Traits implements [traited].
+func (s *Shuffle) Traits() Traits {
+	t := Traits{Seed: s.Seed, Notes: "shuffled again in each"}
+	if s.Window != nil {
+		t.Notes += fmt.Sprintf(", in windows of %s", words.Plural(*s.Window, "sample"))
+	}
+	return t
 }

@@ -108,3 +108,15 @@ func (o *Object) schema() sample.Schema {
 	}
 	return out
 }
+
+// Traits implements [traited].
+func (o *Object) Traits() Traits {
+	named := o.Keys != "" || o.Gives.Schema.Find("key") >= 0
+	return Traits{Call: &Call{Kind: SourceCall, Python: o.Python(), To: o.Fields, Gives: &o.Gives, Length: o.Length, Named: named}}
+}
+
+// WithGives implements [Giving].
+func (o Object) WithGives(g Gives) Args {
+	o.Gives = g
+	return &o
+}

@@ -61,3 +61,6 @@ func batched(args Args, rows sample.Schema, several bool) sample.Schema {
 	}
 	return out
 }
+
+// Traits implements [traited].
+func (*Unbatch) Traits() Traits { return Traits{Count: Rows} }

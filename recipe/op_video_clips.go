@@ -43,7 +43,7 @@ type VideoClips struct {
 }
 
 func (v VideoClips) complete() Args {
-	v.MaxPixels, v.Size = v.Decoding().MaxPixels, v.Size.square()
+	v.MaxPixels, v.Size = v.One().MaxPixels, v.Size.square()
 	if v.Start == "" && v.Clips == nil {
 		v.Start = "begin"
 	}
@@ -60,8 +60,8 @@ func (v VideoClips) complete() Args {
 // refused implements [refusing].
 func (*VideoClips) refused() map[string]string { return (*DecodeVideo)(nil).refused() }
 
-// Decoding is what decodes one clip, but for where it begins.
-func (v *VideoClips) Decoding() *DecodeVideo {
+// One is what decodes one clip, but for where it begins.
+func (v *VideoClips) One() *DecodeVideo {
 	d := DecodeVideo{
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
 		Start: v.Start, Short: v.Short, Times: v.Times, Window: v.Window, Orient: v.Orient, Aspect: v.Aspect, Mode: v.Mode, DType: v.DType,
@@ -75,7 +75,7 @@ func (v *VideoClips) Decoding() *DecodeVideo {
 
 // Sampling is how a video is taken apart.
 func (v *VideoClips) Sampling() (s av.Sampling, err error) {
-	if s.Clip, err = v.Decoding().Clip(); err != nil {
+	if s.Clip, err = v.One().Clip(); err != nil {
 		return s, err
 	}
 	s.Step, s.Clip.Clips, s.Drop = orElse(v.Step, 0), orElse(v.Clips, 0), v.Short == "drop"
@@ -96,13 +96,13 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 			errs = append(errs, Wrong("number", "is %q: the samples have a field of this name already: %s", v.Number, words.List(in.Names())))
 		}
 	}
-	if i := in.Find(v.Decoding().FieldIn(in)); v.Window != "" && i >= 0 && in[i].Type.Kind == sample.Bytes {
+	if i := in.Find(v.One().FieldIn(in)); v.Window != "" && i >= 0 && in[i].Type.Kind == sample.Bytes {
 		errs = append(errs, Wrong("window", "needs the path of the file, copied into each clip: begin with files(…, content=False)"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	out, err := v.Decoding().Check(in)
+	out, err := v.One().Check(in)
 	if err == nil && v.Number != "" {
 		out = out.With(v.Number, NumberType)
 	}
@@ -111,3 +111,9 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 
 // NumberType is that of the field Number.
 var NumberType = sample.TensorType(tensor.Int64)
+
+// Traits implements [traited].
+func (*VideoClips) Traits() Traits { return Traits{Count: Times, Content: "video"} }
+
+// Decoding implements [Decoder].
+func (v *VideoClips) Decoding(in sample.Schema) Decoding { return v.One().Decoding(in) }

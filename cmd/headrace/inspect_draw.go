@@ -230,10 +230,8 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	}
 
 	for _, s := range r.All() {
-		if args, ok := s.Args.(*recipe.Shuffle); ok {
-			if text += "; shuffled again in each"; args.Window != nil {
-				text += fmt.Sprintf(", in windows of %s", words.Plural(*args.Window, "sample"))
-			}
+		if notes := recipe.TraitsOf(s.Args).Notes; notes != "" {
+			text += "; " + notes
 			break
 		}
 	}

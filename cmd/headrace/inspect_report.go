@@ -124,24 +124,23 @@ func (w *stepWalker) chain(steps []recipe.Step, from []string) []string {
 	for _, s := range steps {
 		k := len(w.all)
 		w.all = append(w.all, inspectedStep{Name: s.Name, Op: s.Op, Text: stepText(s), From: from, Out: schemaFields(w.schemas[k]), out: w.schemas[k]})
-		gives := []string{s.Name}
-		switch args := s.Args.(type) {
-		case *recipe.Merge:
-			for _, c := range args.Of {
+		from = []string{s.Name}
+		t := recipe.TraitsOf(s.Args)
+		var ends []string
+		for _, c := range recipe.ChainsOf(s.Args) {
+			if t.Merging != nil {
 				w.all[k].From = append(w.all[k].From, w.chain(c, []string{})...)
+				continue
 			}
-		case *recipe.Route:
-			var ends []string
-			for _, b := range args.Branches {
-				for _, end := range w.chain(b.Steps, gives) {
-					if !slices.Contains(ends, end) {
-						ends = append(ends, end)
-					}
+			for _, end := range w.chain(c, []string{s.Name}) {
+				if !slices.Contains(ends, end) {
+					ends = append(ends, end)
 				}
 			}
-			gives = ends
 		}
-		from = gives
+		if t.Routing != nil {
+			from = ends
+		}
 	}
 	return from
 }
@@ -249,28 +248,26 @@ func (b *boxer) chain(steps []recipe.Step, in sample.Schema) (all []inspectedBox
 
 // holds are the chains inside of a step.
 func (b *boxer) holds(args recipe.Args, in sample.Schema) (all []inspectedChain) {
-	switch args := args.(type) {
-	case *recipe.Merge:
-		for k, c := range args.Of {
-			all = append(all, inspectedChain{fmt.Sprintf("%d of %d", k+1, len(args.Of)), b.chain(c, nil)})
-		}
-	case *recipe.Route:
-		for _, branch := range args.Branches {
-			all = append(all, inspectedChain{whenText(branch), b.chain(branch.Steps, in)})
+	chains, t := recipe.ChainsOf(args), recipe.TraitsOf(args)
+	for k, c := range chains {
+		if t.Routing != nil {
+			all = append(all, inspectedChain{whenText(t.Routing.Whens[k]), b.chain(c, in)})
+		} else {
+			all = append(all, inspectedChain{fmt.Sprintf("%d of %d", k+1, len(chains)), b.chain(c, nil)})
 		}
 	}
 	return all
 }
 
 // whenText says what a branch takes.
-func whenText(b recipe.Branch) string {
-	if b.When == nil {
+func whenText(when []recipe.When) string {
+	if when == nil {
 		return "all others"
 	}
 	var parts []string
-	for k, w := range b.When {
-		if k == 3 && len(b.When) > 4 {
-			parts = append(parts, fmt.Sprintf("… %d in all", len(b.When)))
+	for k, w := range when {
+		if k == 3 && len(when) > 4 {
+			parts = append(parts, fmt.Sprintf("… %d in all", len(when)))
 			break
 		}
 		text, _ := w.MarshalJSON()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"headrace"
 	"headrace/internal/numbers"
@@ -116,18 +115,15 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 // cannot be read, the sample's own error has said so.
 func (s *inspectedSample) look(ctx context.Context, r recipe.Recipe) {
 	for _, step := range r.All() {
-		files, ok := step.Args.(*recipe.Files)
+		files, ok := step.Args.(recipe.Opened)
 		if !ok {
 			continue
 		}
-		path := string(s.Key)
-		if files.Root != "" && !strings.HasPrefix(path, "/") {
-			path = strings.TrimSuffix(string(files.Root), "/") + "/" + path
-		}
+		path, most := files.PathOf(string(s.Key))
 		if readsVideo(r) && s.lookAtVideo(path) {
 			return
 		}
-		data, err := store.Local{MaxBytes: files.MaxBytes}.Read(ctx, path, nil)
+		data, err := store.Local{MaxBytes: most}.Read(ctx, path, nil)
 		if err != nil {
 			continue
 		}

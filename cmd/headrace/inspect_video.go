@@ -25,8 +25,7 @@ type inspectedVideo struct {
 
 func readsVideo(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		switch s.Args.(type) {
-		case *recipe.DecodeVideo, *recipe.VideoClips:
+		if recipe.TraitsOf(s.Args).Content == "video" {
 			return true
 		}
 	}

@@ -363,7 +363,6 @@ var arrows = []arrow{
 	{"internal/compile", "internal/record", "samples on their way"},
 	{"internal/compile", "internal/source", "where records come from"},
 	{"internal/compile", "internal/words", "numbers in messages"},
-	{"internal/compile", "media", "images: plans, decoders, forms"},
 	{"internal/compile", "pipe", "stages, and what ends an item or a run"},
 	{"internal/compile", "recipe", "steps and their arguments"},
 	{"internal/compile", "recipe/fuse", "which steps are one part"},

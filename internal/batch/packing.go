@@ -120,7 +120,7 @@ func (l *Layout) padded(i int, at record.Column, pad recipe.PadValue) FieldWrite
 }
 
 // Tracks are the fields of packed rows.
-func (l *Layout) Tracks(p recipe.Pack, schema sample.Schema, columns map[string]record.Column) (all []packedField) {
+func (l *Layout) Tracks(p recipe.Packing, schema sample.Schema, columns map[string]record.Column) (all []packedField) {
 	text := 0
 	for i, f := range l.Fields {
 		t := packedField{field: i, place: columns[f.Name]}

@@ -151,8 +151,8 @@ func (e *Writer) Lay(l *Layout, plan fuse.Plan, columns map[string]record.Column
 		switch {
 		case at.Kind == 0: // made of another
 		case e.Function != nil && e.Function.Makes(f.Name):
-		case plan.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
-			e.Fields = append(e.Fields, l.padded(i, at, plan.Buckets.Pad))
+		case plan.Batch.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
+			e.Fields = append(e.Fields, l.padded(i, at, plan.Batch.Buckets.Pad))
 		case e.Last != nil && at == e.Last.Result():
 			e.Made = i
 		case at.Kind == record.Texts || at.Kind == record.Bytes:

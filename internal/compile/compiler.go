@@ -11,12 +11,10 @@ import (
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/internal/source"
-	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
-	"headrace/tensor"
 )
 
 // CheckCode finds steps that are registered without code: those of recipe.Register alone.
@@ -25,8 +23,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 		if part.Step == nil {
 			continue
 		}
-		switch part.Step.Args.(type) {
-		case ops.Program, *recipe.Object, *recipe.DecodeNPY, *recipe.DecodeAudio, *recipe.LogMel, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
+		if ops.HasCode(part.Step.Args) {
 			continue
 		}
 		for n, s := range r.All() {
@@ -35,7 +32,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			}
 		}
 	}
-	if _, ok := p.Own.(ops.Classifier); p.Own != nil && !ok {
+	if _, ok := p.Batch.Own.(ops.Classifier); p.Batch.Own != nil && !ok {
 		return fmt.Errorf("recipe: step %q: the engine has no code for it: headrace.RegisterBatching brings it", p.Last.Names[0])
 	}
 	return nil
@@ -141,12 +138,10 @@ type compiler struct {
 
 // scope is what is known at a place of a line.
 type scope struct {
-	schema  sample.Schema // of samples there
-	columns record.Columns
-	memory  *ops.MemoryScope // nil: none has begun
-	video   *ops.Video       // that the next part decodes
-	path    []ops.PathStep   // how samples get there, from their beginning or from the last routing around
-	samples int64            // in an epoch of this rank, at most
+	ops.Scope
+	video   *ops.Video     // that the next part decodes
+	path    []ops.PathStep // how samples get there, from their beginning or from the last routing around
+	samples int64          // in an epoch of this rank, at most
 }
 
 // section goes along a plan.
@@ -194,17 +189,17 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 // begin gives places to what samples of a source have, and reads them.
 func (c *compiler) begin(n *line, s *fuse.Source) error {
 	t := &c.scope
-	t.schema = s.Schema()
-	t.columns.Of = map[string]record.Column{}
-	for _, f := range t.schema {
-		t.columns.PutAny(f.Name, f.Type)
+	t.Schema = s.Schema()
+	t.Columns.Of = map[string]record.Column{}
+	for _, f := range t.Schema {
+		t.Columns.PutAny(f.Name, f.Type)
 	}
 	source := n.source
 	if t.samples = source.Expected(); source.Iterated() {
 		t.samples = 0
 	}
 	c.beginLeg()
-	source.Scope = t.memory
+	source.Scope = t.Memory
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
 	switch {
 	case c.failing.Sources > 1:
@@ -220,7 +215,7 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		n.steps = append(n.steps, step{stage: &stage{name: "deal " + source.Name, steps: source.Names, expand: source.Deal(c.work, c.most)}})
 		c.drops, c.makes = true, true // a place is a list, and samples are made of it
 	}
-	if read.python, err = source.Link(c.work, s, t.schema, &t.columns); err != nil {
+	if read.python, err = source.Link(c.work, s, t.Schema, &t.Columns); err != nil {
 		return err
 	}
 	if c.reads {
@@ -239,35 +234,35 @@ func (c *compiler) open(n *line, p fuse.Plan) (err error) {
 		return err
 	}
 	t := &c.scope
-	for name := range t.columns.Of {
-		t.columns.Take(name)
+	for name := range t.Columns.Of {
+		t.Columns.Take(name)
 	}
-	t.schema = n.batches.Layout.Schema()
+	t.Schema = n.batches.Layout.Schema()
 	n.opening = &batch.Opening{Env: c.work}
-	for _, f := range t.schema {
-		n.opening.Columns = append(n.opening.Columns, t.columns.PutAny(f.Name, f.Type))
+	for _, f := range t.Schema {
+		n.opening.Columns = append(n.opening.Columns, t.Columns.PutAny(f.Name, f.Type))
 	}
 	t.samples, _ = n.batches.epoch()
-	t.columns.Rows = !n.batches.Layout.Whole
-	t.memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
+	t.Columns.Rows = !n.batches.Layout.Whole
+	t.Memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
 	return nil
 }
 
 // unbatch appends the stage that takes batches apart. Bytes are reserved again after it.
 func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	t := &c.scope
-	out, err := p.Step.Args.Check(t.schema)
+	out, err := p.Step.Args.Check(t.Schema)
 	if err != nil {
 		return err
 	}
 	next := &batch.Rows{Env: c.work}
-	for _, f := range t.schema {
-		next.In = append(next.In, ops.Field{Name: f.Name, Type: f.Type, Column: t.columns.Take(f.Name)})
+	for _, f := range t.Schema {
+		next.In = append(next.In, ops.Field{Name: f.Name, Type: f.Type, Column: t.Columns.Take(f.Name)})
 	}
 	for _, f := range out {
-		next.Out = append(next.Out, t.columns.PutAny(f.Name, f.Type))
+		next.Out = append(next.Out, t.Columns.PutAny(f.Name, f.Type))
 	}
-	t.schema, t.columns.Rows, c.uneven = out, false, true
+	t.Schema, t.Columns.Rows, c.uneven = out, false, true
 	if n.batches != nil {
 		t.samples, _ = n.batches.taken()
 		c.makes = c.makes || n.batches.Layout.Whole // of as many rows as the function likes
@@ -278,13 +273,13 @@ func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	s := &stage{name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy}
 	c.limit(s.name, h)
 	n.steps = append(n.steps, step{stage: s})
-	t.memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
+	t.Memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
 	return nil
 }
 
 func (c *compiler) beginLeg() {
-	c.scope.memory = &ops.MemoryScope{Env: c.work}
-	c.scope.columns.Fresh = nil
+	c.scope.Memory = &ops.MemoryScope{Env: c.work}
+	c.scope.Columns.Fresh = nil
 }
 
 // push appends a stage. Undo makes a sample as it was before its operation has failed.
@@ -329,10 +324,10 @@ func thenFields(do ops.Op, fields *[]*ops.FieldChange) ops.Op {
 func (c *compiler) fields(n *line, p fuse.Part, args recipe.FieldStep) {
 	c.reach(n, p)
 	t := &c.scope
-	had := t.schema.Find("label") >= 0
+	had := t.Schema.Find("label") >= 0
 	var next *ops.FieldChange
-	next, t.schema = ops.NewFieldChange(c.work, args, t.schema, &t.columns)
-	c.relabels = c.relabels || had && t.schema.Find("label") < 0
+	next, t.Schema = ops.NewFieldChange(c.work, args, t.Schema, &t.Columns)
+	c.relabels = c.relabels || had && t.Schema.Find("label") < 0
 	s := c.change(n, next)
 	s.steps = append(slices.Clip(s.steps), p.Names...)
 }
@@ -340,7 +335,7 @@ func (c *compiler) fields(n *line, p fuse.Part, args recipe.FieldStep) {
 // change has fields changed after the last stage of a line, for which bytes are
 // reserved.
 func (c *compiler) change(n *line, next *ops.FieldChange) *stage {
-	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
+	c.scope.Memory.Parts = append(c.scope.Memory.Parts, next)
 	s := n.steps[len(n.steps)-1].stage
 	*s.fields = append(*s.fields, next)
 	return s
@@ -372,18 +367,18 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 			return err
 		}
 		named := fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, len(n.of))}}
-		if m.Keys && c.scope.schema.Find("key") < 0 {
+		if m.Keys && c.scope.Schema.Find("key") < 0 {
 			c.reach(of, named)
-			c.change(of, ops.NewKey(c.work, &c.scope.columns))
-			c.scope.schema = c.scope.schema.With("key", sample.TextType)
+			c.change(of, ops.NewKey(c.work, &c.scope.Columns))
+			c.scope.Schema = c.scope.Schema.With("key", sample.TextType)
 		}
 		if m.Fields != nil {
 			whole := m.Fields[len(n.of)]
-			if len(whole) > len(c.scope.schema) {
+			if len(whole) > len(c.scope.Schema) {
 				c.reach(of, named)
-				c.change(of, ops.NewFill(c.work, c.scope.schema, whole, m.Fill, &c.scope.columns))
+				c.change(of, ops.NewFill(c.work, c.scope.Schema, whole, m.Fill, &c.scope.Columns))
 			}
-			c.scope.schema = whole
+			c.scope.Schema = whole
 		}
 		n.of = append(n.of, of)
 		for _, s := range before[:len(before)-len(c.sources)] {
@@ -396,7 +391,7 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 		samples = min(samples, n.most)
 	}
 	t := &c.scope
-	t.memory, t.samples = nil, samples
+	t.Memory, t.samples = nil, samples
 	t.path = []ops.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		return c.work.Follow(ctx, it, ways[it.Source])
 	}}}
@@ -407,7 +402,7 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 // with which of them one goes on.
 func (c *compiler) route(n *line, r *fuse.Route) error {
 	work, before := c.work, c.scope
-	choose, err := chooser(r, before.schema, before.columns.Of[r.By])
+	choose, err := chooser(r, before.Schema, before.Columns.Of[r.By])
 	if err != nil {
 		return err
 	}
@@ -425,7 +420,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	ways := make([][]ops.PathStep, len(r.Branches))
 	for i, b := range r.Branches {
 		c.scope = before
-		c.scope.columns, c.scope.memory = before.columns.Branch(), nil
+		c.scope.Columns, c.scope.Memory = before.Columns.Branch(), nil
 		c.scope.path = append(slices.Clip(before.path), ops.PathStep{Do: ops.OnlyBranch(i, choose, work)})
 		branch, err := c.line(b.Flow)
 		if err != nil {
@@ -436,7 +431,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	}
 
 	t := &c.scope
-	t.memory = nil
+	t.Memory = nil
 	t.path = append(slices.Clip(before.path), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err != nil {
@@ -453,15 +448,16 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 // add appends a part whose result is stored.
 func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if p.Step != nil {
-		switch p.Step.Args.(type) {
-		case *recipe.FlatMap:
+		switch recipe.TraitsOf(p.Step.Args).Count {
+		case recipe.More:
 			return c.flatMap(n, p)
-		case *recipe.Aggregate:
+		case recipe.Gathers:
 			return c.aggregate(n, p)
-		case *recipe.Unbatch:
+		case recipe.Rows:
 			return c.unbatch(n, p)
-		case recipe.FieldStep:
-			c.fields(n, p, p.Step.Args.(recipe.FieldStep))
+		}
+		if args, ok := p.Step.Args.(recipe.FieldStep); ok {
+			c.fields(n, p, args)
 			return nil
 		}
 	}
@@ -477,20 +473,14 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 			s.python.Stage = s.name
 		}
 		next = s.python
-	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
-		next = c.array(args)
-	} else if args, ok := p.Step.Args.(*recipe.DecodeAudio); ok {
-		_, next = c.audio(p.Step.Name, args)
-	} else if args, ok := p.Step.Args.(*recipe.LogMel); ok {
-		next, err = c.logMel(args)
 	} else {
-		next, err = c.program(*p.Step)
+		next, err = c.link(*p.Step)
 	}
 	if err != nil {
 		return err
 	}
 
-	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
+	c.scope.Memory.Parts = append(c.scope.Memory.Parts, next)
 	c.push(n, s, p.Failures, c.work.Carry(next), func(it *record.Record) { it.Values.Sweep() })
 	return nil
 }
@@ -501,16 +491,16 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 	t := &c.scope
 	what := "reserve "
 	switch {
-	case p.Step != nil && opensFile(p.Step.Args, t.schema):
+	case p.Step != nil && opensFile(p.Step.Args, t.Schema):
 		what = "load "
 	case p.Images == nil || p.Images.Field == "":
-	case p.Images.Video != nil:
+	case ops.OpensVideo(p.Images):
 		c.index(n, p)
 		what = "load "
 	default:
 		what = "probe "
 	}
-	if t.memory != nil && what != "load " && (what != "probe " || t.memory.Probe.Kind != record.Bytes && !slices.Contains(t.columns.Fresh, p.Images.Field)) {
+	if t.Memory != nil && what != "load " && (what != "probe " || t.Memory.Probe.Kind != record.Bytes && !slices.Contains(t.Columns.Fresh, p.Images.Field)) {
 		return
 	}
 	c.beginLeg()
@@ -520,24 +510,20 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 	} else {
 		name = p.Names[0]
 	}
-	c.push(n, &stage{name: what + name, waits: true, asks: true}, nil, t.memory.Reserve, func(*record.Record) {})
+	c.push(n, &stage{name: what + name, waits: true, asks: true}, nil, t.Memory.Reserve, func(*record.Record) {})
 }
 
 // opensFile tells whether a step opens a file by its path.
 func opensFile(args recipe.Args, in sample.Schema) bool {
-	audio, ok := args.(*recipe.DecodeAudio)
-	return ok && in[in.Find(audio.FieldIn(in))].Type.Kind == sample.Text
+	o, ok := args.(recipe.Opener)
+	return ok && o.Opens(in)
 }
 
 // index appends the stage that finds the packets of videos.
 func (c *compiler) index(n *line, p fuse.Part) {
-	t, args := &c.scope, p.Images.Video
-	at, is := record.Column{}, tensor.Invalid
-	if args.At != "" {
-		at, is = t.columns.Of[args.At], t.schema[t.schema.Find(args.At)].Type.DType
-	}
-	t.video = ops.NewVideo(c.work, p.Names[0], args, t.columns.Of[p.Images.Field], at, is)
-	if p.Images.Apart != nil {
+	t := &c.scope
+	t.video = ops.NewVideo(c.work, p.Names[0], p.Images, &t.Scope)
+	if recipe.TraitsOf(p.Images.Decoder).Count == recipe.Times {
 		c.apart(n, p)
 		return
 	}
@@ -547,11 +533,7 @@ func (c *compiler) index(n *line, p fuse.Part) {
 // apart appends the stage that takes videos apart.
 func (c *compiler) apart(n *line, p fuse.Part) {
 	t := &c.scope
-	next := ops.NewVideoApart(t.video, p.Images.Apart, t.columns.Of)
-	if name := p.Images.Apart.Number; name != "" {
-		next.Number = t.columns.PutAny(name, recipe.NumberType)
-		t.schema = t.schema.With(name, recipe.NumberType)
-	}
+	next := ops.NewVideoApart(t.video, p.Images, &t.Scope)
 	h := c.failing.Of(nil, t.samples)
 	s := &stage{name: "index " + p.Names[0], expand: next.Expand, asks: true, losses: h.Policy}
 	if !h.Replaces { // it leaves what is wrong to the decoder, which replaces
@@ -568,118 +550,30 @@ func (c *compiler) apart(n *line, p fuse.Part) {
 	}
 }
 
-// program makes a part of a step that brings its code.
-func (c *compiler) program(s recipe.Step) (next ops.Part, err error) {
-	t := &c.scope
-	next, t.schema, err = s.Args.(ops.Program).Link(c.work, s.Name, t.schema, &t.columns)
-	c.programs = true
-	c.relabels = c.relabels || slices.Contains(t.columns.Fresh, "label")
+// link makes a part of a step that is no function of Python.
+func (c *compiler) link(s recipe.Step) (next ops.Part, err error) {
+	next, err = ops.Link(c.work, s, &c.scope.Scope)
+	if _, own := s.Args.(ops.Program); own {
+		c.programs = true
+		c.relabels = c.relabels || slices.Contains(c.scope.Columns.Fresh, "label")
+	}
 	return next, err
 }
 
 // images makes a part of steps on an image.
 func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 	t := &c.scope
-	p.Images.Decode.Library = c.library
-	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
-	if field := p.Images.Field; field != "" {
-		next.Decoder = p.Names[0]
-		if p.Images.Video != nil && p.Images.Video.KeepsFile() {
-			next.From, next.Keeps = t.columns.Of[field], true
-		} else {
-			next.From = t.columns.Take(field)
-			t.schema = t.schema.Without(field)
-		}
-		if p.Images.Video == nil {
-			t.memory.Probe = next.From
-		}
+	var video *ops.Video
+	if ops.OpensVideo(p.Images) {
+		video = t.video
 	}
-	if args := p.Images.Video; args != nil {
-		next.Video = t.video
-		if args.Times != "" {
-			next.Video.Times = t.columns.PutArray(args.Times)
-			t.schema = t.schema.With(args.Times, args.TimesType())
-		}
-		if args.Window != "" {
-			next.Video.Window = t.columns.PutArray(args.Window)
-			t.schema = t.schema.With(args.Window, args.WindowType())
-		}
-		if args.Matrix != "" {
-			next.Video.Matrix = t.columns.PutArray(args.Matrix)
-			t.schema = t.schema.With(args.Matrix, recipe.MatrixType)
-		}
-		if args.Mask != "" {
-			next.Video.Mask = t.columns.PutArray(args.Mask)
-			t.schema = t.schema.With(args.Mask, args.MaskType())
-		}
-	}
-	if b := p.Images.Boxes; b != nil {
-		next.Boxes = ops.NewBoxes(b, t.schema, t.columns.Of)
-	}
-	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
-	is := recipe.ImageType(form)
-	next.Form = form
-	if args := p.Images.Video; args != nil && args.Planes() {
-		is = args.Type()
-		next.To = t.columns.PutArray(p.Images.To)
-	} else {
-		next.To = t.columns.Put(p.Images.To, is)
-	}
-	t.schema = t.schema.With(p.Images.To, is)
-	return next
-}
-
-// array makes a part of a step that reads an array.
-func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
-	next := &ops.ReadArray{Env: c.work, Type: args.Type()}
-	next.From, next.To = c.decoded(args.Field, args.To, next.Type)
-	return next
-}
-
-// audio makes a part of a step that decodes recordings.
-func (c *compiler) audio(name string, args *recipe.DecodeAudio) (read *ops.ReadAudio, part ops.Part) {
-	t := &c.scope
-	var next interface {
-		ops.Part
-		ops.Opener
-	}
-	if args.Window == "" {
-		read = ops.NewReadAudio(c.work, name, args)
-		next = read
-	} else {
-		hear := ops.NewHearAudio(c.work, name, args, t.columns.Of[args.Window], t.schema[t.schema.Find(args.Window)].Type.DType)
-		read, next = hear.ReadAudio, hear
-	}
-	read.From, read.To = c.decoded(args.FieldIn(t.schema), args.To, read.Type)
-	if read.ByPath() {
-		t.memory.Files = next
-	}
-	return read, next
-}
-
-// logMel makes a part of a step that makes spectrograms.
-func (c *compiler) logMel(args *recipe.LogMel) (*ops.LogMel, error) {
-	in := c.scope.schema[c.scope.schema.Find(args.Field)].Type
-	next, err := ops.NewLogMel(c.work, args, in)
-	if err != nil {
-		return nil, err
-	}
-	next.From, next.To = c.decoded(args.Field, args.To, next.Type)
-	return next, nil
-}
-
-// decoded puts an array instead of a file.
-func (c *compiler) decoded(field, name string, is sample.Type) (from, to record.Column) {
-	t := &c.scope
-	from, to = t.columns.Take(field), t.columns.PutArray(name)
-	t.schema = t.schema.Replace(field, sample.Field{Name: name, Type: is})
-	return from, to
+	return ops.LinkImages(c.work, p, &t.Scope, video, c.library)
 }
 
 // last has a part write into the rows of batches.
 func (c *compiler) last(e *batch.Writer, p ops.RowPart) {
 	e.Last = p
-	c.scope.memory.Parts = append(c.scope.memory.Parts, p)
+	c.scope.Memory.Parts = append(c.scope.Memory.Parts, p)
 }
 
 // end makes what fills batches of the last part.
@@ -698,15 +592,17 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 	} else if p.Reads && p.Step == nil {
 		c.reader.Stage = p.Name()
 		e.Function = batch.NewRowWriter(c.reader, c.layout)
-		e.Function.Begin = n.source.Late(c.work, &c.scope.columns)
-	} else if audio, ok := p.Audio(); ok {
+		e.Function.Begin = n.source.Late(c.work, &c.scope.Columns)
+	} else if p.Fills() {
 		c.reach(n, p)
-		read, _ := c.audio(p.Step.Name, audio)
-		read.Last = true
-		c.last(e, read)
+		row, err := ops.LinkRow(c.work, *p.Step, &c.scope.Scope)
+		if err != nil {
+			return nil, err
+		}
+		c.last(e, row)
 	} else if p.Step != nil {
 		c.reach(n, p)
-		late := c.scope.columns.Branch()
+		late := c.scope.Columns.Branch()
 		if e.Function, err = c.rowWriter(p); err != nil {
 			return nil, err
 		}
@@ -724,10 +620,10 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 	c.limit(p.Name(), h)
 	e.Handle(p.Name(), h, c.scope.path)
 
-	if plan.Pack != nil {
-		e.Packed = c.layout.Tracks(*plan.Pack, c.scope.schema, c.scope.columns.Of)
+	if plan.Batch.Pack != nil {
+		e.Packed = c.layout.Tracks(*plan.Batch.Pack, c.scope.Schema, c.scope.Columns.Of)
 		return e, nil
 	}
-	e.Lay(c.layout, plan, c.scope.columns.Of)
+	e.Lay(c.layout, plan, c.scope.Columns.Of)
 	return e, nil
 }

@@ -13,12 +13,12 @@ import (
 func (c *compiler) python(steps fuse.Part) (*ops.Function, error) {
 	t := &c.scope
 	chain := steps.Chain()
-	p, out, err := ops.NewChain(c.work, chain, strings.Join(steps.Names[:len(chain)], "+"), t.schema, &t.columns)
+	p, out, err := ops.NewChain(c.work, chain, strings.Join(steps.Names[:len(chain)], "+"), t.Schema, &t.Columns)
 	if err != nil {
 		return nil, err
 	}
 	c.noteFunction(p)
-	t.schema = out
+	t.Schema = out
 	return p, nil
 }
 
@@ -33,12 +33,12 @@ func (c *compiler) noteFunction(p *ops.Function) {
 func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	c.reach(n, p)
 	t := &c.scope
-	next, out, err := ops.NewFlatMap(c.work, p, t.schema, &t.columns)
+	next, out, err := ops.NewFlatMap(c.work, p, t.Schema, &t.Columns)
 	if err != nil {
 		return err
 	}
 	c.noteFunction(next.Function)
-	t.schema = out
+	t.Schema = out
 
 	h := c.failing.Of(p.Failures, t.samples)
 	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy}
@@ -47,7 +47,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	}
 	n.steps = append(n.steps, step{stage: s})
 	t.path = append(slices.Clip(t.path), ops.PathStep{Do: next.Again, Waits: true})
-	t.memory = nil
+	t.Memory = nil
 	c.drops, c.makes, c.uncounted = true, true, true
 	return nil
 }
@@ -58,19 +58,19 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	c.reach(n, p)
 	t := &c.scope
-	next, out, err := ops.NewAggregate(c.work, p, t.schema, &t.columns)
+	next, out, err := ops.NewAggregate(c.work, p, t.Schema, &t.Columns)
 	if err != nil {
 		return err
 	}
 	c.noteFunction(next.Function)
-	t.schema = out
+	t.Schema = out
 
 	h := c.failing.Of(p.Failures, t.samples)
 	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy}
 	c.limit(s.name, h)
 	n.steps = append(n.steps, step{stage: s})
 	t.path = []ops.PathStep{{Do: c.work.Lose}}
-	t.memory = nil
+	t.Memory = nil
 	c.drops, c.makes, c.uncounted, c.gathers = true, true, true, append(c.gathers, s.name)
 	return nil
 }
@@ -78,7 +78,7 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 // collate makes what is at the end of a recipe whose batches a function makes.
 func (c *compiler) collate(plan fuse.Plan, rows int) (*batch.Collating, error) {
 	t := &c.scope
-	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.schema, &t.columns)
+	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.Schema, &t.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +97,6 @@ func (c *compiler) rowWriter(p fuse.Part) (*batch.RowWriter, error) {
 	}
 	next.Stage = p.Name()
 	r := batch.NewRowWriter(next, c.layout)
-	c.scope.memory.Parts = append(c.scope.memory.Parts, r)
+	c.scope.Memory.Parts = append(c.scope.Memory.Parts, r)
 	return r, nil
 }

@@ -17,28 +17,28 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 	t := &c.scope
 	p := plan.Last
 	g := &batch.Grouping{Env: c.work, Layout: c.layout}
-	for _, f := range t.schema.Ragged() {
-		g.Sequences = append(g.Sequences, t.columns.Of[f.Name])
+	for _, f := range t.Schema.Ragged() {
+		g.Sequences = append(g.Sequences, t.Columns.Of[f.Name])
 	}
 
 	what := "measure "
 	switch {
-	case plan.Pack != nil:
-		g.Equal, g.Limit, g.Overlong = true, plan.Pack.Length, overlongs[plan.Pack.Overlong]
-	case plan.Buckets != nil:
-		g.Limit, g.Overlong = slices.Max(plan.Buckets.Lengths), overlongs[plan.Buckets.Overlong]
+	case plan.Batch.Pack != nil:
+		g.Equal, g.Limit, g.Overlong = true, plan.Batch.Pack.Length, overlongs[plan.Batch.Pack.Overlong]
+	case plan.Batch.Buckets != nil:
+		g.Limit, g.Overlong = slices.Max(plan.Batch.Buckets.Lengths), overlongs[plan.Batch.Buckets.Overlong]
 	case plan.Batch.Lists:
 		g.Class = func(context.Context, *record.Record) (int, error) { return 0, nil }
-	case plan.Own != nil:
-		if g.Class, err = plan.Own.(ops.Classifier).Classify(c.work, p.Name(), t.schema, &t.columns); err != nil {
+	case plan.Batch.Own != nil:
+		if g.Class, err = plan.Batch.Own.(ops.Classifier).Classify(c.work, p.Name(), t.Schema, &t.Columns); err != nil {
 			return err
 		}
 	default:
 		g.Image = imageIn(plan.Schema)
-		g.Picture = t.columns.Of[plan.Schema[g.Image].Name]
+		g.Picture = t.Columns.Of[plan.Schema[g.Image].Name]
 	}
 
-	before := t.memory
+	before := t.Memory
 	if p.Images != nil {
 		c.beginLeg()
 		if p.Images.Field != "" {
@@ -46,15 +46,15 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 		}
 		images := c.images(p)
 		images.Last = true
-		if plan.Buckets == nil {
+		if plan.Batch.Buckets == nil {
 			g.Images, g.Picture = images, images.To
-			t.memory.Probe = record.Column{} // what measures looks at it
+			t.Memory.Probe = record.Column{} // what measures looks at it
 		}
 		c.last(e, images)
-		g.Scope, g.Lane = t.memory, c.lane
+		g.Scope, g.Lane = t.Memory, c.lane
 	}
 
-	t.memory = before
+	t.Memory = before
 	c.drops = c.drops || g.Overlong == group.Drop
 	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})
 	e.Grouping = g

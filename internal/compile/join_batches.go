@@ -34,7 +34,7 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
 	p, end := s.plan, s.end
 	step := p.Last.Names[len(p.Last.Names)-1]
-	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers, DropLast: p.Pack == nil && p.DropsLast()}
+	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers, DropLast: p.Batch.Pack == nil && p.Batch.DropsLast()}
 	length := func(it *record.Record) int { return it.Length }
 	j.note(together.Name, 1, nil)
 
@@ -42,9 +42,9 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 	case p.Batch.Lists:
 		list := func(it *record.Record) (int64, bool) { return it.ID.Pos, it.InList == it.OfList-1 }
 		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, func(int) *batch.Form { return &s.Layout.Forms[0] })
-	case p.Pack != nil:
-		o := group.PackOpts{Length: p.Pack.Length, Open: p.Pack.Open}
-		if p.Pack.Fit == "first" {
+	case p.Batch.Pack != nil:
+		o := group.PackOpts{Length: p.Batch.Pack.Length, Open: p.Batch.Pack.Open}
+		if p.Batch.Pack.First {
 			o.Fit = group.FirstFit
 		}
 		begin, err := group.Pack(length, o)
@@ -54,9 +54,9 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 
 		s.Slots.Packs = true
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
-		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Pack.DropLast, later))
-	case p.Buckets != nil:
-		o := group.BucketOpts{Lengths: p.Buckets.Lengths, Longest: p.Buckets.PadTo == "longest"}
+		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Batch.Pack.DropLast, later))
+	case p.Batch.Buckets != nil:
+		o := group.BucketOpts{Lengths: p.Batch.Buckets.Lengths, Longest: p.Batch.Buckets.Longest}
 		for _, f := range s.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
 		}

@@ -67,8 +67,8 @@ func changes(f fuse.Flow) bool {
 			}
 		case n.Part.Step != nil:
 			for _, s := range append(n.Part.Then[:len(n.Part.Then):len(n.Part.Then)], *n.Part.Step) {
-				switch s.Args.(type) {
-				case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+				switch recipe.TraitsOf(s.Args).Count {
+				case recipe.Fewer, recipe.More, recipe.Gathers:
 					return true
 				}
 			}

@@ -78,7 +78,7 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 		return nil, err
 	}
 	end := last.end
-	t.Env.Room = c.scope.columns.Room
+	t.Env.Room = c.scope.Columns.Room
 
 	out := &Program{
 		Collating: end.Collating, Drops: c.programs || c.drops, Uneven: c.uneven, Makes: c.makes, Counted: c.makes && !c.uncounted && !c.programs, Gathers: c.gathers, Relabels: c.relabels,
@@ -114,7 +114,7 @@ func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Env.Room = c.scope.columns.Room
+	t.Env.Room = c.scope.Columns.Room
 	for _, s := range whole.line.steps {
 		all = append(all, s.stage.op)
 	}
@@ -124,7 +124,7 @@ func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
 func newCompiler(t Target) *compiler {
 	return &compiler{
 		work: t.Env, sections: t.Sections, share: t.Share, lane: t.Lane, failing: t.Policies, sources: t.Sources, library: t.Library,
-		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, scope: scope{columns: record.Columns{Table: record.NewTable()}},
+		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, scope: scope{Scope: ops.Scope{Columns: record.Columns{Table: record.NewTable()}}},
 	}
 }
 

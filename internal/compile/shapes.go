@@ -13,7 +13,7 @@ import (
 
 // Groups tells whether samples come into batches by what they are.
 func Groups(r recipe.Recipe, p fuse.Plan) bool {
-	return p.ByPolicy() || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
+	return p.Batch.Policy() || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
 }
 
 // Sizes are what a batch may be. Rows is the size of one that is made of any samples.
@@ -23,21 +23,21 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 		return nil, nil
 	case p.Batch.Lists:
 		return []batch.Size{{Rows: p.Batch.Size}}, nil
-	case p.Pack != nil:
-		return []batch.Size{{Rows: p.Pack.Size}}, nil
-	case p.Own != nil:
-		rows, classes := p.Own.(ops.Classifier).Size()
+	case p.Batch.Pack != nil:
+		return []batch.Size{{Rows: p.Batch.Pack.Size}}, nil
+	case p.Batch.Own != nil:
+		rows, classes := p.Batch.Own.(ops.Classifier).Size()
 		return slices.Repeat([]batch.Size{{Rows: rows}}, classes), nil
-	case p.Buckets != nil:
-		rows, err := p.Buckets.Rows(p.Schema)
+	case p.Batch.Buckets != nil:
+		rows, err := p.Batch.Buckets.Rows(p.Schema)
 		if err != nil {
 			return nil, err
 		}
 		for i, n := range rows {
 			o := batch.Size{Rows: n}
-			if len(rows) > 1 || p.Buckets.PadTo == "longest" {
+			if len(rows) > 1 || p.Batch.Buckets.Longest {
 				for range p.Schema.Ragged() {
-					o.Extents = append(o.Extents, p.Buckets.Lengths[i])
+					o.Extents = append(o.Extents, p.Batch.Buckets.Lengths[i])
 				}
 			}
 			forms = append(forms, o)
@@ -78,7 +78,7 @@ func MostBatches(l *batch.Layout, p fuse.Plan, n int64) int64 {
 	for _, f := range l.Forms {
 		fewest = min(fewest, int64(f.Rows))
 	}
-	if p.DropsLast() { // of a pack, a row has one sample, at least
+	if p.Batch.DropsLast() { // of a pack, a row has one sample, at least
 		return n / fewest
 	}
 	return min(n, n/fewest+kinds)

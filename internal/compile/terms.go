@@ -40,8 +40,8 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or set steps_per_epoch", ops.ErrConfig, ops.Skip, name, t.World, ops.Replace)
 	}
 	for _, s := range r.All() {
-		switch s.Args.(type) {
-		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.VideoClips:
+		switch recipe.TraitsOf(s.Args).Count {
+		case recipe.Fewer, recipe.More, recipe.Gathers, recipe.Times:
 			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", ops.ErrConfig, s.Op, s.Name, t.World)
 		}
 	}
@@ -58,7 +58,7 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 func (t Terms) checkIterated(r recipe.Recipe) error {
 	name := ""
 	for _, s := range r.All() {
-		if o, ok := s.Args.(*recipe.Object); ok && o.Iterated() && name == "" {
+		if call := recipe.TraitsOf(s.Args).Call; call != nil && call.Iterated() && name == "" {
 			name = s.Name
 		}
 	}
@@ -121,24 +121,12 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 			step = s.Name
 		}
 
-		var inside []recipe.Chain
-		switch args := s.Args.(type) {
-		case *recipe.Aggregate:
+		if t := recipe.TraitsOf(s.Args); t.Count == recipe.Gathers || t.Batches != nil && i < len(steps)-1 {
 			name = s.Name
-		case *recipe.Batch, *recipe.BucketBatch, *recipe.Pack, recipe.Batcher:
-			if i < len(steps)-1 {
-				name = s.Name
-			}
-		case *recipe.Merge:
-			inside = args.Of
-		case *recipe.Route:
-			for _, b := range args.Branches {
-				inside = append(inside, b.Steps)
-			}
 		}
 
 		before := name
-		for _, of := range inside {
+		for _, of := range recipe.ChainsOf(s.Args) {
 			n, bad := replacedBehind(of, before)
 			if n != "" {
 				name = n

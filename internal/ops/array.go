@@ -6,6 +6,7 @@ import (
 
 	"headrace/internal/npy"
 	"headrace/internal/record"
+	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -17,6 +18,13 @@ type ReadArray struct {
 	From record.Column
 	To   record.Column
 	Type sample.Type // of which extents may be unknown
+}
+
+// linkArray makes the part of a step.
+func linkArray(w *Env, args *recipe.DecodeNPY, t *Scope) *ReadArray {
+	next := &ReadArray{Env: w, Type: args.Type()}
+	next.From, next.To = t.decoded(args.Field, args.To, next.Type)
+	return next
 }
 
 // Run implements part.

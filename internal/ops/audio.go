@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/media/sound"
 	"headrace/media/sound/wav"
@@ -38,6 +39,26 @@ type ReadAudio struct {
 func NewReadAudio(w *Env, name string, args *recipe.DecodeAudio) *ReadAudio {
 	return &ReadAudio{Env: w, Name: name, drawID: order.OpID(name), Args: args, Type: args.Type()}
 }
+
+// linkAudio makes the part of a step.
+func linkAudio(w *Env, name string, args *recipe.DecodeAudio, t *Scope) Part {
+	read := NewReadAudio(w, name, args)
+	var next interface {
+		Part
+		Opener
+	} = read
+	if args.Window != "" {
+		next = &HearAudio{read, t.Columns.Of[args.Window], numbers.Reader(t.Schema[t.Schema.Find(args.Window)].Type.DType)}
+	}
+	read.From, read.To = t.decoded(args.FieldIn(t.Schema), args.To, read.Type)
+	if read.ByPath() {
+		t.Memory.Files = next
+	}
+	return next
+}
+
+// fillRows has the samples go into the row.
+func (p *ReadAudio) fillRows() { p.Last = true }
 
 // Run implements part.
 func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *Tool) error {

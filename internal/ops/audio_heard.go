@@ -6,12 +6,9 @@ import (
 	"math"
 
 	"headrace/internal/machine"
-	"headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/media/sound"
-	"headrace/recipe"
 	"headrace/store"
-	"headrace/tensor"
 )
 
 // HearAudio is a part of a recipe that decodes what is heard in a window of a file, which
@@ -20,12 +17,6 @@ type HearAudio struct {
 	*ReadAudio
 	window record.Column // the seconds at which it begins and ends
 	edge   func(data []byte, i int) float64
-}
-
-// NewHearAudio makes the part of a step, but for the columns of its file and result. The
-// window's column has two numbers of type is.
-func NewHearAudio(w *Env, name string, args *recipe.DecodeAudio, window record.Column, is tensor.DType) *HearAudio {
-	return &HearAudio{NewReadAudio(w, name, args), window, numbers.Reader(is)}
 }
 
 // Run implements part.

@@ -74,16 +74,17 @@ func Chained(steps []recipe.Step, in sample.Schema) chained {
 
 	for _, s := range steps {
 		l := extern.Link{Step: s.Name}
-		var python *recipe.Python
-		switch args := s.Args.(type) {
-		case *recipe.Object:
-			read := args.Python()
-			python, l.Reads, l.To, l.Gives, l.Checks = &read, true, args.Fields, args.Gives.Schema, true
+		call := recipe.TraitsOf(s.Args).Call
+		python := &call.Python
+		l.To = call.To
+		switch call.Kind {
+		case recipe.SourceCall:
+			l.Reads, l.Gives, l.Checks = true, call.Gives.Schema, true
 			made, passes, c.out = l.Gives, slices.DeleteFunc(passes, func(f sample.Field) bool { return l.Gives.Find(f.Name) >= 0 }), in
-		case *recipe.Filter:
-			python, l.Filters, c.Filters = &args.Python, true, true
-		case *recipe.Map:
-			python, l.To, l.Gives, l.Checks = &args.Python, args.To, args.Gives.Schema, !args.Gives.Tried
+		case recipe.FilterCall:
+			l.Filters, c.Filters = true, true
+		case recipe.MapCall:
+			l.Gives, l.Checks = call.Gives.Schema, !call.Gives.Tried
 		}
 		if c.first == nil {
 			c.first = python
@@ -97,10 +98,10 @@ func Chained(steps []recipe.Step, in sample.Schema) chained {
 			}
 		}
 
-		if args, ok := s.Args.(*recipe.Map); ok {
+		if call.Kind == recipe.MapCall {
 			l.Checks = l.Checks && l.Gives != nil
 			if c.out != nil {
-				c.out, _ = args.Check(c.out) // the recipe was checked
+				c.out, _ = s.Args.Check(c.out) // the recipe was checked
 			}
 			if l.Gives == nil {
 				known, c.out = false, nil
@@ -108,7 +109,7 @@ func Chained(steps []recipe.Step, in sample.Schema) chained {
 			if l.Fields == nil {
 				made, passes = sample.Schema{}, nil
 			}
-			for _, name := range args.Results() {
+			for _, name := range call.Results() {
 				passes = passes.Without(name)
 			}
 			for _, f := range l.Gives {

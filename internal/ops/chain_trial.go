@@ -14,7 +14,7 @@ import (
 // behindTrials has a chain that reads samples go on behind those of them that were read
 // when the loader was opened: its other functions are called by themselves then.
 func (p *Function) behindTrials(steps []recipe.Step, in sample.Schema, where *record.Columns) error {
-	if _, reads := steps[0].Args.(*recipe.Object); !reads || !p.Env.Host.trials.some.Load() {
+	if call := recipe.TraitsOf(steps[0].Args).Call; call.Kind != recipe.SourceCall || !p.Env.Host.trials.some.Load() {
 		return nil
 	}
 	branch, calls := where.Branch(), p.Env.Host.Calls

@@ -295,19 +295,12 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 
 // IsPython tells whether a step is a function of Python, called on samples.
 func IsPython(args recipe.Args) bool {
-	switch args := args.(type) {
-	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Sampler:
-		return true
-	case *recipe.Batch:
-		return args.Collate != nil
-	}
-	return false
+	return recipe.TraitsOf(args).Call != nil
 }
 
 // NeedsWorkers reports whether a step needs the workers of a [Host]: a function, or what
 // orders samples. Steps that are not of the catalogue say so with a method CallsPython.
 func NeedsWorkers(args recipe.Args) bool {
 	_, calls := args.(interface{ CallsPython() })
-	_, orders := args.(*recipe.Sampler)
-	return calls || orders || IsPython(args)
+	return calls || IsPython(args)
 }

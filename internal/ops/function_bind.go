@@ -11,32 +11,30 @@ import (
 // NewFunction makes a part of a step that is a function of Python, and returns the fields
 // after it.
 func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
-	p := &Function{Env: w, Name: s.Name}
-	var o extern.Options
-	var call *recipe.Python
-	out := in
-
-	switch args := s.Args.(type) {
-	case *recipe.Filter:
-		o.Kind, call, p.Filters = extern.Filter, &args.Python, true
-	case *recipe.Map:
-		o.Kind, call, o.To, o.Gives = extern.Map, &args.Python, args.To, args.Gives.Schema
-		out, _ = args.Check(in) // the recipe was checked
-	case *recipe.FlatMap:
-		o.Kind, call, o.To, o.Gives = extern.FlatMap, &args.Python, args.To, args.Gives.Schema
-		out, _ = args.Check(in)
-	case *recipe.Aggregate:
-		called := args.Python()
-		o.Kind, call, o.Gives, o.States = extern.Aggregate, &called, args.Gives.Schema, true
-		out, _ = args.Check(in)
-	}
-
-	o.In, o.Rows = call.Takes(in), where.Rows
+	call := recipe.TraitsOf(s.Args).Call
+	p := &Function{Env: w, Name: s.Name, Filters: call.Kind == recipe.FilterCall}
+	o := OptionsOf(call, in)
+	o.Rows = where.Rows
+	out, _ := s.Args.Check(in) // the recipe was checked
 	p.Begin(o.In, where)
 	p.gives(o.Gives, in, out, where)
 
 	p.Relabels = call.Fields != nil && o.Gives.Find("label") >= 0
-	return p, out, p.open(call, o, s.Failures)
+	return p, out, p.open(&call.Python, o, s.Failures)
+}
+
+// OptionsOf are those of workers that call the function of a step, which takes samples of
+// this schema.
+func OptionsOf(call *recipe.Call, in sample.Schema) extern.Options {
+	o := extern.Options{Kind: kinds[call.Kind], In: call.Takes(in), To: call.To, States: call.Kind == recipe.AggregateCall}
+	if call.Gives != nil {
+		o.Gives = call.Gives.Schema
+	}
+	return o
+}
+
+var kinds = map[recipe.CallKind]extern.Kind{
+	recipe.MapCall: extern.Map, recipe.FilterCall: extern.Filter, recipe.FlatMapCall: extern.FlatMap, recipe.AggregateCall: extern.Aggregate,
 }
 
 // open has workers for the function.

@@ -7,6 +7,7 @@ import (
 
 	"headrace/internal/record"
 	"headrace/media"
+	"headrace/recipe"
 	"headrace/recipe/fuse"
 )
 
@@ -26,6 +27,19 @@ type ImageSteps struct {
 
 	Decoder string // the step that decodes; "": none does
 	Boxes   *Boxes // that the steps move; nil: none
+}
+
+// result finds a place for what comes out.
+func (p *ImageSteps) result(t *Scope) {
+	p.Form, _ = media.Results(p.Steps.Form, p.Steps.Steps) // checked with the recipe
+	is := recipe.ImageType(p.Form)
+	if p.planes() {
+		is = p.Video.args.Type()
+		p.To = t.Columns.PutArray(p.Steps.To)
+	} else {
+		p.To = t.Columns.Put(p.Steps.To, is)
+	}
+	t.Schema = t.Schema.With(p.Steps.To, is)
 }
 
 // Run implements part.

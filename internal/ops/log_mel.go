@@ -32,6 +32,16 @@ func NewLogMel(w *Env, args *recipe.LogMel, in sample.Type) (*LogMel, error) {
 	return &LogMel{Env: w, Plan: plan, Args: args, Type: out, in: in}, err
 }
 
+// linkLogMel makes the part of a step.
+func linkLogMel(w *Env, args *recipe.LogMel, t *Scope) (*LogMel, error) {
+	next, err := NewLogMel(w, args, t.Schema[t.Schema.Find(args.Field)].Type)
+	if err != nil {
+		return nil, err
+	}
+	next.From, next.To = t.decoded(args.Field, args.To, next.Type)
+	return next, nil
+}
+
 // Run implements part.
 func (p *LogMel) Run(_ context.Context, it *record.Record, _ *Tool) error {
 	v := it.Values

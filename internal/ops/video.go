@@ -15,6 +15,7 @@ import (
 	"headrace/media/video"
 	"headrace/order"
 	"headrace/recipe"
+	"headrace/recipe/fuse"
 	"headrace/store"
 	"headrace/tensor"
 )
@@ -36,11 +37,38 @@ type Video struct {
 	Mask   record.Column // for which frames are damaged; likewise
 }
 
-// NewVideo makes the part of a step, whose arguments must be complete and checked, but
-// for the column of its times.
-func NewVideo(w *Env, name string, args *recipe.DecodeVideo, from, at record.Column, is tensor.DType) *Video {
+// OpensVideo reports whether steps on images begin with a video, for which [NewVideo]
+// makes what comes before them.
+func OpensVideo(p *fuse.Images) bool { return videoOf(p) != nil }
+
+// videoOf is how a video is decoded, with which steps on images begin; nil: it is none.
+func videoOf(p *fuse.Images) *recipe.DecodeVideo {
+	switch args := p.Decoder.(type) {
+	case *recipe.DecodeVideo:
+		return args
+	case *recipe.VideoClips:
+		return args.One()
+	}
+	return nil
+}
+
+// NewVideo makes what finds the frames that steps on images begin with.
+func NewVideo(w *Env, name string, p *fuse.Images, t *Scope) *Video {
+	args := videoOf(p)
 	clip, _ := args.Clip() // checked with the recipe
-	return &Video{env: w, name: name, drawID: order.OpID(name), args: args, clip: clip, from: from, at: at, atType: is}
+	v := &Video{env: w, name: name, drawID: order.OpID(name), args: args, clip: clip, from: t.Columns.Of[p.Field]}
+	if args.At != "" {
+		v.at, v.atType = t.Columns.Of[args.At], t.Schema[t.Schema.Find(args.At)].Type.DType
+	}
+	return v
+}
+
+// link finds places for what the step tells beside the clip.
+func (v *Video) link(t *Scope) {
+	v.Times = t.add(v.args.Times, v.args.TimesType())
+	v.Window = t.add(v.args.Window, v.args.WindowType())
+	v.Matrix = t.add(v.args.Matrix, recipe.MatrixType)
+	v.Mask = t.add(v.args.Mask, v.args.MaskType())
 }
 
 // opened is a video with the frames that are taken, in the order of the clip.

@@ -12,6 +12,7 @@ import (
 	"headrace/media/av"
 	"headrace/pipe"
 	"headrace/recipe"
+	"headrace/recipe/fuse"
 )
 
 // VideoApart makes several samples of one with a video: its clips. They have the place
@@ -24,15 +25,19 @@ type VideoApart struct {
 	Number   record.Column   // for the number; the zero Column: nobody wants to know
 }
 
-// NewVideoApart makes the part of a step, whose arguments must be complete and checked.
-// The columns are those of the fields of the sample.
-func NewVideoApart(v *Video, args *recipe.VideoClips, columns map[string]record.Column) *VideoApart {
+// NewVideoApart makes what takes a video apart.
+func NewVideoApart(v *Video, p *fuse.Images, t *Scope) *VideoApart {
+	args := p.Decoder.(*recipe.VideoClips)
 	a := &VideoApart{Video: v}
 	a.sampling, _ = args.Sampling() // checked with the recipe
-	for _, at := range columns {
+	for _, at := range t.Columns.Of {
 		if at != v.from || v.args.KeepsFile() {
 			a.stays = append(a.stays, at)
 		}
+	}
+	if args.Number != "" {
+		a.Number = t.Columns.PutAny(args.Number, recipe.NumberType)
+		t.Schema = t.Schema.With(args.Number, recipe.NumberType)
 	}
 	return a
 }

@@ -135,9 +135,10 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 		p.layout = media.CHW
 	}
 	for _, s := range r.All() {
-		if n, ok := s.Args.(*recipe.Normalize); ok {
-			op, _ := n.Transform().(media.Normalize)
-			p.undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}
+		if on, ok := s.Args.(recipe.Transform); ok {
+			if op, ok := on.Transform().(media.Normalize); ok {
+				p.undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}
+			}
 		}
 	}
 	return p, nil

@@ -33,7 +33,7 @@ func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o head
 	c.Rank, c.WorldSize, c.StepsPerEpoch = 0, 1, nil // those that all ranks begin with, however many batches they make of an epoch
 	c.DeadLetters = ""                               // that is for losses of runs
 	f := &Rows[T]{most: most}
-	collates := slices.ContainsFunc(r.Steps, func(s recipe.Step) bool { b, ok := s.Args.(*recipe.Batch); return ok && b.Collate != nil })
+	collates := slices.ContainsFunc(r.Steps, func(s recipe.Step) bool { b := recipe.TraitsOf(s.Args).Batches; return b != nil && b.Collate != nil })
 	r.Steps = oneByOne(r.Complete().Steps)
 	o.Lost = func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }
 	var err error
@@ -77,24 +77,10 @@ func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch)
 func oneByOne(steps []recipe.Step) []recipe.Step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {
-		switch args := s.Args.(type) {
-		case *recipe.Batch:
-			s.Args = &recipe.Batch{Size: 1}
-		case *recipe.Merge:
-			m := *args
-			m.Of = slices.Clone(m.Of)
-			for k, c := range m.Of {
-				m.Of[k] = oneByOne(c)
-			}
-			s.Args = &m
-		case *recipe.Route:
-			r := *args
-			r.Branches = slices.Clone(r.Branches)
-			for k, b := range r.Branches {
-				r.Branches[k].Steps = oneByOne(b.Steps)
-			}
-			s.Args = &r
+		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.Stacks() {
+			s.Args = recipe.StackOf(recipe.Batches{Size: 1})
 		}
+		s.Args = recipe.EachChain(s.Args, oneByOne)
 
 		if s.Failures != nil {
 			f := *s.Failures

@@ -50,7 +50,7 @@ func (s *Iterable) Len() int64 { return Endless }
 
 // Link implements contents.
 func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
-	gives := f.Object.Gives.Schema
+	gives := s.args.Gives.Schema
 	s.work = w
 	s.begins(w, f, gives, schema, where)
 	var err error

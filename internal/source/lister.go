@@ -75,31 +75,31 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 
 	for _, f := range p.Samples.Sources() {
 		s := &Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
-		switch {
-		case f.Read != nil:
+		switch args := f.Args.(type) {
+		case *recipe.ReadShards:
 			s.Contents = l.opened[f.Name].Again()
 			unnamed = true
-		case f.Object != nil:
-			s.Contents = newObject(f.Object, s, rank, world)
+		case *recipe.Object:
+			s.Contents = newObject(args, s, rank, world)
 			unnamed = true
 			if s.Iterated() && rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
 				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, rank))
 			}
-		default:
-			files, err := l.files(ctx, f)
+		case *recipe.Files:
+			files, err := l.files(ctx, f.Name, args)
 			if err != nil {
 				return nil, nil, err
 			}
 			s.Contents = files
-			unnamed = unnamed || f.Files.Pairs != nil || (f.Files.Columns != nil || f.Files.Metadata != "") && f.Files.Label == ""
-			if f.Files.Label == "parent" {
+			unnamed = unnamed || args.Pairs != nil || (args.Columns != nil || args.Metadata != "") && args.Label == ""
+			if args.Label == "parent" {
 				parents = append(parents, files)
 			}
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
-		if f.Shuffle != nil {
-			if s.Shuffle, err = newShuffle(s.Contents, f.Shuffle.Window, f.ShuffleSeed); err != nil {
+		if args, ok := f.Order.(*recipe.Shuffle); ok {
+			if s.Shuffle, err = newShuffle(s.Contents, args.Window, f.Seed); err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
 			}
 		}
@@ -121,15 +121,15 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 }
 
 // files are those of a source, for one loader.
-func (l *Lister) files(ctx context.Context, s *fuse.Source) (*Files, error) {
-	if known, ok := l.listed[s.Name]; ok {
+func (l *Lister) files(ctx context.Context, name string, args *recipe.Files) (*Files, error) {
+	if known, ok := l.listed[name]; ok {
 		again := *known
 		return &again, nil
 	}
-	files, err := newFiles(ctx, s.Files, l.suffixes, shard.Options{})
+	files, err := newFiles(ctx, *args, l.suffixes, shard.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	l.listed[s.Name] = files
+	l.listed[name] = files
 	return files, nil
 }

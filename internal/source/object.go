@@ -133,7 +133,8 @@ func (o *object) take(w *ops.Env, it *record.Record, out []extern.Value) (n int6
 
 // OpenWorkers starts the workers of a source.
 func OpenWorkers(h *ops.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
-	o := extern.Options{Kind: kind, Keys: s.Object.Keys, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
-	python := s.Object.Python()
+	object := s.Args.(*recipe.Object)
+	o := extern.Options{Kind: kind, Keys: object.Keys, In: sample.Schema{}, To: object.Fields, Gives: object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
+	python := object.Python()
 	return h.Open(s.Name, &python, o, s.Failures)
 }

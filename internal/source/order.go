@@ -36,7 +36,7 @@ func newOrder(s *fuse.Source, samples int64) (Order, error) {
 		if n := int64(len(args.Weights)); n != samples {
 			return nil, fmt.Errorf("weights has %d numbers, but %q has %d samples: give one for each", n, s.Name, samples)
 		}
-		return &weighted{draws: order.NewWeighted(args.Weights, args.Draws, *args.Replacement, s.ShuffleSeed)}, nil
+		return &weighted{draws: order.NewWeighted(args.Weights, args.Draws, *args.Replacement, s.Seed)}, nil
 	}
 	return nil, nil
 }

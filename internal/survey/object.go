@@ -15,26 +15,22 @@ import (
 
 // object finds out what the samples of an object are, where its step does not say so:
 // those of the first one.
-func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args *recipe.Object) error {
-	if args.Gives.Schema != nil {
-		return nil
-	}
-
+func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, call *recipe.Call) (gives recipe.Gives, err error) {
 	nothing := mistake(r, s.Name, errors.New("has no gives and no sample to find it from: set gives"))
-	if args.Length != nil && *args.Length == 0 {
-		return mistake(r, s.Name, errors.New("has no samples: its length is 0"))
+	if call.Length != nil && *call.Length == 0 {
+		return gives, mistake(r, s.Name, errors.New("has no samples: its length is 0"))
 	}
 
 	h := f.Host
 	defer h.Renew(1, true)
 
 	kind := extern.Index
-	if args.Iterated() {
+	if call.Iterated() {
 		kind = extern.Iterate
 	}
-	pool, _, err := source.OpenWorkers(h, &fuse.Source{Name: s.Name, Object: args, Failures: s.Failures}, kind, f.Rank, max(1, f.World))
+	pool, _, err := source.OpenWorkers(h, &fuse.Source{Name: s.Name, Args: s.Args, Failures: s.Failures}, kind, f.Rank, max(1, f.World))
 	if err != nil {
-		return err
+		return gives, err
 	}
 
 	c := &extern.Call{ID: sample.ID{Source: s.Name}, Key: "0"}
@@ -44,7 +40,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 			if t.Kind == sample.Tensor {
 				t = sample.TensorType(out[i].DType, out[i].Shape...)
 			}
-			args.Gives.Schema = append(args.Gives.Schema, sample.Field{Name: name, Type: t})
+			gives.Schema = append(gives.Schema, sample.Field{Name: name, Type: t})
 			if h.Heap.Has(out[i].Data) {
 				h.Heap.Give(out[i].Data)
 			}
@@ -55,7 +51,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 	switch {
 	case kind == extern.Iterate:
 		err = pool.Stream(ctx, c, note)
-	case args.Keys != "" || len(args.Seed) > 0: // the run has its names, and its random numbers
+	case call.Named || len(call.Seed) > 0: // the run has its names, and its random numbers
 		if err = pool.Call(ctx, c); err == nil {
 			err = note(c.Out)
 		}
@@ -68,14 +64,14 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 
 	switch {
 	case err == nil:
-		return nothing
+		return gives, nothing
 	case !errors.Is(err, ops.ErrEnough):
-		return fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
-	case len(args.Gives.Schema) == 0:
-		return mistake(r, s.Name, errors.New("gives a sample without fields"))
+		return gives, fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
+	case len(gives.Schema) == 0:
+		return gives, mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
 
-	args.Gives.Schema = bare(args.Gives.Schema, r)
-	f.remember(args.Gives.Schema, false)
-	return nil
+	gives.Schema = bare(gives.Schema, r)
+	f.remember(gives.Schema, false)
+	return gives, nil
 }

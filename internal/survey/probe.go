@@ -21,9 +21,9 @@ import (
 // the first sample that comes, remembers what is made of that, and gives the keys of
 // samples.
 type probing struct {
-	args     *recipe.Map
+	call     *recipe.Call
 	chain    []recipe.Step // functions that are called one after the other; nil: there is one
-	held     recipe.Args   // of which args is a copy, or of which it has all there is to know
+	held     recipe.Args   // of the step, or of the first of the chain
 	failures *recipe.Failures
 	in       sample.Schema               // what comes to it, with the extents that first samples told; nil: not checked yet
 	gives    []sample.Schema             // by function, nil of a filter; nil: no sample has come
@@ -33,11 +33,7 @@ type probing struct {
 // Gathers tells whether a step is tried that gathers samples.
 func Gathers(args recipe.Args) bool {
 	p, ok := args.(*probing)
-	if !ok {
-		return false
-	}
-	_, gathers := p.held.(*recipe.Aggregate)
-	return gathers
+	return ok && recipe.TraitsOf(p.held).Count == recipe.Gathers
 }
 
 // atEnd asks what gathers samples at the end of an epoch.
@@ -60,7 +56,7 @@ func (p *probing) CallsPython() {}
 // Check implements recipe.Args.
 func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 	if p.chain == nil {
-		if _, err := p.args.Check(in); err != nil {
+		if _, err := p.held.Check(in); err != nil {
 			return nil, err
 		}
 	}
@@ -90,16 +86,11 @@ func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.
 		return &probe{next, p, where.Put("key", sample.TextType)}, out, err
 	}
 	next := &ops.Function{Env: w, Name: name, Workers: 1}
-	next.Begin(p.args.Takes(in), where)
+	o := ops.OptionsOf(p.call, in)
+	o.Rows, o.States = where.Rows, false
+	next.Begin(o.In, where)
 	var err error
-	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To, Rows: where.Rows}
-	switch p.held.(type) {
-	case *recipe.FlatMap:
-		o.Kind = extern.FlatMap
-	case *recipe.Aggregate:
-		o.Kind = extern.Aggregate
-	}
-	if next.Pool, _, err = w.Host.Open(name, &p.args.Python, o, p.failures); err != nil {
+	if next.Pool, _, err = w.Host.Open(name, &p.call.Python, o, p.failures); err != nil {
 		return nil, nil, err
 	}
 	out, err := p.Check(in)
@@ -131,9 +122,9 @@ func (p *probe) look(ctx context.Context, it *record.Record) error {
 	c := p.Call(it)
 	defer p.Done(c)
 
-	switch p.what.held.(type) {
-	case *recipe.FlatMap:
-	case *recipe.Aggregate:
+	switch recipe.TraitsOf(p.what.held).Count {
+	case recipe.More:
+	case recipe.Gathers:
 		c.Begin = p.what.flush == nil
 		p.what.flush = p.end
 	default:

@@ -59,27 +59,8 @@ func (f *Survey) Complete(ctx context.Context, r recipe.Recipe) (recipe.Recipe, 
 // Needed tells whether some function of Python does not say what it gives.
 func Needed(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		switch m := s.Args.(type) {
-		case *recipe.Object:
-			if m.Gives.Schema == nil {
-				return true
-			}
-		case *recipe.Map:
-			if m.Gives.Schema == nil {
-				return true
-			}
-		case *recipe.Aggregate:
-			if m.Gives.Schema == nil {
-				return true
-			}
-		case *recipe.FlatMap:
-			if m.Gives.Schema == nil {
-				return true
-			}
-		case *recipe.Batch:
-			if m.Collate != nil && m.Collate.Gives.Schema == nil {
-				return true
-			}
+		if recipe.TraitsOf(s.Args).Call.Unknown() {
+			return true
 		}
 	}
 	return false
@@ -99,60 +80,40 @@ func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain,
 			}
 			continue
 		}
-		switch args := s.Args.(type) {
-		case *recipe.Merge:
-			m := *args
-			m.Of = slices.Clone(m.Of)
-			for k, of := range m.Of {
-				if m.Of[k], err = f.chain(ctx, r, of, branch); err != nil {
-					return nil, err
-				}
-			}
-			steps[i].Args = &m
-		case *recipe.Route:
-			for _, b := range args.Branches {
-				if _, err := f.chain(ctx, r, b.Steps, true); err != nil {
-					return nil, err
-				}
-			}
-		case *recipe.Object:
-			o := *args
-			if err = f.object(ctx, r, s, &o); err != nil {
-				return nil, err
-			}
-			steps[i].Args = &o
-		case *recipe.Map:
-			m := *args
-			if err = f.step(ctx, r, steps[:i], s, &m, branch); err != nil {
-				return nil, err
-			}
-			steps[i].Args = &m
-		case *recipe.Aggregate:
-			a, m := *args, recipe.Map{Python: args.Python(), Gives: args.Gives}
-			if err = f.step(ctx, r, steps[:i], s, &m, branch); err != nil {
-				return nil, err
-			}
-			a.Gives = m.Gives
-			steps[i].Args = &a
-		case *recipe.FlatMap:
-			m := *args
-			if err = f.step(ctx, r, steps[:i], s, (*recipe.Map)(&m), branch); err != nil {
-				return nil, err
-			}
-			steps[i].Args = &m
-		case *recipe.Batch:
-			if args.Collate == nil {
-				continue
-			}
-			b, c := *args, *args.Collate
-			b.Collate = &c
-			if err = f.collate(ctx, r, steps[:i], s, &b); err != nil {
-				return nil, err
-			}
-			steps[i].Args = &b
+		if steps[i].Args, err = f.one(ctx, r, steps[:i], s, branch); err != nil {
+			return nil, err
 		}
 	}
 	return steps, nil
+}
+
+// one finds out what a step gives, and those in it, after others, and returns its
+// arguments with that.
+func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step, s recipe.Step, branch bool) (args recipe.Args, err error) {
+	t := recipe.TraitsOf(s.Args)
+	args = recipe.EachChain(s.Args, func(steps []recipe.Step) []recipe.Step {
+		if err != nil {
+			return steps
+		}
+		steps, err = f.chain(ctx, r, steps, branch || t.Routing != nil)
+		return steps
+	})
+	if err != nil || !t.Call.Unknown() {
+		return args, err
+	}
+	var gives recipe.Gives
+	switch t.Call.Kind {
+	case recipe.SourceCall:
+		gives, err = f.object(ctx, r, s, t.Call)
+	case recipe.CollateCall:
+		gives, err = f.collate(ctx, r, before, s, t)
+	default:
+		gives, err = f.step(ctx, r, before, s, t.Call, branch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return args.(recipe.Giving).WithGives(gives), nil
 }
 
 // joined is how many steps, from the first on, are one chain.
@@ -169,13 +130,7 @@ func (f *Survey) joined(before, steps []recipe.Step) int {
 func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Chain, steps []recipe.Step, branch bool) error {
 	var first *recipe.Step // that does not say it
 	for i, s := range steps {
-		m, ok := s.Args.(*recipe.Map)
-		if !ok {
-			continue
-		}
-		own := *m
-		steps[i].Args = &own
-		if first == nil && m.Gives.Schema == nil {
+		if first == nil && recipe.TraitsOf(s.Args).Call.Unknown() {
 			first = &steps[i]
 		}
 	}
@@ -185,14 +140,15 @@ func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Ch
 	case branch:
 		return inBranch(r, first.Name)
 	}
-	p := &probing{chain: steps, held: steps[0].Args}
+	p := &probing{chain: slices.Clone(steps), held: steps[0].Args}
 	if err := f.try(ctx, r, before, steps[0], first.Name, p, nil); err != nil {
 		return err
 	}
 	for i, s := range steps {
-		if m, ok := s.Args.(*recipe.Map); ok && m.Gives.Schema == nil {
-			m.Gives = recipe.Gives{Schema: bare(p.gives[i], r), Tried: true}
-			f.remember(m.Gives.Schema, false)
+		if recipe.TraitsOf(s.Args).Call.Unknown() {
+			gives := recipe.Gives{Schema: bare(p.gives[i], r), Tried: true}
+			steps[i].Args = s.Args.(recipe.Giving).WithGives(gives)
+			f.remember(gives.Schema, false)
 		}
 	}
 	return nil
@@ -203,14 +159,11 @@ func inBranch(r recipe.Recipe, name string) error {
 }
 
 // step finds out what a step gives, after these.
-func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Map, branch bool) error {
-	if args.Gives.Schema != nil {
-		return nil
-	}
+func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, call *recipe.Call, branch bool) (gives recipe.Gives, err error) {
 	if branch {
-		return inBranch(r, s.Name)
+		return gives, inBranch(r, s.Name)
 	}
-	p := &probing{args: args, held: s.Args, failures: s.Failures}
+	p := &probing{call: call, held: s.Args, failures: s.Failures}
 	failures := s.Failures
 	if failures != nil { // its worker watches its time limit, which begins when it does
 		unlimited := *failures
@@ -218,11 +171,11 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 		failures = &unlimited
 	}
 	if err := f.try(ctx, r, before, s, s.Name, p, failures); err != nil {
-		return err
+		return gives, err
 	}
-	args.Gives = recipe.Gives{Schema: bare(p.gives[0], r), Tried: true}
-	f.remember(args.Gives.Schema, recipe.Batched(before))
-	return nil
+	gives = recipe.Gives{Schema: bare(p.gives[0], r), Tried: true}
+	f.remember(gives.Schema, recipe.Batched(before))
+	return gives, nil
 }
 
 // bare is what values are that are no dicts, where a first one has told: any, unless they
@@ -238,27 +191,26 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 // say what it gives.
 func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, asks string, p *probing, failures *recipe.Failures) error {
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
-		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
+		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: recipe.StackOf(recipe.Batches{Size: 1})})}
 	_, err := f.first(ctx, prefix, r, asks, p.atEnd)
 	return err
 }
 
 // collate finds out what a function makes of the first batch.
-func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Batch) error {
-	if args.Collate.Gives.Schema != nil {
-		return nil
-	}
-	b := recipe.Batch{Size: args.Size, Collate: args.Collate}
+func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, t recipe.Traits) (gives recipe.Gives, err error) {
+	b := recipe.Batches{Size: t.Batches.Size, Collate: t.Batches.Collate}
 	if b.Size == 0 {
-		b.Size = max(1, args.GlobalSize/max(1, f.World))
+		b.Size = max(1, t.Batches.GlobalSize/max(1, f.World))
 	}
-	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: &b, Failures: s.Failures})}
+	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures})}
 	made, err := f.first(ctx, only, r, s.Name, func(context.Context) (bool, error) { return false, nil })
 	if err != nil {
-		return err
+		return gives, err
 	}
-	args.Collate.Gives.Schema, f.Made = made.Gives, made
-	return nil
+	f.Made = made
+	gives = *t.Call.Gives
+	gives.Schema = made.Gives
+	return gives, nil
 }
 
 // first makes the first batch of the beginning of a recipe: up to the step of this name.

@@ -35,7 +35,7 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 
 // renamed are boxes by the names that fields have then. They go along no more where they
 // or their image are gone.
-func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
+func renamed(boxes []recipe.Tied, old, names []string) (all []recipe.Tied) {
 	now := func(name string) (string, bool) {
 		i := slices.Index(old, name)
 		if i < 0 {
@@ -49,13 +49,13 @@ func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
 		if !there || !shown {
 			continue
 		}
-		other := recipe.Boxes{Field: field, Image: image}
+		other := recipe.Tied{Field: field, Image: image}
 		for _, name := range b.Along {
 			if name, ok := now(name); ok {
 				other.Along = append(other.Along, name)
 			}
 		}
-		all = append(all, &other)
+		all = append(all, other)
 	}
 	return all
 }
@@ -63,8 +63,8 @@ func renamed(boxes []*recipe.Boxes, old, names []string) (all []*recipe.Boxes) {
 // before is a step as it is before steps on an image, after which samples have this
 // schema. It is not ok where it is about what they read or make.
 func before(p *Images, in sample.Schema, old, names []string) (*changed, bool) {
-	if p.Video != nil {
-		return nil, false // which writes other fields besides, and may keep the file
+	if p.Decoder != nil && p.Decoder.Decoding(in).Besides {
+		return nil, false
 	}
 	e := &changed{names: map[string]string{}}
 	for _, name := range in.Names() {

@@ -36,7 +36,7 @@ func plan(r recipe.Recipe, separate bool) (Plan, error) {
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs a source such as files")}
 	case f.plan.Last.Names == nil:
 		f.plan.Single, f.plan.Schema, f.plan.Rows = true, c.schema, c.schema
-		f.plan.Batch, f.plan.Last = recipe.Batch{Size: 1}, Part{Names: []string{Deliver}}
+		f.plan.Batch, f.plan.Last = recipe.Batches{Size: 1}, Part{Names: []string{Deliver}}
 	}
 	f.plan.Samples = c.flow
 	return f.plan, nil
@@ -56,7 +56,7 @@ type chain struct {
 	flow    Flow
 	schema  sample.Schema
 	modes   map[string]media.Mode // in which fields were decoded
-	boxes   []*recipe.Boxes       // that go along with images
+	boxes   []recipe.Tied         // that go along with images
 	batched bool                  // of batches
 	joint   string                // the merge or route that it is after
 }
@@ -87,83 +87,43 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		before := f.plan
 		f.plan, c.flow, c.batched, c.boxes = Plan{}, Flow{Batches: &before}, true, nil
 	}
+	t, op := recipe.TraitsOf(s.Args), placeOf(s)
+	switch {
+	case t.Merging != nil:
+		return f.merge(c, s, t.Merging)
+	case t.Routing != nil:
+		return f.route(c, s, t.Routing)
+	case op == recipe.Source:
+		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Args: s.Args, Failures: s.Failures}
+		return nil
+	case op == recipe.Ordering:
+		source := c.flow.Source
+		source.Order, source.Seed = s.Args, f.seedOf(t.Seed)
+		source.Names = append(source.Names, s.Name)
+		return nil
+	case t.Batches != nil:
+		f.plan.Batch = *t.Batches
+		f.end(c, s)
+		return nil
+	case t.Tied != nil:
+		c.boxes = append(slices.DeleteFunc(slices.Clone(c.boxes), func(b recipe.Tied) bool { return b.Image == t.Tied.Image }), *t.Tied)
+		return nil
+	}
+
 	switch args := s.Args.(type) {
-	case *recipe.Files:
-		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Files: *args, Failures: s.Failures}
-	case *recipe.ReadShards:
-		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Read: args, Failures: s.Failures}
-	case *recipe.Object:
-		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Object: args, Failures: s.Failures}
-	case *recipe.Shuffle:
-		source := c.flow.Source
-		source.Shuffle, source.ShuffleSeed = args, f.seedOf(args.Seed)
-		source.Names = append(source.Names, s.Name)
-
-	case *recipe.Sampler, *recipe.Weighted:
-		source := c.flow.Source
-		if source.Order = args; s.Op == "weighted" {
-			source.ShuffleSeed = f.seedOf(args.(*recipe.Weighted).Seed)
+	case recipe.Decoder:
+		d := args.Decoding(c.schema)
+		c.begin(Part{Images: &Images{Field: d.Field, To: d.To, Decoder: args, Decode: d.Options, Form: d.Form}}, s)
+		if !d.Form.Moves() {
+			c.modes[d.To] = d.Options.Mode
 		}
-		source.Names = append(source.Names, s.Name)
-
-	case *recipe.Merge:
-		return f.merge(c, s.Name, args)
-	case *recipe.Route:
-		return f.route(c, s, args)
-
-	case *recipe.DecodeImage:
-		o := args.Options()
-		c.begin(Part{Images: &Images{Field: args.Field, To: args.To, Decode: o, Form: o.Form()}}, s)
-		c.modes[args.To] = o.Mode
-	case *recipe.DecodeVideo:
-		o := args.Options()
-		c.begin(Part{Images: &Images{Field: args.FieldIn(c.schema), To: args.To, Video: args, Decode: o, Form: args.Form()}}, s)
-	case *recipe.VideoClips:
-		d := args.Decoding()
-		c.begin(Part{Images: &Images{Field: d.FieldIn(c.schema), To: d.To, Video: d, Apart: args, Decode: d.Options(), Form: d.Form()}}, s)
 	case recipe.Transform:
-		fields := args.Images(c.schema)
-		if len(fields) == 0 {
-			return errors.New("has no image to work on")
-		}
-		for i, field := range fields {
-			p, err := f.goOn(c, s, field)
-			if err != nil {
-				return err
-			}
-			images := p.Images
-			if b := c.boxesOf(field); b != nil && images.Boxes == nil {
-				images.Boxes = &Boxes{b, len(images.Steps)}
-			}
-			if len(fields) > 1 {
-				images.Joint = append(images.Joint, Joint{len(images.Steps), fields})
-			}
-			if i > 0 && p.Names[0] == s.Name {
-				p.Of = field
-			}
-			images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
-		}
-
-	case *recipe.Batch:
-		f.plan.Batch = *args
-		f.end(c, s)
-	case *recipe.BucketBatch:
-		f.plan.Buckets = args
-		f.end(c, s)
-	case *recipe.Pack:
-		f.plan.Pack = args
-		f.end(c, s)
-	case recipe.Batcher:
-		f.plan.Own = args
-		f.end(c, s)
-
+		return f.transform(c, s, args)
 	case recipe.FieldStep:
-		if args, ok := args.(*recipe.Copy); ok && c.boxesOf(args.Field) != nil {
-			return fmt.Errorf("copies %q without its boxes: copy them too, before boxes, and add boxes for each copy", args.Field)
+		if t.Copies != "" && c.boxesOf(t.Copies) != nil {
+			return fmt.Errorf("copies %q without its boxes: copy them too, before boxes, and add boxes for each copy", t.Copies)
 		}
 		c.fields(args, s)
-	case *recipe.Boxes:
-		c.boxes = append(slices.DeleteFunc(slices.Clone(c.boxes), func(b *recipe.Boxes) bool { return b.Image == args.Image }), args)
 	default: // a function, decode_npy, an operation from elsewhere
 		if p := c.last(); !f.separate && !c.batched && p != nil && p.Step != nil {
 			if chain := p.Chain(); Joins(chain[len(chain)-1], s) {
@@ -176,6 +136,37 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	return nil
 }
 
+func placeOf(s recipe.Step) recipe.Place {
+	op, _ := recipe.Find(s.Op)
+	return op.Place
+}
+
+// transform adds a step on images.
+func (f *fuser) transform(c *chain, s recipe.Step, args recipe.Transform) error {
+	fields := args.Images(c.schema)
+	if len(fields) == 0 {
+		return errors.New("has no image to work on")
+	}
+	for i, field := range fields {
+		p, err := f.goOn(c, s, field)
+		if err != nil {
+			return err
+		}
+		images := p.Images
+		if b := c.boxesOf(field); b != nil && images.Boxes == nil {
+			images.Boxes = &Boxes{*b, len(images.Steps)}
+		}
+		if len(fields) > 1 {
+			images.Joint = append(images.Joint, Joint{len(images.Steps), fields})
+		}
+		if i > 0 && p.Names[0] == s.Name {
+			p.Of = field
+		}
+		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
+	}
+	return nil
+}
+
 func (f *fuser) seedOf(own *uint64) uint64 {
 	if own != nil {
 		return *own
@@ -183,11 +174,11 @@ func (f *fuser) seedOf(own *uint64) uint64 {
 	return f.seed
 }
 
-func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
-	c.joint = name
-	m := &Merge{Name: name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(args.Seed), Until: args.Until}
+func (f *fuser) merge(c *chain, s recipe.Step, args *recipe.Merging) error {
+	c.joint = s.Name
+	m := &Merge{Name: s.Name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(args.Seed), Until: args.Until}
 	c.flow.Merge = m
-	for i, steps := range args.Of {
+	for i, steps := range recipe.ChainsOf(s.Args) {
 		of, err := f.chain(steps, chain{})
 		if err != nil {
 			return err
@@ -208,16 +199,16 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 	return nil
 }
 
-func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
+func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Routing) error {
 	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
 	begin := chain{schema: c.schema, modes: c.modes, boxes: c.boxes, batched: c.batched, joint: s.Name}
 	c.joint = s.Name
-	for i, b := range args.Branches {
-		branch, err := f.chain(b.Steps, begin)
+	for i, steps := range recipe.ChainsOf(s.Args) {
+		branch, err := f.chain(steps, begin)
 		if err != nil {
 			return err
 		}
-		r.Branches = append(r.Branches, Branch{When: b.When, Flow: branch.flow})
+		r.Branches = append(r.Branches, Branch{When: args.Whens[i], Flow: branch.flow})
 		if err := c.unite(i, branch); err != nil {
 			return err
 		}
@@ -233,7 +224,7 @@ func (c *chain) unite(i int, other chain) error {
 		c.modes, c.boxes = other.modes, other.boxes
 		return nil
 	}
-	if !slices.EqualFunc(c.boxes, other.boxes, func(a, b *recipe.Boxes) bool { return reflect.DeepEqual(a, b) }) {
+	if !slices.EqualFunc(c.boxes, other.boxes, func(a, b recipe.Tied) bool { return reflect.DeepEqual(a, b) }) {
 		return errors.New("has images whose boxes follow it in some branches only: add boxes in all of them, or after it")
 	}
 	for field, mode := range other.modes {
@@ -250,9 +241,9 @@ func (c *chain) begin(p Part, s recipe.Step) {
 }
 
 // boxesOf returns the boxes that go along with an image; nil: there are none.
-func (c *chain) boxesOf(image string) *recipe.Boxes {
-	if i := slices.IndexFunc(c.boxes, func(b *recipe.Boxes) bool { return b.Image == image }); i >= 0 {
-		return c.boxes[i]
+func (c *chain) boxesOf(image string) *recipe.Tied {
+	if i := slices.IndexFunc(c.boxes, func(b recipe.Tied) bool { return b.Image == image }); i >= 0 {
+		return &c.boxes[i]
 	}
 	return nil
 }
@@ -272,17 +263,17 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	f.plan.Rows, _ = s.Args.Check(c.schema) // the recipe was checked
 	p := c.last()
 	switch {
-	case f.plan.Batch.Collate != nil, f.plan.Batch.Lists, f.plan.Own != nil: // which looks at what was made
+	case f.plan.Batch.Collate != nil, f.plan.Batch.Lists, f.plan.Batch.Own != nil: // which looks at what was made
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
-	case !f.separate && readsInto(&c.flow, s):
+	case !f.separate && readsInto(&c.flow, &f.plan.Batch):
 		source := c.flow.Source
 		f.plan.Last = Part{Names: []string{source.Name, s.Name}, Reads: true, Failures: source.Failures}
-	case p == nil || !fills(p, s) || f.separate && !c.unstorable(p):
+	case p == nil || !fills(p, &f.plan.Batch) || f.separate && !c.unstorable(p):
 		f.plan.Last = Part{Names: []string{s.Name}}
 	case !f.separate && readBy(&c.flow, p):
 		c.flow.Nodes = nil
 		source := c.flow.Source
-		read := recipe.Step{Op: "source", Name: source.Name, Args: source.Object}
+		read := recipe.Step{Op: "source", Name: source.Name, Args: source.Args}
 		f.plan.Last = Part{Names: slices.Concat([]string{source.Name}, p.Names, []string{s.Name}), Step: &read, Then: p.Chain(), Reads: true}
 	default:
 		c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
@@ -295,23 +286,22 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 // cannot: when that is over, their operation may still be writing. The worker of a
 // function of Python is ended before anybody goes on, so such a function can, where
 // samples are stacked. So can audio of one length.
-func fills(p *Part, batch recipe.Step) bool {
+func fills(p *Part, batch *recipe.Batches) bool {
 	if p.Images != nil { // how many boxes stay is known when the image is done
 		return p.Images.Boxes == nil && (p.Failures == nil || p.Failures.TimeLimit == nil)
 	}
 	if p.Step == nil {
 		return false
 	}
-	_, stacks := batch.Args.(*recipe.Batch)
-	if audio, ok := p.Audio(); ok {
-		return stacks && audio.Window == "" && audio.Type().Fixed() && (p.Failures == nil || p.Failures.TimeLimit == nil)
+	if p.Fills() {
+		return batch.Stacks() && (p.Failures == nil || p.Failures.TimeLimit == nil)
 	}
 	for _, s := range p.Chain() {
-		if _, maps := s.Args.(*recipe.Map); !maps { // a row that stays empty has to be filled by moving others
+		if call := recipe.TraitsOf(s.Args).Call; call == nil || call.Kind != recipe.MapCall { // a row that stays empty has to be filled by moving others
 			return false
 		}
 	}
-	return stacks
+	return batch.Stacks()
 }
 
 // largeSample is from how many bytes on a sample is read straight into its batch. The
@@ -322,15 +312,12 @@ const largeSample = 64 << 10
 // readsInto tells whether samples of an object are read into the batch that is after
 // them: of one for which nothing else is known of a sample, such as its name, before it
 // is there. Those of an object that is iterated over have a row when they are there.
-func readsInto(f *Flow, batch recipe.Step) bool {
-	if f.Source == nil || f.Source.Object == nil || len(f.Nodes) > 0 {
+func readsInto(f *Flow, batch *recipe.Batches) bool {
+	object := f.Source.object()
+	if object == nil || len(f.Nodes) > 0 || !batch.Stacks() || object.Named {
 		return false
 	}
-	object := f.Source.Object
 	gives := object.Gives.Schema
-	if _, stacks := batch.Args.(*recipe.Batch); !stacks || object.Keys != "" || gives.Find("key") >= 0 {
-		return false
-	}
 	size := int64(0)
 	for _, field := range gives {
 		if field.Type.Kind != sample.Tensor {
@@ -351,7 +338,7 @@ func readsInto(f *Flow, batch recipe.Step) bool {
 func (f *fuser) goOn(c *chain, s recipe.Step, name string) (*Part, error) {
 	form := recipe.ImageForm(c.schema[c.schema.Find(name)].Type)
 	p := c.maker(name)
-	if p != nil && p.Images.Boxes != nil && !reflect.DeepEqual(p.Images.Boxes.Boxes, c.boxesOf(name)) && storable(form) {
+	if p != nil && p.Images.Boxes != nil && !reflect.DeepEqual(&p.Images.Boxes.Tied, c.boxesOf(name)) && storable(form) {
 		p = nil // which moves others
 	}
 	if p != nil && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {

@@ -32,25 +32,25 @@ func TestTrainingRecipe(t *testing.T) {
 	}})
 	want := fuse.Plan{
 		Samples: fuse.Flow{Source: &fuse.Source{
-			Name:        "files",
-			Names:       []string{"files", "shuffle"},
-			Files:       recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
-			Shuffle:     &recipe.Shuffle{},
-			ShuffleSeed: 7,
+			Name:  "files",
+			Names: []string{"files", "shuffle"},
+			Args:  &recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
+			Order: &recipe.Shuffle{},
+			Seed:  7,
 		}, Nodes: []fuse.Node{}},
 		Schema: sample.Schema{
 			{Name: "image", Type: recipe.ImageType(media.Form{Height: 224, Width: 224, DType: tensor.Uint8})},
 			{Name: "label", Type: sample.TensorType(tensor.Int64)}, {Name: "key", Type: sample.TextType},
 		},
 		Last: fuse.Part{Names: []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"}, Images: &fuse.Images{
-			Field: "bytes", To: "image", Decode: media.Options{Orient: true}, Form: decoded,
+			Field: "bytes", To: "image", Decoder: decoder(), Decode: media.Options{Orient: true}, Form: decoded,
 			Steps: []media.Step{
 				{Op: media.RandomResizedCrop{Height: 224, Width: 224, Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}}, ID: order.OpID("random_resized_crop")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("mirror")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("random_flip_2")},
 			},
 		}},
-		Batch: recipe.Batch{Size: 32},
+		Batch: recipe.Batches{Size: 32},
 	}
 	want.Rows = want.Schema
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -75,12 +75,19 @@ func TestValidationRecipe(t *testing.T) {
 		{Op: media.CenterCrop{Height: 224, Width: 192}, ID: order.OpID("center_crop")},
 		{Op: media.RandomFlip{P: 0}, ID: order.OpID("random_flip")},
 	}}
+	want.Decoder = got.Last.Images.Decoder // which the test of training compares
 	if diff := cmp.Diff(want, got.Last.Images); diff != "" {
 		t.Error(diff)
 	}
-	if got.Samples.Source.ShuffleSeed != 3 || got.Batch != (recipe.Batch{GlobalSize: 256, DropLast: true}) {
-		t.Errorf("seed %d, batch %+v", got.Samples.Source.ShuffleSeed, got.Batch)
+	if got.Samples.Source.Seed != 3 || got.Batch != (recipe.Batches{GlobalSize: 256, DropLast: true}) {
+		t.Errorf("seed %d, batch %+v", got.Samples.Source.Seed, got.Batch)
 	}
+}
+
+// decoder is decode_image with its defaults.
+func decoder() recipe.Decoder {
+	r := recipe.Recipe{Steps: []recipe.Step{{Op: "decode_image"}}}.Complete()
+	return r.Steps[0].Args.(recipe.Decoder)
 }
 
 // decoded is the form of an image after decode_image.

@@ -40,12 +40,12 @@ func alike(a, b *recipe.Python) bool {
 // of the source.
 func readBy(f *Flow, p *Part) bool {
 	chain := p.Chain()
-	if f.Source == nil || f.Source.Object == nil || len(f.Nodes) != 1 || len(chain) == 0 || f.Source.Failures != nil || p.Failures != nil {
+	object := f.Source.object()
+	if object == nil || len(f.Nodes) != 1 || len(chain) == 0 || f.Source.Failures != nil || p.Failures != nil {
 		return false
 	}
-	object := f.Source.Object
 	first := linked(chain[0].Args)
-	if first == nil || object.Iterated() || object.Keys != "" || object.Gives.Schema.Find("key") >= 0 {
+	if first == nil || object.Iterated() || object.Named {
 		return false
 	}
 	for _, field := range object.Gives.Schema {
@@ -53,19 +53,16 @@ func readBy(f *Flow, p *Part) bool {
 			return false
 		}
 	}
-	python := object.Python()
-	return alike(&python, first)
+	return alike(&object.Python, first)
 }
 
 // linked are the arguments of a function that can be part of a chain; nil: it cannot.
 func linked(args recipe.Args) *recipe.Python {
-	switch args := args.(type) {
-	case *recipe.Map:
-		return &args.Python
-	case *recipe.Filter:
-		return &args.Python
+	call := recipe.TraitsOf(args).Call
+	if call == nil || call.Kind != recipe.MapCall && call.Kind != recipe.FilterCall {
+		return nil
 	}
-	return nil
+	return &call.Python
 }
 
 func equal(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }

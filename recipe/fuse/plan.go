@@ -17,11 +17,7 @@ type Plan struct {
 	Rows    sample.Schema // of the rows of batches, or of batches that are made whole
 	Last    Part          // puts samples into batches, with the steps on an image or the function of Python before it, if it has Images or a Step
 
-	// How they come into batches: by Batch, where none of the others is there.
-	Batch   recipe.Batch
-	Buckets *recipe.BucketBatch
-	Pack    *recipe.Pack
-	Own     recipe.Batcher // of a program
+	Batch recipe.Batches // how they come into batches
 
 	Single bool // nothing makes batches: each sample is given out by itself, as if it were a batch of one
 }
@@ -47,28 +43,26 @@ type Node struct {
 
 // Source says which samples come, and in which order.
 type Source struct {
-	Name        string             // of its step
-	Names       []string           // of all steps that say this
-	Files       recipe.Files       // where there is neither of the next two
-	Read        *recipe.ReadShards // of shards
-	Object      *recipe.Object     // of Python
-	Shuffle     *recipe.Shuffle    // nil: in the order in which they are numbered
-	Order       recipe.Args        // the step that says which samples come, and in which order; nil: all, in that of Shuffle
-	ShuffleSeed uint64             // of either: its own seed, or that of the recipe
-	Failures    *recipe.Failures
+	Name     string   // of its step
+	Names    []string // of all steps that say this
+	Args     recipe.Args
+	Order    recipe.Args // of the step that says which samples come, and in which order; nil: all, as they are numbered
+	Seed     uint64      // of Order: its own, or that of the recipe
+	Failures *recipe.Failures
 }
 
 // Schema is that of the samples. The recipe must have passed its Check.
 func (s *Source) Schema() sample.Schema {
-	var args recipe.Args = &s.Files
-	switch {
-	case s.Object != nil:
-		args = s.Object
-	case s.Read != nil:
-		args = s.Read
-	}
-	schema, _ := args.Check(nil)
+	schema, _ := s.Args.Check(nil)
 	return schema
+}
+
+// object is the Python object that samples come from; nil: they come from none.
+func (s *Source) object() *recipe.Call {
+	if s == nil {
+		return nil
+	}
+	return recipe.TraitsOf(s.Args).Call
 }
 
 // Merge puts flows together.
@@ -120,13 +114,21 @@ func (p Part) Name() string {
 	return name
 }
 
-// Audio returns the step that a part is, if it decodes audio.
-func (p *Part) Audio() (*recipe.DecodeAudio, bool) {
+// Filler is implemented by arguments of steps that can write what they make into the
+// batch itself.
+type Filler interface {
+	recipe.Args
+	// Fills reports whether they can, if samples are stacked: all are of one size.
+	Fills() bool
+}
+
+// Fills reports whether a part is a step that can write into a batch.
+func (p *Part) Fills() bool {
 	if p.Step == nil {
-		return nil, false
+		return false
 	}
-	args, ok := p.Step.Args.(*recipe.DecodeAudio)
-	return args, ok
+	args, ok := p.Step.Args.(Filler)
+	return ok && args.Fills()
 }
 
 // Chain returns the functions of Python that a part calls, in their order.
@@ -139,20 +141,19 @@ func (p *Part) Chain() []recipe.Step {
 
 // Images is what happens to the image or clip of a sample.
 type Images struct {
-	Field  string              // with the compressed image; "": To holds pixels already
-	To     string              // with the pixels
-	Video  *recipe.DecodeVideo // Field is a video, of which these frames are taken; nil: it is an image
-	Apart  *recipe.VideoClips  // the video is taken apart into clips, of which Video is each; nil: it is one sample
-	Decode media.Options       // of the compressed image; of pixels, their mode and what they are
-	Form   media.Form          // what the first of Steps is given
-	Steps  []media.Step
-	Joint  []Joint
-	Boxes  *Boxes // what goes along; nil: nothing
+	Field   string         // with the compressed image or video; "": To holds pixels already
+	To      string         // with the pixels
+	Decoder recipe.Decoder // that makes pixels of Field; nil: there is none
+	Decode  media.Options  // of the compressed image; of pixels, their mode and what they are
+	Form    media.Form     // what the first of Steps is given
+	Steps   []media.Step
+	Joint   []Joint
+	Boxes   *Boxes // what goes along; nil: nothing
 }
 
 // Boxes are boxes of an image, which steps move.
 type Boxes struct {
-	*recipe.Boxes
+	recipe.Tied
 	From int // the first of Images.Steps that does
 }
 
@@ -192,32 +193,13 @@ func (f Flow) Merges() (all []*Merge) {
 	return all
 }
 
-// ByPolicy tells whether something else than batch makes the batches.
-func (p *Plan) ByPolicy() bool {
-	return p.Buckets != nil || p.Pack != nil || p.Own != nil || p.Batch.Lists
-}
-
-// DropsLast tells whether batches that are not full when an epoch ends are left out.
-func (p *Plan) DropsLast() bool {
-	switch {
-	case p.Buckets != nil:
-		return p.Buckets.DropLast
-	case p.Pack != nil:
-		return p.Pack.DropLast
-	case p.Own != nil:
-		return p.Own.DropsLast()
-	}
-	return p.Batch.DropLast
-}
-
 // Unbatches tells whether a step of the flow takes the batches apart that it consists of.
 func (f Flow) Unbatches() bool {
 	return slices.ContainsFunc(f.Nodes, func(n Node) bool {
 		if n.Part == nil || n.Part.Step == nil {
 			return false
 		}
-		_, ok := n.Part.Step.Args.(*recipe.Unbatch)
-		return ok
+		return recipe.TraitsOf(n.Part.Step.Args).Count == recipe.Rows
 	})
 }
 

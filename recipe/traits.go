@@ -1,0 +1,249 @@
+package recipe
+
+import (
+	"headrace/media"
+	"headrace/sample"
+)
+
+// Traits are what plans, checks and pictures of a recipe have to know of a step besides
+// what its Check says. An operation states them in one place, and nobody asks for the
+// type of its arguments.
+type Traits struct {
+	Count Count // how many samples come of those that it takes
+
+	// Content says what the operation decodes or works on in a single sample, so that it
+	// cannot come after a step that makes batches: "image", "array", "audio" or "video".
+	// Empty: it does not look into samples, or takes batches too.
+	Content string
+
+	Call    *Call    // the Python function that it calls; nil: none
+	Batches *Batches // how it makes batches; nil: it makes none
+	Merging *Merging // how it puts its chains together; nil: it is not merge
+	Routing *Routing // how it deals samples to its chains; nil: it is not route
+	Tied    *Tied    // boxes that go along with an image from here on; nil: none
+
+	Copies string  // the field whose value several get; "": none
+	Seed   *uint64 // of its own, instead of the recipe's
+	Lists  int64   // batches of which a sampler gives the samples as lists; 0: it gives none
+	Varies bool    // what comes next differs between runs, so that none can be repeated
+	Notes  string  // for people, after the number of samples: "shuffled again in each epoch"
+}
+
+// Count is how many samples come of those that a step takes.
+type Count uint8
+
+// The counts.
+const (
+	Same    Count = iota // one of each
+	Fewer                // one of each, or none
+	Times                // several of each, and equally many of each where the arguments say so
+	More                 // any number of each
+	Gathers              // any number of several
+	Rows                 // those of which a batch consists
+)
+
+// CallKind is when a Python function is called, and with what.
+type CallKind uint8
+
+// The kinds.
+const (
+	MapCall       CallKind = iota // with each sample, of which it makes one
+	FilterCall                    // with each sample, of which it says whether it stays
+	FlatMapCall                   // with each sample, of which it makes any number
+	AggregateCall                 // with each sample of an epoch in turn
+	SourceCall                    // for each sample, by number or as the next
+	OrderCall                     // for each epoch, and gives the numbers of its samples
+	CollateCall                   // with the samples of a batch
+)
+
+// Decoder is implemented by arguments of steps that make images or clips of what is
+// compressed. Steps on images that follow are carried out on the way.
+type Decoder interface {
+	Args
+	// Decoding says what is decoded of samples of a schema. The arguments must be
+	// complete and checked.
+	Decoding(in sample.Schema) Decoding
+}
+
+// Decoding is what a [Decoder] does.
+type Decoding struct {
+	Field, To string
+	Options   media.Options
+	Form      media.Form // of what comes out
+	Besides   bool       // it makes other fields too, or keeps Field
+}
+
+// Opened is implemented by arguments of sources whose samples are files.
+type Opened interface {
+	Args
+	// PathOf is where the file of a sample with this key is, and how large it may be.
+	PathOf(key string) (path string, most int64)
+}
+
+// Opener is implemented by arguments of steps that may open a file by its path.
+type Opener interface {
+	Args
+	// Opens reports whether they do, of samples of a schema.
+	Opens(in sample.Schema) bool
+}
+
+// Call is a Python function that a step calls.
+type Call struct {
+	Kind CallKind
+	Python
+	To    []string
+	Gives *Gives // nil: it gives no fields
+
+	Length *int64 // of a source: how many samples it has; nil: they come as the object gives them, in its own order
+	Named  bool   // of a source: it says what a sample is called before the sample is there
+}
+
+// Results are the names of what the function returns; nil: it returns whole samples.
+func (c *Call) Results() []string {
+	if c.To != nil {
+		return c.To
+	}
+	return c.Fields
+}
+
+// Iterated reports whether it is a source whose samples have no numbers.
+func (c *Call) Iterated() bool { return c.Kind == SourceCall && c.Length == nil }
+
+// Streams reports whether a call goes on beyond one sample: its worker is asked for the
+// next of several, or holds what came before.
+func (c *Call) Streams() bool {
+	return c.Iterated() || c.Kind == FlatMapCall || c.Kind == AggregateCall || c.Kind == OrderCall
+}
+
+// Unknown reports whether nobody has said yet what the function gives.
+func (c *Call) Unknown() bool { return c != nil && c.Gives != nil && c.Gives.Schema == nil }
+
+// Giving is implemented by arguments with a function of which it may be unknown what it
+// gives.
+type Giving interface {
+	Args
+	// WithGives returns a copy that says it.
+	WithGives(Gives) Args
+}
+
+// Batches say how a step makes batches: it stacks samples as they come, unless there is
+// a policy by which they come together.
+type Batches struct {
+	Size       int // samples, on each rank
+	GlobalSize int // samples, over all ranks
+	DropLast   bool
+	Lists      bool // the lists of a sampler are the batches
+	Collate    *Collate
+
+	Buckets *Buckets // by length; nil: not so
+	Pack    *Packing // several into a row; nil: not so
+	Own     Batcher  // of a program; nil: not so
+}
+
+// Policy reports whether it depends on the samples which of them come together.
+func (b *Batches) Policy() bool { return !b.Stacks() || b.Lists }
+
+// Stacks reports whether samples are stacked as they come.
+func (b *Batches) Stacks() bool { return b.Buckets == nil && b.Pack == nil && b.Own == nil }
+
+// DropsLast reports whether batches that are not full when an epoch ends are left out.
+func (b *Batches) DropsLast() bool {
+	switch {
+	case b.Buckets != nil:
+		return b.Buckets.DropLast
+	case b.Pack != nil:
+		return b.Pack.DropLast
+	case b.Own != nil:
+		return b.Own.DropsLast()
+	}
+	return b.DropLast
+}
+
+// stacker is implemented by arguments of the operation that stacks samples.
+type stacker interface {
+	Args
+	withBatches(Batches) Args
+}
+
+// StackOf returns arguments of the operation batch that make such batches, which no
+// policy makes.
+func StackOf(b Batches) Args {
+	op, _ := Find("batch")
+	return op.New().(stacker).withBatches(b)
+}
+
+// Buckets are batches of sequences of like length.
+type Buckets struct {
+	Lengths  []int
+	Rows     func(in sample.Schema) ([]int, error) // of a full batch, by bucket, where the step takes this
+	Longest  bool                                  // pad to the longest sample of a batch
+	Pad      PadValue
+	Overlong string
+	DropLast bool
+}
+
+// Packing is how sequences come into rows.
+type Packing struct {
+	Length, Size, Open int
+	First              bool // the oldest row with room, instead of the fullest
+	Pad                PadValue
+	Overlong           string
+	DropLast           bool
+}
+
+// Tied are boxes of an image.
+type Tied struct {
+	Field string   // with the boxes
+	Along []string // fields with a row for each
+	Image string
+}
+
+// Merging says how a merge puts its chains together.
+type Merging struct {
+	Order   string
+	Weights []float64
+	Seed    *uint64
+	Until   Until
+	Fill    *PadValue
+}
+
+// Routing says which of its chains a route gives a sample to: the first that has its
+// value of the field By. Whens of nil take all that no other takes.
+type Routing struct {
+	By    string
+	Whens [][]When
+}
+
+// traited is implemented by arguments that have traits.
+type traited interface{ Traits() Traits }
+
+// TraitsOf returns what there is to know of a step with these arguments, which must be
+// complete.
+func TraitsOf(args Args) (t Traits) {
+	switch args := args.(type) {
+	case traited:
+		t = args.Traits()
+	case Transform:
+		t.Content = "image"
+	case Batcher:
+		t.Batches = &Batches{Own: args}
+	}
+	return t
+}
+
+// ChainsOf returns the chains of steps that arguments hold, in the order of the text.
+func ChainsOf(args Args) []Chain {
+	if n, ok := args.(nesting); ok {
+		return n.chains()
+	}
+	return nil
+}
+
+// EachChain returns arguments with others in the places of the chains that they hold;
+// where they hold none, the arguments.
+func EachChain(args Args, do func([]Step) []Step) Args {
+	if n, ok := args.(nesting); ok {
+		return n.with(each(n.chains(), do))
+	}
+	return args
+}
