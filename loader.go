@@ -148,12 +148,13 @@ type live struct {
 	info    Info
 	workers map[string]int // by stage, how many workers were set
 
-	run   *pipe.Run[*Batch] // nil before Start, after Stop, and where no epoch is left
-	ahead *pipe.Stats       // of the run, what it had done when the consumer first asked; nil: it has not
-	usage *report.Usage     // since a consumer first asked, of any run; nil: none has
-	place State             // where there is no run
-	total pipe.Stats        // of the runs before
-	last  *stats.Resources  // nil before Close
+	run     *pipe.Run[*Batch] // nil before Start, after Stop, and where no epoch is left
+	awaited bool              // the consumer asked before the run began
+	ahead   *pipe.Stats       // of the run, what it had done when the consumer first asked; nil: it has not
+	usage   *report.Usage     // since a consumer first asked, of any run; nil: none has
+	place   State             // where there is no run
+	total   pipe.Stats        // of the runs before
+	last    *stats.Resources  // nil before Close
 
 	giveUp context.CancelCauseFunc // ends the wait of a consumer in this process
 }
@@ -245,7 +246,10 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		return fmt.Errorf("headrace: %w", err)
 	}
 
-	l.run, l.ahead = run, nil
+	if l.run, l.ahead = run, nil; l.awaited {
+		begun := run.Stats()
+		l.ahead = new(begun.Minus(begun))
+	}
 	return l.staff()
 }
 
@@ -472,14 +476,17 @@ func (l *Loader) Release(segment, slot uint32) error { return l.arena.Release(se
 
 // Asked says that a consumer has asked for a batch; one in this process does so by Next.
 // The first time starts the clocks of the statistics: before, the loader read ahead of a
-// program that was still importing, or building its model.
+// program that was still importing, or building its model. One that asks before Start
+// waits from there on.
 func (l *Loader) Asked() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.run == nil || l.ahead != nil {
-		return
+	switch {
+	case l.run == nil:
+		l.awaited = true
+	case l.ahead == nil:
+		l.ahead = new(l.run.Stats())
 	}
-	l.ahead = new(l.run.Stats())
 	if l.usage == nil {
 		l.usage = l.openUsage()
 	}

@@ -68,6 +68,25 @@ func TestAStopwatchAgrees(t *testing.T) {
 	}
 }
 
+// A consumer that asks before the run begins is ahead of all that is done.
+func TestClocksStartWithTheRunOfWhoAskedBefore(t *testing.T) {
+	l, err := Open(t.Context(), augmented(t, phototest.Folder(t, 64), `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	l.Asked()
+	if err := l.Start(l.Info().State, nil); err != nil {
+		t.Fatal(err)
+	}
+	for l.Stats().Stages[0].In == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if s := l.Stats(); s.Elapsed <= 0 || s.Stages[0].Ahead != 0 {
+		t.Errorf("%v, %+v", s.Elapsed, s.Stages[0])
+	}
+}
+
 // What the loader does ahead of a program that has not asked yet is counted, and is in no
 // clock: in this process, and for a consumer elsewhere that says when it asks.
 func TestClocksStartWhenTheConsumerAsks(t *testing.T) {

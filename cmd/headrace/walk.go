@@ -47,10 +47,10 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 		from = w.out.State()
 	}
 
+	l.Asked() // the clocks start with the run
 	if err := l.Start(from, nil); err != nil {
 		return err
 	}
-	l.Asked() // nothing is done before
 
 	for {
 		b, err := l.Next(ctx)
