@@ -25,7 +25,8 @@ type Column struct {
 	Name  string
 	DType tensor.DType // of numbers; Invalid: it is text
 	texts []string
-	data  []byte // numbers, in the machine's order of bytes
+	lists tensor.Shape // of texts that are packed lists
+	data  []byte       // numbers, in the machine's order of bytes
 }
 
 // ColumnOf returns a column with these values.
@@ -69,9 +70,15 @@ func NumbersOf(name string, d tensor.DType, data []byte) Column {
 // Type is that of a value.
 func (c *Column) Type() sample.Type {
 	if c.DType == tensor.Invalid {
-		return sample.TextType
+		return sample.Type{Kind: sample.Text, Shape: c.lists}
 	}
 	return sample.TensorType(c.DType)
+}
+
+// ListsOf is a column of lists of text, each packed in one value as docs/protocol.md has
+// it. No recipe has any.
+func ListsOf(name string, shape tensor.Shape, packed []string) Column {
+	return Column{Name: name, texts: packed, lists: shape}
 }
 
 // Equal tells whether two columns have the same name, type and values.

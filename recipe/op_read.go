@@ -65,7 +65,7 @@ func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", r.MaxBytes))
 	}
 	out := r.schema()
-	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
+	if i := out.Find("key"); i >= 0 && !out[i].Type.Equal(sample.TextType) {
 		errs = append(errs, Wrong("fields", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -215,7 +215,11 @@ func (f FieldsFrom) MarshalJSON() ([]byte, error) {
 			b = append(rawjson.AppendQuote(b, one.Type.String()), ']')
 			continue
 		}
-		t, err := json.Marshal(givenArray{one.Type.DType.String(), Extents(one.Type.Shape)})
+		name := one.Type.DType.String()
+		if one.Type.Kind != sample.Tensor {
+			name = one.Type.Kind.String()
+		}
+		t, err := json.Marshal(givenArray{name, Extents(one.Type.Shape)})
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +302,7 @@ func typeNamed(v rawjson.Value) (sample.Type, error) {
 		v = rawjson.Value(append(rawjson.AppendQuote([]byte(`{"dtype":`), name), '}'))
 	}
 	t, err := givenType(v)
-	if err == nil && t.Kind != sample.Tensor {
+	if err == nil && (t.Kind == sample.Object || t.Kind == sample.Text && len(t.Shape) == 0) {
 		err = rawjson.ErrKind
 	}
 	return t, err

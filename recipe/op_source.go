@@ -80,7 +80,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	}
 
 	out := o.schema()
-	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
+	if i := out.Find("key"); i >= 0 && !out[i].Type.Equal(sample.TextType) {
 		errs = append(errs, Wrong("gives", `has "key" as %v: that is the name of a sample, which is text; return it under another name, such as "keys"`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -1,9 +1,12 @@
 package shard
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"headrace/sample"
+	"headrace/shard/internal/textlist"
 	"headrace/tensor"
 )
 
@@ -54,6 +57,9 @@ func (k *column) take(is sample.Type) error {
 	if text(said) && text(is) {
 		return nil
 	}
+	if isTexts(said) && isTexts(is) && len(said.Shape) == len(is.Shape) {
+		return nil // how many there are is checked, too
+	}
 	if said.Kind == sample.Tensor && said.DType == is.DType && tensor.Shape(is.Shape).Equal(tensor.Shape{tensor.Unknown}) {
 		return nil // a shape that each sample is checked against
 	}
@@ -62,4 +68,33 @@ func (k *column) take(is sample.Type) error {
 
 func (k *column) misfit(is sample.Type) error {
 	return fmt.Errorf("%w: %q as %v: it is %v", ErrNoField, k.From, k.Type, is)
+}
+
+// texts gives a column its lists of text, of which formats give streams.
+func (c *column) texts(into *Value, stream []byte) error {
+	var err error
+	into.Shape = nil
+	into.Bytes, err = textlist.Pack(make([]byte, 0, 8+len(stream)), stream, len(c.Type.Shape), func(dst, text []byte) ([]byte, error) {
+		return append(dst, text...), valid(sample.TextType, text)
+	})
+	if errors.Is(err, textlist.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if n := c.Type.Shape[0]; err == nil && n >= 0 && int(binary.LittleEndian.Uint32(into.Bytes)) != n {
+		err = fmt.Errorf("%w: %d texts as %v", ErrCorrupt, binary.LittleEndian.Uint32(into.Bytes), c.Type)
+	}
+	return err
+}
+
+// deep refuses lists of text that are too deep.
+func (k *column) deep() error {
+	shape := k.Type.Shape
+	switch {
+	case !isTexts(k.Type):
+	case len(shape) > textlist.MostAxes:
+		return fmt.Errorf("%w: %q as %v: lists of text can be %d deep", ErrUnsupported, k.From, k.Type, textlist.MostAxes)
+	case len(shape) > 1 && shape[1] != tensor.Unknown:
+		return fmt.Errorf("%w: %q as %v: only how many lists there are can be said, not how long these are", ErrUnsupported, k.From, k.Type)
+	}
+	return nil
 }

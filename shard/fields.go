@@ -98,6 +98,9 @@ func (r *Reader) Types() (all []sample.Type) {
 // resolve finds out what a column is.
 func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (column, error) {
 	k := column{Column: c, parts: []string{c.From}}
+	if err := k.deep(); err != nil {
+		return k, err
+	}
 	i := schema.Find(c.From)
 	if i < 0 && strings.Contains(c.From, ";") {
 		return d.anyOf(ctx, schema, c)
@@ -143,6 +146,10 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 			return k, k.or(is)
 		}
 		return k, k.take(is)
+	}
+	if isTexts(c.Type) && text(is) { // a list in JSON
+		k.how = member
+		return k, nil
 	}
 	if d.index.Fields[n].Type != nil {
 		return k, k.take(is)
@@ -236,7 +243,7 @@ func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (c
 		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], ".")}
 		if c.Type.Kind != 0 {
 			if c.Type.Kind == sample.Object || len(c.Type.Shape) > mostAxes {
-				return k, fmt.Errorf("%w: %q as %v: a member of JSON is text, a number or a list of numbers", ErrUnsupported, c.From, c.Type)
+				return k, fmt.Errorf("%w: %q as %v: a member of JSON is text, a number or a list of these", ErrUnsupported, c.From, c.Type)
 			}
 			return k, nil
 		}
@@ -292,6 +299,9 @@ func (d *Dataset) typeOfMember(ctx context.Context, k *column) error {
 			if open {
 				null = true
 				continue
+			}
+			if !ok {
+				t, ok = textsType(value)
 			}
 			if ok {
 				k.Type = t

@@ -80,7 +80,8 @@ type Unpacker interface {
 // their dictionary.
 type Referring interface {
 	Unpacker
-	// Refers tells whether a block needs the last Target before it, unpacked.
+	// Refers tells whether a block needs the last Target before it, unpacked. That may
+	// refer to another one, and no further.
 	Refers(b index.Block) bool
 	// Target tells whether blocks can refer to this one.
 	Target(b index.Block) bool
@@ -148,7 +149,7 @@ type Headed interface {
 
 // Value is that of one field of a sample.
 type Value struct {
-	Bytes []byte // text, content, or the elements of an array in native order
+	Bytes []byte // text, content, or the elements of an array in native order; of lists of text parsers give a stream of package textlist
 	Shape []int  // of an array whose type leaves extents open
 }
 

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"headrace/sample"
+	"headrace/shard/internal/textlist"
 	"headrace/tensor"
 )
 
 // Lists in JSON that are arrays: of numbers or booleans alone, in lists that are equally
-// long.
+// long; and lists of text.
 
 // mostAxes is how many axes an array of lists can have.
 const mostAxes = 8
@@ -124,6 +125,60 @@ func appendElements(dst []byte, all []any, d tensor.DType, shape []int, as As) (
 		}
 		if err != nil {
 			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// textsType returns the type of a list of text, if it is one.
+func textsType(value json.RawMessage) (sample.Type, bool) {
+	var d textlist.Depth
+	deep := textDepth(&d, value, 1)
+	return sample.Type{Kind: sample.Text, Shape: slices.Repeat([]int{tensor.Unknown}, deep)}, deep > 0
+}
+
+func textDepth(d *textlist.Depth, value json.RawMessage, axis int) int {
+	var all []json.RawMessage
+	if d.List(axis); d.None() || json.Unmarshal(value, &all) != nil {
+		return 0
+	}
+	for _, e := range all {
+		switch e[0] {
+		case 'n':
+		case '"':
+			d.Text(axis)
+		case '[':
+			textDepth(d, e, axis+1)
+		default:
+			d.Other()
+		}
+	}
+	return d.Axes()
+}
+
+// appendTexts appends a list of text as a stream.
+func appendTexts(dst []byte, value json.RawMessage, axes, axis int, as As) ([]byte, error) {
+	var all []json.RawMessage
+	if json.Unmarshal(value, &all) != nil || all == nil {
+		return dst, fmt.Errorf("%w: %.40s is not a list of text", ErrCorrupt, value)
+	}
+	for i, e := range all {
+		switch {
+		case e[0] == 'n':
+			return dst, fmt.Errorf("%w: element %d of a list", ErrNoValue, i)
+		case axis < axes:
+			var err error
+			if dst, err = appendTexts(textlist.AppendMark(dst, axis), e, axes, axis+1, as); err != nil {
+				return dst, err
+			}
+		case e[0] != '"' && as != AsSaid:
+			return dst, fmt.Errorf("%w: %.40s is among its elements, and the first was text", ErrCorrupt, e)
+		default:
+			text, err := plain(e)
+			if err != nil {
+				return dst, err
+			}
+			dst = textlist.AppendText(dst, text)
 		}
 	}
 	return dst, nil

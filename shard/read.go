@@ -7,23 +7,12 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"headrace/internal/words"
 	"headrace/sample"
 	"headrace/shard/index"
 	"headrace/tensor"
 )
-
-// wiring says where the columns of a Reader are in a shard.
-type wiring struct {
-	field  [][]int // of a column: the numbers of the parts in the segment that it may be
-	number []numbered
-	record []int  // the number of the part that is a record
-	parser Parser // of that
-}
-
-type wiringOf struct{ atomic.Pointer[wiring] }
 
 func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 	if w := r.wiring[shard].Load(); w != nil {
@@ -80,30 +69,6 @@ func (d *Dataset) parserOf(shard int, s *index.Segment) (Parser, error) {
 	}
 	return nil, &Error{Shard: name, At: -1, Err: index.ErrDamaged}
 }
-
-// Place is where a sample's values are. It can be used again for the next sample.
-type Place struct {
-	Bytes int64 // that Read needs room for
-
-	shard    int
-	in       int
-	segment  *index.Segment
-	wires    *wiring
-	parts    []index.Part // all of the sample
-	wanted   []index.Part // those that are read, by their places
-	chosen   []index.Part // that of each column
-	spans    []span
-	numbers  []byte
-	values   []Value
-	unpacked bool // parts are in what blocks hold
-}
-
-// span is read as one. Where it is in the memory of Read follows from those before it.
-type span struct{ at, end, in int64 }
-
-// gap is how much between two values is read along with them. It is what is between
-// neighbours in tar files, most often.
-const gap = 2 << 10
 
 // Locate finds out where a sample is, and how many bytes reading it takes. It reads
 // nothing.
@@ -166,32 +131,6 @@ func (r *Reader) Locate(i int64, p *Place) error {
 		p.Bytes += w.Len
 	}
 	return nil
-}
-
-// find returns the first of these parts that the sample has.
-func (p *Place) find(fields []int) *index.Part {
-	for _, f := range fields {
-		for k := range p.parts {
-			if p.parts[k].Field == f {
-				return &p.parts[k]
-			}
-		}
-	}
-	return nil
-}
-
-// want adds a part to those that are read, in order, and once.
-func (p *Place) want(w index.Part) {
-	at := len(p.wanted)
-	for k, other := range p.wanted {
-		if other.Field == w.Field {
-			return
-		}
-		if w.At < other.At {
-			at = min(at, k)
-		}
-	}
-	p.wanted = slices.Insert(p.wanted, at, w)
 }
 
 func (r *Reader) lacks(p *Place, c *column) error {
@@ -315,7 +254,7 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *opened, buf []byt
 				to, read = to[b.Len:], read+b.Len
 				continue
 			}
-			data, n, err := d.block(ctx, p, f, format, first+k, b)
+			data, n, err := d.block(ctx, p, f, format, first+k, b, 0)
 			read += n
 			if err != nil {
 				return read, err
@@ -330,17 +269,21 @@ func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *opened, buf []byt
 	return read, nil
 }
 
-// block returns what is in a block, and how many bytes of the file that took.
-func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacker, number int, b index.Block) (data []byte, read int64, err error) {
+// mostReferring is how many blocks refer to each other in a row at most.
+const mostReferring = 2
+
+// block returns what is in a block, and how many bytes of the file that took. So many
+// blocks refer to it, one to the other.
+func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacker, number int, b index.Block, referring int) (data []byte, read int64, err error) {
 	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() ([]byte, error) {
 		unpack := format.Unpack
-		if referring, ok := format.(Referring); ok && referring.Refers(b) {
-			target, n, err := d.target(ctx, p, f, referring, number)
+		if refers, ok := format.(Referring); ok && refers.Refers(b) {
+			target, n, err := d.target(ctx, p, f, refers, number, referring+1)
 			if read += n; err != nil {
 				return nil, err
 			}
 			unpack = func(dst []byte, b index.Block, packed []byte) ([]byte, error) {
-				return referring.UnpackWith(dst, b, packed, target)
+				return refers.UnpackWith(dst, b, packed, target)
 			}
 		}
 
@@ -364,26 +307,15 @@ func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacke
 }
 
 // target returns what is in the block to which another one refers.
-func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referring, number int) (data []byte, read int64, err error) {
+func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referring, number, referring int) (data []byte, read int64, err error) {
 	b, at, err := p.segment.Before(number, format.Target)
-	if err == nil && (b.Size > mostBlock || b.At > f.Size()-b.Len) {
+	if err == nil && (referring > mostReferring || b.Size > mostBlock || b.At > f.Size()-b.Len) {
 		err = index.ErrDamaged
 	}
 	if err != nil {
 		return nil, 0, &Error{Shard: f.Name(), At: b.At, Err: err}
 	}
-	return d.block(ctx, p, f, format, at, b)
-}
-
-// of returns the bytes of a part.
-func (p *Place) of(part index.Part, buf []byte) []byte {
-	for _, s := range p.spans {
-		if s.at <= part.At && part.At+part.Len <= s.end {
-			at := s.in + part.At - s.at
-			return buf[at : at+part.Len : at+part.Len]
-		}
-	}
-	return nil
+	return d.block(ctx, p, f, format, at, b, referring)
 }
 
 // record parses a record, and gives columns their values.
@@ -412,12 +344,17 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		into.Bytes = []byte(r.d.keyOf(p.shard, p.in))
 		return nil
 	case field:
+		if isTexts(c.Type) {
+			return c.texts(into, into.Bytes)
+		}
 		if err := valid(c.Type, into.Bytes); err != nil {
 			return err
 		}
 		return fits(c.Type, into)
 	case asIs:
-		into.Bytes = p.of(at, buf)
+		if into.Bytes = p.of(at, buf); isTexts(c.Type) {
+			return c.texts(into, into.Bytes)
+		}
 		if err := valid(c.Type, into.Bytes); err != nil {
 			return err
 		}
@@ -436,6 +373,13 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	}
 	if !isOf(found, c.Type, c.as) {
 		return fmt.Errorf("%w: it is %.40s, and the first value is %v", ErrCorrupt, found, c.Type)
+	}
+	if isTexts(c.Type) {
+		stream, err := appendTexts(nil, found, len(c.Type.Shape), 1, c.as)
+		if err != nil {
+			return err
+		}
+		return c.texts(into, stream)
 	}
 	if len(c.Type.Shape) > 0 && c.Type.Kind == sample.Tensor {
 		return p.number(into, func(dst []byte) (all []byte, err error) {
@@ -481,18 +425,6 @@ func (r *Reader) indexed(p *Place, d tensor.DType, n *numbered, dst []byte) ([]b
 		return nil, err
 	}
 	return appendBits(dst, v, n.dtype, d)
-}
-
-// number puts a number into the Place's own memory.
-func (p *Place) number(into *Value, add func([]byte) ([]byte, error)) error {
-	before := len(p.numbers)
-	all, err := add(p.numbers)
-	if err != nil {
-		return err
-	}
-	p.numbers = all
-	into.Bytes = all[before:len(all):len(all)]
-	return nil
 }
 
 // hasPart tells whether a sample has a part.

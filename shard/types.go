@@ -39,6 +39,9 @@ func text(t sample.Type) bool {
 	return (t.Kind == sample.Text || t.Kind == sample.Bytes) && len(t.Shape) == 0
 }
 
+// isTexts tells types of lists of text.
+func isTexts(t sample.Type) bool { return t.Kind == sample.Text && len(t.Shape) > 0 }
+
 func typeOfJSON(value json.RawMessage) sample.Type {
 	switch c := value[0]; {
 	case c == 't' || c == 'f':
@@ -57,7 +60,7 @@ func isOf(value json.RawMessage, t sample.Type, as As) bool {
 	switch is := typeOfJSON(value); {
 	case as == AsSaid:
 		return true
-	case len(t.Shape) > 0:
+	case len(t.Shape) > 0: // of the elements what reads them tells
 		return value[0] == '['
 	case t.Kind == sample.Text:
 		return is.Kind == sample.Text && (value[0] == '"') == (as == AsFound)

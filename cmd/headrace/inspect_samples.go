@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headrace"
+	"headrace/internal/export"
 	"headrace/internal/numbers"
 	"headrace/internal/preview"
 	"headrace/media"
@@ -81,6 +82,9 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 		switch {
 		case f.Kind == sample.Text && f.Name == "key":
 			s.Key = recipe.Path(b.Text(f.Name)[0])
+			continue
+		case f.Kind == sample.Text && len(f.Shape) > 0:
+			s.Texts = append(s.Texts, fieldText{f.Name, export.ListsAsJSON(b, f.Name)[0]})
 			continue
 		case f.Kind == sample.Text:
 			s.Texts = append(s.Texts, fieldText{f.Name, b.Text(f.Name)[0]})

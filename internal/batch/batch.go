@@ -94,9 +94,59 @@ func (b *Batch) offset(form *Form, f int) int {
 	return b.Slots.Layout.Fields[f].Offset
 }
 
-// Text returns a text field, one string a row; nil if there is no such field. The slice
-// is the batch's.
-func (b *Batch) Text(name string) []string { return b.beside(name, sample.Text) }
+// Text returns a text field, one string a row; nil if there is no such field, or if it
+// has lists of text. The slice is the batch's.
+func (b *Batch) Text(name string) []string {
+	rows, axes := b.rowsOf(name)
+	if axes > 0 {
+		return nil
+	}
+	return rows
+}
+
+// TextLists returns a field of lists of text, such as captions, one list a row; nil if
+// there is no such field.
+func (b *Batch) TextLists(name string) (all [][]string) {
+	rows, axes := b.rowsOf(name)
+	if axes != 1 {
+		return nil
+	}
+	for _, packed := range rows {
+		all = append(all, record.UnpackRows(packed))
+	}
+	return all
+}
+
+// DeepTextLists returns a field of lists of lists of text, one a row; nil if there is no
+// such field.
+func (b *Batch) DeepTextLists(name string) (all [][][]string) {
+	rows, axes := b.rowsOf(name)
+	if axes != 2 {
+		return nil
+	}
+	for _, packed := range rows {
+		lists := [][]string{}
+		for _, list := range record.UnpackRows(packed) {
+			lists = append(lists, record.UnpackRows(list))
+		}
+		all = append(all, lists)
+	}
+	return all
+}
+
+// rowsOf returns a text field, and how deep the lists are that rows have.
+func (b *Batch) rowsOf(name string) (rows []string, axes int) {
+	layout := b.Slots.Layout
+	f := layout.field(name)
+	if f < 0 || layout.Fields[f].Kind != sample.Text {
+		return nil, 0
+	}
+	rows, axes = b.beside(name, sample.Text), len(layout.Fields[f].Shape)
+	if layout.Whole && !layout.Single && axes > 0 { // the outermost lists are the batch's rows
+		return record.UnpackRows(rows[0]), axes - 1
+	}
+	return rows, axes
+}
 
 // Objects returns a field of Python's objects, the bytes of one a row, which
 // docs/protocol.md describes; nil if there is no such field. The slice is the batch's.

@@ -2,12 +2,14 @@ package export
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 
 	"headrace"
 	"headrace/internal/numbers"
+	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -17,7 +19,7 @@ type column struct {
 	data     []byte       // of a tensor, row after row
 	rowBytes int          // of data
 	shape    tensor.Shape // of a row
-	texts    []string     // of a text field
+	texts    []string     // of a text field; of lists of text, JSON
 }
 
 func (c column) row(i int) []byte { return c.data[i*c.rowBytes:][:c.rowBytes] }
@@ -28,12 +30,58 @@ func columns(b *headrace.Batch, fields []headrace.Field) []column {
 	for i, f := range fields {
 		if f.Kind == sample.Text {
 			all[i].texts = b.Text(f.Name)
+			if isLists(f) {
+				all[i].texts = ListsAsJSON(b, f.Name)
+			}
 			continue
 		}
 		t, _ := b.Tensor(f.Name)
 		all[i].data, all[i].rowBytes, all[i].shape = t.Data, len(t.Data)/b.Rows(), t.Shape[1:]
 	}
 	return all
+}
+
+// isLists tells fields of lists of text.
+func isLists(f headrace.Field) bool { return f.Kind == sample.Text && len(f.Shape) > 0 }
+
+// ListsAsJSON returns a field of lists of text as JSON, one a row.
+func ListsAsJSON(b *headrace.Batch, name string) (all []string) {
+	for _, list := range b.TextLists(name) {
+		all = append(all, asJSON(paths(list)))
+	}
+	for _, lists := range b.DeepTextLists(name) {
+		deep := [][]recipe.Path{}
+		for _, list := range lists {
+			deep = append(deep, paths(list))
+		}
+		all = append(all, asJSON(deep))
+	}
+	return all
+}
+
+// paths are texts that may not be UTF-8.
+func paths(texts []string) []recipe.Path {
+	all := []recipe.Path{}
+	for _, text := range texts {
+		all = append(all, recipe.Path(text))
+	}
+	return all
+}
+
+func asJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "null" // no list of strings
+	}
+	return string(text)
+}
+
+// noLists refuses a field that a form cannot hold.
+func noLists(f headrace.Field, form string) error {
+	if !isLists(f) {
+		return nil
+	}
+	return fmt.Errorf("%w: --out %s: %s is lists of text, which jsonl, npy and tar can hold: make one text of each, or have the last function leave it out", ErrOptions, form, f.Name)
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

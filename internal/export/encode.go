@@ -26,7 +26,11 @@ var imageFormats = map[string]string{"png": media.PNG, "jpg": media.JPEG, "webp"
 func newEncoder(f headrace.Field, o Options) (encoder, error) {
 	switch {
 	case f.Kind == sample.Text:
-		return encoder{suffix: f.Name + ".txt", encode: func(dst []byte, c column, row int) ([]byte, error) {
+		suffix := ".txt"
+		if isLists(f) {
+			suffix = ".json"
+		}
+		return encoder{suffix: f.Name + suffix, encode: func(dst []byte, c column, row int) ([]byte, error) {
 			return append(dst, c.texts[row]...), nil
 		}}, nil
 	case isInteger(f):

@@ -106,7 +106,7 @@ func checkWhole(i headrace.Info) error {
 // checkShapes refuses to put arrays of different shapes into one.
 func (o Options) checkShapes(fields []headrace.Field) error {
 	for _, f := range fields {
-		if o.Kind == "npy" && !f.Shape.Fixed() {
+		if o.Kind == "npy" && !f.Shape.Fixed() && !isLists(f) {
 			return fmt.Errorf("%w: --out npy writes one array of all samples: the field %q is %v %v, and has other shapes in other batches; use --out tar", ErrOptions, f.Name, f.DType, f.Shape)
 		}
 	}

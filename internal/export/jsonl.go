@@ -39,6 +39,10 @@ func (w *objects) encode(block *bytes.Buffer, scratch []byte, columns []column, 
 		block.Write(append(name, ':'))
 
 		c := columns[i]
+		if isLists(f) {
+			block.WriteString(c.texts[row])
+			continue
+		}
 		if f.Kind == sample.Text {
 			text, err := json.Marshal(recipe.Path(c.texts[row]))
 			if err != nil {

@@ -66,7 +66,10 @@ func (w *arrays) write(columns []column, rows, _ int) error {
 			continue
 		}
 		for _, text := range c.texts {
-			line, err := json.Marshal(recipe.Path(text))
+			line, err := []byte(text), error(nil)
+			if !isLists(w.fields[i]) {
+				line, err = json.Marshal(recipe.Path(text))
+			}
 			if err != nil {
 				return err
 			}
@@ -116,7 +119,9 @@ func (w *arrays) noted() error { return nil }
 func (w *arrays) describe(f headrace.Field) FieldFile {
 	d := FieldFile{Name: f.Name, File: npyName(f)}
 	if f.Kind == sample.Text {
-		d.Note = "a JSON string a line"
+		if d.Note = "a JSON string a line"; isLists(f) {
+			d.Note = "a JSON list a line"
+		}
 		return d
 	}
 	d.DType, d.Shape = f.DType.String(), append(tensor.Shape{}, f.Shape...)

@@ -36,6 +36,9 @@ func openParquet(o Options, run Run) (records, error) {
 	features := map[string]any{}
 	for _, f := range run.Info.Fields {
 		e, err := newEncoder(f, o)
+		if err == nil {
+			err = noLists(f, "parquet")
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,9 @@ type examples struct {
 func openTFRecord(o Options, run Run) (records, error) {
 	w := &examples{run.Info.Fields, map[int]encoder{}}
 	for i, f := range w.fields {
+		if err := noLists(f, "tfrecord"); err != nil {
+			return nil, err
+		}
 		switch {
 		case f.DType == tensor.Uint64 && f.Kind == sample.Tensor:
 			return nil, fmt.Errorf("%w: --out tfrecord: %s is uint64, and TensorFlow's records have int64: make another type of it", ErrOptions, f.Name)

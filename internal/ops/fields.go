@@ -25,6 +25,7 @@ type FieldChange struct {
 type filled struct {
 	at     record.Column
 	number []byte // nil: it is text, and empty
+	text   string // "", or no list
 }
 
 // NewKey returns what gives samples their name as a field.
@@ -42,6 +43,8 @@ func NewFill(w *Env, in, whole sample.Schema, with recipe.PadValue, where *recor
 		one := filled{at: where.Put(f.Name, f.Type)}
 		if f.Type.Kind == sample.Tensor {
 			one.number = numbers.Append(nil, f.Type.DType, with.Of(f.Name))
+		} else if len(f.Type.Shape) > 0 {
+			one.text = record.NoRows
 		}
 		p.fills = append(p.fills, one)
 	}
@@ -119,7 +122,7 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
 	}
 	for _, f := range p.fills {
 		if f.number == nil {
-			it.Values.Texts[f.at.At] = ""
+			it.Values.Texts[f.at.At] = f.text
 		} else {
 			copy(it.Values.Numbers[f.at.At:], f.number)
 		}

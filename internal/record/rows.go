@@ -58,6 +58,19 @@ func Row[S string | []byte](packed S, i int) S {
 	return packed[head+int(number(packed, 4+4*i)) : head+int(number(packed, 8+4*i))]
 }
 
+// UnpackRows returns what PackRows was given.
+func UnpackRows(packed string) []string {
+	n, _ := CountRows(packed)
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = Row(packed, i)
+	}
+	return rows
+}
+
+// NoRows is the value that has none.
+const NoRows = "\x00\x00\x00\x00\x00\x00\x00\x00"
+
 // number is that at a place.
 func number[S string | []byte](b S, at int) uint32 {
 	return uint32(b[at]) | uint32(b[at+1])<<8 | uint32(b[at+2])<<16 | uint32(b[at+3])<<24

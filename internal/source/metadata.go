@@ -202,7 +202,7 @@ func (m *metadata) fill(fields recipe.FieldsFrom) {
 			for i, row := range m.rowOf {
 				all[i] = m.texts[k][row]
 			}
-			m.files.columns = append(m.files.columns, recipe.ColumnOf(name, all))
+			m.files.columns = append(m.files.columns, recipe.ListsOf(name, t.Shape, all))
 			continue
 		}
 		size := int64(t.DType.Size())

@@ -47,7 +47,21 @@ def kind(dtype):
 def column(r, rows):
     """A random column: its Arrow array, and what each row is to be."""
     nulls = r.choice([0, 0, 0.3])
-    form = r.choice(["number", "number", "text", "bytes", "list", "list of lists", "fixed", "dictionary", "struct", "structs"])
+    forms = [
+        "number",
+        "number",
+        "text",
+        "bytes",
+        "list",
+        "list of lists",
+        "fixed",
+        "dictionary",
+        "struct",
+        "structs",
+        "texts",
+        "deep texts",
+    ]
+    form = r.choice(forms)
     dtype = r.choice(NUMBERS)
     holes = dtype.startswith("float") and r.random() < 0.5  # nulls in lists
 
@@ -75,6 +89,18 @@ def column(r, rows):
     if form == "text":
         values = nullable(lambda: r.choice(["", "a", "ümlaut", "longer than a view holds " * r.randint(1, 9)]))
         array = pa.array(values, r.choice([pa.string(), pa.large_string(), pa.string_view()]))
+    elif "texts" in form:
+        gaps = r.choice([0, 0.1])
+
+        def texts(deep):
+            one = (lambda: texts(deep - 1)) if deep else (lambda: r.choice(["", "a", "ümlaut", "one of more " * r.randint(1, 9)]))
+            return [None if r.random() < gaps else one() for _ in range(r.choice([0, 1, 2, 9]))]
+
+        deep = form == "deep texts"
+        values = nullable(lambda: texts(deep))
+        array = pa.array(values, r.choice([pa.list_, pa.large_list])(r.choice([pa.string(), pa.large_string()])) if not deep else
+            pa.list_(r.choice([pa.list_, pa.large_list])(pa.string())))  # fmt: skip
+        return "", array, [BAD if "None" in repr(v) else v for v in values]
     elif form == "bytes":
         values = nullable(lambda: r.randbytes(r.choice([0, 1, 4, 300])))
         array = pa.array(values, r.choice([pa.binary(), pa.large_binary(), pa.binary_view()]))
@@ -177,8 +203,11 @@ def plain(r, first):
         "text": lambda: r.choice(["", "a", 'q"\\', "ümlaut 😀", "\u2028\x7f", "line\nbreak"]),
         "list": lambda: [r.randint(-9, 9) for _ in range(r.randint(1, 4))],
         "boxes": lambda: [[r.random() for _ in range(4)] for _ in range(r.randint(1, 3))],
+        "texts": lambda: [make["text"]() for _ in range(r.randint(1, 3))],
     }
     v = make[first]()
+    if first == "texts":
+        return v, v
     return v, np.array(v, {"list": "int64", "boxes": "float64"}[first]) if isinstance(v, list) else v
 
 
@@ -188,7 +217,7 @@ def test_json(seed):
     r = random.Random(seed)
     for _ in range(TABLES if WHOLE else 2):
         rows = r.choice([1, 3, 20])
-        kinds = {f"f{k}": r.choice(["int", "float", "bool", "text", "list", "boxes"]) for k in range(3)}
+        kinds = {f"f{k}": r.choice(["int", "float", "bool", "text", "list", "boxes", "texts"]) for k in range(3)}
         made = [{k: plain(r, kind) for k, kind in kinds.items()} for _ in range(rows)]
         objects = [{"deep": {k: v for k, (v, _) in row.items()}} for row in made]
         want = {k: [row[k][1] for row in made] for k in kinds}

@@ -32,6 +32,7 @@ def table():
             "ids": [[i] * (i % 5) for i in numbers],
             "vector": [[i / 2, -i] for i in numbers],
             "tags": [["a", "b"] for i in numbers],
+            "blobs": [[b"a"] for i in numbers],
         }
     )
 
@@ -101,9 +102,9 @@ def test_lines(name, score):
 
 @pytest.mark.parametrize("name", ["snappy.parquet", "plain.arrow"])
 def test_columns_that_cannot_be_read(name):
-    with pytest.raises(SourceError, match=r"\"tags\": it is .*, and only lists of numbers have a place in a batch"):
-        next(iter(hr.read(name, fields=["tags"]).batch(2).loader()))
-    has = r"image\.bytes, image\.path, text, (ids, vector, )?label, late, score"
+    with pytest.raises(SourceError, match=r"\"blobs\": it is .*, and only lists of numbers and of text have a place in a batch"):
+        next(iter(hr.read(name, fields=["blobs"]).batch(2).loader()))
+    has = r"image\.bytes, image\.path, text, (ids, vector, )?(tags, )?label, late, score"
     with pytest.raises(RecipeError, match="the samples have " + has):
         hr.read(name, fields=["caption"]).batch(2).loader()
 

@@ -22,12 +22,6 @@ type values struct {
 // there are blocks. at is -1 where the value is null.
 type span struct{ at, n int64 }
 
-// Codecs of blocks, and in batches one less.
-const (
-	codecLZ4  = 1
-	codecZstd = 2
-)
-
 // batch is a record batch that is read: its arrays follow each other.
 type batch struct {
 	*scan
@@ -228,6 +222,9 @@ func (b *batch) leaf(f *field, in []*level, null []bool, valid buffer, rows int)
 	v.spans, v.ints, v.floats, v.absent = v.spans[:0], v.ints[:0], v.floats[:0], nil
 	if f.meaning == asList && f.refused == "" {
 		return b.lists(f, in, null, rows, data, valid)
+	}
+	if f.meaning == asTexts && f.refused == "" {
+		return b.texts(f, in, null, rows, data, bytes)
 	}
 	if f.refused != "" || rows == 0 {
 		return nil

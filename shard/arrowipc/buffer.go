@@ -3,12 +3,9 @@ package arrowipc
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"headrace/shard"
 	"headrace/shard/index"
-	"headrace/shard/internal/packed"
-	"headrace/tensor"
 )
 
 // buffer is where a buffer is in the file, packed or not.
@@ -46,10 +43,6 @@ func (b *batch) variadicBuffers() ([]buffer, error) {
 	}
 	return all, nil
 }
-
-// mostUnpacked is how many bytes a buffer can have that is packed in n. What says more is
-// a bomb rather than data.
-func mostUnpacked(n int64) int64 { return 64<<20 + 1032*n }
 
 // unpacked says how a buffer is packed: as a block of the index.
 func (b *batch) unpacked(buf buffer) (index.Block, error) {
@@ -117,16 +110,6 @@ func (b *batch) base(buf buffer) (at, size int64, err error) {
 	return at, k.Size, nil
 }
 
-// Flags of blocks that become something else than what is in a buffer. Such a block is
-// all of a buffer, of which the length is in front if it is packed.
-const (
-	blockCodec  = 3
-	blockBits   = 1 << 2 // booleans, which become bytes
-	blockTarget = 1 << 3 // the validity of numbers that follow
-	blockRefers = 1 << 4 // floats, of which those are NaN that the target says have no value
-	widthShift  = 8
-)
-
 // rewritten adds a block of a buffer that becomes size bytes.
 func (b *batch) rewritten(buf buffer, size int64, flags uint64) error {
 	if !b.blocks {
@@ -141,91 +124,4 @@ func (b *batch) rewritten(buf buffer, size int64, flags uint64) error {
 func (b *batch) sized(buf buffer) (index.Block, int64, error) {
 	k, err := b.unpacked(buf)
 	return k, k.Size, err
-}
-
-// Unpack unpacks a buffer.
-func (Format) Unpack(dst []byte, b index.Block, data []byte) ([]byte, error) {
-	if b.Codec&^blockCodec == 0 {
-		return inflate(dst, b, data)
-	}
-	raw, err := whole(b, data)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case b.Codec&blockBits != 0:
-		if int64(len(raw)) < (b.Size+7)/8 {
-			break
-		}
-		for i := range int(b.Size) {
-			dst = append(dst, raw[i/8]>>(i%8)&1)
-		}
-		return dst, nil
-	case int64(len(raw)) >= b.Size:
-		return append(dst, raw[:b.Size]...), nil
-	}
-	return nil, fmt.Errorf("%w: a buffer of %d bytes becomes %d", shard.ErrCorrupt, len(raw), b.Size)
-}
-
-// Refers implements [shard.Referring].
-func (Format) Refers(b index.Block) bool { return b.Codec&blockRefers != 0 }
-
-// Target implements [shard.Referring].
-func (Format) Target(b index.Block) bool { return b.Codec&blockTarget != 0 }
-
-// UnpackWith implements [shard.Referring]: it unpacks floats, and has those be NaN that
-// have no value.
-func (Format) UnpackWith(dst []byte, b index.Block, data, valid []byte) ([]byte, error) {
-	before := len(dst)
-	dst, err := Format{}.Unpack(dst, b, data)
-	if err != nil {
-		return nil, err
-	}
-
-	width := int(b.Codec >> widthShift)
-	all := dst[before:]
-	if width < 2 || len(valid) < (len(all)/width+7)/8 {
-		return nil, fmt.Errorf("%w: the validity of a buffer is short", shard.ErrCorrupt)
-	}
-	for i := range len(all) / width {
-		if valid[i/8]>>(i%8)&1 != 0 {
-			continue
-		}
-		switch at := all[i*width:]; width {
-		case 2:
-			binary.LittleEndian.PutUint16(at, tensor.ToFloat16(index.Missing))
-		case 4:
-			binary.LittleEndian.PutUint32(at, math.Float32bits(float32(index.Missing)))
-		case 8:
-			binary.LittleEndian.PutUint64(at, math.Float64bits(index.Missing))
-		}
-	}
-	return dst, nil
-}
-
-// whole unpacks a buffer with the length in front of it.
-func whole(b index.Block, data []byte) ([]byte, error) {
-	codec := b.Codec & blockCodec
-	if codec == 0 {
-		return data, nil
-	}
-	if len(data) < 8 {
-		return nil, fmt.Errorf("%w: a packed buffer of %d bytes", shard.ErrCorrupt, len(data))
-	}
-	size := int64(binary.LittleEndian.Uint64(data))
-	switch data = data[8:]; {
-	case size == -1:
-		return data, nil
-	case size < 0 || size > mostUnpacked(int64(len(data))):
-		return nil, fmt.Errorf("%w: a buffer of %d bytes is said to unpack to %d", shard.ErrCorrupt, len(data), size)
-	}
-	return inflate(nil, index.Block{Codec: codec, Size: size}, data)
-}
-
-func inflate(dst []byte, b index.Block, data []byte) ([]byte, error) {
-	codec := packed.LZ4
-	if b.Codec == codecZstd {
-		codec = packed.Zstd
-	}
-	return packed.Append(dst, codec, data, b.Size)
 }

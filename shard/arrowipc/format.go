@@ -20,11 +20,6 @@ func (Format) Name() string { return "arrow" }
 // Suffixes returns ".arrow", ".feather" and ".ipc".
 func (Format) Suffixes() []string { return []string{".arrow", ".feather", ".ipc"} }
 
-const (
-	magic        = "ARROW1"
-	continuation = 0xffffffff
-)
-
 // Begins looks for the magic of a file, or for a stream's first message, the schema.
 func (Format) Begins(head []byte) bool {
 	if bytes.HasPrefix(head, []byte(magic)) {
@@ -63,8 +58,8 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 	return ctx.Err()
 }
 
-// rewrites finds out whether numbers have to become others, so that all parts are in
-// blocks: booleans in lists, and floats in lists of which some have no value.
+// rewrites finds out whether elements of lists have to become others, so that all parts
+// are in blocks: text, booleans, and floats of which some have no value.
 func (s *scan) rewrites(messages []message) error {
 	schema := s.schema
 	for _, m := range messages {
@@ -72,7 +67,9 @@ func (s *scan) rewrites(messages []message) error {
 			return nil
 		}
 		s.at = m.at
-		if m.head != headerSchema && !anyOf(schema, func(f *field) bool { return f.meaning == asList && (f.layout == bits || isFloat(f.kind)) }) {
+		if m.head != headerSchema && !anyOf(schema, func(f *field) bool {
+			return f.meaning == asTexts || f.meaning == asList && (f.layout == bits || isFloat(f.kind))
+		}) {
 			continue
 		}
 
@@ -106,6 +103,9 @@ func needBlocks(all []*field, nodes *[][2]int64) (need bool) {
 		}
 		n := (*nodes)[0]
 		*nodes = (*nodes)[1:]
+		if f.refused == "" && f.meaning == asTexts {
+			need = need || n[0] > 0
+		}
 		if f.refused == "" && f.meaning == asList {
 			need = need || f.layout == bits && n[0] > 0 || n[1] > 0 && isFloat(f.kind)
 		}

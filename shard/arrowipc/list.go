@@ -12,6 +12,7 @@ import (
 
 // level is an array of lists.
 type level struct {
+	buf     buffer // of offsets
 	fixed   int    // elements of each; 0: offsets say it
 	lists   int    // how many there are
 	null    []bool // nil: none is
@@ -37,6 +38,7 @@ func (b *batch) level(f *field, null []bool, n int) (*level, error) {
 		var buf buffer
 		if err == nil {
 			buf, err = b.buffer()
+			l.buf = buf
 		}
 		if err == nil && l.lists > 0 {
 			raw, err = b.raw(buf, n*size)

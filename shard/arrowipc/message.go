@@ -11,13 +11,6 @@ import (
 	"headrace/shard/index"
 )
 
-// Kinds of messages.
-const (
-	headerSchema     = 1
-	headerDictionary = 2
-	headerBatch      = 3
-)
-
 // scan is under way through a shard.
 type scan struct {
 	ctx          context.Context

@@ -10,45 +10,10 @@ import (
 	"headrace/tensor"
 )
 
-// Types as metadata numbers them.
-const (
-	typeNull          = 1
-	typeInt           = 2
-	typeFloat         = 3
-	typeBinary        = 4
-	typeText          = 5
-	typeBool          = 6
-	typeDecimal       = 7
-	typeDate          = 8
-	typeTime          = 9
-	typeTimestamp     = 10
-	typeInterval      = 11
-	typeList          = 12
-	typeStruct        = 13
-	typeUnion         = 14
-	typeFixedBinary   = 15
-	typeFixedList     = 16
-	typeMap           = 17
-	typeDuration      = 18
-	typeLargeBinary   = 19
-	typeLargeText     = 20
-	typeLargeList     = 21
-	typeRunEnd        = 22
-	typeBinaryView    = 23
-	typeTextView      = 24
-	typeListView      = 25
-	typeLargeListView = 26
-)
-
-// Schemas deeper or wider than these are no one's.
-const (
-	maxDepth   = 32
-	mostFields = 1 << 16
-)
-
 const (
 	decimalsAreRefused = "decimals are not supported"
-	textsAreRefused    = "it is a list of text or bytes, and only lists of numbers have a place in a batch: write it as one text, such as JSON"
+	bytesAreRefused    = "it is a list of bytes, and only lists of numbers and of text have a place in a batch"
+	viewsAreRefused    = "it is a list of views of text: write it as a list of string"
 )
 
 // layout is which buffers an array has after its validity.
@@ -76,6 +41,7 @@ const (
 	asInt
 	asFloat
 	asList // of numbers, as a leaf in lists
+	asTexts
 )
 
 // field is a node of the schema.
@@ -324,8 +290,10 @@ func inLists(all []*field, axes, said []int) {
 		case len(axes) == 0:
 		case f.dictionary != nil || f.layout == runs:
 			f.refused = "it is a list of values in a dictionary or of runs: write it without"
+		case f.meaning == asText:
+			f.ofTexts(axes)
 		case f.meaning != asInt && f.meaning != asFloat:
-			f.refused = textsAreRefused
+			f.refused = bytesAreRefused
 		default:
 			f.kind = f.dtype()
 			f.meaning, f.shape = asList, slices.Clone(axes)
@@ -343,6 +311,9 @@ const notSeen = -2
 
 // listType is that of numbers in lists, when all were seen.
 func (f *field) listType() sample.Type {
+	if f.meaning == asTexts {
+		return sample.Type{Kind: sample.Text, Shape: slices.Repeat([]int{tensor.Unknown}, len(f.shape))}
+	}
 	t := sample.TensorType(f.kind, f.shape...)
 	said := len(f.said) == len(t.Shape) && !f.apart
 	for axis, n := range t.Shape {
@@ -377,6 +348,8 @@ func announce(all []*field, found *index.Builder) {
 			found.Type(f.name, sample.TextType)
 		case f.meaning == asBytes:
 			found.Type(f.name, sample.BytesType)
+		case f.meaning == asTexts:
+			found.Type(f.name, f.listType())
 		case f.meaning == asList: // whose shape is known when all were seen
 		case f.meaning == asInt || f.meaning == asFloat:
 			found.Type(f.name, sample.TensorType(f.dtype()))

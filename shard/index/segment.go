@@ -367,13 +367,15 @@ func appendField(dst []byte, f Field) []byte {
 	return dst
 }
 
-// appendType writes a type: its kind, and of arrays the rest; nil is the kind 0.
+// appendType writes a type: its kind, and of arrays and text the rest; nil is the kind 0.
 func appendType(dst []byte, t *sample.Type) []byte {
 	if t == nil {
 		return append(dst, 0)
 	}
 	if dst = append(dst, byte(t.Kind)); t.Kind == sample.Tensor {
 		dst = appendText(appendText(dst, t.DType.String()), t.Axes)
+	}
+	if t.Kind == sample.Tensor || t.Kind == sample.Text {
 		dst = binary.AppendUvarint(dst, uint64(len(t.Shape)))
 		for _, n := range t.Shape {
 			dst = binary.AppendVarint(dst, int64(n))
@@ -393,8 +395,12 @@ func (c *cursor) typ() *sample.Type {
 		if t.DType, err = tensor.ParseDType(string(c.text())); err != nil {
 			c.fail()
 		}
-		t.Axes = string(c.text())
-		t.Shape = make(tensor.Shape, c.count())
+		t.Axes, t.Shape = string(c.text()), tensor.Shape{}
+	}
+	if t.Kind == sample.Tensor || t.Kind == sample.Text {
+		if n := c.count(); n > 0 || t.Kind == sample.Tensor {
+			t.Shape = make(tensor.Shape, n)
+		}
 		for i := range t.Shape {
 			t.Shape[i] = int(c.varint())
 		}

@@ -334,12 +334,12 @@ func (t *table) Parse(record []byte, want []sample.Field, into []shard.Value, sc
 			if w.Name != t.names[column] {
 				continue
 			}
+			if len(w.Type.Shape) > 0 {
+				return nil, fmt.Errorf("%w: field %q: a table cannot hold %v", shard.ErrUnsupported, w.Name, w.Type)
+			}
 			if w.Type.Kind != sample.Tensor {
 				into[i].Bytes = v
 				continue
-			}
-			if len(w.Type.Shape) > 0 {
-				return nil, fmt.Errorf("%w: field %q: a table cannot hold %v", shard.ErrUnsupported, w.Name, w.Type)
 			}
 			before := len(grown)
 			var err error

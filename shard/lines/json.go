@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"headrace/sample"
 	"headrace/shard"
+	"headrace/shard/internal/textlist"
 	"headrace/tensor"
 )
 
@@ -427,7 +429,12 @@ func (v jsonValue) seen() (f shard.Seen) {
 		var a arrayType
 		switch a.look(v, 0); {
 		case a.none:
-			f.Source = true
+			var d textlist.Depth
+			if v.lookForText(&d, 1); d.Axes() > 0 {
+				f.Type.Shape = slices.Repeat([]int{tensor.Unknown}, d.Axes())
+			} else {
+				f.Source = true
+			}
 		case !a.d.Valid():
 			f.Open = true
 		default:
@@ -522,6 +529,9 @@ func (a *arrayType) element(e jsonValue, depth int) {
 
 // as makes a value what is wanted.
 func (v jsonValue) as(t sample.Type, how shard.As, scratch []byte) (shard.Value, []byte, error) {
+	if t.Kind == sample.Text && len(t.Shape) > 0 {
+		return v.texts(t, how, scratch)
+	}
 	if t.Kind != sample.Tensor {
 		return v.text(how, scratch)
 	}
@@ -557,6 +567,71 @@ func (v jsonValue) text(how shard.As, scratch []byte) (shard.Value, []byte, erro
 	before := len(scratch)
 	scratch, err := unquote(scratch, s)
 	return shard.Value{Bytes: scratch[before:]}, scratch, err
+}
+
+// lookForText finds out how deep lists of text are.
+func (v jsonValue) lookForText(d *textlist.Depth, axis int) {
+	if d.List(axis); d.None() {
+		return
+	}
+	r := jsonReader{b: v}
+	err := r.members('[', ']', func() error {
+		e, err := r.value()
+		switch {
+		case err != nil || e.null():
+		case e[0] == '"':
+			d.Text(axis)
+		case e[0] == '[':
+			e.lookForText(d, axis+1)
+		default:
+			d.Other()
+		}
+		return err
+	})
+	if err != nil {
+		d.Other()
+	}
+}
+
+// texts makes a stream of a list of text.
+func (v jsonValue) texts(t sample.Type, how shard.As, scratch []byte) (shard.Value, []byte, error) {
+	if scratch == nil {
+		scratch = []byte{} // an empty list is one
+	}
+	before := len(scratch)
+	scratch, err := v.stream(scratch, len(t.Shape), 1, how)
+	return shard.Value{Bytes: slices.Clip(scratch[before:])}, scratch, err
+}
+
+func (v jsonValue) stream(scratch []byte, axes, axis int, how shard.As) ([]byte, error) {
+	if v[0] != '[' {
+		return scratch, fmt.Errorf("%.40s is not a list of text", v)
+	}
+	n := -1
+	r := jsonReader{b: v}
+	err := r.members('[', ']', func() error {
+		e, err := r.value()
+		if err != nil {
+			return err
+		}
+		switch n++; {
+		case e.null():
+			return fmt.Errorf("%w: element %d of a list", shard.ErrNoValue, n)
+		case axis < axes:
+			scratch, err = e.stream(textlist.AppendMark(scratch, axis), axes, axis+1, how)
+			return err
+		case e[0] != '"' && how != shard.AsSaid:
+			return fmt.Errorf("%.40s is among its elements, and the first was text", e)
+		case e[0] != '"':
+			scratch = textlist.AppendText(scratch, []byte(e))
+			return nil
+		}
+		begin := len(scratch)
+		scratch, err = unquote(textlist.AppendText(scratch, ""), e[1:len(e)-1])
+		binary.LittleEndian.PutUint32(scratch[begin:], uint32(len(scratch)-begin-4))
+		return err
+	})
+	return scratch, err
 }
 
 // append appends a number.

@@ -94,19 +94,6 @@ func (r *chunkReader) base(at int64, page, raw []byte, codec int) int64 {
 	return from
 }
 
-// Unpack unpacks a page, or a piece of one.
-func (Format) Unpack(dst []byte, b index.Block, page []byte) ([]byte, error) {
-	switch {
-	case b.Codec&blockKind != 0:
-		return Format{}.UnpackWith(dst, b, page, nil)
-	case b.Codec&blockDelta != 0:
-		return unpackDelta(dst, b, page)
-	case b.Codec == codecSnappy:
-		return unpackPiece(dst, page, int(b.Size))
-	}
-	return inflate(dst, int(b.Codec), page, b.Size)
-}
-
 // inflate appends what is unpacked, size bytes.
 func inflate(dst []byte, codec int, bytes []byte, size int64) ([]byte, error) {
 	c, ok := codecs[codec]

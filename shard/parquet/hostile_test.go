@@ -318,7 +318,7 @@ func TestRefusals(t *testing.T) {
 		"encoded as encoding 77":                  oneColumn(typeBytes, 1, codecNone, page(pageData, 6, 1, 77, value("ab"))).file(),
 		"encoded as DELTA_BINARY_PACKED":          oneColumn(typeDouble, 1, codecNone, page(pageData, 8, 1, encodingDelta, make([]byte, 8))).file(),
 		"type (42)":                               oneColumn(42, 1, codecNone, page(pageData, 8, 1, encodingDelta, make([]byte, 8))).file(),
-		"is a list of text":                       listFile(typeBytes, 1, 1, list("\x02\x00", "\x02\x01", "\x00\x00\x00\x00")),
+		"is a list of bytes":                      listFile(typeBytes, 1, 1, list("\x02\x00", "\x02\x01", "\x00\x00\x00\x00")),
 		"encoded as DELTA_LENGTH_BYTE_ARRAY":      listFile(typeInt64, 1, 1, listOf(encodingDeltaLength, 1, "\x02\x00", "\x02\x01", "12345678")),
 		"values are encoded as BYTE_STREAM_SPLIT": listFile(typeBoolean, 1, 1, listOf(encodingSplit, 1, "\x02\x00", "\x02\x01", "1")),
 	} {

@@ -3,18 +3,20 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"headrace/sample"
 	"headrace/shard"
 	"headrace/shard/index"
+	"headrace/shard/internal/textlist"
 	"headrace/tensor"
 )
 
-// A list of numbers is one value of a sample, an array whose length is open. Its numbers
-// have to follow each other in the space of unpacked bytes, whichever way they are
-// encoded. So a page of such a column is one block, which unpacks to its numbers alone,
-// and so is the dictionary that it refers to. A row that reaches over pages is a range of
-// several blocks.
+// A list of numbers is one value of a sample, an array whose length is open, and so is a
+// list of text. Its elements have to follow each other in the space of unpacked bytes,
+// whichever way they are encoded. So a page of such a column is one block, which unpacks
+// to its elements alone, and so is the dictionary that it refers to. A row that reaches
+// over pages is a range of several blocks.
 
 // Kinds of blocks, in the highest bits of their codec. Those of lists have the codec of
 // the page beside it, and how its numbers are stored.
@@ -33,19 +35,28 @@ const (
 // mostLevels is how many levels a page can have when it is unpacked.
 const mostLevels = 1 << 26
 
-// ofList has a column be a list, if its elements are numbers.
+// ofList has a column be a list, if its elements are numbers or text.
 func (c *column) ofList() {
 	switch {
 	case c.refused != "":
 	case c.isNumber():
 		c.list = true
+	case c.meaning == asText && len(c.lists) > textlist.MostAxes:
+		c.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON", len(c.lists), textlist.MostAxes)
+	case c.meaning == asText && c.levels > 255:
+		c.refused = "it is too deep for lists of text"
+	case c.meaning == asText:
+		c.list = true
 	default:
-		c.refused = "it is a list of text or bytes, and only lists of numbers have a place in a batch: write it as one text, such as JSON"
+		c.refused = "it is a list of bytes, and only lists of numbers and of text have a place in a batch"
 	}
 }
 
 // listType is the type of a list, when all were seen.
 func (c *column) listType() sample.Type {
+	if c.meaning == asText {
+		return sample.Type{Kind: sample.Text, Shape: slices.Repeat([]int{tensor.Unknown}, len(c.lists))}
+	}
 	t := sample.TensorType(c.dtype, tensor.Unknown)
 	for _, n := range c.shape[1:] {
 		t.Shape = append(t.Shape, max(n, 0))
@@ -73,7 +84,7 @@ const varies = -2
 
 // measured notes how many elements the lists of rows have.
 func (c *column) measured(rows []span) {
-	if c.fixedExtent(0) == 0 {
+	if c.fixedExtent(0) == 0 || c.meaning == asText {
 		return
 	}
 	each := int64(numbers[c.number].size)
@@ -167,6 +178,9 @@ func (r *chunkReader) listPage(packed []byte) error {
 	if err != nil {
 		return err
 	}
+	if r.c.meaning == asText {
+		return r.textPage(p, present)
+	}
 
 	num := numbers[r.c.number]
 	at := r.space
@@ -243,11 +257,18 @@ func (r *chunkReader) listDictionary(packed []byte) error {
 	if r.header.values > 8*int64(len(raw)) {
 		return r.wrong("a dictionary of %d bytes is said to have %d values", len(raw), r.header.values)
 	}
+	r.hasDict = true
+	if r.c.meaning == asText {
+		if r.dictNumbers, err = appendTexts(nil, encodingPlain, raw, int(r.header.values), nil, mostTexts); err != nil {
+			return r.failed(err)
+		}
+		r.listBlock(blockDictionary, len(r.dictNumbers), blockTexts)
+		return nil
+	}
 	num := numbers[r.c.number]
 	if r.dictNumbers, err = num.append(nil, encodingPlain, raw, int(r.header.values), nil); err != nil {
 		return r.failed(err)
 	}
-	r.hasDict = true
 	r.listBlock(blockDictionary, len(r.dictNumbers), 0)
 	return nil
 }
@@ -297,64 +318,4 @@ func splitPage(dst []byte, h *pageHeader, codec int, packed []byte) (p pageParts
 		}
 	}
 	return p, nil
-}
-
-// Refers implements [shard.Referring].
-func (Format) Refers(b index.Block) bool { return b.Codec&blockKind == blockRefers }
-
-// Target implements [shard.Referring].
-func (Format) Target(b index.Block) bool { return b.Codec&blockKind == blockDictionary }
-
-// UnpackWith implements [shard.Referring]: it unpacks a page whose numbers are in a
-// dictionary.
-func (Format) UnpackWith(dst []byte, b index.Block, page, dictionary []byte) ([]byte, error) {
-	damaged := fmt.Errorf("%w: a page of a list", shard.ErrCorrupt)
-	h, head, err := readHeader(page)
-	if err != nil || h.packed != int64(len(page)-head) || h.unpacked > mostUnpacked(h.packed) {
-		return nil, damaged
-	}
-	num, codec := numbers[b.Codec>>3&7], int(b.Codec&7)
-	if b.Codec&blockKind == blockDictionary {
-		raw, err := inflate(nil, codec, page[head:], h.unpacked)
-		if err != nil {
-			return nil, err
-		}
-		return num.append(dst, encodingPlain, raw, int(b.Size)/num.size, nil)
-	}
-	p, err := splitPage(nil, &h, codec, page[head:])
-	if err != nil {
-		return nil, err
-	}
-	if top := int(b.Codec >> levelsShift & 255); top > 0 {
-		return num.withNulls(dst, &h, p, top, int(b.Codec>>elementShift), dictionary)
-	}
-	return num.append(dst, h.encoding, p.values, int(b.Size)/num.size, dictionary)
-}
-
-// withNulls appends the numbers of a page, and NaN for elements without a value.
-func (k number) withNulls(dst []byte, h *pageHeader, p pageParts, top, element int, dictionary []byte) ([]byte, error) {
-	levels, _, ok := hybrid(nil, p.definition, bitsFor(top), int(min(h.values, mostLevels)))
-	if !ok {
-		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
-	}
-	present := 0
-	for _, l := range levels {
-		if int(l) == top {
-			present++
-		}
-	}
-
-	flat, err := k.append(nil, h.encoding, p.values, present, dictionary)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range levels {
-		switch {
-		case int(l) == top:
-			dst, flat = append(dst, flat[:k.size]...), flat[k.size:]
-		case int(l) >= element:
-			dst = append(dst, k.missing()...)
-		}
-	}
-	return dst, nil
 }

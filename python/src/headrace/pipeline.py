@@ -126,9 +126,9 @@ def read(
     Args:
         source: a file; a pattern (`*`, `?`, `[…]`, `**` and braces, as in `train-{000..129}.tar`); a folder; or a list of these.
         fields: what each field is in the files: the name of a part of a tar file or a column, `"json.caption"` for a member of JSON,
-            `"jpg;png"` for the first that exists, or `(name, type)`, where the type is a dtype, `(dtype, shape)`, str or bytes. Or just the
-            names to keep. By default everything; in tar files images are `bytes` then, and `cls` is `label`. `headrace inspect FILE` lists
-            the names.
+            `"jpg;png"` for the first that exists, or `(name, type)`, where the type is a dtype, `(dtype, shape)`, str, bytes, or
+            `(str, (None,))` for a list of text. Or just the names to keep. By default everything; in tar files images are `bytes` then, and
+            `cls` is `label`. `headrace inspect FILE` lists the names.
         format: the files' format, such as `"tar"`; by default told from their contents or names.
         seed: for all random operations, as for `files`.
 

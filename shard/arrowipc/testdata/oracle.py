@@ -5,6 +5,7 @@ import datetime
 import io
 import math
 import random
+import struct
 
 import numpy as np
 import pyarrow as pa
@@ -71,6 +72,27 @@ def arrays(args):
         "nothing": pa.nulls(rows),
         "lists of views": pa.array([["a", words[2]] for _ in range(rows)], pa.list_(pa.string_view())),
         "structs": pa.array([[{"a": "x"}] for _ in range(rows)], pa.list_(pa.struct([("a", pa.string())]))),
+        "lists of bytes": pa.array([[b"x"] for _ in range(rows)], pa.list_(pa.binary())),
+        "lists of pairs": pa.array([[["a", "b"]] for _ in range(rows)], pa.list_(pa.list_(pa.string(), 2))),
+        "deeper texts": pa.array([[[["a"]]] for _ in range(rows)]),
+        "texts": pa.array(
+            [
+                [None if i % 8 == 6 and j == 1 else texts[(i + j) % rows] for j in range(i % 5)] if i % 7 != 3 else None
+                for i in range(rows)
+            ],
+            pa.list_(pa.string()),
+        ),
+        "pairs of texts": pa.array(nulls([[f"a{i}", "b"] for i in range(rows)], 5), pa.list_(pa.large_string(), 2)),
+        "view of texts": pa.array([[words[i % 4]] * (i % 4) for i in range(rows)], pa.list_view(pa.string())),
+        "deep texts": pa.array(
+            [
+                [None if i % 9 == 8 and j == 1 else [words[k] for k in range((i + j) % 3)] for j in range(i % 4)]
+                if i % 7 != 4
+                else None
+                for i in range(rows)
+            ],
+            pa.list_(pa.large_list(pa.large_string())),
+        ),
         "union": pa.UnionArray.from_dense(
             pa.array([0] * rows, pa.int8()), pa.array(range(rows), pa.int32()), [pa.array(texts), pa.array([1])]
         ),
@@ -106,7 +128,9 @@ REFUSED = {
     "map",
     "nothing",
     "lists of views",
-    "structs",
+    "lists of bytes",
+    "lists of pairs",
+    "deeper texts",
     "ragged",
     "union",
     "other union",
@@ -185,6 +209,21 @@ LISTS = {
 }
 
 
+TEXTS = {
+    **dict.fromkeys(("texts", "pairs of texts", "view of texts", "structs.a", "kept.tags"), "text [?]"),
+    "deep texts": "text [?, ?]",
+}
+
+
+def stream(v):
+    """Texts after their lengths, and before a list in a list a mark; None where something in it is none."""
+    if v is None or None in v or any(isinstance(e, list) and None in e for e in v):
+        return None
+    return b"".join(
+        b"\xfe\xff\xff\xff" + stream(e) if isinstance(e, list) else struct.pack("<I", len(e.encode())) + e.encode() for e in v
+    )
+
+
 INNER = {"nested": [2], "nested fixed": [3], "deep holes": [3], "objects.box": [2]}
 
 
@@ -197,6 +236,9 @@ def row(r):
             a = np.array(v, LISTS[name])
             shape = [len(v), *INNER.get(name, [])]
             flat[name] = {"type": f"{LISTS[name]} {shape}", "bytes": b64(a.tobytes())}
+        elif name in TEXTS:
+            if (made := stream(v)) is not None:
+                flat[name] = {"type": TEXTS[name], "bytes": b64(made)}
         elif v is not None:
             flat[name] = value(v, WHOLE.get(name, "int64"))
     return flat
@@ -204,9 +246,9 @@ def row(r):
 
 def flatten(r, path=""):
     for name, v in r.items():
-        if name == "tags":
-            continue
-        if name == "objects":
+        if name == "structs":
+            yield "structs.a", [o["a"] for o in v]
+        elif name == "objects":
             yield from ((f"objects.{k}", [o[k] for o in v]) for k in ("box", "n"))
         elif isinstance(v, dict):
             yield from flatten(v, f"{path}{name}.")

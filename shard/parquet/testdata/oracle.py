@@ -6,6 +6,7 @@ import io
 import json
 import math
 import random
+import struct
 
 import numpy as np
 import pyarrow as pa
@@ -104,6 +105,21 @@ def table(args):
         "l_null_in": pa.array([[[1], None] for i in range(rows)]),
         "l_map": pa.array([[("a", 1)] for i in range(rows)], pa.map_(pa.string(), pa.int32())),
         "l_null": pa.array([[i, None] if i == rows - 1 else [i] for i in range(rows)]),
+        "l_texts": pa.array(
+            [None if i % 7 == 3 else [None if i % 8 == 6 and j == 1 else word(r, j) for j in range(i % 5)] for i in range(rows)],
+            pa.list_(pa.string()),
+        ),
+        "l_deep_texts": pa.array(
+            [
+                None
+                if i % 7 == 4
+                else [None if i % 11 == 10 and j == 1 else [word(r, k) for k in range((i + j) % 3)] for j in range(i % 4)]
+                for i in range(rows)
+            ],
+            pa.large_list(pa.list_(pa.large_string())),
+        ),
+        "l_blobs": pa.array([[b"a"] for i in range(rows)]),
+        "l_deeper_texts": pa.array([[[["a"]]] for i in range(rows)]),
         "kept": pa.array([{"tags": ["a"], "url": f"https://x/{i}"} for i in range(rows)]),
         "money": pa.array([i for i in range(rows)], pa.decimal128(10, 2)),
         "sparse": pa.array([None if i % 5 == 0 else i for i in range(rows)], pa.int32()),
@@ -111,6 +127,10 @@ def table(args):
     if "columns" in args:
         columns = {name: columns[name] for name in args["columns"]}
     return pa.table(columns)
+
+
+def word(r, j):
+    return r.choice(["", "ümlaut", f"a text of a list {j}", "and then a longer one " * j])
 
 
 NUMBERS = {
@@ -132,6 +152,8 @@ NUMBERS = {
     "none": "DELTA_LENGTH_BYTE_ARRAY",
     **{f"{k}.list.element": "BYTE_STREAM_SPLIT" if "f" in k else "DELTA_BINARY_PACKED" for k in LISTS if k != "l_bool"},
     "l_bool.list.element": "RLE",
+    "l_texts.list.element": "DELTA_BYTE_ARRAY",
+    "l_deep_texts.list.element.list.element": "DELTA_LENGTH_BYTE_ARRAY",
 }
 
 
@@ -152,7 +174,7 @@ def rows(file):
     return json.dumps([plain(row) for row in pq.read_table(io.BytesIO(file)).to_pylist()])
 
 
-REFUSED = ("money", "l_ragged", "l_null_in", "l_map", "l_null")
+REFUSED = ("money", "l_blobs", "l_deeper_texts", "l_ragged", "l_null_in", "l_map", "l_null")
 
 
 def plain(row):
@@ -162,12 +184,26 @@ def plain(row):
         if name in REFUSED:
             continue
         if isinstance(value, dict):
-            flat.update({f"{name}.{k}": value[k] for k in value if k != "tags"})
+            flat.update({f"{name}.{k}": value[k] for k in value})
         elif name == "l_structs":
             flat["l_structs.a"] = [v["a"] for v in value]
+            flat["l_structs.t"] = [v["t"] for v in value]
         else:
             flat[name] = value
+    flat = {k: stream(v) if k in TEXTS else v for k, v in flat.items()}
     return {k: stored(np.array(v, TYPED[k]).tobytes() if k in TYPED else v) for k, v in flat.items() if v is not None}
+
+
+TEXTS = ("l_texts", "l_deep_texts", "l_structs.t", "kept.tags")
+
+
+def stream(v):
+    """Texts after their lengths, and before a list in a list a mark; None where something in it is none."""
+    if v is None or None in v or any(isinstance(e, list) and None in e for e in v):
+        return None
+    return b"".join(
+        b"\xfe\xff\xff\xff" + stream(e) if isinstance(e, list) else struct.pack("<I", len(e.encode())) + e.encode() for e in v
+    )
 
 
 def stored(v):

@@ -142,7 +142,8 @@ class Layout:
         """Texts or objects that are in one value."""
         if name in self._objects:
             return in_rows.each(packed, self._axes[name], lambda one: _object(name, row, one))
-        return in_rows.texts(bytes(packed), self._axes[name])
+        of_batch = self._whole and not self._single
+        return (in_rows.texts if of_batch else in_rows.lists)(bytes(packed), self._axes[name])
 
     def _known(self, extents: tuple[int, ...]) -> list[tuple[str, int, str, tuple[int, ...]]]:
         left = iter(extents)

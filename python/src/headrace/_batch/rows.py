@@ -22,11 +22,16 @@ def pack(values: Sequence[bytes]) -> bytes:
 
 
 def texts(packed: bytes | memoryview, axes: int) -> Any:
-    """The texts in a value; of several axes, lists of them."""
+    """The texts of a batch in a value, one per row; where a row has a list of them, lists."""
     if axes > 1:
-        return each(packed, axes - 1, lambda one: texts(one, 1))
+        return lists(packed, axes)
     (count,) = _ONE.unpack_from(packed)
     return Texts(bytes(packed), count, _ONE.size)
+
+
+def lists(packed: bytes | memoryview, axes: int) -> list[Any]:
+    """The texts of a sample in a value, as lists of str."""
+    return each(packed, axes, lambda one: str(one, "utf-8", "surrogateescape"))
 
 
 def each(packed: bytes | memoryview, axes: int, value_of: Callable[[memoryview], Any]) -> list[Any]:

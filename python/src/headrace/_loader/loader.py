@@ -42,7 +42,8 @@ _EVERY = 10.0  # seconds between two calls of hooks with statistics
 
 
 class Field(NamedTuple):
-    """One field of a batch. The shape follows the number of rows, and has None where it differs between batches.
+    """One field of a batch. The shape follows the number of rows, and has None where it differs between batches. Lists of text have one,
+    too: how long they are.
 
     With `batch(collate=…)` it is the whole field's shape.
     """
@@ -387,7 +388,8 @@ class Loader:
         """The fields of a batch."""
         schema = {}
         for field in self._run.opened["fields"]:
-            sizes = tuple(None if n < 0 else n for n in field.get("shape") or ()) if field["kind"] == "tensor" else None
+            shape = field.get("shape") or ()
+            sizes = tuple(None if n < 0 else n for n in shape) if field["kind"] == "tensor" or shape else None
             schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
         return schema
 

@@ -91,4 +91,4 @@ def _samples(stages: list[dict[str, Any]]) -> int:
 def _shown(field: Field) -> str:
     if field.shape is None:
         return field.kind
-    return f"{field.dtype} [{', '.join('?' if n is None else str(n) for n in field.shape)}]"
+    return f"{field.dtype or field.kind} [{', '.join('?' if n is None else str(n) for n in field.shape)}]"

@@ -75,4 +75,6 @@ def described(name: str, schema: Mapping[str, Field], format: str) -> str:
 def _written(field: Field, format: str) -> str:
     if field.kind == "tensor":
         return _WRITTEN[format].format(field.dtype)
+    if field.kind == "text" and field.shape:
+        return "list[Any]"
     return {"text": "hr.Texts", "bytes": "list[bytes]"}.get(field.kind, "list[Any]")

@@ -437,7 +437,10 @@ class Lists(Bytes):
         kind = "text" if self.text else "objects"
         if not (is_rows(value) or isinstance(value, tuple)) or (shape[0] >= 0 and len(value) != shape[0]):
             given = f"{type_of(value)} of {len(value)}" if hasattr(value, "__len__") else told(value)
-            raise Misfit(self.name, f"field {self.name!r} is {given}; the step gives {kind} {shape_of(tuple(self.shape))}, {_BY}")
+            raise Misfit(
+                self.name,
+                f"field {self.name!r} is {given}; the step gives {kind} {shape_of(tuple(self.shape))}, {_BY}{if_none(self.name, value)}",
+            )
         if len(shape) > 1:
             return [rows.pack(self._nested(one, shape[1:])) for one in value]
         if self.text:

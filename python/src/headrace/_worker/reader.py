@@ -28,6 +28,7 @@ class Reader:
         self.copy = setup["copy"]
         self.lent: list[list[tuple[int, int, int]]] = []
         self.keep = [False] * len(setup["in"])
+        self.rows = bool(setup["rows"])  # samples are batches
         self.names = [f["name"] for f in setup["in"]]
         self.fields = [(f["kind"], _reads(f), len(f.get("shape") or ())) for f in setup["in"]]
 
@@ -43,7 +44,8 @@ class Reader:
                 records = words[at : at + 2 * items].tolist()
                 at += 2 * items
                 if kind == "text" and dims:
-                    columns.append([rows.texts(bytes(view), dims) for view in self._views(records, buffer, base)])
+                    texts = rows.texts if self.rows else rows.lists
+                    columns.append([texts(bytes(view), dims) for view in self._views(records, buffer, base)])
                 elif kind == "text":
                     columns.append(self._texts(records, buffer, base))
                 elif kind == "bytes":
@@ -52,7 +54,8 @@ class Reader:
                     name = self.names[len(columns)]
                     lent.append([_lent(*records[i : i + 2]) for i in range(0, len(records), 2)])
                     columns.append([Packed(name, view, self.copy, dims) for view in self._views(records, buffer, base)])
-                keep.append(kind == "text" or (kind == "bytes" and not self.copy))
+                fixed = dims <= self.rows  # and not lists, which the function may change
+                keep.append((kind == "text" and fixed) or (kind == "bytes" and not self.copy))
             elif mode & 3 == ROWS:
                 shape = tuple(words[at + 1 : at + 1 + dims].tolist())
                 columns.append(self._rows(dtype, (items, *shape), buffer, base + words[at]))

@@ -114,8 +114,13 @@ def _small(torch: Any) -> frozenset[Any]:
     return frozenset(value for value in (getattr(torch, name) for name in names) if isinstance(value, torch.dtype))
 
 
-def infer(name: str, value: Any, rows: bool) -> dict[str, Any]:
-    """The type of a field, from a value. `rows` says that a list has a value for each row of a batch."""
+def infer(name: str, value: Any, rows: bool, deep: int = 0) -> dict[str, Any]:
+    """The type of a field, from a value.
+
+    `rows` says that a list has a value for each row of a batch, and `deep` that the field was lists of text that are so deep.
+    """
+    if deep and _is_text(value, deep):
+        return {"name": name, "kind": "text", "shape": [-1] * deep}
     if rows and is_rows(value):
         kind = "text" if all(isinstance(one, str) for one in value) else "object"
         return {"name": name, "kind": kind, "shape": [-1]}
@@ -140,6 +145,13 @@ def infer(name: str, value: Any, rows: bool) -> dict[str, Any]:
         what = f"field {name!r} is an array of {dtype}: must be {', '.join(_PLAIN)} or bfloat16"
         raise Misfit(name, f"{what}; the step gives it as it is with gives={{{name!r}: object}}")
     return {"name": name, "kind": "tensor", "dtype": dtype, "shape": list(array.shape)}
+
+
+def _is_text(value: Any, deep: int) -> bool:
+    """Whether a value is lists of text, so many in each other."""
+    if not deep:
+        return isinstance(value, str)
+    return is_rows(value) and all(_is_text(one, deep - 1) for one in value)
 
 
 def is_rows(value: Any) -> bool:

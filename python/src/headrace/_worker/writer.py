@@ -130,7 +130,8 @@ class Writer:
     def find(self, names: list[str], values: list[Any]) -> None:
         """Make columns for whatever a function has returned."""
         self.names = names
-        self.fields = [infer(n, v, self.rows) for n, v in zip(names, values)]
+        deep = {f["name"]: len(f["shape"]) for f in self.inputs if f["kind"] == "text" and f.get("shape")}
+        self.fields = [infer(n, v, self.rows, deep.get(n, 0)) for n, v in zip(names, values)]
         self.columns = [column(i, f, self) for i, f in enumerate(self.fields)]
         self.kept(self.keep)
 
