@@ -33,19 +33,19 @@ class Later:
         self._came.append(number)
 
     def __exit__(self, *_: object) -> None:
-        raised = self._restore()
+        failed = self._restore()
         for number in self._came:
             signal.raise_signal(number)
-        if raised is not None:
-            raise raised
+        if failed is not None:
+            raise failed
 
     def _restore(self) -> BaseException | None:
         """Have the handlers that were there. What one of them raises meanwhile is returned."""
-        raised = None
+        failed = None
         while True:
             try:
                 for number, handler in self._handlers.items():
                     signal.signal(number, handler)
-                return raised
+                return failed
             except BaseException as error:
-                raised = error
+                failed = error
