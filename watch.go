@@ -94,7 +94,7 @@ func (l *Loader) Stats() stats.Snapshot {
 	l.mu.Unlock()
 	return stats.Snapshot{
 		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats(),
-		DamagedFrames: l.work.Damaged.Load(), Shards: stats.Shards{Read: l.work.ShardsRead.Load(), Used: l.work.ShardsUsed.Load()},
+		DamagedFrames: l.work.Damaged.Load(), DamagedAudio: l.work.DamagedAudio.Load(), Shards: stats.Shards{Read: l.work.ShardsRead.Load(), Used: l.work.ShardsUsed.Load()},
 	}
 }
 

@@ -25,6 +25,7 @@ type DecodeAudio struct {
 	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second where it begins, instead of start"`
 	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the window's begin and end in seconds, as decode_video writes it. With duration it has that length, wherever it ends. Time counts from a video's first frame, or a recording's beginning; missing audio is silence"`
 	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"recordings shorter than the window: silence: appended; repeat: started again; error: bad samples; keep: stay short"`
+	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a recording that is cut off or damaged makes a bad sample; keep: it has what is there, and silence for what is damaged"`
 	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"float32 is from -1 to 1"`
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: one channel, the default with 1; TC: [time, channels], the default otherwise; CT: [channels, time]"`
 }

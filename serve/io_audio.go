@@ -66,7 +66,7 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := func(track int) (sound.Stream, error) { return sound.OpenAt(in.file, track) }
+	open := func(o sound.Options) (sound.Stream, error) { return sound.OpenAt(in.file, o) }
 	if !parts {
 		grant, err := s.images.larder.ask(ctx, in.size)
 		if err != nil {
@@ -76,12 +76,12 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		if err := machine.Patiently(ctx, func() error { _, err := in.readOn(math.MaxInt64); return err }); err != nil {
 			return nil, err
 		}
-		open = func(track int) (sound.Stream, error) { return sound.Open(*in.data, track) }
+		open = func(o sound.Options) (sound.Stream, error) { return sound.OpenWith(*in.data, o) }
 	}
 
 	args := s.what.Audio
 	if s.what.Do == "audio_info" {
-		args = &recipe.DecodeAudio{Stream: args.Stream, Layout: "TC", Short: "keep", DType: "float32"}
+		args = &recipe.DecodeAudio{Stream: args.Stream, Damaged: args.Damaged, Layout: "TC", Short: "keep", DType: "float32"}
 	}
 	w, err := computed(ctx, s, &in, func() (*ops.AudioWindow, error) { return ops.OpenAudio(open, args, nil) })
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"unsafe"
 
+	"headrace/budget"
 	"headrace/internal/machine"
 	"headrace/internal/ops"
 	"headrace/media"
@@ -25,12 +26,14 @@ type piecewise[T interface{ Close() }] struct {
 	of   T
 	file *os.File
 	args *recipe.DecodeAudio // of sound
+	held budget.Grant        // for a file that is in memory
 	most int64               // bytes of the samples of a piece of a video
 }
 
 func (p *piecewise[T]) close() {
 	p.of.Close()
 	p.file.Close()
+	p.held.Release()
 }
 
 // begin opens media with which later tasks go on.
@@ -40,11 +43,23 @@ func begin[T interface{ Close() }](ctx context.Context, s *errands, open func(*o
 	if err != nil {
 		return on, err
 	}
+	var held budget.Grant
+	if a := s.what.Audio; a != nil && a.Damaged == "keep" {
+		n, err := recode.KeptBytes(f)
+		if err == nil && n > 0 {
+			held, err = s.images.larder.ask(ctx, n)
+		}
+		if err != nil {
+			f.Close()
+			return on, err
+		}
+	}
 	if on, err = called(ctx, s, func() (T, error) { return open(f) }); err != nil {
 		f.Close()
+		held.Release()
 		return on, err
 	}
-	s.goOn(&piecewise[T]{on, f, s.what.Audio, s.what.most()})
+	s.goOn(&piecewise[T]{on, f, s.what.Audio, held, s.what.most()})
 	return on, nil
 }
 
@@ -59,6 +74,7 @@ func (e *errand) samplesOptions() (o recode.SamplesOptions) {
 	if e.Audio.Channels != nil {
 		o.Channels = *e.Audio.Channels
 	}
+	o.Keep = e.Audio.Damaged == "keep"
 	return o
 }
 

@@ -18,6 +18,7 @@ type Snapshot struct {
 	Functions []Function `json:"functions,omitempty"` // of Python
 
 	DamagedFrames int64  `json:"damaged_frames,omitempty"` // of videos, that were kept
+	DamagedAudio  int64  `json:"damaged_audio,omitempty"`  // recordings that were read so
 	Shards        Shards `json:"shards,omitzero"`
 
 	Handed   time.Duration `json:"handed_ns"`         // of Waited, what taking over batches took that were ready
@@ -50,6 +51,7 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	s.Handed -= earlier.Handed
 	s.Main -= earlier.Main
 	s.DamagedFrames -= earlier.DamagedFrames
+	s.DamagedAudio -= earlier.DamagedAudio
 	s.Shards.Read -= earlier.Shards.Read
 	s.Shards.Used -= earlier.Shards.Used
 	s.Functions = slices.Clone(s.Functions)

@@ -40,7 +40,7 @@ func Brief(s Snapshot) string {
 		return Verdict(s)
 	}
 	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
-	for _, line := range []string{failures(s.Stages), damaged(s.DamagedFrames), restarts(s.Functions)} {
+	for _, line := range []string{failures(s.Stages), damaged("frames", s.DamagedFrames), damaged("recordings", s.DamagedAudio), restarts(s.Functions)} {
 		if line != "" {
 			parts = append(parts, wrap(line))
 		}
@@ -118,12 +118,12 @@ func failures(stages []pipe.StageStats) string {
 	return strings.Join(all, " ")
 }
 
-// damaged says how many frames of videos are not as they should be, or is empty.
-func damaged(frames int64) string {
-	if frames == 0 {
+// damaged says how many frames or recordings are not as they should be, or is empty.
+func damaged(what string, n int64) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Damaged frames that were kept: %d.", frames)
+	return fmt.Sprintf("Damaged %s that were kept: %d.", what, n)
 }
 
 // restarts says how many processes have taken the place of others that died or were

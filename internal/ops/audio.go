@@ -69,11 +69,11 @@ func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *Tool) error {
 func (p *ReadAudio) ByPath() bool { return p.From.Kind == record.Texts }
 
 // opener opens the recording of a record.
-func (p *ReadAudio) opener(it *record.Record) func(track int) (sound.Stream, error) {
+func (p *ReadAudio) opener(it *record.Record) func(sound.Options) (sound.Stream, error) {
 	if p.ByPath() {
 		return it.Opened.(*audioFile).open
 	}
-	return func(track int) (sound.Stream, error) { return sound.Open(it.Values.Bytes[p.From.At], track) }
+	return func(o sound.Options) (sound.Stream, error) { return sound.OpenWith(it.Values.Bytes[p.From.At], o) }
 }
 
 func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) error {
@@ -123,7 +123,13 @@ func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *Tool, read
 		return err
 	}
 	defer w.Close()
-	return read(w)
+	if err := read(w); err != nil {
+		return err
+	}
+	if w.Damaged() {
+		p.Env.DamagedAudio.Add(1)
+	}
+	return nil
 }
 
 // put gives a record its samples instead of the file.

@@ -25,11 +25,11 @@ func (f *audioFile) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // open opens the recording in it.
-func (f *audioFile) open(track int) (sound.Stream, error) {
+func (f *audioFile) open(o sound.Options) (sound.Stream, error) {
 	if f.data != nil {
-		return sound.Open(*f.data, track)
+		return sound.OpenWith(*f.data, o)
 	}
-	return sound.OpenAt(f, track)
+	return sound.OpenAt(f, o)
 }
 
 // Load implements [record.Opened]. The rest is read by those who decode.

@@ -20,7 +20,7 @@ type AudioWindow struct {
 // OpenAudio opens a recording, of which a track is opened by open. The arguments must be
 // complete and checked. Random draws where a random window begins: a number from 0 to
 // below n.
-func OpenAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAudio, random func(n int) int) (*AudioWindow, error) {
+func OpenAudio(open func(sound.Options) (sound.Stream, error), args *recipe.DecodeAudio, random func(n int) int) (*AudioWindow, error) {
 	w, err := openAudio(open, args)
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func OpenAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAu
 	return a, nil
 }
 
-func openAudio(open func(track int) (sound.Stream, error), args *recipe.DecodeAudio) (*sound.Window, error) {
-	s, err := open(orElse(args.Stream, -1))
+func openAudio(open func(sound.Options) (sound.Stream, error), args *recipe.DecodeAudio) (*sound.Window, error) {
+	s, err := open(sound.Options{Track: orElse(args.Stream, -1), Keep: args.Damaged == "keep"})
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,8 @@ type Env struct {
 	Reads   atomic.Int64 // samples that were read
 	Damaged atomic.Int64 // frames of clips that are not as they should be, and were kept
 
+	DamagedAudio atomic.Int64 // likewise recordings, or windows of them
+
 	ShardsRead, ShardsUsed atomic.Int64 // bytes of shards, and of what their samples took of them
 
 	Doubt func(message string) // told, once, of an index that is not believed

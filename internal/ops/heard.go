@@ -51,7 +51,7 @@ func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAud
 		return err
 	}
 	if parts { // no format with video is
-		w, err := openAudio(func(track int) (sound.Stream, error) { return sound.OpenAt(file, track) }, args)
+		w, err := openAudio(func(o sound.Options) (sound.Stream, error) { return sound.OpenAt(file, o) }, args)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAud
 	}
 	o := sound.PlayOptions{
 		Track: orElse(args.Stream, -1), Begin: begin - sound.Margin, End: end + sound.Margin,
-		Rate: orElse(args.Rate, 0), Channels: orElse(args.Channels, 0),
+		Rate: orElse(args.Rate, 0), Channels: orElse(args.Channels, 0), Keep: args.Damaged == "keep",
 	}
 	s, err := sound.Play(file, o)
 	if silent := (*sound.SilentError)(nil); errors.As(err, &silent) && o.Rate > 0 {
@@ -92,6 +92,12 @@ func (h *Heard) Rate() int { return h.rate }
 
 // Channels is how many come.
 func (h *Heard) Channels() int { return h.sound.Channels }
+
+// Damaged reports whether the file is not as it should be, as far as it was read.
+func (h *Heard) Damaged() bool {
+	p, ok := h.sound.Sound.(sound.Patched)
+	return ok && p.Damaged()
+}
 
 // Samples is how many of each channel the window has.
 func (h *Heard) Samples() int64 { return h.n }

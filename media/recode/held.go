@@ -2,6 +2,7 @@ package recode
 
 import (
 	"io"
+	"math/big"
 	"os"
 
 	"headrace/media/sound"
@@ -42,7 +43,7 @@ func openHeld(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	return within(stream, o)
+	return within(stream, new(big.Rat), o)
 }
 
 func isFLAC(file io.ReaderAt, at int64) bool {

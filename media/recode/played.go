@@ -1,9 +1,11 @@
 package recode
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"os"
 
@@ -40,6 +42,13 @@ func play(from sound.File, o sound.PlayOptions) (sound.Played, error) {
 	}
 	what.End = new(big.Rat).SetFloat64(max(o.End, 0))
 	s, err := OpenSamples(file, what)
+	kept := err != nil && o.Keep
+	if kept {
+		what.Keep = true
+		if k, wrong := OpenSamples(file, what); wrong == nil {
+			s, err = k, nil
+		}
+	}
 	if err != nil {
 		file.Close()
 		if what.silent(err) {
@@ -47,7 +56,38 @@ func play(from sound.File, o sound.PlayOptions) (sound.Played, error) {
 		}
 		return nil, err
 	}
+	if o.Keep {
+		return &keptPlayed{played{s, file}, what, kept}, nil
+	}
 	return played{s, file}, nil
+}
+
+// keptPlayed is samples of a file that may be damaged. What is whole is played as ever:
+// only where something is not, all of the file is looked at.
+type keptPlayed struct {
+	played
+	what SamplesOptions
+	kept bool // it is opened so
+}
+
+// Damaged implements [sound.Patched].
+func (k *keptPlayed) Damaged() bool { return k.kept }
+
+// Next implements [sound.Played].
+func (k *keptPlayed) Next(ctx context.Context, to []float32) (int, error) {
+	n, err := k.played.Next(ctx, to)
+	if err == nil || k.kept || ctx.Err() != nil {
+		return n, err
+	}
+	k.what.Keep, k.kept = true, true
+	again, wrong := OpenSamples(k.file, k.what)
+	if wrong != nil {
+		return n, err
+	}
+	again.skip(int64(math.Round((k.Second() - again.Second()) * float64(k.Rate()))))
+	k.Samples.Close()
+	k.Samples = again
+	return again.Next(ctx, to)
 }
 
 // silent reports whether an error of OpenSamples says that nothing is heard in the

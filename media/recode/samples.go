@@ -20,8 +20,9 @@ import (
 
 // SamplesOptions say which samples are wanted, and how they come out.
 type SamplesOptions struct {
-	Window             // of one stream of sound; none is that which players play
-	Rate, Channels int // 0: as they are
+	Window              // of one stream of sound; none is that which players play
+	Rate, Channels int  // 0: as they are
+	Keep           bool // of a file that is cut off or damaged, what is there comes
 }
 
 // Samples decodes a recording from its beginning to its end. It has to be closed.
@@ -38,6 +39,12 @@ type Samples struct {
 func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if len(o.Streams) == 0 {
 		o.Streams = []string{"audio"}
+	}
+	if o.Keep {
+		if s, err := openParts(file, &o); s != nil || err != nil {
+			return s, err
+		}
+		return openKept(file, &o)
 	}
 	if s, err := openTable(file, &o); s != nil || err != nil {
 		return s, err
@@ -105,6 +112,9 @@ func (s *Samples) Next(ctx context.Context, to []float32) (n int, err error) {
 	s.at += want
 	return int(want), nil
 }
+
+// skip leaves out samples of a file that is read in parts.
+func (s *Samples) skip(n int64) { s.at = max(0, min(s.at+n, s.end-s.first)) }
 
 // left is how many samples follow, as far as that is known.
 func (s *Samples) left() int64 {

@@ -25,6 +25,7 @@ type PlayOptions struct {
 	Track          int     // as for [Open]
 	Begin, End     float64 // seconds; what comes may begin earlier
 	Rate, Channels int     // 0: as they are
+	Keep           bool    // of a file that is cut off or damaged, what is there is played
 }
 
 // A SilentError says that there is no sound in a window, and why.

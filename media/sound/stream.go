@@ -28,6 +28,28 @@ type Stream interface {
 	Close()
 }
 
+// Options say what is opened of a file.
+type Options struct {
+	Track int  // counted from 0; -1: the one that the file names as default
+	Keep  bool // of a file that is cut off or damaged, what is there is read
+}
+
+// Remedy is what users can do about a recording that is cut off or damaged.
+const Remedy = `load_audio and decode_audio with damaged="keep" read what is there`
+
+// Patched is a stream that may have been opened with [Options.Keep].
+type Patched interface {
+	// Damaged reports whether the file is cut off, or something that was read is damaged.
+	Damaged() bool
+}
+
+// Damaged reports whether a stream is a recording that is not as it should be, as far as
+// it was read.
+func Damaged(s Stream) bool {
+	p, ok := s.(Patched)
+	return ok && p.Damaged()
+}
+
 // Format is a kind of file that recordings come in.
 type Format struct {
 	Name     string
@@ -42,15 +64,14 @@ type Format struct {
 	// files of others are left out.
 	Tagged bool
 
-	// Open opens an audio track, counted from 0; -1: the one that the file names as
-	// default. The bytes are read while the stream is used. If the error is [ErrCoded],
-	// the next format of such files is tried.
-	Open func(file []byte, track int) (Stream, error)
+	// Open opens an audio track. The bytes are read while the stream is used. If the
+	// error is [ErrCoded], the next format of such files is tried.
+	Open func(file []byte, o Options) (Stream, error)
 
 	// OpenAt does so with a file that is not in memory, and reads no more of it than what
 	// is asked for. Is can tell its files by [LeastHead] bytes. Nil: files of the format
 	// are opened in memory.
-	OpenAt func(file File, track int) (Stream, error)
+	OpenAt func(file File, o Options) (Stream, error)
 
 	// Parts reports whether OpenAt can open a file of the format, whose first bytes are
 	// given. Nil: any.
@@ -91,10 +112,13 @@ var ErrUnknown = errors.New("sound: unknown format")
 
 // Open opens an audio track of a file in memory, which has to stay as it is: that of a
 // number, counted from 0, or, with -1, the file's default. The stream must be closed.
-func Open(file []byte, track int) (Stream, error) {
+func Open(file []byte, track int) (Stream, error) { return OpenWith(file, Options{Track: track}) }
+
+// OpenWith is [Open] with options.
+func OpenWith(file []byte, o Options) (Stream, error) {
 	all, skip, err := formatsOf(file, bytes.NewReader(file))
 	for _, f := range all {
-		s, wrong := f.Open(file[skip:], track)
+		s, wrong := f.Open(file[skip:], o)
 		switch {
 		case wrong == nil:
 			return s, nil
@@ -124,9 +148,9 @@ func InParts(file File) (bool, error) {
 	return all[0].Parts(head, file)
 }
 
-// OpenAt opens an audio track of a file as [Open] does, and reads no more of it than what
-// is asked for. Not all formats can be read in this way.
-func OpenAt(file File, track int) (Stream, error) {
+// OpenAt opens an audio track of a file as [OpenWith] does, and reads no more of it than
+// what is asked for. Not all formats can be read in this way.
+func OpenAt(file File, o Options) (Stream, error) {
 	_, all, file, err := inParts(file)
 	if err == nil && all[0].OpenAt == nil {
 		err = fmt.Errorf("sound: files of the format %s are read whole", all[0].Name)
@@ -134,7 +158,7 @@ func OpenAt(file File, track int) (Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all[0].OpenAt(file, track)
+	return all[0].OpenAt(file, o)
 }
 
 // inParts returns the formats that a file can have, and the file and its first bytes as

@@ -47,6 +47,9 @@ func (w *Window) Rate() int { return w.rate }
 // Channels is how many come out.
 func (w *Window) Channels() int { return w.channels }
 
+// Damaged reports whether the recording is, as far as it was read.
+func (w *Window) Damaged() bool { return Damaged(w.stream) }
+
 // Close closes the recording.
 func (w *Window) Close() { w.stream.Close() }
 

@@ -21,6 +21,8 @@ type File struct {
 	// Before and After are samples that the encoder has added, which are not part of the
 	// recording: those of the decoder's own delay included.
 	Before, After int64
+
+	Short bool // frames are missing, of a file opened by [OpenKept]
 }
 
 // ErrFormat marks a file that is damaged, or is none of these.
@@ -71,7 +73,13 @@ func Within(file []byte) bool {
 
 // Open finds the frames of a file in memory. What comes before the first and after the
 // last is left out.
-func Open(file []byte) (*File, error) {
+func Open(file []byte) (*File, error) { return open(file, false) }
+
+// OpenKept is Open that finds the frames that are there of a file that is cut off, and
+// those before and after damage.
+func OpenKept(file []byte) (*File, error) { return open(file, true) }
+
+func open(file []byte, keep bool) (*File, error) {
 	at, err := begin(file)
 	if err != nil {
 		return nil, err
@@ -97,13 +105,22 @@ func Open(file []byte) (*File, error) {
 	for at < end {
 		h, ok := Parse(file[at:end])
 		if !ok || !h.follows(f.First) {
-			if at, err = f.gap(file[:end], at, declared); err != nil {
+			next, err := f.gap(file[:end], at, declared)
+			if err != nil && keep {
+				f.Short = true
+				next, err = f.resume(file[:end], at), nil
+			}
+			if err != nil {
 				return nil, err
 			}
+			at = next
 			continue
 		}
 		if h.Size > end-at {
 			if declared > 0 && len(f.Frames) >= declared {
+				break
+			}
+			if f.Short = keep; keep {
 				break
 			}
 			return nil, fmt.Errorf("%w: it ends after %d of the %d bytes of frame %d", ErrFormat, end-at, h.Size, len(f.Frames))
@@ -115,12 +132,36 @@ func Open(file []byte) (*File, error) {
 	switch n := len(f.Frames); {
 	case n == 0:
 		return nil, fmt.Errorf("%w: it has no frames", ErrFormat)
+	case declared > n+1 && keep:
+		f.Short, f.After = true, 0
 	case declared > n+1: // some count the frame of the tag as well
 		return nil, fmt.Errorf("%w: it ends after %d of %d frames", ErrFormat, n, declared)
 	case declared > 0 && declared < n:
 		f.After = 0 // what follows was joined to it
 	}
 	return f, nil
+}
+
+// resume returns where frames like those before go on after damage, or the end.
+func (f *File) resume(file []byte, at int) int {
+	for at++; at < len(file); at++ {
+		i := bytes.IndexByte(file[at:], 0xFF)
+		if i < 0 {
+			break
+		}
+		at += i
+		h, ok := Parse(file[at:])
+		if !ok || !h.follows(f.First) {
+			continue
+		}
+		if at+h.Size == len(file) {
+			return at
+		}
+		if next, ok := Parse(file[min(at+h.Size, len(file)):]); ok && next.follows(f.First) {
+			return at
+		}
+	}
+	return len(file)
 }
 
 // Lead is what comes before the sound of a file.

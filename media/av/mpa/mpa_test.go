@@ -60,6 +60,43 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Of a file that is cut off or damaged, the frames that are there are found.
+func TestKept(t *testing.T) {
+	damaged := frames(9)
+	copy(damaged[4*208+50:], make([]byte, 300)) // the header of the sixth, among others
+	later := bytes.Clone(frames(9))
+	copy(later[4*208:], "\xff\xfb\x50\x00") // a header that begins a frame, with no frame after it
+	copy(later[5*208:], "....")
+	for name, c := range map[string]struct {
+		file  []byte
+		want  int
+		after int64
+		short bool
+	}{
+		"whole":          {frames(3), 3, 0, false},
+		"tagged":         {tagged(3, frames(3)), 3, 768 - 529, false},
+		"a tail":         {append(frames(3), "TAG and so on"...), 3, 0, false},
+		"cut":            {frames(3)[:600], 2, 0, true},
+		"in a header":    {frames(3)[:2*208+3], 2, 0, true},
+		"cut ADTS":       {adtsFrames(3)[:59], 2, 0, true},
+		"too few":        {tagged(9, frames(3)), 3, 0, true},
+		"junk":           {append(append(frames(3), "what is this?"...), frames(3)...), 6, 0, true},
+		"damaged":        {damaged, 8, 0, true},
+		"no header":      {later, 8, 0, true},
+		"junk at an end": {append(tagged(9, frames(3)), make([]byte, 300)...), 3, 0, true},
+	} {
+		f, err := OpenKept(c.file)
+		if err != nil || len(f.Frames) != c.want || f.Short != c.short || f.After != c.after {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+	for name, file := range map[string][]byte{"empty": nil, "no frame": []byte("a text that is no recording"), "in the first": frames(1)[:100]} {
+		if f, err := OpenKept(file); !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+}
+
 // Whatever is in a file, its frames are within it, one after the other.
 func FuzzOpen(f *testing.F) {
 	f.Add(frames(2))
@@ -70,7 +107,9 @@ func FuzzOpen(f *testing.F) {
 		Probe(b)
 		file, err := Open(b)
 		if err != nil {
-			return
+			if file, err = OpenKept(b); err != nil {
+				return
+			}
 		}
 		at := int64(0)
 		for _, frame := range file.Frames {

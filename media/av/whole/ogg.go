@@ -99,13 +99,14 @@ var oggSums = func() (t [256]uint32) {
 }()
 
 // summed reports whether a page has the checksum that it says.
-func summed(page []byte) bool {
-	sum := uint32(0)
+func summed(page []byte) bool { return sumOf(page) == binary.LittleEndian.Uint32(page[22:]) }
+
+func sumOf(page []byte) (sum uint32) {
 	for i, c := range page {
 		if i >= 22 && i < 26 { // the sum itself counts as zeros
 			c = 0
 		}
 		sum = sum<<8 ^ oggSums[byte(sum>>24)^c]
 	}
-	return sum == binary.LittleEndian.Uint32(page[22:])
+	return sum
 }

@@ -11,28 +11,34 @@ import (
 )
 
 // openAny opens a file that may be several recordings, joined byte by byte.
-func openAny(file []byte, track int) (sound.Stream, error) {
+func openAny(file []byte, o sound.Options) (sound.Stream, error) {
 	parts := joined.Chain(bytes.NewReader(file), int64(len(file)))
 	if len(parts) == 1 {
-		return Open(file, track)
+		r, err := OpenWith(file, o)
+		if err != nil {
+			return nil, err // no Recording that is nil
+		}
+		return r, nil
 	}
-	return openChain(file, track, parts)
+	return openChain(file, o, parts)
 }
 
 // chain is recordings one after the other, each as if it were alone. One of them is open.
 type chain struct {
 	file   []byte
-	track  int
+	opens  sound.Options
 	parts  []joined.Part
 	starts []int64 // where each begins, and where the last ends
 	info   sound.Info
 
 	now  *Recording
 	part int // that is open
+
+	damaged bool // one that was open is
 }
 
-func openChain(file []byte, track int, parts []joined.Part) (*chain, error) {
-	c := &chain{file: file, track: track, parts: parts, starts: make([]int64, 1, len(parts)+1)}
+func openChain(file []byte, o sound.Options, parts []joined.Part) (*chain, error) {
+	c := &chain{file: file, opens: o, parts: parts, starts: make([]int64, 1, len(parts)+1)}
 	for i := range parts {
 		if err := c.open(i); err != nil {
 			return nil, err
@@ -56,7 +62,7 @@ func openChain(file []byte, track int, parts []joined.Part) (*chain, error) {
 func (c *chain) open(part int) error {
 	c.Close()
 	p := c.parts[part]
-	r, err := Open(c.file[p.From:p.To:p.To], c.track)
+	r, err := OpenWith(c.file[p.From:p.To:p.To], c.opens)
 	if err != nil {
 		return c.at(part, err)
 	}
@@ -77,9 +83,13 @@ func (c *chain) at(part int, err error) error {
 // Info implements sound.Stream.
 func (c *chain) Info() sound.Info { return c.info }
 
+// Damaged implements sound.Patched.
+func (c *chain) Damaged() bool { return c.damaged || c.now != nil && c.now.Damaged() }
+
 // Close gives back the decoder's memory.
 func (c *chain) Close() {
 	if c.now != nil {
+		c.damaged = c.Damaged()
 		c.now.Close()
 		c.now = nil
 	}

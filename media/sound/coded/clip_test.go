@@ -69,7 +69,7 @@ func BenchmarkClipOfMP3(b *testing.B) {
 		})
 	})
 	b.Run("decoder", func(b *testing.B) {
-		t, err := ofFrames(file, -1)
+		t, err := ofFrames(file, sound.Options{Track: -1})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func BenchmarkClipOfFLACAt16k(b *testing.B) {
 			channels := map[int]int{44100: 2, 16000: 1}[rate]
 			to := make([]float32, 5*rate*channels)
 			measured(b, func() {
-				r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(file)}, -1)
+				r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(file)}, sound.Options{Track: -1})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,6 +1,7 @@
 package coded
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"headrace/media/av"
 	"headrace/media/av/mp4"
 	"headrace/media/av/mpa"
+	"headrace/media/av/whole"
 	"headrace/media/ffmpeg"
 	"headrace/media/sound"
 )
@@ -26,7 +28,13 @@ const Frames = "mpeg audio"
 var mpegFormat = sound.Format{
 	Name: Frames, Suffixes: []string{".mp3", ".mp2", ".mpga", ".aac"},
 	Is: mpa.Probe, Within: mpa.Within, Tagged: true,
-	Open: func(file []byte, track int) (sound.Stream, error) { return opened(ofFrames(file, track)) },
+	Open: func(file []byte, o sound.Options) (sound.Stream, error) {
+		r, err := opened(ofFrames(file, o))
+		if err != nil {
+			return nil, err // no Recording that is nil
+		}
+		return r, nil
+	},
 }
 
 // Format is all other files with coded samples, for [sound.Register].
@@ -57,11 +65,13 @@ func Is(file []byte) bool {
 			return true
 		}
 	}
-	const packet = 188 // of an MPEG transport stream
-	if len(file) > packet && file[0] == 'G' && file[packet] == 'G' {
-		return true
-	}
-	return mp4.Probe(file) || len(file) > 24 && string(file[:4]) == ".snd"
+	return isTransport(file) || mp4.Probe(file) || len(file) > 24 && string(file[:4]) == ".snd"
+}
+
+// isTransport reports whether a file begins as an MPEG transport stream.
+func isTransport(file []byte) bool {
+	const packet = 188
+	return len(file) > packet && file[0] == 'G' && file[packet] == 'G'
 }
 
 func like(file []byte, pattern string) bool {
@@ -80,20 +90,28 @@ func like(file []byte, pattern string) bool {
 // is. Tracks are counted from 0 among those with audio; -1 takes the one that the file
 // names as default, or the first. The recording must be closed.
 func Open(file []byte, track int) (*Recording, error) {
+	return OpenWith(file, sound.Options{Track: track})
+}
+
+// OpenWith is [Open] with options.
+func OpenWith(file []byte, o sound.Options) (*Recording, error) {
 	if mpa.Probe(file) {
-		return opened(ofFrames(file, track))
+		return opened(ofFrames(file, o))
 	}
-	return opened(contained(file, track))
+	return opened(contained(file, o))
 }
 
 // contained is a track of a file with a container.
-func contained(file []byte, track int) (*Track, error) {
+func contained(file []byte, o sound.Options) (*Track, error) {
 	if !mp4.Probe(file) {
-		return demuxed(file, track)
+		return demuxed(file, o)
 	}
-	t, err := ofMP4(file, track)
+	t, err := ofMP4(bytes.NewReader(file), int64(len(file)), o)
 	if errors.Is(err, mp4.ErrUnsupported) {
-		return demuxed(file, track)
+		return demuxed(file, o)
+	}
+	if err == nil {
+		t.data[0] = file
 	}
 	return t, err
 }
@@ -151,6 +169,9 @@ type Track struct {
 	after   int64       // samples that follow it
 	fixedBy int         // samples of every packet, if the container's format says so
 	cutLast bool        // the container says how many samples of the last packet belong to it
+
+	keep  bool // what is there of a file that is cut off is read, and silence for packets that are damaged
+	short bool // the file is cut off, or lacks something
 }
 
 // A Packet is one of a track.
@@ -163,7 +184,7 @@ type Packet struct {
 
 // bytes are those of a packet, or of its beginning, if the file is not in memory.
 func (t *Track) bytes(p *Packet) []byte {
-	if t.content == nil {
+	if t.content == nil || p.in == 1 {
 		return t.data[p.in][p.offset:][:p.size]
 	}
 	b, err := t.content.Bytes(p.offset, int(min(p.size, mostHead)))
@@ -177,11 +198,20 @@ func (t *Track) bytes(p *Packet) []byte {
 const mostHead = 64
 
 // ofFrames is the track of a file of MPEG audio or ADTS.
-func ofFrames(file []byte, track int) (*Track, error) {
-	if track > 0 {
-		return nil, noTrack(track, 1)
+func ofFrames(file []byte, o sound.Options) (*Track, error) {
+	if o.Track > 0 {
+		return nil, noTrack(o.Track, 1)
 	}
 	f, err := mpa.Open(file)
+	if err != nil {
+		kept, none := mpa.OpenKept(file)
+		switch {
+		case none == nil && o.Keep:
+			f, err = kept, nil
+		case none == nil:
+			err = fmt.Errorf("%w: %s", err, sound.Remedy)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}
@@ -190,6 +220,7 @@ func ofFrames(file []byte, track int) (*Track, error) {
 		Decoder: ffmpeg.Stream{Codec: h.Codec, Audio: true, Rate: h.Rate, Channels: h.Channels},
 		Packets: make([]Packet, len(f.Frames)),
 		data:    [2][]byte{file}, before: f.Before, after: f.After,
+		keep: o.Keep, short: f.Short,
 	}
 	if h.Codec != "aac" { // whose samples the decoder may double
 		t.fixedBy = h.Samples
@@ -201,16 +232,34 @@ func ofFrames(file []byte, track int) (*Track, error) {
 }
 
 // demuxed is a track that FFmpeg finds.
-func demuxed(file []byte, track int) (*Track, error) {
+func demuxed(file []byte, o sound.Options) (*Track, error) {
+	mended := false
+	if o.Keep {
+		if m := whole.Mended(file); m != nil {
+			file, mended = m, true
+		}
+	}
 	f, err := ffmpeg.Demux(file)
-	if err == nil {
-		err = f.Short
+	if err == nil && f.Short != nil && !o.Keep {
+		err = fmt.Errorf("%w: %s", f.Short, sound.Remedy)
+	} else if errors.Is(err, media.ErrTruncated) && !o.Keep && whole.Mended(file) != nil { // all is in one page
+		err = fmt.Errorf("%w: %s", err, sound.Remedy)
 	}
 	if err != nil {
 		return nil, err
 	}
 
-	n, err := choose(track, len(f.Tracks), func(i int) *av.Stream { return &f.Tracks[i].Stream })
+	return trackOf(f, file, nil, mended, o)
+}
+
+// trackOf is a track of a file, which is in memory or elsewhere. One that is mended ends
+// with a whole packet.
+func trackOf(f *ffmpeg.File, file []byte, elsewhere *sound.Content, mended bool, o sound.Options) (*Track, error) {
+	size := int64(len(file))
+	if elsewhere != nil {
+		size = elsewhere.Size()
+	}
+	n, err := choose(o.Track, len(f.Tracks), func(i int) *av.Stream { return &f.Tracks[i].Stream })
 	if err != nil {
 		return nil, err
 	}
@@ -220,17 +269,21 @@ func demuxed(file []byte, track int) (*Track, error) {
 	}
 	t := &Track{
 		Decoder: from.Decoding(), Packets: make([]Packet, len(from.Packets)),
-		data: [2][]byte{file, f.Extra()}, unit: from.TimeBase, cutLast: strings.HasPrefix(f.Format, "mov,"),
+		data: [2][]byte{file, f.Extra()}, content: elsewhere, unit: from.TimeBase, cutLast: strings.HasPrefix(f.Format, "mov,"),
+		keep: o.Keep, short: f.Short != nil || mended,
 	}
 	for i := range from.Packets {
 		p := &from.Packets[i]
 		t.Packets[i] = Packet{offset: p.Offset, size: p.Size, duration: p.Duration}
-		if p.Offset >= int64(len(file)) {
-			t.Packets[i].offset, t.Packets[i].in = p.Offset-int64(len(file)), 1
+		if p.Offset >= size {
+			t.Packets[i].offset, t.Packets[i].in = p.Offset-size, 1
 		}
 	}
 	if len(t.Packets) > 0 {
 		t.Decoder.Codec = Layer(t.Decoder.Codec, t.bytes(&t.Packets[0]))
+	}
+	if t.short && !mended {
+		t.dropCut(f.Format, size)
 	}
 	for _, trim := range from.Trims {
 		t.before += int64(trim.Begin)
@@ -240,6 +293,27 @@ func demuxed(file []byte, track int) (*Track, error) {
 		t.before = preSkip(t.Decoder.Config)
 	}
 	return t, nil
+}
+
+// dropCut leaves out the last packet of a file of this size that is cut off, if it may be
+// a part of one: decoders make noise of that. Of ADPCM, whose packets are many blocks,
+// those stay that are whole.
+func (t *Track) dropCut(format string, size int64) {
+	n := len(t.Packets)
+	if n == 0 || pcmBytes[t.Decoder.Codec] > 0 {
+		return
+	}
+	p := &t.Packets[n-1]
+	// The few bytes of a packet that is cut off soon may be found in its head.
+	const head = 32
+	if p.in == 0 && p.offset+int64(p.size)+head < size && format != "mpegts" && format != "mpeg" { // these have packets in pieces
+		return
+	}
+	if block := int32(t.Decoder.Block); block > 0 && p.size >= block && strings.HasPrefix(t.Decoder.Codec, "adpcm_") {
+		p.size -= p.size % block
+		return
+	}
+	t.Packets = t.Packets[:n-1]
 }
 
 // choose returns the number of the stream that is audio track n of a file.

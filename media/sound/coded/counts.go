@@ -47,6 +47,9 @@ func (t *Track) each(count func([]byte) int) (int, []int32, bool) {
 	own := make([]int32, len(t.Packets))
 	for i := range own {
 		n := count(t.bytes(&t.Packets[i]))
+		if n <= 0 && t.keep {
+			n = t.guessed(i, own)
+		}
 		if n <= 0 {
 			return 0, nil, false
 		}
@@ -70,6 +73,9 @@ func (t *Track) vorbis() (int, []int32, bool) {
 	own := make([]int32, len(t.Packets))
 	for i := range own {
 		n := blocks.Samples(t.bytes(&t.Packets[i]))
+		if n < 0 && t.keep {
+			n = t.guessed(i, own)
+		}
 		if n < 0 {
 			return 0, nil, false
 		}
@@ -146,6 +152,9 @@ func (t *Track) alac() (int, []int32, bool) {
 	}
 	last := len(own) - 1
 	own[last] = int32(alacSamples(t.Decoder.Config, t.bytes(&t.Packets[last])))
+	if own[last] <= 0 && t.keep {
+		own[last] = int32(each)
+	}
 	return 0, own, own[last] > 0
 }
 

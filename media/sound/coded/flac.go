@@ -18,9 +18,9 @@ import (
 var flacFormat = sound.Format{
 	Name: "flac",
 	Is:   flac.Is,
-	Open: func(file []byte, track int) (sound.Stream, error) { return openFLAC(sound.InMemory(file), track) },
-	OpenAt: func(file sound.File, track int) (sound.Stream, error) {
-		return openFLAC(sound.OnDisk(file, flac.Together), track)
+	Open: func(file []byte, o sound.Options) (sound.Stream, error) { return openFLAC(sound.InMemory(file), o) },
+	OpenAt: func(file sound.File, o sound.Options) (sound.Stream, error) {
+		return openFLAC(sound.OnDisk(file, flac.Together), o)
 	},
 }
 
@@ -32,18 +32,27 @@ type frames struct {
 	last    flac.Frame // that was decoded
 	kept    flac.Frame // whose samples are in memory
 	samples []float32
+	keep    bool // frames that are damaged are silence
+	damaged bool // there were some, or the file is cut off
 }
 
 // flacMasks are where channels are, by their number, as FFmpeg has it.
 var flacMasks = [...]uint32{1: 0x4, 0x3, 0x7, 0x33, 0x607, 0x60F, 0x70F, 0x63F}
 
-func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
-	if track > 0 {
-		return nil, fmt.Errorf("sound: %w", said(noTrack(track, 1)))
+func openFLAC(content *sound.Content, o sound.Options) (sound.Stream, error) {
+	if o.Track > 0 {
+		return nil, fmt.Errorf("sound: %w", said(noTrack(o.Track, 1)))
 	}
-	file, err := flac.Open(content)
+	var file *flac.File
+	var err error
+	short := false
+	if o.Keep {
+		file, short, err = flac.OpenKept(content)
+	} else {
+		file, err = flac.Open(content)
+	}
 	if flac.IsJoined(err) {
-		return openJoined(content, track, err)
+		return openJoined(content, o, err)
 	}
 	if err != nil {
 		return nil, said(err)
@@ -57,11 +66,11 @@ func openFLAC(content *sound.Content, track int) (sound.Stream, error) {
 		return nil, said(err)
 	}
 	info := sound.Info{Rate: file.Rate, Channels: file.Channels, Samples: file.Samples, Mask: flacMasks[file.Channels]}
-	return &frames{file: file, info: info, decoder: d}, nil
+	return &frames{file: file, info: info, decoder: d, keep: o.Keep, damaged: short}, nil
 }
 
 // openJoined opens FLAC files that were joined, of which all is in memory then.
-func openJoined(content *sound.Content, track int, wrong error) (sound.Stream, error) {
+func openJoined(content *sound.Content, o sound.Options, wrong error) (sound.Stream, error) {
 	file, err := content.Bytes(0, int(content.Size()))
 	if err != nil {
 		return nil, err
@@ -70,11 +79,14 @@ func openJoined(content *sound.Content, track int, wrong error) (sound.Stream, e
 	if len(parts) == 1 {
 		return nil, said(wrong)
 	}
-	return openChain(file, track, parts)
+	return openChain(file, o, parts)
 }
 
 // Info implements sound.Stream.
 func (r *frames) Info() sound.Info { return r.info }
+
+// Damaged implements sound.Patched.
+func (r *frames) Damaged() bool { return r.damaged }
 
 // Close gives back the decoder's memory.
 func (r *frames) Close() { r.decoder.Close() }
@@ -91,12 +103,29 @@ func (r *frames) Read(to []float32, from int64) error {
 		if n == 0 {
 			n, err = r.decoded(to, from)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case r.keep && errors.Is(err, media.ErrCorrupt):
+			n = r.silent(to, from)
+		case errors.Is(err, media.ErrCorrupt):
+			return said(fmt.Errorf("%w: %s", err, sound.Remedy))
+		default:
 			return said(err)
 		}
 		to, from = to[n*channels:], from+int64(n)
 	}
 	return nil
+}
+
+// silent writes silence for what a frame that is damaged should have, and returns how
+// many samples that is.
+func (r *frames) silent(to []float32, from int64) int {
+	r.damaged = true
+	r.last, r.kept = flac.Frame{}, flac.Frame{}
+	block := int64(r.file.Block())
+	n := min(int(block-from%block)*r.info.Channels, len(to))
+	clear(to[:n])
+	return n / r.info.Channels
 }
 
 // copied copies samples of the frame that is kept, and returns how many.

@@ -65,8 +65,8 @@ func testFLAC(t *testing.T) {
 		for _, tail := range []string{"", "TAG" + strings.Repeat(" ", 125)} {
 			all := append(append([]byte(nil), b...), tail...)
 			apart := &disk{Reader: bytes.NewReader(all)}
-			one, err := flacFormat.Open(all, -1)
-			other, same := flacFormat.OpenAt(apart, 0)
+			one, err := flacFormat.Open(all, sound.Options{Track: -1})
+			other, same := flacFormat.OpenAt(apart, sound.Options{})
 			if err != nil || same != nil {
 				t.Fatal(f.name, err, same)
 			}
@@ -100,7 +100,7 @@ func TestAWindowOfFLACCostsItsBytes(t *testing.T) {
 	avtest.Library(t)
 	b := minute(t)
 	d := &disk{Reader: bytes.NewReader(b)}
-	r, err := flacFormat.OpenAt(d, -1)
+	r, err := flacFormat.OpenAt(d, sound.Options{Track: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func testDamagedFLAC(t *testing.T) {
 					bad[100+random.IntN(len(bad)-100)] ^= 1 << random.IntN(8)
 				}
 			}
-			r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(bad)}, -1)
+			r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(bad)}, sound.Options{Track: -1})
 			if err != nil {
 				if round%3 == 0 && len(bad) > 1000 && !errors.Is(err, media.ErrCorrupt) {
 					t.Errorf("%s, cut: %v", f.name, err)
@@ -163,7 +163,7 @@ func BenchmarkClipOfFLAC(b *testing.B) {
 	avtest.Library(b)
 	file, to := minute(b), make([]float32, 2*5*44100)
 	for b.Loop() {
-		r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(file)}, -1)
+		r, err := flacFormat.OpenAt(&disk{Reader: bytes.NewReader(file)}, sound.Options{Track: -1})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,10 +1,10 @@
 package coded
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"headrace/media"
 	"headrace/media/av"
@@ -14,13 +14,13 @@ import (
 	"headrace/media/sound"
 )
 
-// ofMP4 is a track of an MP4 file in memory.
-func ofMP4(file []byte, track int) (*Track, error) {
-	f, err := mp4.Open(bytes.NewReader(file), int64(len(file)))
+// ofMP4 is a track of an MP4 file of this size.
+func ofMP4(file io.ReaderAt, size int64, o sound.Options) (*Track, error) {
+	f, err := mp4.Open(file, size)
 	if err != nil {
 		return nil, err
 	}
-	n, err := choose(track, len(f.Streams), func(i int) *av.Stream { return &f.Streams[i] })
+	n, err := choose(o.Track, len(f.Streams), func(i int) *av.Stream { return &f.Streams[i] })
 	if err != nil {
 		return nil, err
 	}
@@ -28,17 +28,40 @@ func ofMP4(file []byte, track int) (*Track, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(table.Packets) > 0 {
-		if err := table.CheckWithin(0, len(table.Packets)-1, int64(len(file))); err != nil {
-			return nil, fmt.Errorf("%w: %w", media.ErrTruncated, err)
+	packets := table.Packets
+	var short error
+	if len(packets) > 0 {
+		if err := table.CheckWithin(0, len(packets)-1, size); err != nil {
+			short = fmt.Errorf("%w: %w", media.ErrTruncated, err)
+			packets = there(packets, size, pcmBytes[f.Streams[n].Codec]*f.Streams[n].Channels)
 		}
 	}
-	if err := checkFragments(f, bytes.NewReader(file), int64(len(file))); err != nil {
+	if err := checkFragments(f, file, size); errors.Is(err, media.ErrTruncated) {
+		short = err
+	} else if err != nil {
 		return nil, err
 	}
+	if short != nil && !o.Keep {
+		return nil, fmt.Errorf("%w: %s", short, sound.Remedy)
+	}
 	t := ofTable(&f.Streams[n])
-	t.data[0] = file
-	return t, t.edited(table.Packets)
+	t.keep, t.short = o.Keep, short != nil
+	return t, t.edited(packets)
+}
+
+// there are the packets that a file of this size has, up to the first that is cut off. Of
+// PCM, whose samples have so many bytes, those that are there of this one stay.
+func there(packets []av.Packet, size int64, frame int) []av.Packet {
+	n := slices.IndexFunc(packets, func(p av.Packet) bool { return p.End() > size })
+	if n < 0 {
+		return packets
+	}
+	if has := size - packets[n].Offset; frame > 0 && has >= int64(frame) {
+		packets = slices.Clone(packets[:n+1])
+		packets[n].Size = int32(has - has%int64(frame))
+		return packets
+	}
+	return packets[:n]
 }
 
 // OpenTable opens a track of an MP4 file that is read where it is decoded. Begins is when

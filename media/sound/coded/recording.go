@@ -31,6 +31,8 @@ type Recording struct {
 	given int64 // samples of the packets from base on, up to the frame
 	fresh bool  // no frame has come that is not for settling
 
+	patch patch // of what is damaged
+
 	room  []byte // for packets of a file that is not in memory
 	base  int    // the packet that the decoder began with
 	next  int    // the first one that it has not got
@@ -122,6 +124,10 @@ func (r *Recording) prepare() error {
 		}
 	}
 	r.info.Samples = max(0, total-t.before-t.after)
+	if t.keep {
+		r.patch.first(r, packet)
+		return nil
+	}
 	n, err := r.checked(packet)
 	if err == nil {
 		r.append(int(n))
@@ -134,6 +140,9 @@ func (r *Recording) probe() (int, error) {
 	for {
 		i, err := r.decode(1)
 		if err == io.EOF {
+			if r.patch.why != nil {
+				return 0, r.patch.why
+			}
 			return 0, r.damaged(len(r.track.Packets)-1, errors.New("no packet gives any samples"))
 		}
 		if err != nil {
@@ -166,14 +175,21 @@ func (r *Recording) decodeAll() error {
 			return err
 		}
 		s := &r.frame.Sound
-		if s.Rate != r.info.Rate || s.Channels != r.info.Channels || len(s.Planes) == 0 {
+		if r.changes() && r.track.keep {
+			r.patch.lose(packet, r.changed(packet))
+			continue
+		}
+		if r.changes() {
 			return r.changed(packet)
 		}
+		r.patch.gave = packet + 1
+		r.appendLost()
 		if len(r.decoded) > mostDecoded {
 			return fmt.Errorf("sound: %w: %s of more than %d samples", media.ErrUnsupported, r.track.Decoder.Codec, mostDecoded)
 		}
 		r.append(s.Samples)
 	}
+	// What is lost at the end is not made up: the file may be cut off there.
 	r.track.before += wmaDelay(r.track.Decoder.Codec, r.track.Decoder.Rate)
 	r.info.Samples = max(0, r.end-r.track.before-r.track.after)
 	return nil
@@ -181,6 +197,9 @@ func (r *Recording) decodeAll() error {
 
 // Info implements sound.Stream.
 func (r *Recording) Info() sound.Info { return r.info }
+
+// Damaged implements sound.Patched.
+func (r *Recording) Damaged() bool { return r.track.short || r.patch.why != nil }
 
 // Close gives back the decoder's memory.
 func (r *Recording) Close() { r.decoder.Close() }
@@ -234,7 +253,7 @@ func (r *Recording) Read(to []float32, from int64) error {
 			continue
 		}
 		k := int(more) * channels
-		r.frame.Sound.Floats(to[:k])
+		r.floats(to[:k])
 		r.end += more
 		r.begin, r.decoded = r.end, r.decoded[:0]
 		to, at = to[k:], at+more
@@ -279,6 +298,7 @@ func (r *Recording) reach(sample int64) error {
 	if begin == 0 {
 		r.clean = 0
 	}
+	r.patch = patch{why: r.patch.why}
 	r.decoded = r.decoded[:0]
 	r.begin = r.start(r.clean)
 	r.end = r.begin
@@ -297,6 +317,9 @@ func (r *Recording) settled(packet int) int {
 // more decodes the packet that follows what is decoded, and returns how many samples it
 // gives.
 func (r *Recording) more(until int64) (n int64, err error) {
+	if r.track.keep {
+		return r.patched(until)
+	}
 	last := min(r.packet(until-1), len(r.track.Packets)-1) + 1
 	i, err := r.decode(last)
 	if err == io.EOF {
@@ -313,11 +336,11 @@ func (r *Recording) more(until int64) (n int64, err error) {
 // left.
 const mostLate = 120
 
-// checked returns how many samples of the frame count, which is of packet i, if they are
-// those that should come next.
-func (r *Recording) checked(i int) (n int64, err error) {
+// placed returns where the samples of the frame are, which is of packet i, and how many
+// there should be.
+func (r *Recording) placed(i int) (begin, n int64) {
 	s := &r.frame.Sound
-	begin, n := r.start(i), r.start(i+1)-r.start(i)
+	begin, n = r.start(i), r.start(i+1)-r.start(i)
 	if r.track.Decoder.Codec == "opus" && !r.all && len(s.Planes) > 0 {
 		begin = r.start(r.base) + r.given - int64(s.Samples)
 		if r.fresh {
@@ -327,10 +350,24 @@ func (r *Recording) checked(i int) (n int64, err error) {
 			n = int64(s.Samples)
 		}
 	}
+	return begin, n
+}
+
+// changes reports whether the frame is of another kind than those before.
+func (r *Recording) changes() bool {
+	s := &r.frame.Sound
+	return s.Rate != r.info.Rate || s.Channels != r.info.Channels || len(s.Planes) == 0
+}
+
+// checked returns how many samples of the frame count, which is of packet i, if they are
+// those that should come next.
+func (r *Recording) checked(i int) (n int64, err error) {
+	s := &r.frame.Sound
+	begin, n := r.placed(i)
 	switch {
 	case r.frame.Corrupt:
 		return 0, r.damaged(i, errors.New("it is damaged"))
-	case s.Rate != r.info.Rate || s.Channels != r.info.Channels || len(s.Planes) == 0:
+	case r.changes():
 		return 0, r.changed(i)
 	case begin != r.end:
 		return 0, r.damaged(i, fmt.Errorf("%d samples are missing before it", begin-r.end))
@@ -350,7 +387,7 @@ func (r *Recording) append(n int) {
 	}
 	have, more := len(r.decoded), n*channels
 	r.decoded = slices.Grow(r.decoded, more)[:have+more]
-	r.frame.Sound.Floats(r.decoded[have:])
+	r.floats(r.decoded[have:])
 	r.end += int64(n)
 }
 
@@ -373,7 +410,12 @@ func (r *Recording) decode(last int) (packet int, err error) {
 				r.given = r.start(packet+1) - r.start(r.base)
 				continue
 			}
-			return 0, r.damaged(packet, bad.Err)
+			err = r.damaged(packet, bad.Err)
+			if r.track.keep && !errors.Is(err, media.ErrMemory) {
+				r.lost(packet, err)
+				continue
+			}
+			return 0, err
 		case err != nil:
 			return 0, err
 		}
@@ -403,7 +445,7 @@ func (r *Recording) feed(last int) error {
 		n++
 	}
 	data := r.track.data[in]
-	if r.track.content != nil {
+	if r.track.content != nil && in == 0 {
 		var err error
 		if r.room, err = r.track.read(packets[:n], r.room); err != nil {
 			if errors.Is(err, media.ErrCorrupt) {
@@ -432,5 +474,9 @@ func (r *Recording) damaged(packet int, err error) error {
 	if !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrUnsupported) && !errors.Is(err, media.ErrMemory) {
 		err = fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}
-	return fmt.Errorf("sound: packet %d of %s%s: %w", packet, r.track.Decoder.Codec, at, said(err))
+	err = fmt.Errorf("sound: packet %d of %s%s: %w", packet, r.track.Decoder.Codec, at, said(err))
+	if r.track.keep {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, sound.Remedy)
 }

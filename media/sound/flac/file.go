@@ -64,6 +64,105 @@ const mostBlocks = 4096
 
 // Open looks at what is before the first frame, and whether the last one is there.
 func Open(content *sound.Content) (*File, error) {
+	f, err := begin(content)
+	if err != nil {
+		return nil, err
+	}
+	last, err := f.Find(f.Samples - 1)
+	if errors.Is(err, media.ErrCorrupt) && !errors.Is(err, errJoined) {
+		err = fmt.Errorf("%w: it ends before its %d samples do, or its last frame is damaged: %s", errFLAC, f.Samples, sound.Remedy)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, f.alone(last)
+}
+
+// OpenKept is Open that opens a file whose end is missing, too: it is short, and has the
+// samples up to the last frame that is whole.
+func OpenKept(content *sound.Content) (f *File, short bool, err error) {
+	f, err = Open(content)
+	if !errors.Is(err, media.ErrCorrupt) || errors.Is(err, errJoined) {
+		return f, false, err
+	}
+	if f, err = begin(content); err != nil {
+		return nil, false, err
+	}
+	last, err := f.lastWhole()
+	if err != nil {
+		return nil, false, err
+	}
+	if last.Samples == 0 {
+		return nil, false, fmt.Errorf("%w: none of its frames is whole", errFLAC)
+	}
+	ok, err := f.ascends(last)
+	if err == nil && (!ok || last.Sample+int64(last.Samples) > f.Samples) {
+		err = errJoined
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	f.Samples = last.Sample + int64(last.Samples)
+	return f, true, f.alone(last)
+}
+
+// ascends reports whether frames up to the last have ascending numbers, as far as one
+// looks: those of files that were joined begin again.
+func (f *File) ascends(last Frame) (bool, error) {
+	const places = 16
+	before := int64(0)
+	for i := range int64(places) {
+		fr, ok, err := f.from(f.begin+(last.Offset-f.begin)*i/places, last.Offset+1)
+		if err != nil {
+			return false, err
+		}
+		if ok && fr.Sample < before {
+			return false, nil
+		}
+		if ok {
+			before = fr.Sample
+		}
+	}
+	return before <= last.Sample, nil
+}
+
+// alone returns an error if another file follows after the last frame, which then is
+// taken for a part of it.
+func (f *File) alone(last Frame) error {
+	b, err := f.Bytes(last)
+	if err == nil && (bytes.Contains(b, []byte("fLaC\x00\x00\x00\x22")) || bytes.Contains(b, []byte("fLaC\x80\x00\x00\x22"))) {
+		err = errJoined
+	}
+	return err
+}
+
+// lastWhole is the last frame that is, of a file that is cut off; if it has no samples,
+// there is none.
+func (f *File) lastWhole() (last Frame, err error) {
+	for back := 4 * int64(f.most); ; back *= 4 {
+		place := max(f.begin, f.end-back)
+		for at := place; at < f.end; {
+			fr, ok, err := f.from(at, f.end)
+			if err != nil {
+				return fr, err
+			}
+			if !ok { // damage may reach further than one look
+				at += 4*int64(f.most) + Together
+				continue
+			}
+			last, at = fr, fr.Offset+fr.Size
+		}
+		if last.Samples > 0 || place == f.begin {
+			return last, nil
+		}
+	}
+}
+
+// Block is how many samples every frame has, but the last.
+func (f *File) Block() int { return f.block }
+
+// begin looks at what is before the first frame.
+func begin(content *sound.Content) (*File, error) {
 	head, err := content.Bytes(0, infoAt+ConfigSize)
 	if err != nil {
 		return nil, err
@@ -89,19 +188,6 @@ func Open(content *sound.Content) (*File, error) {
 		return nil, err
 	} else if f.end-tagSize > f.begin && string(b) == "TAG" {
 		f.end -= tagSize
-	}
-
-	last, err := f.Find(f.Samples - 1)
-	if errors.Is(err, errJoined) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: it ends before its %d samples do, or its last frame is damaged", errFLAC, f.Samples)
-	}
-	if b, err := f.Bytes(last); err != nil {
-		return nil, err
-	} else if bytes.Contains(b, []byte("fLaC\x00\x00\x00\x22")) || bytes.Contains(b, []byte("fLaC\x80\x00\x00\x22")) {
-		return nil, errJoined
 	}
 	return f, nil
 }

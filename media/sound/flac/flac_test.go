@@ -171,6 +171,47 @@ func TestFilesThatWereJoined(t *testing.T) {
 	}
 }
 
+// A file that is cut off has the samples up to its last whole frame.
+func TestKept(t *testing.T) {
+	b, starts := made(50, 300, 17, false, 4)
+	random := rand.New(rand.NewPCG(8, 8))
+	for range 100 {
+		cut := starts[1] + random.Int64N(int64(len(b))-starts[1])
+		whole := 0
+		for whole < 49 && starts[whole+1] <= cut {
+			whole++
+		}
+		content := sound.OnDisk(bytes.NewReader(b[:cut]), 4096)
+		if _, err := Open(content); !errors.Is(err, media.ErrCorrupt) {
+			t.Fatalf("%d bytes: %v", cut, err)
+		}
+		f, short, err := OpenKept(content)
+		if err != nil || !short || f.Samples != int64(300*whole) {
+			t.Fatalf("%d bytes with %d frames: %+v, %v, %v", cut, whole, f, short, err)
+		}
+		if fr, err := f.Find(f.Samples - 1); err != nil || fr.Offset != starts[whole-1] {
+			t.Fatalf("%d bytes: %+v, %v", cut, fr, err)
+		}
+	}
+	if f, short, err := OpenKept(sound.InMemory(b)); err != nil || short || f.Samples != 49*300+17 {
+		t.Errorf("a whole file: %+v, %v, %v", f, short, err)
+	}
+	if _, _, err := OpenKept(sound.InMemory(b[:starts[1]-1])); !errors.Is(err, media.ErrCorrupt) {
+		t.Errorf("no whole frame: %v", err)
+	}
+	zeros := append(slices.Clone(b[:starts[20]]), make([]byte, 1<<20)...)
+	if f, short, err := OpenKept(sound.InMemory(zeros)); err != nil || !short || f.Samples != 19*300 { // the end of the last is not seen
+		t.Errorf("zeros at the end: %+v, %v, %v", f, short, err)
+	}
+	for _, frames := range []int{2, 10, 30, 70, 2000} {
+		other, _ := made(frames, 300, 17, false, 2)
+		other = other[:len(other)-1]
+		if _, _, err := OpenKept(sound.InMemory(append(slices.Clip(b), other...))); !errors.Is(err, errJoined) {
+			t.Errorf("joined with %d frames: %v", frames, err)
+		}
+	}
+}
+
 // Beside a frame that is damaged all others are found; but for the one before, where the
 // two bytes are damaged at which that one would end. It is found itself, if its header is
 // whole: its decoder has to tell.

@@ -23,29 +23,32 @@ var (
 
 // other makes a format of a name that package whole knows.
 func other(name string, suffixes []string, is func([]byte) bool, open func(*sound.Content) (*File, error)) sound.Format {
-	checked := func(from io.ReaderAt, c *sound.Content, track int) (sound.Stream, error) {
-		if track > 0 {
-			return nil, fmt.Errorf("%s: there is no audio track %d: the file has one, number 0", name, track)
+	checked := func(from io.ReaderAt, c *sound.Content, o sound.Options) (sound.Stream, error) {
+		if o.Track > 0 {
+			return nil, fmt.Errorf("%s: there is no audio track %d: the file has one, number 0", name, o.Track)
 		}
 		f, err := open(c)
 		if err != nil && errors.Is(err, sound.ErrCoded) {
 			return nil, err
 		}
-		if _, cut := whole.Check(name, from, c.Size()); cut != nil {
-			return nil, &cutOff{name, cut}
+		_, cut := whole.Check(name, from, c.Size())
+		short := errors.Is(cut, media.ErrTruncated)
+		if cut != nil && !(short && o.Keep) {
+			return nil, &cutOff{name, cut, short && err == nil}
 		}
 		if err != nil {
 			return nil, err // no File that is nil
 		}
+		f.short = short
 		return f, nil
 	}
 	return sound.Format{
 		Name: name, Suffixes: suffixes, Is: is,
-		Open: func(file []byte, track int) (sound.Stream, error) {
-			return checked(bytes.NewReader(file), sound.InMemory(file), track)
+		Open: func(file []byte, o sound.Options) (sound.Stream, error) {
+			return checked(bytes.NewReader(file), sound.InMemory(file), o)
 		},
-		OpenAt: func(file sound.File, track int) (sound.Stream, error) {
-			return checked(file, sound.OnDisk(file, together), track)
+		OpenAt: func(file sound.File, o sound.Options) (sound.Stream, error) {
+			return checked(file, sound.OnDisk(file, together), o)
 		},
 		Parts: func(_ []byte, file sound.File) (bool, error) {
 			_, err := open(sound.OnDisk(file, together))
@@ -58,10 +61,15 @@ func other(name string, suffixes []string, is func([]byte) bool, open func(*soun
 type cutOff struct {
 	format string
 	err    error
+	keeps  bool // what is there can be read
 }
 
 func (e *cutOff) Error() string {
-	return e.format + ": " + strings.TrimPrefix(e.err.Error(), media.ErrTruncated.Error()+": ")
+	text := e.format + ": " + strings.TrimPrefix(e.err.Error(), media.ErrTruncated.Error()+": ")
+	if e.keeps {
+		text += ": " + sound.Remedy
+	}
+	return text
 }
 
 func (e *cutOff) Unwrap() error { return e.err }

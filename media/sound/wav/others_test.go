@@ -71,9 +71,9 @@ func TestOthers(t *testing.T) {
 		"CAF, floats":            {CAF, cafFile("lpcm", 3, 4, 8, "\x00\x00\x00\x3F"), []float32{0.5}},
 	} {
 		for _, where := range []string{"memory", "disk"} {
-			s, err := c.format.Open(c.file, -1)
+			s, err := c.format.Open(c.file, sound.Options{Track: -1})
 			if where == "disk" {
-				s, err = c.format.OpenAt(&disk{data: c.file}, 0)
+				s, err = c.format.OpenAt(&disk{data: c.file}, sound.Options{})
 			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -111,17 +111,74 @@ func TestOthersRefused(t *testing.T) {
 		{CAF, cafFile("lpcm", 0, 2, 8, "12"), media.ErrTruncated, "inside its chunk data"},
 		{CAF, []byte("caff\x00\x01\x00\x00data\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00"), nil, "no chunk desc"},
 	} {
-		_, err := c.format.Open(c.file, 0)
+		_, err := c.format.Open(c.file, sound.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.kind != nil && !errors.Is(err, c.kind) {
 			t.Errorf("%v, should be about %s", err, c.want)
 		}
 	}
 	for _, f := range []sound.Format{AIFF, AU, CAF} {
-		if _, err := f.Open(auFile(binary.BigEndian, 3, "12"), 1); err == nil {
+		if _, err := f.Open(auFile(binary.BigEndian, 3, "12"), sound.Options{Track: 1}); err == nil {
 			t.Error(f.Name, "has a second track")
 		}
 	}
 }
+
+// What is there of a file that is cut off is read if that is asked for, and else the
+// error says so.
+func TestWhatIsThereOfAFileThatIsCutOff(t *testing.T) {
+	four := "\x40\x00\x80\x00\x20\x00\x00\x00"
+	little := "\x00\x40\x00\x80\x00\x20\x00\x00"
+	mono := file(0x4000, -0x8000, 0x2000, 0)
+	mono[22], mono[32] = 1, 2
+	two := []string{"sample_rate -i 8000", "channel_count -i 1", "sample_n_bytes -i 2", "sample_count -i 4", "sample_byte_format -s2 01"}
+	for name, c := range map[string]struct {
+		format sound.Format
+		file   []byte
+	}{
+		"AIFF":   {AIFF, aiffFile("twos", 16, 4, four)},
+		"AU":     {AU, auFile(binary.BigEndian, 3, four)},
+		"CAF":    {CAF, cafFile("lpcm", 0, 2, 12, four)},
+		"WAV":    {Format, mono},
+		"SPHERE": {Sphere, sphere([]byte(little), two...)},
+	} {
+		for cut, want := range [][]float32{{0.5, -1, 0.25, 0}, {0.5, -1, 0.25}, {0.5, -1, 0.25}, {0.5, -1}, {0.5, -1}} {
+			cutOff := c.file[:len(c.file)-cut]
+			for where, open := range map[string]func(sound.Options) (sound.Stream, error){
+				"memory": func(o sound.Options) (sound.Stream, error) { return c.format.Open(cutOff, o) },
+				"disk":   func(o sound.Options) (sound.Stream, error) { return c.format.OpenAt(&disk{data: cutOff}, o) },
+			} {
+				s, err := open(sound.Options{Keep: true})
+				if err != nil {
+					t.Fatalf("%s without %d bytes, in %s: %v", name, cut, where, err)
+				}
+				got := make([]float32, s.Info().Samples)
+				if err := s.Read(got, 0); err != nil || !slices.Equal(got, want) || sound.Damaged(s) != (cut > 0) {
+					t.Errorf("%s without %d bytes, in %s: %v, %v, %v", name, cut, where, got, sound.Damaged(s), err)
+				}
+				if _, err := open(sound.Options{}); (err != nil) != (cut > 0) || err != nil && !strings.Contains(err.Error(), sound.Remedy) {
+					t.Errorf("%s without %d bytes, in %s: %v", name, cut, where, err)
+				}
+			}
+		}
+	}
+	if _, err := AIFF.Open(aiffFile("NONE", 16, 2, "1234")[:30], sound.Options{}); err == nil || strings.Contains(err.Error(), sound.Remedy) {
+		t.Errorf("nothing can be read: %v", err)
+	}
+}
+
+// An error of reading is no end of a file.
+func TestErrorsOfReadingAreNotKept(t *testing.T) {
+	if _, err := AU.OpenAt(&failing{size: 4096}, sound.Options{Keep: true}); !errors.Is(err, errDisk) {
+		t.Error(err)
+	}
+}
+
+var errDisk = errors.New("the disk failed")
+
+type failing struct{ size int64 }
+
+func (f *failing) Size() int64                           { return f.size }
+func (f *failing) ReadAt(p []byte, _ int64) (int, error) { return 0, errDisk }
 
 func FuzzOthers(f *testing.F) {
 	f.Add(aiffFile("NONE", 8, 3, "123"))
@@ -132,7 +189,7 @@ func FuzzOthers(f *testing.F) {
 			if !format.Is(b) {
 				continue
 			}
-			s, err := format.Open(b, 0)
+			s, err := format.Open(b, sound.Options{Keep: len(b)%2 == 0})
 			if err != nil {
 				continue
 			}

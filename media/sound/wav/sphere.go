@@ -13,11 +13,11 @@ import (
 var Sphere = sound.Format{
 	Name: "sphere", Suffixes: []string{".sph", ".nist", ".wv1", ".wv2"},
 	Is: func(file []byte) bool { return bytes.HasPrefix(file, sphereMark) },
-	Open: func(file []byte, track int) (sound.Stream, error) {
-		return openTrack(openSphere, sound.InMemory(file), track)
+	Open: func(file []byte, o sound.Options) (sound.Stream, error) {
+		return openTrack(openSphere, sound.InMemory(file), o)
 	},
-	OpenAt: func(file sound.File, track int) (sound.Stream, error) {
-		return openTrack(openSphere, sound.OnDisk(file, together), track)
+	OpenAt: func(file sound.File, o sound.Options) (sound.Stream, error) {
+		return openTrack(openSphere, sound.OnDisk(file, together), o)
 	},
 }
 
@@ -29,7 +29,7 @@ const (
 	mostSphereHead = 1 << 20
 )
 
-func openSphere(file *sound.Content) (*File, error) {
+func openSphere(file *sound.Content, keep bool) (*File, error) {
 	b, err := file.Bytes(0, sphereLines)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func openSphere(file *sound.Content) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{content: file}
+	f := &File{content: file, keep: keep}
 	return f, f.sphere(head, int64(size))
 }
 
@@ -100,7 +100,10 @@ func (f *File) sphere(head map[string]string, at int64) error {
 		return err
 	}
 	if int64(n) > left {
-		return fmt.Errorf("sphere: the file is damaged: it ends after %d of %d samples", left, n)
+		if err := f.ends("sphere", left, int64(n)); err != nil {
+			return err
+		}
+		n = int(left)
 	}
 	f.info.Samples, f.parts = int64(n), []part{{at, int64(n)}}
 	return nil

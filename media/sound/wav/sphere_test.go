@@ -38,9 +38,9 @@ func TestSphere(t *testing.T) {
 		"CR and comment": {sphere(low, "; a comment", two[0]+"\r", two[1], two[2], two[3], "sample_byte_format -s2 01"), []float32{0.5, -1, 0.25, -0.5}},
 	} {
 		for _, where := range []string{"memory", "disk"} {
-			s, err := Sphere.Open(c.file, -1)
+			s, err := Sphere.Open(c.file, sound.Options{Track: -1})
 			if where == "disk" {
-				s, err = Sphere.OpenAt(&disk{data: c.file}, 0)
+				s, err = Sphere.OpenAt(&disk{data: c.file}, sound.Options{})
 			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -63,11 +63,11 @@ func TestSphere(t *testing.T) {
 		`"   abcd\n" should say how many`:     []byte("NIST_1A\n   abcd\n"),
 		`"    999\n" should say how many`:     []byte("NIST_1A\n    999\n"),
 	} {
-		if _, err := Sphere.Open(file, 0); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "\n", `\n`), want) {
+		if _, err := Sphere.Open(file, sound.Options{}); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "\n", `\n`), want) {
 			t.Errorf("%v, should be about %s", err, want)
 		}
 	}
-	if _, err := Sphere.Open(sphere(low, two...), 1); err == nil {
+	if _, err := Sphere.Open(sphere(low, two...), sound.Options{Track: 1}); err == nil {
 		t.Error("there is a second track")
 	}
 }
@@ -113,7 +113,7 @@ func TestHighestByteFirst(t *testing.T) {
 func FuzzSphere(f *testing.F) {
 	f.Add(sphere([]byte{1, 2, 3, 4}, "sample_rate -i 16000", "channel_count -i 1", "sample_n_bytes -i 2", "sample_byte_format -s2 01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := Sphere.Open(b, 0)
+		s, err := Sphere.Open(b, sound.Options{})
 		if err != nil {
 			return
 		}

@@ -19,20 +19,20 @@ import (
 var Format = sound.Format{
 	Name: "wav", Suffixes: []string{".wav", ".w64", ".rf64", ".bwf"},
 	Is: Is,
-	Open: func(file []byte, track int) (sound.Stream, error) {
-		return openTrack(open, sound.InMemory(file), track)
+	Open: func(file []byte, o sound.Options) (sound.Stream, error) {
+		return openTrack(open, sound.InMemory(file), o)
 	},
-	OpenAt: func(file sound.File, track int) (sound.Stream, error) {
-		return openTrack(open, sound.OnDisk(file, together), track)
+	OpenAt: func(file sound.File, o sound.Options) (sound.Stream, error) {
+		return openTrack(open, sound.OnDisk(file, together), o)
 	},
 	Parts: inParts,
 }
 
-func openTrack(open func(*sound.Content) (*File, error), c *sound.Content, track int) (sound.Stream, error) {
-	if track > 0 {
-		return nil, fmt.Errorf("wav: there is no audio track %d: the file has one, number 0", track)
+func openTrack(open func(*sound.Content, bool) (*File, error), c *sound.Content, o sound.Options) (sound.Stream, error) {
+	if o.Track > 0 {
+		return nil, fmt.Errorf("wav: there is no audio track %d: the file has one, number 0", o.Track)
 	}
-	f, err := open(c)
+	f, err := open(c, o.Keep)
 	if err != nil {
 		return nil, err // no File that is nil
 	}
@@ -60,7 +60,7 @@ func inParts(head []byte, file sound.File) (bool, error) {
 	if len(head) >= 36 && string(head[:4]) == "RIFF" && string(head[12:16]) == "fmt " && head[20] == codePCM && head[21] == 0 && head[34] <= 32 {
 		return true, nil
 	}
-	_, err := open(sound.OnDisk(file, together))
+	_, err := open(sound.OnDisk(file, together), true)
 	return !errors.Is(err, sound.ErrCoded), nil // other errors come when it is opened
 }
 
@@ -71,6 +71,8 @@ type File struct {
 	width   int // bytes of a sample of one channel
 	content *sound.Content
 	parts   []part // where the samples are
+	keep    bool   // of a file that is cut off, what is there is read
+	short   bool   // it is cut off
 }
 
 // part is samples that follow each other in a file.
@@ -81,6 +83,9 @@ type part struct {
 
 // Info implements sound.Stream.
 func (f *File) Info() sound.Info { return f.info }
+
+// Damaged implements sound.Patched.
+func (f *File) Damaged() bool { return f.short }
 
 // Close does nothing: a file, and memory, are somebody else's.
 func (f *File) Close() {}
@@ -94,14 +99,14 @@ const (
 var errWAV = errors.New("wav: the file is damaged")
 
 // Open finds the recording in the memory of a file.
-func Open(file []byte) (*File, error) { return open(sound.InMemory(file)) }
+func Open(file []byte) (*File, error) { return open(sound.InMemory(file), false) }
 
-func open(file *sound.Content) (*File, error) {
+func open(file *sound.Content, keep bool) (*File, error) {
 	head, err := file.Bytes(0, len(w64Riff))
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{chunks: chunksOf(file, head), file: &File{content: file}, long: -1}
+	r := &reader{chunks: chunksOf(file, head), file: &File{content: file, keep: keep}, long: -1}
 	for n := 0; ; n++ {
 		c, ok, err := r.next()
 		if err == nil && n == mostChunks {
@@ -202,7 +207,10 @@ func (r *reader) samples(c chunk) error {
 	r.found = true
 	frame := int64(f.width * f.info.Channels)
 	if size > c.left {
-		return fmt.Errorf("%w: it ends after %d of %d samples", errWAV, f.info.Samples+c.left/frame, f.info.Samples+size/frame)
+		if err := f.ends("wav", f.info.Samples+c.left/frame, f.info.Samples+size/frame); err != nil {
+			return err
+		}
+		size = c.left
 	}
 	if size == r.long && frame == 1 && r.count == size-1 { // FFmpeg counts the byte that pads the chunk
 		size--
@@ -212,6 +220,15 @@ func (r *reader) samples(c chunk) error {
 		f.info.Samples += n
 	}
 	return nil
+}
+
+// ends is the error of a file that ends too early, unless what is there is to be read.
+func (f *File) ends(format string, has, of int64) error {
+	if f.keep {
+		f.short = true
+		return nil
+	}
+	return fmt.Errorf("%s: the file is damaged: it ends after %d of %d samples: %s", format, has, of, sound.Remedy)
 }
 
 // placeholder is the least size that programs write that do not know it yet, and then

@@ -62,7 +62,7 @@ func (d *disk) ReadAt(p []byte, at int64) (int, error) {
 func TestAWindowCostsItsBytes(t *testing.T) {
 	d := &disk{data: file(make([]int16, 2<<20)...)}
 	copy(d.data[44+2<<20:], "\x00\x40\x00\x80")
-	s, err := Format.OpenAt(d, -1)
+	s, err := Format.OpenAt(d, sound.Options{Track: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(wide)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := Open(b)
-		apart, same := Format.OpenAt(&disk{data: b}, 0)
+		apart, same := Format.OpenAt(&disk{data: b}, sound.Options{})
 		if fmt.Sprint(err) != fmt.Sprint(same) {
 			t.Fatalf("in memory: %v; from a disk: %v", err, same)
 		}

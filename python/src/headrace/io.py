@@ -353,6 +353,7 @@ def load_audio(
     dtype: Literal["float32", "int16"] = "float32",
     layout: Literal["T", "TC", "CT"] | None = None,
     stream: int | None = None,
+    damaged: Literal["error", "keep"] = "error",
     max_bytes: int | None = None,
 ) -> tuple[Array, int]:
     """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
@@ -373,6 +374,8 @@ def load_audio(
         dtype: `"float32"`, from -1 to 1, or `"int16"`.
         layout: `"T"`, [time], the default if `channels` is 1; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
         stream: which audio stream, from 0; by default the one marked as default, or the first.
+        damaged: `"keep"`: of a file that is cut off or damaged, what is there, and silence for packets that cannot be decoded. By default
+            an error.
         max_bytes: largest file read; by default 1 GiB.
 
     Returns:
@@ -383,17 +386,19 @@ def load_audio(
         OSError: if the file cannot be read.
     """
     name = "load_audio"
-    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes)
+    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes, damaged)
     source = source_of(name, src, max_bytes)
     if rate is None:
-        rate = _audio_info(name, source, stream, max_bytes).sample_rate
+        rate = _audio_info(name, source, stream, damaged, max_bytes).sample_rate
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)
     return array.view(numpy.int16) if dtype == "int16" else array, rate
 
 
-def audio_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> AudioInfo:
+def audio_info(
+    src: Source, *, stream: int | None = None, damaged: Literal["error", "keep"] = "error", max_bytes: int | None = None
+) -> AudioInfo:
     """Return what the audio of a file is: sample rate, channels, and number of samples, as `load_audio` returns them.
 
         hr.io.audio_info("speech.flac").rate
@@ -401,17 +406,18 @@ def audio_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
     Args:
         src: a path, bytes, or an object with `read()`.
         stream: as for `load_audio`.
+        damaged: likewise.
         max_bytes: likewise.
 
     Raises:
         MediaError: if the file has no audio that can be decoded, or is damaged.
         OSError: if the file cannot be read.
     """
-    return _audio_info("audio_info", source_of("audio_info", src, max_bytes), stream, max_bytes)
+    return _audio_info("audio_info", source_of("audio_info", src, max_bytes), stream, damaged, max_bytes)
 
 
-def _audio_info(name: str, source: Input, stream: int | None, max_bytes: int | None) -> AudioInfo:
-    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes)
+def _audio_info(name: str, source: Input, stream: int | None, damaged: str, max_bytes: int | None) -> AudioInfo:
+    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes, damaged)
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)

@@ -653,6 +653,7 @@ class Pipeline:
         start: float | Literal["begin", "center", "random"] | None = None,
         window: str | None = None,
         short: Literal["silence", "repeat", "error", "keep"] | None = None,
+        damaged: Literal["error", "keep"] | None = None,
         dtype: Any = None,
         layout: Literal["T", "TC", "CT"] | None = None,
         stream: int | None = None,
@@ -677,6 +678,8 @@ class Pipeline:
                 frame, or a recording's beginning; missing audio is silence.
             short: recordings shorter than the window: `"silence"`, the default: appended; `"repeat"`: started again; `"error"`: bad
                 samples; `"keep"`: stay short, for `bucket_batch` and `pack`.
+            damaged: `"error"`, the default: a recording that is cut off or damaged makes a bad sample. `"keep"`: it has what is there, and
+                silence for packets that cannot be decoded; `stats()["damaged_audio"]` counts them.
             dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
             layout: `"T"`, [time], the default with one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
             stream: which audio stream, from 0; by default the one marked as default, or the first.
@@ -686,7 +689,12 @@ class Pipeline:
         named = start is None or isinstance(start, str)
         given = by_name(field=field, to=to, stream=stream, rate=rate)
         given |= by_name(channels=1 if channels == "mono" else optional("channels", channels), duration=duration)
-        given |= {"start": start if named else None, "offset": None if named else seconds_of("start", start), "short": short}
+        given |= {
+            "start": start if named else None,
+            "offset": None if named else seconds_of("start", start),
+            "short": short,
+            "damaged": damaged,
+        }
         given |= {"window": window, "dtype": None if dtype is None else dtype_name(dtype), "layout": layout}
         return self._with("decode_audio", given)
 

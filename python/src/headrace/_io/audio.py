@@ -41,6 +41,7 @@ def asked(
     layout: str | None,
     stream: Any,
     max_bytes: Any,
+    damaged: str = "error",
 ) -> bytes:
     """The task, as docs/protocol.md has it."""
     audio: dict[str, Any] = {"short": short, "dtype": dtype}
@@ -59,9 +60,12 @@ def asked(
         ("dtype", dtype, ("float32", "int16")),
         ("layout", layout, (None, "T", "TC", "CT")),
         ("start", audio.get("start"), (None, "begin", "center")),
+        ("damaged", damaged, ("error", "keep")),
     ):
         if text not in known:
             raise MediaError(f"headrace: io: {name} is {text!r}: must be {', '.join(repr(k) for k in known if k is not None)}")
+    if damaged != "error":
+        audio["damaged"] = damaged
     what: dict[str, Any] = {"do": do, "audio": audio}
     if max_bytes is not None:
         what["max_bytes"] = whole("max_bytes", max_bytes)

@@ -199,6 +199,7 @@ def stream_audio(
     dtype: Literal["float32", "int16"] = "float32",
     layout: Literal["T", "TC", "CT"] | None = None,
     stream: int | None = None,
+    damaged: Literal["error", "keep"] = "error",
     max_bytes: int | None = None,
     time_limit: float | None = None,
 ) -> AudioStream:
@@ -220,6 +221,7 @@ def stream_audio(
         dtype: as for `load_audio`.
         layout: likewise.
         stream: likewise.
+        damaged: likewise. With `"keep"`, MP3, Ogg and other files that hold sound alone are read to memory, of 1 GiB at most.
         max_bytes: likewise.
         time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
 
@@ -230,7 +232,7 @@ def stream_audio(
     name = "stream_audio"
     if samples is None and not 0 < float(seconds) <= 1e6:
         raise MediaError(f"headrace: {name}: seconds is {seconds!r}: must be a number above 0")
-    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes)
+    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes, damaged)
     asked = window(start, end, "audio" if stream is None else f"a:{whole_number('stream', stream)}")
     count = None if samples is None else _count("samples", samples)
     limit = time_of(name, time_limit)
@@ -262,7 +264,8 @@ def load_media(
         clip.video  # uint8 [16, height, width, 3]
         clip.audio  # float32 [32000]: sample n is heard at 3 + n / 16000 s
 
-    Both use the video's clock, whose first frame is at 0, to half a sample. Missing audio is silence.
+    Both use the video's clock, whose first frame is at 0, to half a sample. Missing audio is silence. A file whose window is damaged is an
+    error; `load_audio` with `damaged="keep"` reads its audio.
 
     Args:
         src: a path, bytes, or an object with `read()`.
