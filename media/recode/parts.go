@@ -102,6 +102,7 @@ func openKept(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	begins := new(big.Rat)
 	if p, err := pull(file, &Window{Streams: o.Streams}); err == nil { // or it is a recording alone
 		if first := p.clock.First[0]; first != nil && p.clock.Zero != nil {

@@ -41,6 +41,7 @@ func play(from sound.File, o sound.PlayOptions) (sound.Played, error) {
 		what.Start = new(big.Rat).SetFloat64(o.Begin)
 	}
 	what.End = new(big.Rat).SetFloat64(max(o.End, 0))
+
 	s, err := OpenSamples(file, what)
 	kept := err != nil && o.Keep
 	if kept {

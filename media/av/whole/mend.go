@@ -60,6 +60,7 @@ func cutPage(file []byte) int {
 	}
 	at := max(0, len(file)-pages)
 	synced := at == 0
+
 	for at < len(file) {
 		next := bytes.Index(file[at:], []byte("OggS"))
 		if next < 0 && synced && bytes.HasPrefix([]byte("OggS"), file[at:]) {
@@ -73,7 +74,7 @@ func cutPage(file []byte) int {
 		switch {
 		case whole && summed(file[at:at+size]):
 			at, synced = at+size, true
-		case !whole && synced && next == 0:
+		case !whole && synced && next == 0 && (len(file)-at < 5 || file[at+4] == 0): // the version
 			return at
 		default: // four letters inside a page, or damage
 			at, synced = at+1, false

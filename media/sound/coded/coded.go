@@ -215,6 +215,7 @@ func ofFrames(file []byte, o sound.Options) (*Track, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", media.ErrCorrupt, err)
 	}
+
 	h := f.First
 	t := &Track{
 		Decoder: ffmpeg.Stream{Codec: h.Codec, Audio: true, Rate: h.Rate, Channels: h.Channels},
@@ -272,6 +273,7 @@ func trackOf(f *ffmpeg.File, file []byte, elsewhere *sound.Content, mended bool,
 		data: [2][]byte{file, f.Extra()}, content: elsewhere, unit: from.TimeBase, cutLast: strings.HasPrefix(f.Format, "mov,"),
 		keep: o.Keep, short: f.Short != nil || mended,
 	}
+
 	for i := range from.Packets {
 		p := &from.Packets[i]
 		t.Packets[i] = Packet{offset: p.Offset, size: p.Size, duration: p.Duration}

@@ -57,6 +57,7 @@ func openFLAC(content *sound.Content, o sound.Options) (sound.Stream, error) {
 	if err != nil {
 		return nil, said(err)
 	}
+
 	open := flac.NewDecoder
 	if open == nil {
 		open = byFFmpeg

@@ -28,6 +28,7 @@ func ofMP4(file io.ReaderAt, size int64, o sound.Options) (*Track, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	packets := table.Packets
 	var short error
 	if len(packets) > 0 {

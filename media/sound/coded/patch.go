@@ -67,6 +67,7 @@ func (r *Recording) patched(until int64) (n int64, err error) {
 			r.place(i)
 		}
 	}
+
 	if p.still = p.silent > 0; p.still {
 		n = min(p.silent, kept)
 		p.silent -= n
