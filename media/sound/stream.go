@@ -190,21 +190,24 @@ func Check(head []byte) error {
 }
 
 // NameOf returns the name of the format of a file; "": none knows it. Begins is how many
-// bytes before it are tags.
+// bytes before it are tags. It reads a few bytes of files that begin with a mark, as those
+// with a container do, of which a window may be all that is wanted.
 func NameOf(file File) (name string, begins int64, err error) {
-	head := make([]byte, min(MostHead, file.Size()))
-	n, err := file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return "", 0, err
+	for _, size := range []int64{mostPacket, MostHead} {
+		head := make([]byte, min(size, file.Size()))
+		n, err := file.ReadAt(head, 0)
+		if err != nil && err != io.EOF {
+			return "", 0, err
+		}
+		all, skip, err := formatsOf(head[:n], file)
+		switch {
+		case err == nil && (size == MostHead || all[0].Within == nil): // no other bytes can come before it
+			return all[0].Name, skip, nil
+		case err != nil && !errors.Is(err, ErrUnknown):
+			return "", 0, err
+		}
 	}
-	all, begins, err := formatsOf(head[:n], file)
-	if errors.Is(err, ErrUnknown) {
-		return "", 0, nil
-	}
-	if err != nil {
-		return "", 0, err
-	}
-	return all[0].Name, begins, nil
+	return "", 0, nil
 }
 
 // mostPacket is enough of a file to tell one of packets that have a fixed size.
