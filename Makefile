@@ -16,8 +16,8 @@ build: ## build the engine, as it ships and with the memory checks of debug buil
 	@scripts/install.sh system
 	@scripts/build.sh
 
-check: ## the inner loop: format, vet, quick tests; a minute with warm caches
-	@scripts/install.sh system python tools commands
+check: ## the inner loop: format, vet, quick tests; a minute with warm caches. Installs nothing, and says what is missing
+	@scripts/install.sh missing
 	@scripts/test.sh check
 
 test: ## install what is missing, then run every check and every test once

@@ -94,18 +94,63 @@ die() {
 }
 
 # step NAME COMMAND... runs one step: a line before it, its own output, and a line with
-# its time.
+# its time and how far the whole is. With HEADRACE_PLAN=1 it only prints the name: so is counted
+# how many steps there are.
 step() {
 	local name="$1" begun ended
 	shift
+	if planning; then
+		say "$name"
+		return
+	fi
 	say "── $name"
 	begun=$(date +%s%N)
-	if ! "$@"; then
-		say "── $name: FAILED"
+	if ! PROGRESS='' "$@" 3>&-; then
+		told "── $name: FAILED"
 		exit 1
 	fi
 	ended=$(date +%s%N)
-	LC_ALL=C printf '── %s: ok, %.1f s\n' "$name" "$(awk "BEGIN{print ($ended-$begun)/1e9}")"
+	told "$(LC_ALL=C printf '── %s: ok, %.1f s' "$name" "$(awk "BEGIN{print ($ended-$begun)/1e9}")")$(passed "$name")"
+}
+
+planning() { [ -n "${HEADRACE_PLAN:-}" ]; }
+
+# passed notes a step and prints how many have passed, of how many. PROGRESS is a file: how
+# many steps there are and when they began, then a line for each that has passed, also of
+# those that run side by side.
+passed() {
+	local all begun
+	[ -n "${PROGRESS:-}" ] || return 0
+	printf '%s\n' "$1" >>"$PROGRESS"
+	read -r all begun <"$PROGRESS"
+	printf ' (%d of %d parts after %d s)' $(($(wc -l <"$PROGRESS") - 1)) "$all" $(($(date +%s) - begun))
+}
+
+# with_progress COMMAND... runs steps that say how far they are, and at the end how many
+# there were. One that was forgotten in the plan, or in the run, is an error.
+with_progress() {
+	local all begun
+	if planning || [ -n "${PROGRESS:-}" ]; then
+		"$@"
+		return
+	fi
+	all="$(HEADRACE_PLAN=1 "$@" | wc -l)"
+	begun=$(date +%s)
+	PROGRESS="$(mktemp)"
+	export PROGRESS
+	printf '%d %d\n' "$all" "$begun" >"$PROGRESS"
+	"$@"
+	local done=$(($(wc -l <"$PROGRESS") - 1))
+	rm -f "$PROGRESS"
+	[ "$done" = "$all" ] || die "$all parts were planned, and $done ran"
+	say "$done parts passed in $(($(date +%s) - begun)) s"
+}
+
+# told prints a line where the user looks, also if the output of the steps goes to a file:
+# then TOLD is the number of the terminal's descriptor.
+told() {
+	say "$*"
+	[ -z "${TOLD:-}" ] || say "$*" >&"$TOLD"
 }
 
 # attempt runs one step; if it fails, the steps after it still run, and all_passed ends
@@ -117,11 +162,12 @@ all_passed() { [ ${#FAILED[@]} = 0 ] || die "failed: $(IFS=,; printf '%s' "${FAI
 go_files() { find . -name '*.go' -not -path './.*' -not -path './build/*' -print0; }
 
 # tagged prints the packages that are others with a build tag.
-tagged() { go_files | xargs -0 grep -lE "^//go:build .*\b($1)\b" | xargs -n1 dirname | sort -u; }
+tagged() { planning || go_files | xargs -0 grep -lE "^//go:build .*\b($1)\b" | xargs -n1 dirname | sort -u; }
 
 # made_of prints the packages whose tests have any of these in them.
 made_of() {
 	local names
+	planning && return
 	names="$(go list "$@" | paste -sd '|')"
 	go list -test -f '{{.ImportPath}} {{join .Deps " "}} ' ./... | grep -E "^\S+\.test (.* )?($names) " | sed 's/\.test .*//'
 }

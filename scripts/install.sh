@@ -2,6 +2,7 @@
 # Installs what is missing, and nothing that is there already.
 #
 #   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow]     (default: system python tools docs wheel commands)
+#   install.sh missing     installs nothing: says in one line what make check lacks, and how to get it
 #
 #   system      a C compiler, pkg-config, the headers of libFLAC, libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
 #   python      .venv with everything that the tests import (PyTorch is the large part)
@@ -22,6 +23,10 @@ LISTS=("$ROOT/scripts/requirements.txt" "$ROOT/scripts/docs/requirements.txt" "$
 
 main() {
 	local part
+	if [ "${1:-}" = missing ]; then
+		report_missing
+		return
+	fi
 	for part in "${@:-system python tools docs wheel commands}"; do
 		for part in $part; do
 			case "$part" in
@@ -33,26 +38,68 @@ main() {
 }
 
 install_system() {
-	need_go
 	local missing=()
-	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
-	command -v pkg-config >/dev/null || missing+=(pkg-config)
-	have_header FLAC/stream_decoder.h || missing+=(libflac-dev)
-	have_header jpeglib.h || missing+=(libjpeg-dev)
-	have_header spng.h || missing+=(libspng-dev)
-	have_header webp/decode.h || missing+=(libwebp-dev)
-	command -v python3 >/dev/null || missing+=(python3)
-	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+	need_go
+	mapfile -t missing < <(missing_packages)
 	if [ ${#missing[@]} -gt 0 ]; then
 		apt_install "${missing[@]}"
 	fi
 	# Only TIFF needs this; it is opened when the first one comes.
-	[[ "$(ldconfig -p 2>/dev/null)" == *libtiff.so.6* ]] || (apt_install libtiff6) || say "going on without libtiff 4.5: the engine will decode no TIFF"
+	have_libtiff || (apt_install libtiff6) || say "going on without libtiff 4.5: the engine will decode no TIFF"
 	# Only video needs these.
-	if ! have_header libavcodec/avcodec.h || ! have_header libavfilter/avfilter.h; then
-		(apt_install libavformat-dev libavfilter-dev) || say "going on without FFmpeg: the engine will decode no video"
-	fi
+	have_ffmpeg_headers || (apt_install libavformat-dev libavfilter-dev) ||
+		say "going on without FFmpeg: the engine will decode no video"
 	need_python
+}
+
+# missing_packages prints the Debian packages without which nothing is built, one a line.
+missing_packages() {
+	command -v gcc >/dev/null || printf '%s\n' gcc libc6-dev
+	command -v pkg-config >/dev/null || echo pkg-config
+	have_header FLAC/stream_decoder.h || echo libflac-dev
+	have_header jpeglib.h || echo libjpeg-dev
+	have_header spng.h || echo libspng-dev
+	have_header webp/decode.h || echo libwebp-dev
+	command -v python3 >/dev/null || echo python3
+	python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+}
+
+have_libtiff() { [[ "$(ldconfig -p 2>/dev/null)" == *libtiff.so.6* ]]; }
+
+have_ffmpeg_headers() { have_header libavcodec/avcodec.h && have_header libavfilter/avfilter.h; }
+
+# missing_commands prints the packages of commands that tests run.
+missing_commands() {
+	command -v ffmpeg >/dev/null && command -v ffprobe >/dev/null || echo ffmpeg
+	command -v bsdtar >/dev/null || echo libarchive-tools
+}
+
+# report_missing looks for all that the inner loop needs. It writes nothing: a check must
+# be safe to run on any machine. libtiff and FFmpeg's headers are named with the rest, but
+# are no reason to stop, as not every distribution has them.
+report_missing() {
+	local missing=() optional=()
+	(need_go) 2>/dev/null || missing+=("Go 1.26 (https://go.dev/dl/)")
+	mapfile -t -O ${#missing[@]} missing < <(missing_packages && missing_commands)
+	base_python >/dev/null && has_python || missing+=("the Python packages of scripts/requirements.txt")
+	have_libtiff || optional+=(libtiff6)
+	have_ffmpeg_headers || optional+=(libavformat-dev libavfilter-dev)
+	if [ ${#missing[@]} -gt 0 ]; then
+		die "missing: $(listed "${missing[@]}" "${optional[@]}"); make install installs them, with apt-get and into ~/.cache/headrace"
+	fi
+	[ ${#optional[@]} = 0 ] || say "going on without $(listed "${optional[@]}"): no TIFF or no video; make install installs them"
+}
+
+listed() { local IFS=,; printf '%s' "$*" | sed 's/,/, /g'; }
+
+# has_python reports whether .venv, or an environment that another clone made, has what
+# tests import. It links such an environment as .venv.
+has_python() {
+	find_environment
+	local list="$ROOT/scripts/requirements.txt"
+	cmp -s "$list" "$ENVIRONMENT/$(installed_name "$list")" || return 1
+	point_at_environment
+	"$PYTHON" -c '' 2>/dev/null
 }
 
 # need_go: Go is the one thing that no package of Debian stable has in a version that is
@@ -109,15 +156,16 @@ install_docs() { install_requirements "$ROOT/scripts/docs/requirements.txt"; }
 install_demo() { install_requirements "$ROOT/examples/demo/requirements.txt"; }
 
 install_commands() {
-	command -v ffmpeg >/dev/null && command -v ffprobe >/dev/null || apt_install ffmpeg
-	command -v bsdtar >/dev/null || apt_install libarchive-tools
+	local missing=()
+	mapfile -t missing < <(missing_commands)
+	[ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
 }
 
 # install_requirements keeps a copy of each list that was installed, and does nothing
 # where it is there.
 install_requirements() {
 	local list="$1" name
-	name="installed-$(printf '%s' "${list#"$ROOT"/}" | tr / -)"
+	name="$(installed_name "$list")"
 	link_environment
 	if ! is_installed "$list" "$name"; then
 		(
@@ -127,6 +175,9 @@ install_requirements() {
 	fi
 	touch "$ENVIRONMENT/used"
 }
+
+# installed_name names the copy of a list.
+installed_name() { printf 'installed-%s' "${1#"$ROOT"/}" | tr / -; }
 
 is_installed() { cmp -s "$1" "$ENVIRONMENT/$2" && "$PYTHON" -c '' 2>/dev/null; }
 
@@ -148,14 +199,28 @@ install_into_venv() {
 # names prints what a list names, without versions and comments.
 names() { sed 's/[ #].*//; s/[<>=;].*//' "$1" | grep . | paste -sd ' '; }
 
-# link_environment sets ENVIRONMENT to where .venv belongs, and has it point there.
+# link_environment makes the folder of environments, and has .venv point at its own.
 link_environment() {
+	find_environment
+	mkdir -p "$(dirname "$ENVIRONMENT")"
+	point_at_environment
+}
+
+# find_environment sets ENVIRONMENT to where .venv belongs.
+find_environment() {
 	local cache key
-	cache="${XDG_CACHE_HOME:-${HOME:-$ROOT}/.cache}/headrace"
-	mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache="$ROOT/.cache/headrace" # a home that is not ours to write
-	mkdir -p "$cache"
+	cache="${XDG_CACHE_HOME:-${HOME:-$ROOT}/.cache}"
+	while [ ! -e "$cache" ]; do cache="$(dirname "$cache")"; done
+	if [ -w "$cache" ]; then
+		cache="${XDG_CACHE_HOME:-${HOME:-$ROOT}/.cache}/headrace"
+	else
+		cache="$ROOT/.cache/headrace" # a home that is not ours to write
+	fi
 	key="$({ "$(base_python)" -c 'import os, sys; print(sys.version, os.path.realpath(sys.executable))' && cat "${LISTS[@]}"; } | sha256sum)"
 	ENVIRONMENT="$cache/venv-${key:0:16}"
+}
+
+point_at_environment() {
 	if [ "$(readlink "$VENV")" != "$ENVIRONMENT" ]; then
 		rm -rf "$VENV"
 		ln -sT "$ENVIRONMENT" "$VENV"

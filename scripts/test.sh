@@ -101,9 +101,15 @@ staticcheck_without_cgo() {
 }
 
 # without prints all packages but these.
-without() { go list ./... | grep -vxF "$(go list "$@")"; }
+without() { planning || go list ./... | grep -vxF "$(go list "$@")"; }
 
 main() {
+	local summary=
+	with_progress parts "$@"
+	planning || [ -z "$summary" ] || say "$summary"
+}
+
+parts() {
 	local part
 	if [ $# = 0 ]; then
 		everything
@@ -124,24 +130,34 @@ run_check() {
 	step "python tests, smoke" parallel_tests -q -m smoke python/tests
 }
 
-# everything runs the Go tests beside the Python tests, and shows their output when the
-# Python tests are through.
+# everything runs the Go tests beside the Python tests. Of these it shows the parts as they
+# end, and the output when the Python tests are through.
 everything() {
 	local begun=$SECONDS log="$ROOT/build/go-tests.log"
-	rm -f "$UNSTEADY"
 	run_lint
+	if planning; then
+		run_go
+		run_python
+		return
+	fi
+	rm -f "$UNSTEADY"
 	say "── side by side with the Python tests: the Go tests ($log)"
-	setsid "$ROOT/scripts/test.sh" go >"$log" 2>&1 &
+	TOLD=3 setsid "$ROOT/scripts/test.sh" go 3>&1 >"$log" 2>&1 &
 	beside=$!
 	trap 'kill -- -$beside 2>/dev/null || true' EXIT # and whatever it has started
 	(run_python) || FAILED+=("Python tests")
 	wait "$beside" || FAILED+=("Go tests")
 	cat "$log"
 	all_passed
+	summary="$(unsteady_summary $((SECONDS - begun)))"
+}
+
+# unsteady_summary SECONDS is the last line of a run.
+unsteady_summary() {
 	if [ -s "$UNSTEADY" ]; then
-		say "all tests passed in $((SECONDS - begun)) s, $(wc -l <"$UNSTEADY") of them unsteady: $(paste -sd ';' "$UNSTEADY")"
+		say "all tests passed in $1 s, $(wc -l <"$UNSTEADY") of them unsteady: $(paste -sd ';' "$UNSTEADY")"
 	else
-		say "all tests passed in $((SECONDS - begun)) s, none unsteady"
+		say "all tests passed in $1 s, none unsteady"
 	fi
 }
 
@@ -150,7 +166,7 @@ run_lint() {
 	step "build without cgo" env CGO_ENABLED=0 go build ./...
 	step "build" scripts/build.sh
 	step "guide" scripts/docs.sh
-	step "tests of the guide's tools" tests scripts/docs
+	step "tests of the guide's tools and of tasks" tests scripts/docs scripts/tests
 }
 
 # A quarter of the random cases, and some of many like ones (internal/tier): the rest
