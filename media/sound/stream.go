@@ -201,7 +201,8 @@ func NameOf(file File) (name string, begins int64, err error) {
 		}
 		all, skip, err := formatsOf(head[:n], file)
 		switch {
-		case err == nil && (size == MostHead || all[0].Within == nil): // no other bytes can come before it
+		case err == nil && (size == MostHead || all[0].Within == nil):
+			// Of such a format no other bytes can come before the mark.
 			return all[0].Name, skip, nil
 		case err != nil && !errors.Is(err, ErrUnknown):
 			return "", 0, err
