@@ -190,8 +190,8 @@ func Check(head []byte) error {
 }
 
 // NameOf returns the name of the format of a file; "": none knows it. Begins is how many
-// bytes before it are tags. It reads a few bytes of files that begin with a mark, as those
-// with a container do, of which a window may be all that is wanted.
+// bytes before it are tags. Files that begin with a mark, as those with a container do,
+// take a few bytes: a window may be all that is wanted of them.
 func NameOf(file File) (name string, begins int64, err error) {
 	for _, size := range []int64{mostPacket, MostHead} {
 		head := make([]byte, min(size, file.Size()))
