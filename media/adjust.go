@@ -36,31 +36,59 @@ func (k AdjustKind) String() string {
 	return adjusts[k]
 }
 
+// Pass is the change as a pass of a stage.
+func (a Adjust) Pass() Pass {
+	if a.Kind > ToGray {
+		return Pass{Effect: &Effect{Name: a.Kind.String(), Check: func(*Args, Form) error { return a.check(Form{}) }}}
+	}
+	return Pass{Effect: &adjustEffects[a.Kind], Args: Args{a.Factor}}
+}
+
+// Adjust returns the change of colours that a pass is, if it is one.
+func (s *Pass) Adjust() (a Adjust, ok bool) {
+	for kind := range adjustEffects {
+		if s.Effect == &adjustEffects[kind] {
+			return Adjust{AdjustKind(kind), s.Args[0]}, true
+		}
+	}
+	return a, false
+}
+
 // Apply changes pixels in place and returns them: after ToGray, gray ones at the
 // beginning of the same rows. Pixels of 16 bits can lose their colours and nothing
-// else. It is the definition of what each change computes.
+// else.
 func (a Adjust) Apply(p Pixels) (Pixels, error) {
-	if err := p.Check(); err != nil {
-		return p, err
+	s := a.Pass()
+	return s.Apply(p)
+}
+
+// adjustEffects are those of the changes of colours. None depends on where a pixel is.
+var adjustEffects [ToGray + 1]Effect
+
+func init() {
+	apply := [...]func(p Pixels, factor float32){
+		Brightness: func(p Pixels, factor float32) { blendAll(p, 0, factor) },
+		Contrast:   func(p Pixels, factor float32) { blendAll(p, meanLightness(p), factor) },
+		Saturation: saturate,
+		Hue:        turnHues,
+		Grayscale:  func(p Pixels, _ float32) { grayOut(p) },
 	}
-	if err := a.check(p.Form()); err != nil {
-		return p, err
+	for i := range adjustEffects {
+		kind := AdjustKind(i)
+		e := &adjustEffects[i]
+		e.Name = kind.String()
+		e.Check = func(a *Args, f Form) error { return Adjust{kind, a[0]}.check(f) }
+		if kind == ToGray {
+			e.Color = func(Color) Color { return Gray }
+			e.Apply = func(_ *Args, p Pixels) Pixels { return toGray(p) }
+			continue
+		}
+		e.Apply = func(a *Args, p Pixels) Pixels {
+			apply[kind](p, a[0])
+			return p
+		}
 	}
-	switch a.Kind {
-	case Brightness:
-		blendAll(p, 0, a.Factor)
-	case Contrast:
-		blendAll(p, meanLightness(p), a.Factor)
-	case Saturation:
-		saturate(p, a.Factor)
-	case Hue:
-		turnHues(p, a.Factor)
-	case Grayscale:
-		grayOut(p)
-	case ToGray:
-		return toGray(p), nil
-	}
-	return p, nil
+	adjustEffects[Contrast].Reach = Everywhere // it goes by the mean of all pixels
 }
 
 // check returns why pixels of this form cannot be changed so.
@@ -76,35 +104,11 @@ func (a Adjust) check(f Form) error {
 	return nil
 }
 
-// checkColors returns why the plan's changes of colour and its output do not fit each
-// other: MakePlan makes no such plan, but C trusts what it is given.
-func (p *Plan) checkColors() error {
-	f := p.Options.Form()
-	for i := range p.Stages {
-		for _, a := range p.Stages[i].Adjust {
-			if err := a.check(f); err != nil {
-				return err
-			}
-			if a.Kind == ToGray {
-				f.Color = Gray
-			}
-		}
-	}
-	if f.Color != p.Color {
-		return fmt.Errorf("%w: a plan for %v whose stages leave %v", ErrGeometry, p.Color, f.Color)
-	}
-	return p.Output.check(f.Color, f.DType)
-}
-
 // adjust changes the colours of the image as it is so far. What changes nothing is
 // left out.
 func (p *Plan) adjust(a Adjust) {
 	if p.Color == Gray && a.Kind >= Saturation || a.Factor == 1 && a.Kind <= Saturation {
 		return
 	}
-	if a.Kind == ToGray {
-		p.Color = Gray
-	}
-	s := p.last()
-	s.Adjust = append(s.Adjust, a)
+	p.pass(a.Pass())
 }

@@ -66,7 +66,7 @@ func CheckTarget(dst []byte, stride int, plan *Plan) error {
 	if len(plan.Stages) == 0 || plan.Width <= 0 || plan.Height <= 0 {
 		return fmt.Errorf("%w: empty plan", ErrGeometry)
 	}
-	if err := plan.checkColors(); err != nil {
+	if err := plan.checkPasses(); err != nil {
 		return err
 	}
 	f, rows := plan.Form(), plan.Height

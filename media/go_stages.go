@@ -54,9 +54,9 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect)
 
 		s.stage(to, now, stage)
 		now = to
-		for _, a := range stage.Adjust {
+		for k := range stage.Passes {
 			var err error
-			if now, err = a.Apply(now); err != nil {
+			if now, err = stage.Passes[k].Apply(now); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ func TestJitterDrawsArePinned(t *testing.T) {
 		{some, drawn{0.5, 0.4, 0.6, 0.1, 0.2, 0.3, 0.4}, []media.Adjust{{h, -0.02}, {c, 0.7}}},
 		{some, drawn{0, 0.99, 0.99, 0, 0.999, 0, 0.999}, []media.Adjust{{h, 0.0998}, {c, 1.499}}},
 	} {
-		got := planned(t, 5, 5, test.draws, test.op).Stages[0].Adjust
+		got := adjusts(planned(t, 5, 5, test.draws, test.op))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%v with %v: %v, want %v", test.op, test.draws, got, test.want)
 		}
@@ -42,7 +42,7 @@ func TestJitterDrawsArePinned(t *testing.T) {
 		draw float64
 		gray bool
 	}{{0, true}, {0.0999, true}, {0.1, false}, {0.999, false}} {
-		got := planned(t, 5, 5, drawn{test.draw}, media.RandomGrayscale{P: 0.1}).Stages[0].Adjust
+		got := adjusts(planned(t, 5, 5, drawn{test.draw}, media.RandomGrayscale{P: 0.1}))
 		if (len(got) == 1) != test.gray || test.gray && got[0] != (media.Adjust{Kind: media.Grayscale}) {
 			t.Errorf("random_grayscale with %v: %v", test.draw, got)
 		}
@@ -78,8 +78,8 @@ func TestJitterIsAppliedWithProbability(t *testing.T) {
 			for i := range draws {
 				draws[i] = r.Float64()
 			}
-			got := planned(t, 5, 5, draws, sometimes).Stages[0].Adjust
-			want := planned(t, 5, 5, draws[:7], always).Stages[0].Adjust
+			got := adjusts(planned(t, 5, 5, draws, sometimes))
+			want := adjusts(planned(t, 5, 5, draws[:7], always))
 			if draws[7] >= p {
 				want = nil
 			} else {
@@ -113,7 +113,7 @@ func TestJitterIsFair(t *testing.T) {
 			draws = append(draws, r.Float64())
 		}
 		var order [4]media.AdjustKind
-		for place, a := range planned(t, 5, 5, draws, op).Stages[0].Adjust {
+		for place, a := range adjusts(planned(t, 5, 5, draws, op)) {
 			order[place] = a.Kind
 			b := bounds[a.Kind]
 			share := (float64(a.Factor) - b[0]) / (b[1] - b[0])
@@ -164,7 +164,7 @@ func TestColorsOfGrayStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []media.Adjust{{Kind: media.Brightness, Factor: 2}, {Kind: media.Contrast, Factor: 3}}
-	if got := plan.Stages[0].Adjust; !slices.Equal(got, want) || plan.Color != media.Gray {
+	if got := adjusts(plan); !slices.Equal(got, want) || plan.Color != media.Gray {
 		t.Errorf("%v of %v, want %v", got, plan.Color, want)
 	}
 }
@@ -265,4 +265,14 @@ func TestColorParametersAreChecked(t *testing.T) {
 			t.Errorf("%#v: %v", op, err)
 		}
 	}
+}
+
+// adjusts are the changes of colours of the plan's first stage, which has no others.
+func adjusts(plan media.Plan) (all []media.Adjust) {
+	for _, s := range plan.Stages[0].Passes {
+		if a, ok := s.Adjust(); ok {
+			all = append(all, a)
+		}
+	}
+	return all
 }

@@ -40,7 +40,7 @@ func (p *Plan) Form() Form {
 	return Form{Height: p.Height, Width: p.Width, Color: p.Color, DType: p.Output.DType, Layout: p.Output.Layout}
 }
 
-// Stage is one pass over pixels: crop, resize, window, turn, adjust, in this order.
+// Stage is one pass over pixels: crop, resize, window, turn, passes, in this order.
 // Each part may be without effect.
 type Stage struct {
 	// Crop is the part of the input that takes part. Its edges are hard: no pixel from
@@ -63,8 +63,8 @@ type Stage struct {
 	// Turn is how the result is turned: 1 not at all, or another of EXIF's
 	// orientations. From 5 on, its sides are those of Window, exchanged.
 	Turn int
-	// Adjust is what is done to colours, one after the other.
-	Adjust []Adjust
+	// Passes are what is done to the pixels then, one after the other.
+	Passes []Pass
 }
 
 // Rect is a rectangle of pixels; its right and lower edges are outside it.
@@ -238,12 +238,12 @@ func (p *Plan) finish() {
 
 func (p *Plan) addStage() {
 	n := len(p.Stages)
-	var list []Adjust
+	var list []Pass
 	if n < cap(p.Stages) { // a stage of an earlier plan is there: its list is used again
-		list = p.Stages[:n+1][n].Adjust[:0]
+		list = p.Stages[:n+1][n].Passes[:0]
 	}
 	whole := Rect{0, 0, p.Width, p.Height}
-	p.Stages = append(p.Stages, Stage{Crop: whole, Width: p.Width, Height: p.Height, Window: whole, Turn: 1, Adjust: list})
+	p.Stages = append(p.Stages, Stage{Crop: whole, Width: p.Width, Height: p.Height, Window: whole, Turn: 1, Passes: list})
 }
 
 func (p *Plan) last() *Stage { return &p.Stages[len(p.Stages)-1] }
@@ -259,7 +259,7 @@ func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	}
 	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, part: part, to: Size{height, width}, turn: 1})
 	s := p.last()
-	if s.Resizes() || s.Pads() || len(s.Adjust) > 0 {
+	if s.Resizes() || s.Pads() || len(s.Passes) > 0 || !p.turnsBefore(len(p.Stages)-1) {
 		p.addStage()
 		s = p.last()
 	}
@@ -284,7 +284,7 @@ func (p *Plan) window(r Rect, fill [4]uint16) {
 	s := p.last()
 	pads := !r.In(p.Width, p.Height)
 	switch {
-	case pads && (s.Visible() != Rect{0, 0, s.Width, s.Height} || s.Pads() && s.Fill != fill || len(s.Adjust) > 0),
+	case pads && (s.Visible() != Rect{0, 0, s.Width, s.Height} || s.Pads() && s.Fill != fill || len(s.Passes) > 0),
 		s.looksAround(): // at what is cut off here
 		p.addStage()
 		s = p.last()
@@ -299,27 +299,25 @@ func (p *Plan) window(r Rect, fill [4]uint16) {
 	}
 }
 
-// looksAround reports whether a pixel's new colour depends on others.
-func (s *Stage) looksAround() bool {
-	for _, a := range s.Adjust {
-		if a.Kind == Contrast {
-			return true
-		}
-	}
-	return false
-}
-
-// turn turns the image as for one of EXIF's orientations. Colours may have been
-// changed before: that comes to the same, as no change of colours depends on where a
-// pixel is.
+// turn turns the image as for one of EXIF's orientations. Passes may have changed it
+// before: that comes to the same, unless one is fixed.
 func (p *Plan) turn(t int) {
 	if t == 1 {
 		return
 	}
 	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, turn: t})
+	if p.last().fixed() {
+		p.addStage()
+	}
 	s := p.last()
 	s.Turn = orient.Then(s.Turn, t)
 	p.Width, p.Height = orient.Size(t, p.Width, p.Height)
+}
+
+// turnsBefore reports whether the turn of a stage, if it has one, can be done before the
+// stage: what the stage before does at last comes to the same then.
+func (p *Plan) turnsBefore(i int) bool {
+	return p.Stages[i].Turn == 1 || i == 0 || !p.Stages[i-1].fixed()
 }
 
 // turnBefore has the turn of a stage that does not resize done before the stage.

@@ -51,7 +51,7 @@ func (i Info) WorkingBytes() int64 {
 func (p *Plan) Plain() bool {
 	s := &p.Stages[0]
 	f := p.Options.Form()
-	return len(p.Stages) == 1 && p.Orientation <= 1 && s.Turn <= 1 && len(s.Adjust) == 0 && !s.Resizes() && p.Options.Background == nil &&
+	return len(p.Stages) == 1 && p.Orientation <= 1 && s.Turn <= 1 && len(s.Passes) == 0 && !s.Resizes() && p.Options.Background == nil &&
 		s.Crop == Rect{0, 0, p.inWidth, p.inHeight} && s.Window == s.Crop && p.Color == f.Color && p.Output.DType == f.DType && p.Output.Layout == HWC
 }
 
@@ -156,6 +156,12 @@ func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 			made *= 2
 		}
 		n += made + made/4 // memory that is kept grows by more than is asked for
+
+		extra := 0
+		for k := range s.Passes {
+			extra = max(extra, s.Passes[k].Effect.Extra)
+		}
+		n += int64(s.Window.Width) * int64(s.Window.Height) * int64(extra)
 
 		v, part := s.Visible(), int64(s.Crop.Width)*int64(s.Crop.Height)*pixel
 		if i == 0 && (p.Orientation > 1 || p.Options.Color == RGBA && s.Resizes()) {

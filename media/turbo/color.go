@@ -27,6 +27,40 @@ var (
 	_ [unsafe.Offsetof(C.hr_adjust{}.factor)]byte = [unsafe.Offsetof(media.Adjust{}.Factor)]byte{}
 )
 
+// mostAdjusts is how many changes of colours go to C at once.
+const mostAdjusts = 16
+
+// carryOut does passes to pixels, in place: those in a row that are changes of colours
+// in one call of C, and others by their kernels, or in Go if they have none.
+func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
+	var list [mostAdjusts]media.Adjust
+	for len(passes) > 0 {
+		n := 0
+		for n < min(len(passes), mostAdjusts) {
+			a, is := passes[n].Adjust()
+			if !is {
+				break
+			}
+			list[n] = a
+			n++
+		}
+		if n > 0 {
+			p, passes = adjust(list[:n], p), passes[n:]
+			continue
+		}
+		apply := kernels[passes[0].Effect.Name]
+		if apply == nil {
+			apply = passes[0].Effect.Apply
+		}
+		p, passes = apply(&passes[0].Args, p), passes[1:]
+	}
+	return p
+}
+
+// kernels are faster ways to what effects define, by their names. A file of this package
+// for each adds its own when the program begins.
+var kernels = map[string]func(a *media.Args, p media.Pixels) media.Pixels{}
+
 // adjust does to pixels, in place, what [media.Adjust.Apply] does for one change after
 // the other.
 func adjust(list []media.Adjust, p media.Pixels) media.Pixels {

@@ -99,7 +99,7 @@ var pixelsOfFrames = scratch.Pool{Brief: true}
 // and goes on with the rest of the plan.
 func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan, s *media.Stage) error {
 	flipX, flipY, swap := orient.Parts(s.Turn)
-	rest := media.Stage{Fill: s.Fill, Turn: 1, Adjust: s.Adjust}
+	rest := media.Stage{Fill: s.Fill, Turn: 1, Passes: s.Passes}
 	if swap {
 		rest.Turn = transposed
 	}
@@ -110,7 +110,7 @@ func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan,
 	if err != nil {
 		return err
 	}
-	if len(plan.Stages) == 1 && !s.Pads() && rest.Turn == 1 && len(s.Adjust) == 0 && plain(plan) {
+	if len(plan.Stages) == 1 && !s.Pads() && rest.Turn == 1 && len(s.Passes) == 0 && plain(plan) {
 		return yuv.Convert(yuv.Target{Data: dst, Stride: stride}, small)
 	}
 

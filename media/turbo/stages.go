@@ -63,7 +63,7 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		}
 
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
-		if i == last && !plain(plan) && !stage.Pads() && len(stage.Adjust) == 0 && stage.Turn <= 4 && in.orientation <= 4 {
+		if i == last && !plain(plan) && !stage.Pads() && len(stage.Passes) == 0 && stage.Turn <= 4 && in.orientation <= 4 {
 			to := target{dst, stride, h.output(&plan.Output)}
 			h.job.plane = C.ptrdiff_t(stride * height)
 			return h.stage(to, &in, stage, plan.Options.Mode)
@@ -84,7 +84,7 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 			return err
 		}
 
-		p = adjust(stage.Adjust, p)
+		p = carryOut(stage.Passes, p)
 		if i == last && !plain(plan) {
 			write(h.prepared, &plan.Output, dst, stride, p)
 		}
