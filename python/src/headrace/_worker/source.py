@@ -59,7 +59,6 @@ class Source:
         place = saved(found)
         if place is None:
             return self._iterator(epoch, found)
-        self.tried = True
         return self._resumed(task, place)
 
     def _tape(self, epoch: int, whole: bool) -> Iterator[Any] | None:
@@ -145,6 +144,7 @@ class Source:
                 reason = e
                 continue
             if iterator is not None:
+                self.tried = way is not None or place.position >= _TRIED
                 if way is None and place.position > NEAR:
                     why = f"its state_dict() does not restore it ({_what(reason)}). " if by_state else ""
                     log.warn(f"headrace: {self.name}: {why}{place.position:,} samples were read again from the beginning of the epoch")
