@@ -643,13 +643,27 @@ def test_calls_of_a_thread_that_has_ended_are_not_those_of_the_next():
     assert came[-1] == "done"
 
 
-def test_an_event_loop_that_cannot_begin_is_told(monkeypatch, capfd):
+@pytest.mark.parametrize("late", [0, 0.2])
+def test_an_event_loop_that_cannot_begin_is_told(late, monkeypatch, capfd):
     """As where the program is about to end, which lets no thread pool begin."""
 
     def refuses():
+        time.sleep(late)
         raise RuntimeError("can't register atexit after shutdown")
 
     monkeypatch.setattr("headrace._worker.beside.event_loop", refuses)
-    with pytest.raises(hr.HeadraceError, match="no worker of map can start"):
+    with pytest.raises(hr.HeadraceError, match=r"(?s)no worker of map can start: .*RuntimeError: can't register"):
         all_of(numbers().map(rests, where="here").batch(8))
     assert "Traceback" not in capfd.readouterr().err
+
+
+def no_event_loops():
+    def refuses():
+        raise OSError("too many open files")
+
+    sys.modules["headrace._worker.beside"].event_loop = refuses
+
+
+def test_an_event_loop_that_cannot_begin_in_a_process_is_told():
+    with pytest.raises(hr.HeadraceError, match=r"(?s)no worker of map can start: .*OSError: too many open files"):
+        all_of(numbers().map(rests, where=hr.Workers(processes=1, initializer=no_event_loops)).batch(8))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 import select
+import threading
 
 from .._client.frames import HEADER_FRAME
 from .connection import Connection, forget, unmap
@@ -69,23 +70,29 @@ class Beside:
         self.first_cell = 0
         self.calls: set[Any] = set()
         self._begun = self._ended = False
+        self._ready = threading.Event()  # there is a loop, or it is known that there can be none
+        self._refusal: Exception | None = None  # why there is none
 
     def begin(self) -> None:
-        """Have the thread run from now on."""
+        """Have the thread run from now on, and wait for its event loop. Raises why there can be none."""
         if not self._begun:
-            self._begun = True
             self.spaces = self.connection.spaces
             self.spaces[HEAP_SPACE] = self.process.heap
             self.process.start_thread(self._serve, "headrace-event-loop")
+            self._begun = True
+        self._ready.wait()
+        if self._refusal is not None:
+            raise self._refusal
 
     def _serve(self) -> None:
         """Do what the engine asks for until it has had enough."""
         try:
             self.loop = event_loop()
         except Exception as error:  # a program that is about to end can have none any more
-            self.process.failed(self.connection, error)
-            self.process.loop_ends()
+            self._refusal = error
             return
+        finally:
+            self._ready.set()
         self.connection.soon = lambda: self.loop.call_soon(self._guarded, self.connection.flush)
         # uvloop makes what it waits for non-blocking. So it is given an epoll, which waits for the connection.
         self.news = select.epoll()

@@ -84,12 +84,12 @@ class Process:
                     callee.hook(self.with_hooks, callee.concurrent)
                     for step in callee.callees:
                         self.with_hooks.begin(step.step)
+                if callee.concurrent:
+                    self.beside.begin()
                 self.callees[setup["number"]] = callee
         except BaseException as e:
             connection.send(ERROR, json.dumps(errors.describe(e)).encode())
             return
-        if callee.concurrent:
-            self.beside.begin()
         connection.send(
             READY, json.dumps({"random": callee.random, "epochs": callee.epochs is not None, "concurrent": callee.concurrent}).encode()
         )
