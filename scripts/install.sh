@@ -6,7 +6,7 @@
 #
 #   system      a C compiler, pkg-config, the headers of libFLAC, libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
 #   python      .venv with everything that the tests import (PyTorch is the large part)
-#   tools       staticcheck in build/tools
+#   tools       staticcheck and actionlint in build/tools
 #   docs        .venv with what the guide is built with
 #   wheel       build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels; the keys of Debian's packages
 #   commands    ffmpeg, ffprobe and bsdtar, by apt-get: tests make videos and archives with them, and ask them what is in a file
@@ -19,6 +19,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 STATICCHECK=v0.8.2
+ACTIONLINT=v1.7.12
 LISTS=("$ROOT/scripts/requirements.txt" "$ROOT/scripts/docs/requirements.txt" "$ROOT/examples/demo/requirements.txt")
 
 main() {
@@ -288,6 +289,10 @@ install_tools() {
 	if [ "$("$TOOLS/staticcheck" -version 2>/dev/null | grep -o "${STATICCHECK#v}")" != "${STATICCHECK#v}" ]; then
 		say "installing staticcheck $STATICCHECK into build/tools"
 		GOBIN="$TOOLS" go install "honnef.co/go/tools/cmd/staticcheck@$STATICCHECK"
+	fi
+	if [ "$("$TOOLS/actionlint" -version 2>/dev/null | head -n 1)" != "$ACTIONLINT" ]; then
+		say "installing actionlint $ACTIONLINT into build/tools"
+		GOBIN="$TOOLS" go install "github.com/rhysd/actionlint/cmd/actionlint@$ACTIONLINT"
 	fi
 }
 
