@@ -29,6 +29,7 @@ type Files struct {
 	Metadata Path       `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or folder: a csv, jsonl or parquet table in that folder, one row per file, named by its column file_name; other columns become fields"`
 	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which columns become fields, as for read; by default all"`
 	Gives    Gives      `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: its fields' types, if known without reading it; by default read from it"`
+	Errors   string     `json:"errors,omitempty" choices:"strict,replace" doc:"with metadata: text that is not UTF-8, as for read: strict, the default: an error; replace: U+FFFD"`
 	Root     Path       `json:"root,omitempty" doc:"where relative paths start; by default the engine's current directory"`
 	Label    string     `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with its folder's number, in bytewise order of their names"`
 	Content  *bool      `json:"content,omitempty" doc:"read the files; false: samples have the field \"path\" instead, and decode_video reads what it needs"`
@@ -49,6 +50,7 @@ func (f Files) complete() Args {
 	if f.MaxBytes == 0 {
 		f.MaxBytes = defaultMaxBytes
 	}
+	f.Errors = notStrict(f.Errors)
 	if f.Reads() {
 		f.Content = nil
 	}
@@ -185,6 +187,8 @@ func (f *Files) checkMetadata() error {
 	switch {
 	case f.Metadata == "" && f.Fields != nil:
 		return Wrong("fields", "names columns of metadata, and there is none: give metadata, the name of a table")
+	case f.Metadata == "" && notStrict(f.Errors) != "":
+		return Wrong("errors", "is %q for the text of metadata, and there is none: give metadata, the name of a table", f.Errors)
 	case f.Metadata == "":
 		return nil
 	case f.Pattern == "":
@@ -193,7 +197,7 @@ func (f *Files) checkMetadata() error {
 	if err := f.Metadata.check(); err != nil {
 		return Wrong("metadata", "%w", err)
 	}
-	return errors.Join(f.Fields.check(), f.Gives.check(nil))
+	return errors.Join(f.Fields.check(), f.Gives.check(nil), checkErrors(f.Errors))
 }
 
 // Takes implements [Taker].

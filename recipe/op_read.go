@@ -23,6 +23,7 @@ type ReadShards struct {
 	From     Shards     `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"patterns have *, ?, […], ** and braces; a folder is all its shards"`
 	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"what each field is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\""`
 	Format   string     `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
+	Errors   string     `json:"errors,omitempty" choices:"strict,replace" doc:"text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python"`
 	Root     Path       `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
 	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"largest sample read, in bytes; others are bad samples"`
 	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types, if known without reading the files; by default read from them"`
@@ -32,6 +33,7 @@ func (r ReadShards) complete() Args {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultMaxBytes
 	}
+	r.Errors = notStrict(r.Errors)
 	return &r
 }
 
@@ -52,12 +54,12 @@ func (r ReadShards) identity(Recipe) Args {
 	if len(names) > 1 { // it may be long
 		names = Shards{Path(hex.EncodeToString(h.Sum(nil)))}
 	}
-	return &ReadShards{From: names, Fields: r.Fields, Format: r.Format, MaxBytes: r.MaxBytes}
+	return &ReadShards{From: names, Fields: r.Fields, Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
 }
 
 // Check implements [Args]. The schema is nil where nobody has looked into the files.
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.check(nil)}
+	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.check(nil), checkErrors(r.Errors)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.check() != nil) {
 		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
 	}

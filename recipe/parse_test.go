@@ -134,7 +134,7 @@ recipe: step "files" (#1): pairs[4] is ["e",1.5]: must be a [path, label] pair
 recipe: step "files" (#1): pairs[5] is ["f",1,2]: must be a [path, label] pair
 recipe: step "files" (#1): pairs[6] is "g": must be a [path, label] pair
 recipe: step "files" (#1): pairs[7] is [null,1]: must be a [path, label] pair`},
-		{wrap(`{"files":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},"bath"`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, root, label, content, max_bytes
+		{wrap(`{"files":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},"bath"`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, errors, root, label, content, max_bytes
 recipe: step "bath" (#2): there is no operation "bath": did you mean "batch"?`},
 	} {
 		r, err := recipe.Parse([]byte(c.doc))

@@ -456,7 +456,7 @@ func TestMistakesInTreesHavePlaces(t *testing.T) {
 		{begin + "  - merge:\n      of:\n        - files: {pattern: a}\n", `r:5:11: step "merge" (#1): of[0] is an object: must be a list of steps`},
 		{begin + "  - merge:\n      of:\n        - - files: {pattern: a}\n          - resise\n        - - files: {patern: a}\n",
 			"r:6:13: step \"resise\" (#3): there is no operation \"resise\": did you mean \"resize\"?\n" +
-				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, root, label, content, max_bytes`},
+				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, errors, root, label, content, max_bytes`},
 		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? the arguments are of, order, weights, seed, until, fill`},
 		{begin + "  - files: {pattern: a}\n  - route: {by: key, branches: {when: a}}\n", `r:4:32: step "route" (#2): branches is an object: must be a list, each an object like {when: …}`},
 		{begin + "  - files: {pattern: a}\n  - route:\n      by: key\n      branches: [x, {when: a, steps: []}, {when: [true], steps: shuffle}, {wen: [], steps: []}, {when: [a]}, {when: [1.5], steps: [], steps: []}]\n",

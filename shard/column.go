@@ -38,6 +38,8 @@ type column struct {
 	path  []string // of a member
 	want  int      // of a field, its number in Reader.want
 	as    As       // of a field or a member
+
+	replaces bool // what is not UTF-8 in text
 }
 
 // or sets the type, if none was said.
@@ -75,7 +77,8 @@ func (c *column) texts(into *Value, stream []byte) error {
 	var err error
 	into.Shape = nil
 	into.Bytes, err = textlist.Pack(make([]byte, 0, 8+len(stream)), stream, len(c.Type.Shape), func(dst, text []byte) ([]byte, error) {
-		return append(dst, text...), valid(sample.TextType, text)
+		text, err := c.utf8(text)
+		return append(dst, text...), err
 	})
 	if errors.Is(err, textlist.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -24,6 +24,8 @@ type Options struct {
 	Beside bool // an index that is missing is written beside the shards, not into the cache
 	Force  bool // they are scanned, whatever is known of them
 
+	Replaces bool // U+FFFD for what is not UTF-8 in text, which otherwise is an error
+
 	Blocks int64 // bytes of unpacked blocks that are kept; 0: 256 MiB
 
 	// Warn is told, once, of an index that is not believed, because somebody could have
@@ -56,7 +58,8 @@ type Dataset struct {
 	life   sync.RWMutex // held by those who read
 	closed bool
 
-	sniffed func() (*sniffed, error)
+	replaces bool
+	sniffed  func() (*sniffed, error)
 }
 
 // Open finds the samples of shards. From is names of files or folders, or patterns; in
@@ -76,7 +79,7 @@ func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	if err := l.list(from); err != nil {
 		return nil, err
 	}
-	d := &Dataset{shards: l.all, names: namesWithin(l.all)}
+	d := &Dataset{shards: l.all, names: namesWithin(l.all), replaces: o.Replaces}
 	d.reading, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	d.blocks.limit = cmp.Or(o.Blocks, 256<<20)
 	versions, err := d.versions(ctx, o)

@@ -67,7 +67,7 @@ func (d *Dataset) SelectAll(ctx context.Context, columns ...Column) (*Reader, er
 
 // Select returns what reads these fields. An error lists the fields that there are.
 func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error) {
-	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards))}
+	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards)), reading: Reading{Replaces: d.replaces}}
 	schema, err := d.Schema()
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (r *Reader) Types() (all []sample.Type) {
 
 // resolve finds out what a column is.
 func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (column, error) {
-	k := column{Column: c, parts: []string{c.From}}
+	k := column{Column: c, parts: []string{c.From}, replaces: d.replaces}
 	if err := k.deep(); err != nil {
 		return k, err
 	}
@@ -166,7 +166,7 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 // mixed resolves a field that has another type in another shard. A type that all of them
 // can be has to be said.
 func (d *Dataset) mixed(c Column, how string) (column, error) {
-	k := column{Column: c, how: asIs, parts: []string{c.From}}
+	k := column{Column: c, how: asIs, parts: []string{c.From}, replaces: d.replaces}
 	part, num := isNamed(d.index.Fields, c.From), isNamed(d.index.Numbers, c.From)
 	if c.Type.Kind == 0 || part && num || num && !isNumber(c.Type) {
 		hint := ""
@@ -240,7 +240,7 @@ func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (c
 		if n := schema.Find(part); n < 0 || !text(schema[n].Type) || !d.mayBeJSON(part) {
 			continue
 		}
-		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], ".")}
+		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], "."), replaces: d.replaces}
 		if c.Type.Kind != 0 {
 			if c.Type.Kind == sample.Object || len(c.Type.Shape) > mostAxes {
 				return k, fmt.Errorf("%w: %q as %v: a member of JSON is text, a number or a list of these", ErrUnsupported, c.From, c.Type)
@@ -283,7 +283,7 @@ func (d *Dataset) typeOfMember(ctx context.Context, k *column) error {
 			return err
 		}
 		looked++
-		value, err := memberOf(b, k.path)
+		value, err := k.member(b)
 		if errors.Is(err, ErrNoValue) {
 			if !errors.As(err, &missing) {
 				null = true

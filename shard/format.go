@@ -126,6 +126,8 @@ type Seen struct {
 type Reading struct {
 	As  []As // of the fields that are wanted
 	All bool // another field is an error
+
+	Replaces bool // U+FFFD for what is not UTF-8 in names; of values it is for those who read
 }
 
 // As is where the type of a field is from.

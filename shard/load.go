@@ -379,7 +379,7 @@ func (d *Dataset) scanShard(ctx context.Context, i int, was version) ([]byte, er
 	if f.is != was.Object {
 		return nil, Wrong(f, -1, ErrChanged, "start again when nothing writes to it")
 	}
-	var found index.Builder
+	found := index.Builder{Replaces: d.replaces}
 	if err := d.formatOf(i).Scan(ctx, f, &found); err != nil {
 		return nil, err
 	}

@@ -59,7 +59,11 @@ func (d *Dataset) parserOf(shard int, s *index.Segment) (Parser, error) {
 	name := d.shards[shard].key
 	switch f := d.formatOf(shard).(type) {
 	case Headed:
-		p, err := f.With(s.Header)
+		header := s.Header
+		if _, ok := f.(Textual); ok && d.replaces {
+			header = Replaced(header)
+		}
+		p, err := f.With(header)
 		if err != nil {
 			return nil, &Error{Shard: name, At: -1, Err: err}
 		}
@@ -347,7 +351,8 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		if isTexts(c.Type) {
 			return c.texts(into, into.Bytes)
 		}
-		if err := valid(c.Type, into.Bytes); err != nil {
+		var err error
+		if into.Bytes, err = c.utf8(into.Bytes); err != nil {
 			return err
 		}
 		return fits(c.Type, into)
@@ -355,7 +360,8 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		if into.Bytes = p.of(at, buf); isTexts(c.Type) {
 			return c.texts(into, into.Bytes)
 		}
-		if err := valid(c.Type, into.Bytes); err != nil {
+		var err error
+		if into.Bytes, err = c.utf8(into.Bytes); err != nil {
 			return err
 		}
 		return fits(c.Type, into)
@@ -364,7 +370,7 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	case number:
 		return p.number(into, func(dst []byte) ([]byte, error) { return r.indexed(p, c.Type.DType, &p.wires.number[k], dst) })
 	}
-	found, err := memberOf(p.of(at, buf), c.path)
+	found, err := c.member(p.of(at, buf))
 	if errors.Is(err, ErrNoValue) && c.Type.Kind == sample.Tensor && isFloat(c.Type.DType) {
 		return p.number(into, func(dst []byte) ([]byte, error) { return appendNull(dst, c.Type.DType) })
 	}
@@ -392,8 +398,8 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		return err
 	}
 	if c.Type.Kind != sample.Tensor {
-		into.Bytes = text
-		return valid(c.Type, text)
+		into.Bytes, err = c.utf8(text)
+		return err
 	}
 	return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, text, c.Type.DType) })
 }

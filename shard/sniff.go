@@ -49,6 +49,9 @@ func (d *Dataset) look(s *sniffed, i int64, record []byte) error {
 	if err != nil {
 		return err
 	}
+	if _, ok := p.(Textual); ok && d.replaces {
+		record = Replaced(record)
+	}
 	if err := s.look(p, record); err != nil {
 		return fmt.Errorf("%s: %w", d.shards[n].key, err)
 	}

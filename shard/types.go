@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"headrace/sample"
 	"headrace/shard/index"
@@ -69,22 +68,6 @@ func isOf(value json.RawMessage, t sample.Type, as As) bool {
 	default:
 		return is.Equal(t)
 	}
-}
-
-// valid checks that text is UTF-8.
-func valid(t sample.Type, text []byte) error {
-	if t.Kind != sample.Text || utf8.Valid(text) {
-		return nil
-	}
-	return invalid(text)
-}
-
-func invalid(text []byte) error {
-	at := 0
-	for r, n := utf8.DecodeRune(text); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(text[at:]) {
-		at += n
-	}
-	return fmt.Errorf("%w: it is not UTF-8 (byte 0x%02x at %d): write it as UTF-8, or read it as bytes", ErrCorrupt, text[at], at)
 }
 
 // fits checks that an array has as many bytes as its type says, and finds its open

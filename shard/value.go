@@ -8,10 +8,19 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"headrace/shard/index"
 	"headrace/tensor"
 )
+
+// member is memberOf of a column.
+func (c *column) member(b []byte) (json.RawMessage, error) {
+	if c.replaces {
+		b = Replaced(b) // as encoding/json would replace each byte, in names too
+	}
+	return memberOf(b, c.path)
+}
 
 // memberOf finds a member of an object, or an element of a list, in JSON.
 func memberOf(b []byte, path []string) (json.RawMessage, error) {
@@ -64,10 +73,13 @@ func plain(value json.RawMessage) ([]byte, error) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
+	if !utf8.Valid(value) {
+		return nil, invalid(value[1:])
+	}
 	// encoding/json replaces what it cannot represent.
 	const replaced = "\uFFFD"
 	if n := strings.Count(s, replaced); n > 0 && n > bytes.Count(value, []byte(replaced))+bytes.Count(bytes.ToLower(value), []byte(`\ufffd`)) {
-		return nil, fmt.Errorf("%w: its text has half of a surrogate pair, or is not UTF-8", ErrCorrupt)
+		return nil, fmt.Errorf("%w: its text has half of a surrogate pair", ErrCorrupt)
 	}
 	return []byte(s), nil
 }

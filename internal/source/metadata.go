@@ -45,7 +45,7 @@ func (f *Files) readMetadata(ctx context.Context, args recipe.Files, o shard.Opt
 	if _, err := os.Stat(under(string(args.Root), m.name)); err != nil {
 		return fmt.Errorf("metadata %q: %w: must be a csv, jsonl or parquet table in the folder of the files", m.name, errors.Unwrap(err))
 	}
-	o.Root = string(args.Root)
+	o.Root, o.Replaces = string(args.Root), args.Errors == recipe.Replace
 	set, err := shard.Open(ctx, []string{m.name}, o)
 	if err != nil {
 		return fmt.Errorf("metadata: %w", err)

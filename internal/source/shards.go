@@ -38,7 +38,7 @@ func openShards(ctx context.Context, args *recipe.ReadShards, o shard.Options) (
 	for _, p := range args.From {
 		from = append(from, string(p))
 	}
-	o.Root, o.Format = string(args.Root), args.Format
+	o.Root, o.Format, o.Replaces = string(args.Root), args.Format, args.Errors == recipe.Replace
 	set, err := shard.Open(ctx, from, o)
 	if err != nil {
 		return nil, err

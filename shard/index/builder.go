@@ -48,6 +48,8 @@ type Builder struct {
 	Header  []byte                 // what Parse needs besides a record: see shard.Headed
 	Refused map[string]string      // fields that cannot be read, and why
 
+	Replaces bool // names in Header need not be UTF-8: they are replaced when it is read
+
 	known map[string]int
 }
 

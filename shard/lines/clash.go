@@ -9,8 +9,8 @@ import (
 // clashes finds members of a record that have the same path, as those of
 // {"a.b": 1, "a": {"b": 2}} do, and says which they are. It is for records with a name
 // that has a dot: no others have any.
-func clashes(record []byte) (map[string]string, error) {
-	c := clashing{reader: jsonReader{b: record}, spelled: map[string]string{}, found: map[string]string{}}
+func clashes(record []byte, replaces bool) (map[string]string, error) {
+	c := clashing{reader: jsonReader{b: record, replaces: replaces}, spelled: map[string]string{}, found: map[string]string{}}
 	err := c.object("", "")
 	return c.found, err
 }

@@ -23,6 +23,7 @@ var (
 	_ shard.Unpacker = CSV{}
 	_ shard.Lenient  = CSV{}
 	_ shard.Headed   = CSV{}
+	_ shard.Textual  = CSV{}
 )
 
 // Seen fails as Schema does.
@@ -33,6 +34,9 @@ func (CSV) Optional(t sample.Type) bool { return t.Kind != sample.Tensor || isFl
 
 // Strictly returns the same: of rows nothing is known before With.
 func (c CSV) Strictly(shard.Reading) shard.Parser { return c }
+
+// Textual implements [shard.Textual].
+func (CSV) Textual() {}
 
 // Name returns "csv".
 func (CSV) Name() string { return "csv" }
@@ -130,7 +134,11 @@ func (c *csvRows) end(s *splitter, at int64) error {
 	case c.names == 0:
 		c.names = c.fields + 1
 		s.found.Header = append([]byte{c.comma}, c.header...)
-		if _, err := newTable(s.found.Header); err != nil {
+		header := s.found.Header
+		if s.found.Replaces {
+			header = shard.Replaced(header)
+		}
+		if _, err := newTable(header); err != nil {
 			return s.wrong(shard.ErrUnsupported, "%v", err)
 		}
 	case c.fields+1 != c.names:
@@ -198,7 +206,7 @@ func newTable(header []byte) (*table, error) {
 			return nil, err
 		}
 		if !utf8.Valid(v) {
-			return nil, fmt.Errorf("the name of column %d, %q, is not UTF-8", len(t.names)+1, v)
+			return nil, fmt.Errorf("the name of column %d, %q, is not UTF-8: write it as UTF-8, or replace it with errors=\"replace\"", len(t.names)+1, v)
 		}
 		if len(v) > 0 && slices.Contains(t.names, string(v)) {
 			return nil, fmt.Errorf("two columns are called %q", v)

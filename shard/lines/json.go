@@ -33,7 +33,9 @@ type jsonReader struct {
 	at    int
 	depth int
 	all   bool // everything is wanted
-	dots  bool // a name has one, so two members may have one path
+
+	replaces bool // U+FFFD for what is not UTF-8 in names
+	dots     bool // a name has one, so two members may have one path
 }
 
 // jsonError says where in the record something is wrong.
@@ -228,7 +230,10 @@ func (r *jsonReader) name(dst, name []byte) ([]byte, error) {
 		return dst, r.wrong(err.Error())
 	}
 	if !utf8.Valid(dst[begin:]) {
-		return dst, r.wrong(fmt.Sprintf("the name %q is not UTF-8", dst[begin:]))
+		if !r.replaces {
+			return dst, r.wrong(fmt.Sprintf("the name %q is not UTF-8: write it as UTF-8, or replace it with errors=\"replace\"", dst[begin:]))
+		}
+		dst = append(dst[:begin], shard.Replaced(dst[begin:])...)
 	}
 	r.dots = r.dots || hasDot(dst[begin:])
 	return dst, nil
@@ -346,13 +351,13 @@ func (r *jsonReader) walk(above string, each func(path string, v jsonValue) erro
 
 // walkWanted calls each for the values that are wanted, and reads over the others, unless
 // there may be none.
-func walkWanted(record []byte, want []sample.Field, all bool, each func(i int, v jsonValue) error) error {
-	r := jsonReader{b: record, all: all}
+func walkWanted(record []byte, want []sample.Field, how shard.Reading, each func(i int, v jsonValue) error) error {
+	r := jsonReader{b: record, all: how.All, replaces: how.Replaces}
 	if err := r.wanted(nil, want, each); err != nil {
 		return err
 	}
 	if r.dots {
-		found, err := clashes(record)
+		found, err := clashes(record, how.Replaces)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,11 @@ type JSONL struct{ packing }
 var (
 	_ shard.Unpacker = JSONL{}
 	_ shard.Lenient  = JSONL{}
+	_ shard.Textual  = JSONL{}
 )
+
+// Textual implements [shard.Textual].
+func (JSONL) Textual() {}
 
 // Name returns "jsonl".
 func (JSONL) Name() string { return "jsonl" }
@@ -89,7 +93,7 @@ func (JSONL) Seen(record []byte) (all []shard.Seen, err error) {
 	})
 	if err == nil && dots {
 		var found map[string]string
-		found, err = clashes(record)
+		found, err = clashes(record, false)
 		for i, f := range all {
 			if why := found[f.Name]; why != "" {
 				all[i].Refused = why
@@ -127,7 +131,7 @@ func (JSONL) Parse(record []byte, want []sample.Field, into []shard.Value, scrat
 
 func parseRecord(record []byte, want []sample.Field, how shard.Reading, into []shard.Value, scratch []byte) ([]byte, error) {
 	clear(into[:len(want)])
-	err := walkWanted(record, want, how.All, func(i int, v jsonValue) (err error) {
+	err := walkWanted(record, want, how, func(i int, v jsonValue) (err error) {
 		if into[i] = (shard.Value{}); v.null() {
 			return nil
 		}

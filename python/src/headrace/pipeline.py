@@ -71,6 +71,7 @@ def files(
     fields: Mapping[str, str | tuple[str, Any]] | Some | None = None,
     path: str = "path",
     metadata: Path | None = None,
+    errors: Literal["strict", "replace"] = "strict",
     content: bool = True,
     seed: int = 0,
 ) -> Pipeline:
@@ -88,6 +89,7 @@ def files(
         path: the column with the paths, in dicts or a DataFrame.
         metadata: with a pattern or folder: a JSON lines, CSV or Parquet table in that folder, such as `"metadata.jsonl"`, with one row per
             file, named by its column `file_name` (Hugging Face's `imagefolder`). Other columns become fields.
+        errors: `"replace"`: text of metadata that is not UTF-8 gets U+FFFD, as for `read`; by default it is an error.
         content: False: don't read the files. Samples have the field `path` instead, and `decode_video` and `decode_audio` read what they
             need.
         seed: for all random operations. Pixels are the same with any number of workers.
@@ -101,7 +103,7 @@ def files(
     """
     from ._recipe.table import files_arguments
 
-    args = files_arguments(source, label, fields, path, metadata)
+    args = files_arguments(source, label, fields, path, metadata, errors)
     if not content:
         args["content"] = False
     args["root"] = os.fsdecode(os.getcwdb())
@@ -114,6 +116,7 @@ def read(
     *,
     fields: Mapping[str, str | tuple[str, Any]] | Some | None = None,
     format: str | None = None,
+    errors: Literal["strict", "replace"] = "strict",
     seed: int = 0,
 ) -> Pipeline:
     """Read samples from files that hold many, without converting them: the first step of a pipeline.
@@ -130,6 +133,8 @@ def read(
             `(str, (None,))` for a list of text. Or just the names to keep. By default everything; in tar files images are `bytes` then, and
             `cls` is `label`. `headrace inspect FILE` lists the names.
         format: the files' format, such as `"tar"`; by default told from their contents or names.
+        errors: text that is not UTF-8: `"strict"`: a bad sample; `"replace"`: U+FFFD, as `bytes.decode(errors="replace")` has it, also in
+            names of columns and members. Fields of `bytes` and the names of files stay as they are.
         seed: for all random operations, as for `files`.
 
     Returns:
@@ -137,7 +142,7 @@ def read(
     """
     from ._recipe.read import read_arguments
 
-    args = read_arguments(source, fields, format)
+    args = read_arguments(source, fields, format, errors)
     args["root"] = os.fsdecode(os.getcwdb())
     return Pipeline(integer("seed", seed), (Step({"read": args}),), formats.NUMPY)
 

@@ -12,8 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+STRICT = "strict"  # a word of Python's own
 
-def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
+
+def read_arguments(source: Any, fields: Any, format: Any, errors: Any = STRICT) -> dict[str, Any]:
     """The arguments of the step read, without root."""
     several = not isinstance(source, (str, bytes, os.PathLike)) and hasattr(source, "__iter__")
     given: dict[str, Any] = {"from": [path_text(one) for one in source] if several else path_text(source)}
@@ -23,7 +25,14 @@ def read_arguments(source: Any, fields: Any, format: Any) -> dict[str, Any]:
         if not isinstance(format, str):
             raise RecipeError(f"headrace: read: format is {format!r}: must be the name of a format, such as 'tar'")
         given["format"] = format
-    return given
+    return given | errors_given("read", errors)
+
+
+def errors_given(step: str, errors: Any) -> dict[str, Any]:
+    """The argument errors, if it is not the default, which recipes leave out."""
+    if not isinstance(errors, str):
+        raise RecipeError(f"headrace: {step}: errors is {errors!r}: must be 'strict' or 'replace'")
+    return {} if errors == STRICT else {"errors": errors}
 
 
 def fields_from(step: str, fields: Any) -> dict[str, Any]:

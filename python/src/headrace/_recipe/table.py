@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 from ..errors import RecipeError, SourceError
 from .arguments import path_text
-from .read import fields_from
+from .read import STRICT, errors_given, fields_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def files_arguments(source: Any, label: Any, fields: Any, path: str, metadata: Any = None) -> dict[str, Any]:
+def files_arguments(source: Any, label: Any, fields: Any, path: str, metadata: Any = None, errors: Any = STRICT) -> dict[str, Any]:
     """The arguments of the step files, without root."""
     if metadata is not None:
-        return _beside(source, label, fields, metadata)
+        return _beside(source, label, fields, metadata) | errors_given("files", errors)
+    if errors_given("files", errors):
+        raise RecipeError(f"headrace: files: errors={errors!r} is for the text of metadata: give metadata=, the name of a table")
     names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
     if isinstance(source, (str, bytes, os.PathLike)):
         if names is not None:
