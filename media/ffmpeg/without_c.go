@@ -70,6 +70,9 @@ func (*Reader) Only([]int) {}
 // Joined reports false.
 func (*Reader) Joined() bool { return false }
 
+// Guesses is never called.
+func (*Reader) Guesses(int) bool { return false }
+
 // Seek returns an error.
 func (*Reader) Seek(int, int64) error { return errWithoutC }
 
