@@ -73,6 +73,12 @@ func (d *DecodeAudio) Type() sample.Type {
 	return sample.TensorType(dtype, length, channels)
 }
 
+// identity leaves out what recipes had no word for when states were saved with them.
+func (d DecodeAudio) identity(Recipe) Args {
+	d.Damaged = unless(d.Damaged, "error")
+	return &d
+}
+
 // Completed returns the arguments with their defaults, without those that name fields,
 // for anyone who decodes outside of a recipe. It returns an error if they are wrong.
 func (d *DecodeAudio) Completed() (*DecodeAudio, error) {

@@ -49,7 +49,7 @@ func TestGoldens(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !*rewrite && !bytes.Equal(line, lines.Bytes()) {
-			t.Errorf("line %d was and is now:\n%s\n%s", n, lines.Bytes(), line)
+			t.Errorf("line %d was …%s, and is …%s", n, difference(lines.Bytes(), line), difference(line, lines.Bytes()))
 		}
 		now.Write(append(line, '\n'))
 	}
@@ -102,4 +102,13 @@ func planText(p fuse.Plan) string {
 		all = append(all, part.Name())
 	}
 	return strings.Join(append(all, p.Schema.String(), p.Rows.String()), "; ")
+}
+
+// difference is some of a, from where it is not b.
+func difference(a, b []byte) []byte {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return a[max(0, at-60):min(len(a), at+60)]
 }
