@@ -10,93 +10,79 @@ import (
 )
 
 // python makes a part of steps that are functions of Python.
-func (c *compiler) python(steps fuse.Part) (*ops.Function, error) {
-	t := &c.scope
+func (b *builder) python(steps fuse.Part) (*ops.Function, facts, error) {
 	chain := steps.Chain()
-	p, out, err := ops.NewChain(c.work, chain, strings.Join(steps.Names[:len(chain)], "+"), t.Schema, &t.Columns)
+	p, out, err := ops.NewChain(b.Env, chain, strings.Join(steps.Names[:len(chain)], "+"), b.Schema, &b.Columns)
 	if err != nil {
-		return nil, err
+		return nil, facts{}, err
 	}
-	c.noteFunction(p)
-	t.Schema = out
-	return p, nil
+	b.Schema = out
+	return p, ofFunction(p), nil
 }
 
-// noteFunction notes what a function may change of all that is known of a loader.
-func (c *compiler) noteFunction(p *ops.Function) {
-	c.drops, c.uncounted = c.drops || p.Filters, c.uncounted || p.Filters
-	c.relabels = c.relabels || p.Relabels
+// ofFunction are the facts of a function.
+func ofFunction(p *ops.Function) facts {
+	return facts{drops: p.Filters, uncounted: p.Filters, relabels: p.Relabels}
 }
 
 // flatMap appends the stage of a function that makes several samples of one. Bytes are
 // reserved again after it, for each of the samples that it makes.
-func (c *compiler) flatMap(n *line, p fuse.Part) error {
-	c.reach(n, p)
-	t := &c.scope
-	next, out, err := ops.NewFlatMap(c.work, p, t.Schema, &t.Columns)
+func (b *builder) flatMap(p fuse.Part) error {
+	b.reach(p)
+	next, out, err := ops.NewFlatMap(b.Env, p, b.Schema, &b.Columns)
 	if err != nil {
 		return err
 	}
-	c.noteFunction(next.Function)
-	t.Schema = out
-
-	h := c.failing.Of(p.Failures, t.samples)
-	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy}
+	b.Schema = out
+	h := b.Policies.Of(p.Failures, b.samples)
+	known := ofFunction(next.Function).and(facts{drops: true, makes: true, uncounted: true})
 	if next.RefusesReplace = h.Replaces; !h.Replaces {
-		c.limit(s.name, h)
+		known = known.and(handles(p.Name(), h))
 	}
-	n.steps = append(n.steps, step{stage: s})
-	t.path = append(slices.Clip(t.path), ops.PathStep{Do: next.Again, Waits: true})
-	t.Memory = nil
-	c.drops, c.makes, c.uncounted = true, true, true
+	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy, known: known})
+	b.path = append(slices.Clip(b.path), ops.PathStep{Do: next.Again, Waits: true})
+	b.Memory = nil
 	return nil
 }
 
-// aggregate appends the stage of an object that gathers samples. Bytes are reserved again
-// after it, for each of the samples that it makes, and none of these can be made again
-// alone.
-func (c *compiler) aggregate(n *line, p fuse.Part) error {
-	c.reach(n, p)
-	t := &c.scope
-	next, out, err := ops.NewAggregate(c.work, p, t.Schema, &t.Columns)
+// aggregate appends the stage of an object that gathers samples. None of those that it
+// makes can be made again alone.
+func (b *builder) aggregate(p fuse.Part) error {
+	b.reach(p)
+	next, out, err := ops.NewAggregate(b.Env, p, b.Schema, &b.Columns)
 	if err != nil {
 		return err
 	}
-	c.noteFunction(next.Function)
-	t.Schema = out
-
-	h := c.failing.Of(p.Failures, t.samples)
-	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy}
-	c.limit(s.name, h)
-	n.steps = append(n.steps, step{stage: s})
-	t.path = []ops.PathStep{{Do: c.work.Lose}}
-	t.Memory = nil
-	c.drops, c.makes, c.uncounted, c.gathers = true, true, true, append(c.gathers, s.name)
+	b.Schema = out
+	h := b.Policies.Of(p.Failures, b.samples)
+	known := ofFunction(next.Function).and(facts{drops: true, makes: true, uncounted: true, gathers: []string{p.Name()}}).and(handles(p.Name(), h))
+	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy, known: known})
+	b.lose()
 	return nil
 }
 
 // collate makes what is at the end of a recipe whose batches a function makes.
-func (c *compiler) collate(plan fuse.Plan, rows int) (*batch.Collating, error) {
-	t := &c.scope
-	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.Schema, &t.Columns)
+func (b *builder) collate() (*batch.Collating, facts, error) {
+	s := b.section()
+	next, err := batch.NewCollating(b.Env, s.Layout, *b.plan, s.Rows, b.Schema, &b.Columns)
 	if err != nil {
-		return nil, err
+		return nil, facts{}, err
 	}
-	h := c.failing.Of(plan.Last.Failures, max(1, t.samples/int64(rows)))
-	if next.Bear(h); !h.Replaces {
-		c.limit(next.Name, h)
+	h := b.Policies.Of(b.plan.Last.Failures, max(1, b.samples/int64(s.Rows)))
+	if next.Bear(h); h.Replaces {
+		return next, facts{}, nil
 	}
-	return next, nil
+	return next, handles(next.Name, h), nil
 }
 
 // rowWriter makes the end of a recipe of its last step, which is a function of Python.
-func (c *compiler) rowWriter(p fuse.Part) (*batch.RowWriter, error) {
-	next, err := c.python(p)
+func (b *builder) rowWriter(p fuse.Part) (*batch.RowWriter, facts, error) {
+	next, known, err := b.python(p)
 	if err != nil {
-		return nil, err
+		return nil, known, err
 	}
 	next.Stage = p.Name()
-	r := batch.NewRowWriter(next, c.layout)
-	c.scope.Memory.Parts = append(c.scope.Memory.Parts, r)
-	return r, nil
+	r := batch.NewRowWriter(next, b.section().Layout)
+	b.Memory.Parts = append(b.Memory.Parts, r)
+	return r, known, nil
 }

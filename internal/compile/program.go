@@ -8,7 +8,6 @@ import (
 	"headrace/extern"
 	"headrace/internal/batch"
 	"headrace/internal/ops"
-	"headrace/internal/record"
 	"headrace/internal/source"
 	"headrace/pipe"
 	"headrace/recipe/fuse"
@@ -72,17 +71,17 @@ type Program struct {
 
 // Compile makes a pipeline of a plan.
 func Compile(p fuse.Plan, t Target) (*Program, error) {
-	c := newCompiler(t)
-	last, err := c.section(p)
+	last, at, err := newCompiler(&p, t).section(&p, nowhere())
 	if err != nil {
 		return nil, err
 	}
-	end := last.end
-	t.Env.Room = c.scope.Columns.Room
+	end, known := last.end, last.facts()
+	t.Env.Room = at.Columns.Room
 
 	out := &Program{
-		Collating: end.Collating, Drops: c.programs || c.drops, Uneven: c.uneven, Makes: c.makes, Counted: c.makes && !c.uncounted && !c.programs, Gathers: c.gathers, Relabels: c.relabels,
-		Replaceable: c.spending, Skipping: c.skipping, Judges: c.judges,
+		Collating: end.Collating, Drops: known.programs || known.drops, Uneven: known.uneven,
+		Makes: known.makes, Counted: known.makes && !known.uncounted && !known.programs, Gathers: known.gathers, Relabels: known.relabels,
+		Replaceable: known.spends, Skipping: known.skips, Judges: known.judges,
 	}
 	switch {
 	case end.Function != nil:
@@ -109,23 +108,15 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 // StageOperations returns the operations of the stages of a plan whose samples take one
 // way: to follow one sample without a pipeline, as tests do.
 func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
-	c := newCompiler(t)
-	whole, err := c.section(p)
+	whole, at, err := newCompiler(&p, t).section(&p, nowhere())
 	if err != nil {
 		return nil, err
 	}
-	t.Env.Room = c.scope.Columns.Room
+	t.Env.Room = at.Columns.Room
 	for _, s := range whole.line.steps {
 		all = append(all, s.stage.op)
 	}
 	return all, nil
-}
-
-func newCompiler(t Target) *compiler {
-	return &compiler{
-		work: t.Env, sections: t.Sections, share: t.Share, lane: t.Lane, failing: t.Policies, sources: t.Sources, library: t.Library,
-		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, scope: scope{Scope: ops.Scope{Columns: record.Columns{Table: record.NewTable()}}},
-	}
 }
 
 // epoch is how many samples an epoch of the line has, on this rank, when none is lost;
@@ -170,7 +161,7 @@ func (s *section) epoch() (batches int64, exact bool) {
 	case s.plan.Batch.Lists:
 		return s.line.source.Split.Len(), true
 	case s.Groups:
-		return MostBatches(s.Layout, s.plan, samples), false
+		return MostBatches(s.Layout, *s.plan, samples), false
 	case s.plan.Batch.DropLast:
 		return samples / rows, exact
 	}

@@ -1,0 +1,87 @@
+package compile
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"headrace/internal/batch"
+	"headrace/internal/ops"
+	"headrace/internal/record"
+	"headrace/internal/source"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+)
+
+// line is a flow as stages: from a source, or from several lines that are merged, or from
+// batches, or, in a branch, from none of these.
+type line struct {
+	source  *source.Listing
+	reader  *ops.Function // of samples that are read where batches are filled; nil: a stage reads them
+	merge   *fuse.Merge
+	most    int64 // samples of an epoch of the merge; 0: all
+	of      []*line
+	batches *section
+	opening *batch.Opening
+	steps   []step
+	clips   int64 // that are made of each sample of the source or of the batches; 0: it stays one
+}
+
+// section is a plan: a line, and what puts its samples into batches.
+type section struct {
+	Section
+	plan  *fuse.Plan
+	line  *line
+	end   *batch.Writer
+	known facts // of the stage that fills batches
+}
+
+// step is a stage or a routing.
+type step struct {
+	stage   *stage
+	routing *routing
+}
+
+// stage is one between sources and batches.
+type stage struct {
+	name    string
+	steps   []string // of the recipe
+	op      ops.Guarded
+	waits   bool // for bytes, and works on nothing
+	asks    bool // for bytes, though perhaps only when a sample fails
+	buffers bool // as many results are kept ready as it has workers
+	losses  *pipe.Policy
+	python  *ops.Function // whose workers work; nil: the engine's own
+	expand  expander      // makes several samples of one; nil: op makes one
+
+	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
+	unbatches bool           // it takes batches apart
+
+	fields *[]*ops.FieldChange // what becomes of fields when op is done; it grows until the next stage
+	known  facts
+}
+
+type expander func(context.Context, *record.Record) iter.Seq2[*record.Record, error]
+
+// routing divides samples among branches.
+type routing struct {
+	name     string
+	steps    []string
+	choose   func(context.Context, *record.Record) (int, error)
+	branches []*line
+	losses   *pipe.Policy
+	known    facts
+}
+
+// asks tells whether stages of the line may have to wait for bytes. They are given to the
+// oldest sample first, which must be able to ask for them.
+func (n *line) asks() bool { return slices.ContainsFunc(n.steps, step.asks) }
+
+func (s step) unbatches() bool { return s.stage != nil && s.stage.unbatches }
+
+func (s step) asks() bool {
+	if s.stage != nil {
+		return s.stage.asks
+	}
+	return slices.ContainsFunc(s.routing.branches, (*line).asks)
+}

@@ -1,0 +1,204 @@
+package compile
+
+import (
+	"context"
+	"slices"
+
+	"headrace/internal/batch"
+	"headrace/internal/ops"
+	"headrace/internal/record"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// add appends a part whose result is stored.
+func (b *builder) add(p fuse.Part) (err error) {
+	if p.Step != nil {
+		switch recipe.TraitsOf(p.Step.Args).Count {
+		case recipe.More:
+			return b.flatMap(p)
+		case recipe.Gathers:
+			return b.aggregate(p)
+		case recipe.Rows:
+			return b.unbatch(p)
+		}
+		if args, ok := p.Step.Args.(recipe.FieldStep); ok {
+			b.fields(p, args)
+			return nil
+		}
+	}
+
+	b.reach(p)
+	s := &stage{name: p.Name(), steps: p.Names}
+	var next ops.Part
+	switch {
+	case p.Step == nil:
+		next = b.images(p)
+	case ops.IsPython(p.Step.Args):
+		if s.python, s.known, err = b.python(p); err == nil {
+			s.python.Stage = s.name
+		}
+		next = s.python
+	default:
+		next, s.known, err = b.link(*p.Step)
+	}
+	if err != nil {
+		return err
+	}
+
+	b.Memory.Parts = append(b.Memory.Parts, next)
+	b.push(s, p.Failures, b.Env.Carry(next), func(it *record.Record) { it.Values.Sweep() })
+	return nil
+}
+
+// reach sees to it that bytes are reserved for a part: it begins another leg if the one
+// so far cannot foresee it.
+func (b *builder) reach(p fuse.Part) {
+	what := "reserve "
+	switch {
+	case p.Step != nil && opensFile(p.Step.Args, b.Schema):
+		what = "load "
+	case p.Images == nil || p.Images.Field == "":
+	case ops.OpensVideo(p.Images):
+		b.index(p)
+		what = "load "
+	default:
+		what = "probe "
+	}
+	if b.Memory != nil && (what == "reserve " || what == "probe " && b.canProbe(p.Images.Field)) {
+		return
+	}
+	b.leg()
+	name := ""
+	if p.Names == nil { // a step that was put before another part, which names it
+		name = p.Step.Name
+	} else {
+		name = p.Names[0]
+	}
+	b.push(&stage{name: what + name, waits: true, asks: true}, nil, b.Memory.Reserve, func(*record.Record) {})
+}
+
+// canProbe reports whether the leg so far can look at a field's content when it begins:
+// it looks at no other, and the content is there already.
+func (b *builder) canProbe(field string) bool {
+	return b.Memory.Probe.Kind != record.Bytes && !slices.Contains(b.Columns.Fresh, field)
+}
+
+// opensFile tells whether a step opens a file by its path.
+func opensFile(args recipe.Args, in sample.Schema) bool {
+	o, ok := args.(recipe.Opener)
+	return ok && o.Opens(in)
+}
+
+// index appends the stage that finds the packets of videos.
+func (b *builder) index(p fuse.Part) {
+	b.video = ops.NewVideo(b.Env, p.Names[0], p.Images, &b.Scope)
+	if recipe.TraitsOf(p.Images.Decoder).Count == recipe.Times {
+		b.apart(p)
+		return
+	}
+	b.push(&stage{name: "index " + p.Names[0]}, nil, b.video.Index, func(*record.Record) {})
+}
+
+// apart appends the stage that takes videos apart.
+func (b *builder) apart(p fuse.Part) {
+	next := ops.NewVideoApart(b.video, p.Images, &b.Scope)
+	h := b.Policies.Of(nil, b.samples)
+	s := &stage{name: "index " + p.Names[0], expand: next.Expand, asks: true, losses: h.Policy, known: facts{drops: true, makes: true}}
+	if !h.Replaces { // it leaves what is wrong to the decoder, which replaces
+		s.known = s.known.and(handles(s.name, h))
+	}
+	b.path = append(slices.Clip(b.path), ops.PathStep{Do: next.Again})
+	if clips := next.Always(); clips > 0 && (b.line.source != nil || b.line.batches != nil) {
+		b.line.clips = max(1, b.line.clips) * clips
+		b.samples *= clips
+	} else { // in branches, samples of some are made into more than those of others
+		s.known.uncounted = true
+	}
+	b.append(s)
+}
+
+// images makes a part of steps on an image.
+func (b *builder) images(p fuse.Part) *ops.ImageSteps {
+	var video *ops.Video
+	if ops.OpensVideo(p.Images) {
+		video = b.video
+	}
+	return ops.LinkImages(b.Env, p, &b.Scope, video, b.Library)
+}
+
+// link makes a part of a step that is no function of Python.
+func (b *builder) link(s recipe.Step) (next ops.Part, known facts, err error) {
+	next, err = ops.Link(b.Env, s, &b.Scope)
+	if _, own := s.Args.(ops.Program); own {
+		known.programs = true
+		known.relabels = slices.Contains(b.Columns.Fresh, "label")
+	}
+	return next, known, err
+}
+
+// fields adds a step that changes fields to the stage before it.
+func (b *builder) fields(p fuse.Part, args recipe.FieldStep) {
+	b.reach(p)
+	had := b.Schema.Find("label") >= 0
+	var next *ops.FieldChange
+	next, b.Schema = ops.NewFieldChange(b.Env, args, b.Schema, &b.Columns)
+	s := b.change(next)
+	s.steps = append(slices.Clip(s.steps), p.Names...)
+	s.known.relabels = s.known.relabels || had && b.Schema.Find("label") < 0
+}
+
+// change has fields changed after the last stage of the line, for which bytes are
+// reserved.
+func (b *builder) change(next *ops.FieldChange) *stage {
+	b.Memory.Parts = append(b.Memory.Parts, next)
+	s := b.line.steps[len(b.line.steps)-1].stage
+	*s.fields = append(*s.fields, next)
+	return s
+}
+
+// thenFields is an operation with changes of fields after it. They cost less than the
+// way to another stage.
+func thenFields(do ops.Op, fields *[]*ops.FieldChange) ops.Op {
+	return func(ctx context.Context, it *record.Record) error {
+		if err := do(ctx, it); err != nil {
+			return err
+		}
+		for _, f := range *fields {
+			if err := f.Run(ctx, it, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// unbatch appends the stage that takes batches apart. Bytes are reserved again after it.
+func (b *builder) unbatch(p fuse.Part) error {
+	out, err := p.Step.Args.Check(b.Schema)
+	if err != nil {
+		return err
+	}
+	next := &batch.Rows{Env: b.Env}
+	for _, f := range b.Schema {
+		next.In = append(next.In, ops.Field{Name: f.Name, Type: f.Type, Column: b.Columns.Take(f.Name)})
+	}
+	for _, f := range out {
+		next.Out = append(next.Out, b.Columns.PutAny(f.Name, f.Type))
+	}
+	b.Schema, b.Columns.Rows = out, false
+	known := facts{uneven: true}
+	if b.line.batches != nil {
+		b.samples, _ = b.line.batches.taken()
+		known.makes = b.line.batches.Layout.Whole // of as many rows as the function likes
+		known.uncounted = known.makes
+	}
+
+	h := b.Policies.Of(p.Failures, b.samples)
+	b.append(&stage{
+		name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy, known: known.and(handles(p.Name(), h)),
+	})
+	b.lose()
+	return nil
+}

@@ -1,0 +1,106 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"headrace/internal/ops"
+	"headrace/internal/record"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// merge puts lines together.
+func (b *builder) merge(m *fuse.Merge) error {
+	b.line.merge = m
+	ways := map[*record.Source][]ops.PathStep{}
+	samples := int64(0)
+	for i, f := range m.Of {
+		of := builder{compiler: b.compiler, plan: b.plan, scope: b.scope}
+		var err error
+		if of.line, of.scope, err = b.compiler.line(b.plan, f, b.scope); err != nil {
+			return err
+		}
+		of.alike(m, i)
+		b.line.of = append(b.line.of, of.line)
+		for _, s := range f.Sources() {
+			ways[&b.sources[s].Source] = of.path
+		}
+		samples += of.samples
+		b.Schema, b.Columns, b.video = of.Schema, of.Columns, of.video
+	}
+	if most, ok := m.Until.Samples(); ok {
+		b.line.most = b.Share(most)
+		samples = min(samples, b.line.most)
+	}
+
+	env := b.Env
+	b.Memory, b.samples = nil, samples
+	b.path = []ops.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+		return env.Follow(ctx, it, ways[it.Source])
+	}}}
+	return nil
+}
+
+// alike gives samples of the i-th line of a merge the fields that those of others have.
+func (b *builder) alike(m *fuse.Merge, i int) {
+	named := fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, i)}}
+	if m.Keys && b.Schema.Find("key") < 0 {
+		b.reach(named)
+		b.change(ops.NewKey(b.Env, &b.Columns))
+		b.Schema = b.Schema.With("key", sample.TextType)
+	}
+	if m.Fields == nil {
+		return
+	}
+	whole := m.Fields[i]
+	if len(whole) > len(b.Schema) {
+		b.reach(named)
+		b.change(ops.NewFill(b.Env, b.Schema, whole, m.Fill, &b.Columns))
+	}
+	b.Schema = whole
+}
+
+// route divides samples among branches. What they give is alike, so it does not matter
+// with which of them one goes on.
+func (b *builder) route(r *fuse.Route) error {
+	choose, err := chooser(r, b.Schema, b.Columns.Of[r.By])
+	if err != nil {
+		return err
+	}
+	h := b.Policies.Of(r.Failures, b.samples)
+	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.Policy, known: handles(r.Name, h)}
+	if h.Replaces { // a router only looks, so what no branch takes is replaced before it
+		pass := func(_ context.Context, it *record.Record) error { _, err := choose(it); return err }
+		b.push(&stage{name: r.Name, steps: next.steps}, r.Failures, pass, func(*record.Record) {})
+		next.name, next.steps, next.losses = r.Name+".branches", nil, nil
+	}
+
+	env, before := b.Env, b.scope
+	ways := make([][]ops.PathStep, len(r.Branches))
+	for i, branch := range r.Branches {
+		t := before
+		t.Columns, t.Memory = before.Columns.Branch(), nil
+		t.path = append(slices.Clip(before.path), ops.PathStep{Do: ops.OnlyBranch(i, choose, env)})
+		n, t, err := b.compiler.line(b.plan, branch.Flow, t)
+		if err != nil {
+			return err
+		}
+		next.branches = append(next.branches, n)
+		ways[i] = t.path[len(before.path)+1:]
+		b.scope = t
+	}
+
+	b.Memory = nil
+	b.path = append(slices.Clip(before.path), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+		i, err := choose(it)
+		if err != nil {
+			env.Drop(it)
+			return nil, err
+		}
+		return env.Follow(ctx, it, ways[i])
+	}})
+	b.line.steps = append(b.line.steps, step{routing: next})
+	return nil
+}
