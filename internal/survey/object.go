@@ -71,6 +71,9 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 		return gives, mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
 
+	if f.Tuple == nil {
+		f.Tuple = c.Tuple
+	}
 	gives.Schema = bare(gives.Schema, r)
 	f.remember(gives.Schema, false)
 	return gives, nil

@@ -32,6 +32,10 @@ type Survey struct {
 	// its recipe says what.
 	Made Made
 
+	// Tuple are names that the values of samples could have, where the object gives tuples
+	// without names, and no function makes anything else of them; nil: it is not so.
+	Tuple []string
+
 	guesses []guess // extents that first samples have told
 }
 
@@ -50,10 +54,24 @@ func (f *Survey) Complete(ctx context.Context, r recipe.Recipe) (recipe.Recipe, 
 	if r.Steps = steps; err != nil {
 		return r, err
 	}
+	if makes(r) {
+		f.Tuple = nil
+	}
 	if _, err := r.Check(); err == nil {
 		f.loosen(func() error { _, err := r.Check(); return err })
 	}
 	return r, nil
+}
+
+// makes tells whether some function makes samples, or batches, of samples.
+func makes(r recipe.Recipe) bool {
+	for _, s := range r.All() {
+		call := recipe.TraitsOf(s.Args).Call
+		if call != nil && call.Gives != nil && call.Kind != recipe.SourceCall {
+			return true
+		}
+	}
+	return false
 }
 
 // Needed tells whether some function of Python does not say what it gives.

@@ -71,10 +71,46 @@ Pair = collections.namedtuple("Pair", ["image", "label"])
 
 @pytest.mark.parametrize(("make", "names"), [(lambda i: (i, -i), "'name1', 'name2'"), (lambda i: Pair(i, -i), "'image', 'label'")])
 def test_tuples_without_fields_say_how_they_are_stacked(make, names):
-    with source(make).batch(2).loader(epochs=1) as loader:
-        with pytest.warns(hr.HeadraceWarning, match=rf"tuples of 2 values, so a batch is a list .*fields=\[{names}\]"):
-            first, *_ = loader
-    assert first == [make(0), make(1)]
+    """At open, before a loop has met them, and once."""
+    with pytest.warns(hr.HeadraceWarning, match=rf"tuples of 2 values, so a batch is a list .*fields=\[{names}\]") as told:
+        loader = source(make).filter(lambda pair: len(pair) == 2, where=SHARED).batch(2).loader(epochs=2)
+    assert [one.filename for one in told] == [__file__]
+    with warnings.catch_warnings(), loader:
+        warnings.simplefilter("error")
+        state = loader.state_dict()
+        assert next(iter(loader)) == [make(0), make(1)]
+        loader.load_state_dict(state)
+        assert next(iter(loader)) == [make(0), make(1)]
+
+
+def pairs(where, **options):
+    return hr.source(Each(lambda i: (i, -i)), where=where, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "hint"),
+    [
+        (lambda: pairs("here").batch(2), True),
+        (lambda: pairs(SHARED, keys=str).shuffle().batch(2), True),
+        (lambda: pairs(SHARED, generators=["random"]).batch(2), True),
+        (lambda: hr.source(lambda: iter([(1, 2), (3, 4)]), where="here").batch(2), True),
+        (lambda: pairs(SHARED, gives=object).batch(2), False),
+        (lambda: pairs(SHARED, fields=["a", "b"]).batch(2), False),
+        (lambda: pairs(SHARED), False),
+        (lambda: pairs(SHARED).map(lambda pair: pair, where=SHARED).batch(2), False),
+        (lambda: pairs(SHARED).map(lambda pair: {"x": pair[0]}, where=SHARED).batch(2), False),
+        (lambda: pairs(SHARED).batch(2, collate=lambda rows: {"x": len(rows)}), False),
+        (lambda: hr.source(Each(lambda i: ()), where=SHARED).batch(2), False),
+        (lambda: hr.source(Each(lambda i: (i,) * 17), where=SHARED).batch(2), False),
+        (lambda: hr.source(Each(lambda i: [i, i]), where=SHARED).batch(2), False),
+    ],
+)
+def test_who_is_told_of_tuples(make, hint):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", hr.HeadraceWarning)
+        with make().loader(epochs=1) as loader:
+            next(iter(loader))
+    assert ["tuples of 2 values" in str(one.message) for one in told] == [True] * hint
 
 
 def test_words_for_what_cannot_be_a_field():

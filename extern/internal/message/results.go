@@ -127,6 +127,7 @@ type Results struct {
 	Data     []byte
 	Schema   sample.Schema
 	Names    []string // where the message itself says what the fields are
+	Tuple    []string // of a sample that is a tuple: names that its values could have; nil: it is none
 	columns  []resultColumn
 	failures []failure
 	State    []byte
@@ -151,6 +152,7 @@ type tail struct {
 	Fields   []Field    `json:"fields"`
 	State    *string    `json:"state"`
 	Found    []*[]Field `json:"found"`
+	Tuple    []string   `json:"tuple"`
 }
 
 func (r *Results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
@@ -253,7 +255,10 @@ func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, err
 			if r.Schema, err = schema(t.Fields); err != nil {
 				return bad("with fields that are none: %v", err)
 			}
-			r.Names = r.Schema.Names()
+			r.Names, r.Tuple = r.Schema.Names(), t.Tuple
+			if len(r.Tuple) > MostFields {
+				return bad("of a tuple of %d values", len(r.Tuple))
+			}
 			if r.Found, err = found(t.Found); err != nil || len(r.Found) > links {
 				return bad("with fields of %d functions: %v", len(r.Found), err)
 			}

@@ -44,7 +44,6 @@ class Batches:
         self.set_format(format)
         self.main = main
         self.warned = False  # that batches are held
-        self.hinted = run.opened.get("single", False) or run.opened.get("whole", False)  # or a batch may be a list of tuples
         self.rows: list[dict[str, Any]] | None = None
 
     def set_format(self, format: Format) -> None:
@@ -72,18 +71,6 @@ class Batches:
         hand = hand._replace(batch=batch, thread=get_ident(), done=True, own=monotonic_ns() - began)
         run.hand = hand
         return hand
-
-    def _hint(self, batch: list[Any]) -> None:
-        """Warn once if a batch is a list of tuples: their values may be meant as fields."""
-        self.hinted = True
-        if batch and isinstance(batch[0], tuple) and len(batch[0]) > 1:
-            names = getattr(type(batch[0]), "_fields", None) or [f"name{i + 1}" for i in range(len(batch[0]))]
-            warnings.warn(
-                f"headrace: samples are tuples of {len(batch[0])} values, so a batch is a list of these. To stack the values, name them:"
-                f" hr.source(…, fields={list(names)!r}); batches are dicts then",
-                HeadraceWarning,
-                stacklevel=outside(),
-            )
 
     def _receive(self, loop: Loop, deadline: Deadline | None) -> Hand:
         """The next batch of a loop, as the engine made it."""
@@ -173,8 +160,6 @@ class Batches:
             batch = self.convert(batch)
         if layout.bare is not None:
             batch = batch[layout.bare]
-            if type(batch) is list and not self.hinted:
-                self._hint(batch)
         elif self.format.name != "jax":
             batch = Batch(batch)
         hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step, not told)

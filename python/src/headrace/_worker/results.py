@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+_MOST_NAMED = 16  # values of a tuple
+
 
 def is_bare(fields: list[dict[str, Any]]) -> bool:
     """Whether samples of these fields are any values, not dicts."""
@@ -100,6 +102,7 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             if not may_be_bare(result):
                 return of_dict(result)
             writer.find([BARE], [result])
+            writer.tuple = _names_of(result) if named and isinstance(result, tuple) else None
             return [result]
         found = list(result.keys())
         for name in found:
@@ -113,3 +116,12 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
         return values
 
     return probed
+
+
+def _names_of(values: tuple[Any, ...]) -> list[str] | None:
+    """Names that the values of a tuple could have; None: these are hardly fields."""
+    if not 1 < len(values) <= _MOST_NAMED:
+        return None
+    if isinstance(names := getattr(values, "_fields", None), tuple) and len(names) == len(values):
+        return list(map(str, names))
+    return [f"name{i}" for i in range(1, len(values) + 1)]
