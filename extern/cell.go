@@ -6,16 +6,16 @@ import (
 	"unsafe"
 )
 
-// cell is memory in the heap in which a worker writes what a lane works on: the number of
-// the pack and of the sample in it, and since when; of a chain, in which function.
+// cell is shared memory in which a worker records its progress: the number of the pack
+// and of the sample in it, the time it began, and for a chain the function.
 type cell []byte
 
 const cellBytes = 32
 
 func (c cell) word(i int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&c[8*i])) }
 
-// inWork tells which sample of a pack is in work, of which so many have come back, and
-// since when.
+// inWork returns the sample in progress and the time it began, for a pack of which
+// reported samples have already come back.
 func (c cell) inWork(pack uint32, reported int64) (item int, began time.Duration, ok bool) {
 	what, since := c.word(0), c.word(1)
 	for {
@@ -32,5 +32,5 @@ func (c cell) inWork(pack uint32, reported int64) (item int, began time.Duration
 	}
 }
 
-// function is the one of a chain that the lane is in.
+// function returns the index of the chain's function that is running.
 func (c cell) function() uint64 { return c.word(2).Load() }

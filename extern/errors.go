@@ -92,9 +92,9 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Cause }
 
-// failure is what a sample learns that the process has died under.
+// failure returns the error for a sample whose process has died.
 func failure(proc *child.Child, stage string, again bool) error {
-	e := &WorkerError{Stage: stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
+	e := &WorkerError{Stage: stage, PID: proc.PID, Again: again, Last: proc.LastLines(), Stack: proc.Stack()}
 	if status := proc.Status(); !status.Signaled() {
 		e.Exit = status.ExitStatus()
 	} else if e.Signal = status.Signal(); e.Signal == syscall.SIGKILL {

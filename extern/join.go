@@ -2,7 +2,7 @@ package extern
 
 import (
 	"encoding/json"
-	"headrace/extern/internal/link"
+	"headrace/extern/internal/conn"
 	"sync"
 
 	"headrace/wire"
@@ -14,9 +14,9 @@ var joined = struct {
 	of map[string]*Workers
 }{of: map[string]*Workers{}}
 
-// Join returns the workers of a set, which begin as the first one says who names it: the
-// interpreter is as [Interpreter.Of] has made it, and the heap is the [CommonHeap].
-// Who joins opens pools on them as [Options.User], and leaves.
+// Join returns the workers of a set. The first loader to name the set decides its
+// interpreter, as made by [Interpreter.Of], and the heap is the [CommonHeap]. Pools are
+// opened on them with [Options.User]; when a loader is done it calls [Workers.Leave].
 func Join(set Set, python *Interpreter, heap *Heap) *Workers {
 	joined.mu.Lock()
 	defer joined.mu.Unlock()
@@ -31,8 +31,8 @@ func Join(set Set, python *Interpreter, heap *Heap) *Workers {
 	return w
 }
 
-// Leave says that a user has closed his pools. The processes forget his functions; where
-// nobody else is left they end, as [Workers.Close] says.
+// Leave is called when a user has closed its pools. The processes forget the user's
+// functions; when the last user leaves they end, as [Workers.Close] says.
 func (w *Workers) Leave(user any) error {
 	joined.mu.Lock()
 	w.users--
@@ -53,41 +53,41 @@ func (w *Workers) Leave(user any) error {
 	return nil
 }
 
-// removal is what a process need not know any more.
+// removal lists a function and segments that a process no longer needs.
 type removal struct {
 	Function int      `json:"function"`
 	Segments []uint64 `json:"segments"`
 }
 
-// removals is how many removals there were.
+// removals returns the number of removals so far.
 func (w *Workers) removals() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.forgotten)
 }
 
-// since are the removals after the first n.
+// since returns the removals after the first n.
 func (w *Workers) since(n int) []removal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.forgotten[n:]
 }
 
-// forget tells the worker of the removals that it was not told of on this lane, and on
-// that of its event loop.
-func (l *lane) forget() error {
-	news := l.process.workers.since(l.forgot)
-	l.forgot += len(news)
+// forget sends the worker the removals that this caller, and its process's event loop,
+// have not sent yet.
+func (c *caller) forget() error {
+	news := c.process.workers.since(c.forgot)
+	c.forgot += len(news)
 	for _, r := range news {
-		delete(l.knows, r.Function)
+		delete(c.knows, r.Function)
 	}
-	if err := tellRemovals(l.link, news); err != nil {
+	if err := tellRemovals(c.conn, news); err != nil {
 		return err
 	}
-	return l.process.forget()
+	return c.process.forget()
 }
 
-// forget does that on the lane of the event loop.
+// forget sends the removals on the event loop's connection.
 func (proc *process) forget() error {
 	proc.installing.Lock()
 	defer proc.installing.Unlock()
@@ -99,17 +99,17 @@ func (proc *process) forget() error {
 	return proc.loop.forget(news)
 }
 
-// tellRemovals tells a worker of removals on one of its connections.
-func tellRemovals(k *link.Link, news []removal) error {
+// tellRemovals sends removals to a worker on one of its connections.
+func tellRemovals(c *conn.Conn, news []removal) error {
 	if len(news) == 0 {
 		return nil
 	}
 	for _, r := range news {
-		k.Forget(r.Segments)
+		c.Forget(r.Segments)
 	}
 	text, err := json.Marshal(news)
 	if err != nil {
 		return err
 	}
-	return k.Conn.Send(wire.KindForget, 0, text)
+	return c.Send(wire.KindForget, 0, text)
 }

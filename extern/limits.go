@@ -25,8 +25,8 @@ var starts = make(chan struct{}, max(2, machine.CPUs()))
 const startTime = time.Second
 
 const (
-	packBytes = 256 << 10 // of small values
-	mostLanes = 2048      // of one event loop
+	packBytes      = 256 << 10 // of small values
+	mostCoroutines = 2048      // of one event loop
 )
 
 // Names of what goes with each sample of a source, its state and its name. No field of a

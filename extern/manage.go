@@ -7,9 +7,9 @@ func (p *Pool) Another() (*Pool, error) {
 	return Open(o)
 }
 
-// Ahead is how many bytes the worker of a stream may have filled at most that yield has
-// not returned for, so that there can be room for them before Stream is called. A result
-// whose size is not known is taken to be no larger than the largest so far.
+// Ahead returns the largest number of bytes that a stream's worker may have filled before
+// yield has returned for them, so that room can be made before Stream is called. A result
+// of unknown size is assumed to be no larger than the largest so far.
 func (p *Pool) Ahead() int64 { return p.function.Ahead() }
 
 // Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is
@@ -22,8 +22,8 @@ func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
 // memory may be at its address then. Close does it, too.
 func (p *Pool) DropSegments() { p.workers.drop(p) }
 
-// SetWorkers changes the number of processes, or of threads, that the function may be
-// called in. Those that are too many finish what they have.
+// SetWorkers changes the number of processes, or threads, that may call the function.
+// Surplus ones finish their current work.
 func (p *Pool) SetWorkers(n int) {
 	n = max(1, n)
 	if p.o.Kind == Aggregate || p.o.Kind == Iterate {
@@ -32,8 +32,8 @@ func (p *Pool) SetWorkers(n int) {
 	p.workers.set(p, n)
 }
 
-// Await has SetWorkers wait from now on until all workers have started: for who measures
-// what they do then.
+// Await makes SetWorkers wait until all workers have started, so that measurements see
+// them all.
 func (p *Pool) Await() { p.workers.await() }
 
 // Close ends what waits to be called: it fails with [ErrClosed]. Workers of the pool's
@@ -44,7 +44,7 @@ func (p *Pool) Close() error {
 	if p.own {
 		return p.workers.Close()
 	}
-	p.workers.queue.Refuse(&p.line, ErrClosed)
+	p.workers.queue.Refuse(&p.backlog, ErrClosed)
 	p.workers.remove(p)
 	return nil
 }

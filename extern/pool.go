@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/extern/internal/links"
+	"headrace/extern/internal/chain"
 	"headrace/extern/internal/message"
 	"headrace/extern/internal/pack"
 	"headrace/extern/internal/queue"
@@ -15,7 +15,7 @@ import (
 	"headrace/sample"
 )
 
-// Options say what a pool runs.
+// Options describe the function that a pool runs, and its workers.
 type Options struct {
 	Stage       string // a name for people
 	Function    string // "module:qualname": the pickle of that name in Interpreter.Functions, else it is imported
@@ -60,7 +60,7 @@ type Pool struct {
 	initializer []byte // the same, of what the interpreter has called first
 	workers     *Workers
 	own         bool // the workers are its own
-	line        queue.Line[request]
+	backlog     queue.Backlog[request]
 	loading     int  // processes that load the function; guarded by the workers' lock
 	closed      bool // likewise
 
@@ -114,7 +114,7 @@ func Open(o Options) (*Pool, error) {
 		Stage: o.Stage, Kind: o.Kind, In: o.In, Gives: o.Gives, Copies: o.Copy || o.Threads, Limit: o.Limit, Heap: o.Heap,
 	}}
 	p.function.Init()
-	p.function.Chain = links.New(o.Chain, p.pickled)
+	p.function.Chain = chain.New(o.Chain, p.pickled)
 	p.pickle, p.keys, p.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
@@ -127,7 +127,8 @@ func Open(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// pickled puts the pickle of a function into the heap; nil: it is imported.
+// pickled copies the pickle of a function into the heap. It returns nil if the function
+// is imported instead.
 func (p *Pool) pickled(function string) []byte {
 	pickle, ok := p.o.Interpreter.Functions[function]
 	if !ok {
@@ -138,15 +139,16 @@ func (p *Pool) pickled(function string) []byte {
 	return own
 }
 
-// unload gives back all that the pool has in the heap.
+// unload gives back all heap memory of the pool.
 func (p *Pool) unload() {
 	for _, pickle := range append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer) {
 		p.function.Heap.Give(pickle)
 	}
 }
 
-// imports are the modules that a process imports before it calls anything of the user's.
-// An initializer may change what those of the functions find.
+// imports returns the modules that a process imports before it calls any user code. An
+// initializer may change which modules the functions find, so only its own are listed if
+// there is one.
 func (p *Pool) imports() (modules []string) {
 	names := []string{p.o.Function, p.o.Keys}
 	for _, f := range p.o.Chain {
@@ -164,10 +166,10 @@ func (p *Pool) imports() (modules []string) {
 	return modules
 }
 
-// Call has the function applied to a sample, and waits until it has been. Where ctx ends
-// before a worker has taken the call, it returns at once; afterwards it waits for the
-// function a little, and then ends its process. When it returns, nobody uses the call's
-// memory any more.
+// Call applies the function to a sample and waits for the result. If ctx ends before a
+// worker has taken the call, Call returns at once; afterwards it gives the function a
+// moment to finish and then ends its process. Once Call returns, the call's memory is no
+// longer in use.
 func (p *Pool) Call(ctx context.Context, c *Call) error {
 	return p.do(ctx, c, nil)
 }
@@ -227,13 +229,13 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 	return err
 }
 
-// Beside tells whether the calls of an async function run beside each other in one
-// worker, instead of in several.
+// Beside reports whether the calls of an async function run concurrently in one worker,
+// instead of one at a time in several.
 func (p *Pool) Beside() bool {
-	return p.workers.queue.Beside(&p.line)
+	return p.workers.queue.Beside(&p.backlog)
 }
 
-// check refuses values that are not what the pool's options say.
+// check refuses values that do not match the pool's options.
 func (p *Pool) check(c *Call) error {
 	if c.Flush {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Print returns a function that writes what workers say, a line each with the name of the
-// stage, as a program shows it that has no log: all that was printed, and of what was
-// logged warnings and what is worse.
+// Print returns a log function for programs without a log of their own. It writes each
+// line with the name of its stage: everything that was printed, and log records of level
+// warning or above.
 func Print(to io.Writer) func(Line) {
 	var mu sync.Mutex
 	return func(l Line) {

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/chain"
 	"headrace/extern/internal/child"
-	"headrace/extern/internal/link"
-	"headrace/extern/internal/links"
+	"headrace/extern/internal/conn"
 	"headrace/extern/internal/message"
 	"headrace/extern/internal/pack"
 	"headrace/extern/internal/queue"
@@ -20,74 +20,74 @@ import (
 	"headrace/wire"
 )
 
-// keeper has one process run, and another one when that has died.
-type keeper struct {
+// supervisor keeps one process running: when it dies, it starts another.
+type supervisor struct {
 	workers *Workers
-	seat    queue.Keeper
-	stop    chan struct{} // closed when the keeper is to end
-	ready   chan struct{} // closed when a process of its has started, or none will
-	started sync.Once     // guards that
+	entry   queue.Slot
+	stop    chan struct{} // closed when the supervisor is to end
+	ready   chan struct{} // closed when a process has started, or none will
+	started sync.Once     // guards closing ready
 	process atomic.Pointer[process]
 }
 
-func (k *keeper) keep() {
-	w := k.workers
+func (s *supervisor) run() {
+	w := s.workers
 	defer w.done.Done()
-	defer k.begun()
-	defer w.queue.Leave(&k.seat)
+	defer s.begun()
+	defer w.queue.Leave(&s.entry)
 
 	for {
-		w.queue.Renew(&k.seat)
+		w.queue.Renew(&s.entry)
 		if w.server != nil {
-			w.server.Prepare(k.stop, child.Options{Heap: w.heap.File, Tell: w.tell}, w.imports())
+			w.server.Prepare(s.stop, child.Options{Heap: w.heap.File, Tell: w.tell}, w.imports())
 		}
-		if w.queue.Ended(&k.seat) {
+		if w.queue.Ended(&s.entry) {
 			return
 		}
 		select {
 		case starts <- struct{}{}:
-		case <-k.stop:
+		case <-s.stop:
 			return
 		}
 
-		proc, err := w.start(k)
+		proc, err := w.start(s)
 		if err != nil {
 			<-starts
-			if w.queue.Ended(&k.seat) {
+			if w.queue.Ended(&s.entry) {
 				return
 			}
 			w.queue.Fail(&StartError{Stage: w.stage(), Cause: err})
 			return
 		}
 
-		k.process.Store(proc)
+		s.process.Store(proc)
 		proc.run()
-		k.process.Store(nil)
+		s.process.Store(nil)
 		proc.close()
-		if w.queue.Ended(&k.seat) {
+		if w.queue.Ended(&s.entry) {
 			return
 		}
 
 		p := proc.lastPool()
-		if w.python.Own() != nil { // who has ended was the program, or its threads cannot work
+		if w.python.Own() != nil { // the program has ended, or its threads cannot work
 			w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: cmp.Or(proc.Refusal(), errGone)})
 			return
 		}
 		w.mu.Lock()
-		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.Ending(), Last: proc.Words()}
+		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.Ending(), Last: proc.LastLines()}
 		w.mu.Unlock()
 
 		wait := w.died(proc, p)
 		p.restarts.Add(1)
 		select {
-		case <-k.stop:
+		case <-s.stop:
 			return
 		case <-time.After(wait):
 		}
 	}
 }
 
-func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
+func (s *supervisor) begun() { s.started.Do(func() { close(s.ready) }) }
 
 // died counts processes that were of no use, and tells how long to wait before the next.
 // A run must not go on starting processes that cannot work.
@@ -100,39 +100,39 @@ func (w *Workers) died(proc *process, p *Pool) time.Duration {
 	}
 	w.barren++
 	if w.barren >= mostBarren {
-		w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.Words()})
+		w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.LastLines()})
 	}
 	return backOff << w.barren
 }
 
-// process is one worker process. It has a lane for each of its threads.
+// process is one worker process. It has a caller for each of its threads.
 type process struct {
 	*child.Child
-	workers *Workers
-	keeper  *keeper
-	seat    queue.Process[request]
-	lanes   []*lane // of its threads
-	loop    *loop
+	workers    *Workers
+	supervisor *supervisor
+	entry      queue.Process[request]
+	callers    []*caller // one for each thread
+	loop       *eventLoop
 
-	ready  chan struct{}        // closed when lanes work
+	ready  chan struct{}        // closed when callers work
 	exited chan struct{}        // closed when it has exited and the queue knows
-	worked atomic.Bool          // it came as far as a sample
-	last   atomic.Pointer[Pool] // whose function it was given last; nil: none
-	object bool                 // Aggregate: it has the object that calls are for; the lane's
+	worked atomic.Bool          // it has begun to work on a sample
+	last   atomic.Pointer[Pool] // whose function it was given last, or nil
+	object bool                 // Aggregate: the object exists. Used by the caller only
 
 	mu      sync.Mutex
-	limited *lane // whose call has taken too long
-	item    int   // and which of its pack
-	alone   bool  // no other coroutine was in work
+	limited *caller // whose call has taken too long, or nil
+	item    int     // the call's number in its pack
+	alone   bool    // no other coroutine was running
 
-	installing sync.Mutex        // guards what is below, and is held while the worker loads a function
-	has        map[int]installed // by the numbers of functions
-	forgot     int               // of those that were removed, how many its event loop was told of
+	installing sync.Mutex        // guards the fields below; held while the worker loads a function
+	has        map[int]installed // by function number
+	forgot     int               // removals that its event loop has been sent
 	watchers   sync.WaitGroup
 }
 
-// lastPool is the one whose function the process was given last, or else the first that
-// it would have been given.
+// lastPool returns the pool whose function the process was given last, or the first pool
+// if it was given none.
 func (proc *process) lastPool() *Pool {
 	if p := proc.last.Load(); p != nil {
 		return p
@@ -141,24 +141,24 @@ func (proc *process) lastPool() *Pool {
 }
 
 // start starts a process.
-func (w *Workers) start(k *keeper) (*process, error) {
-	proc := &process{workers: w, keeper: k, has: map[int]installed{}, forgot: w.removals(), ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Lanes: k.seat.Lanes + 1, Tell: w.tell})
+func (w *Workers) start(s *supervisor) (*process, error) {
+	proc := &process{workers: w, supervisor: s, has: map[int]installed{}, forgot: w.removals(), ready: make(chan struct{}), exited: make(chan struct{})}
+	started, err := w.starter.StartPatiently(s.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Conns: s.entry.Threads + 1, Tell: w.tell})
 	if err != nil {
 		return nil, err
 	}
 	proc.Child = started
-	proc.seat = queue.Process[request]{Keeper: &k.seat, Kill: proc.Kill}
-	for i, conn := range started.Lanes[:k.seat.Lanes] {
+	proc.entry = queue.Process[request]{Slot: &s.entry, Kill: proc.Kill}
+	for i, own := range started.Conns[:s.entry.Threads] {
 		cell := w.heap.Take(shared.Align)
 		clear(cell)
-		proc.lanes = append(proc.lanes, newLane(proc, link.New(conn), i, cell))
+		proc.callers = append(proc.callers, newCaller(proc, conn.New(own), i, cell))
 	}
-	proc.loop = &loop{process: proc, lanes: map[uint32]*lane{}, streams: link.NewStreams(started.Lanes[k.seat.Lanes], mostLanes)}
+	proc.loop = &eventLoop{process: proc, callers: map[uint32]*caller{}, streams: conn.NewStreams(started.Conns[s.entry.Threads], mostCoroutines)}
 	return proc, nil
 }
 
-// tell tells of a line that a process has said.
+// tell logs a line that a process has written.
 func (w *Workers) tell(line Line) {
 	if line.Stage == "" {
 		line.Stage = w.stage()
@@ -168,7 +168,8 @@ func (w *Workers) tell(line Line) {
 	}
 }
 
-// logOf is the log of who has a step of that name, where several share the workers.
+// logOf returns the log for a step's output. If several users share the workers, that is
+// the log of the one with a step of that name.
 func (w *Workers) logOf(stage string) func(Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,28 +180,28 @@ func (w *Workers) logOf(stage string) func(Line) {
 	return w.pools[max(0, i)].o.Log
 }
 
-// setup is the message that tells the worker of a function.
+// setup returns the message that describes a function to the worker.
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
 	s := message.Setup{Number: p.function.Number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.function.Heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
 		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Tape: o.Tape, Tried: o.Tried, Rank: o.Rank, World: o.World, InlineMost: pack.RoomLeast, Exact: o.Exact, Limit: o.Limit.Seconds()}
 
 	s.Initializer = o.Interpreter.Initializer
-	if proc.workers.joined != "" { // it was begun with another's
+	if proc.workers.joined != "" { // the process was started with another user's path
 		s.Path = o.Interpreter.Path
 	}
 
 	var errs [4]error
-	s.Pickle, errs[0] = links.Place(p.function.Heap, p.pickle)
-	s.KeysPickle, errs[1] = links.Place(p.function.Heap, p.keys)
-	s.InitializerPickle, errs[2] = links.Place(p.function.Heap, p.initializer)
+	s.Pickle, errs[0] = chain.PickleAt(p.function.Heap, p.pickle)
+	s.KeysPickle, errs[1] = chain.PickleAt(p.function.Heap, p.keys)
+	s.InitializerPickle, errs[2] = chain.PickleAt(p.function.Heap, p.initializer)
 	s.Chain, errs[3] = p.function.Chain.Setup(p.function.Heap)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 
-	for _, l := range proc.lanes {
-		at, ok := p.function.Heap.Offset(l.cell)
+	for _, c := range proc.callers {
+		at, ok := p.function.Heap.Offset(c.cell)
 		if !ok {
 			return nil, errors.New("extern: the heap has no room")
 		}
@@ -210,12 +211,12 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// run has the process work until it has ended.
+// run runs the process until it has ended.
 func (proc *process) run() {
 	w := proc.workers
 	go proc.wait()
 
-	defer proc.watchers.Wait() // they look at memory that is unmapped some time after this
+	defer proc.watchers.Wait() // they read memory that is unmapped later
 
 	// Another process may start when this one is ready, has ended, or takes too long.
 	go func() {
@@ -227,19 +228,19 @@ func (proc *process) run() {
 		<-starts
 	}()
 
-	keeper := proc.keeper
+	s := proc.supervisor
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		select {
 		case <-proc.exited:
 			return
-		case <-keeper.stop:
+		case <-s.stop:
 		}
 
 		select {
-		case <-proc.ready: // its lanes see that they are to end
-		case <-proc.exited: // it has loaded what it was asked to, and its hooks and objects have ended
+		case <-proc.ready: // its callers end by themselves
+		case <-proc.exited: // it finished loading, and ended its hooks and objects
 		case <-time.After(patience):
 			proc.Kill()
 		}
@@ -257,20 +258,20 @@ func (proc *process) run() {
 	}()
 
 	if proc.begin() {
-		var lanes sync.WaitGroup
-		for _, l := range proc.lanes {
-			lanes.Go(l.serve)
+		var callers sync.WaitGroup
+		for _, c := range proc.callers {
+			callers.Go(c.serve)
 		}
 		proc.loop.start()
 		close(proc.ready)
-		keeper.begun()
-		lanes.Wait()
+		s.begun()
+		callers.Wait()
 		proc.loop.wait()
 
 		proc.dismiss()
 	} else {
 		select {
-		case <-keeper.stop:
+		case <-s.stop:
 			proc.dismiss()
 		default:
 		}
@@ -281,9 +282,9 @@ func (proc *process) run() {
 	<-stopped
 }
 
-// dismiss has the worker end by itself.
+// dismiss lets the worker end on its own, and kills it if it does not.
 func (proc *process) dismiss() {
-	for _, conn := range proc.Lanes {
+	for _, conn := range proc.Conns {
 		conn.CloseWrite()
 	}
 	select {
@@ -293,8 +294,7 @@ func (proc *process) dismiss() {
 	}
 }
 
-// begin has the worker load the functions that there are, and waits until it has; false:
-// it will not.
+// begin makes the worker load all functions there are, and reports whether it has.
 func (proc *process) begin() bool {
 	w := proc.workers
 	w.mu.Lock()
@@ -302,36 +302,36 @@ func (proc *process) begin() bool {
 	w.mu.Unlock()
 	for _, p := range pools {
 		select {
-		case <-proc.keeper.stop:
+		case <-proc.supervisor.stop:
 			return false
 		default:
 		}
-		_, err := proc.install(proc.lanes[0], p)
+		_, err := proc.install(proc.callers[0], p)
 		refused := (*StartError)(nil)
 		switch {
 		case errors.As(err, &refused) && len(pools) == 1 && w.joined == "":
 			proc.Kill()
 			<-proc.exited
-			refused.Last = proc.Words() // all of it
+			refused.Last = proc.LastLines() // all of it
 			w.queue.Fail(refused)
 			return false
 		case refused != nil:
-			w.queue.Refuse(&p.line, err)
+			w.queue.Refuse(&p.backlog, err)
 		case err != nil:
-			return false // it has died, which is reported by died
+			return false // it has died, which died reports
 		}
 	}
-	for _, l := range proc.lanes {
+	for _, c := range proc.callers {
 		for number, has := range proc.has {
-			l.knows[number] = &knowledge{installed: has, pace: 1}
+			c.knows[number] = &knowledge{installed: has, pace: 1}
 		}
 	}
 	return true
 }
 
-// install has the worker load a function, unless it has. A [StartError] says that it
+// install makes the worker load a function unless it has it. A [StartError] means that it
 // cannot.
-func (proc *process) install(l *lane, p *Pool) (installed, error) {
+func (proc *process) install(c *caller, p *Pool) (installed, error) {
 	proc.installing.Lock()
 	defer proc.installing.Unlock()
 	if has, ok := proc.has[p.function.Number]; ok {
@@ -347,10 +347,10 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	if err != nil {
 		return installed{}, &StartError{Stage: p.o.Stage, Cause: err}
 	}
-	if err := l.link.Conn.Send(wire.KindSetup, 0, message); err != nil {
+	if err := c.conn.Send(wire.KindSetup, 0, message); err != nil {
 		return installed{}, err
 	}
-	f, err := l.link.Conn.Receive()
+	f, err := c.conn.Receive()
 	if err != nil {
 		return installed{}, err
 	}
@@ -381,7 +381,7 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 		switch own := proc.workers.python.Own() != nil; {
 		case own && p.o.Limit > 0 && !has.all:
 			has.err = &StartError{Stage: p.o.Stage, Cause: errUnstoppable}
-		case own: // the program cancels coroutines, and nobody stops the rest
+		case own: // the program cancels coroutines itself; other calls cannot be stopped
 		case p.o.Limit > 0:
 			proc.watchers.Go(func() { proc.watch(p, has.all) })
 		}
@@ -390,7 +390,7 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 		if err := json.Unmarshal(f.Payload, cause); err != nil {
 			return has, fmt.Errorf("%w: ERROR: %w", wire.ErrProtocol, err)
 		}
-		has.err = &StartError{Stage: p.o.Stage, Cause: cause, Last: proc.Words()}
+		has.err = &StartError{Stage: p.o.Stage, Cause: cause, Last: proc.LastLines()}
 	default:
 		return has, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
 	}
@@ -398,20 +398,20 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	return has, has.err
 }
 
-// widen has as many calls of an async function run beside each other as are wanted now.
+// widen lets as many calls of an async function run concurrently as are wanted now.
 func (proc *process) widen(p *Pool) {
 	proc.installing.Lock()
 	has := proc.has[p.function.Number]
 	proc.installing.Unlock()
 	if has.all && has.err == nil {
-		proc.loop.spread(p, has) // where that fails, the process ends
+		proc.loop.spread(p, has) // if that fails, the process ends
 	}
 }
 
-// wait has the queue know when the process has ended.
+// wait tells the queue when the process has ended.
 func (proc *process) wait() {
 	<-proc.Exited()
-	proc.workers.queue.Gone(&proc.seat)
+	proc.workers.queue.Gone(&proc.entry)
 	close(proc.exited)
 }
 
@@ -419,7 +419,7 @@ func (proc *process) wait() {
 func (proc *process) watch(p *Pool, coroutines bool) {
 	limit := p.o.Limit
 	if coroutines {
-		limit += patience // the worker cancels coroutines itself, unless one keeps it from that
+		limit += patience // the worker cancels coroutines itself, unless one blocks the event loop
 	}
 	ticker := time.NewTicker(min(max(limit/8, 5*time.Millisecond), time.Second))
 	defer ticker.Stop()
@@ -430,25 +430,25 @@ func (proc *process) watch(p *Pool, coroutines bool) {
 		case <-ticker.C:
 		}
 		now := monotonic()
-		lanes := proc.lanes
+		callers := proc.callers
 		if coroutines {
-			lanes = proc.loop.of(p)
+			callers = proc.loop.of(p)
 		}
-		for _, l := range lanes {
-			if item, began, ok := l.inWork(); ok && now-began > limit && l.function.Load() == p {
-				proc.expire(l, item)
+		for _, c := range callers {
+			if item, began, ok := c.inWork(); ok && now-began > limit && c.function.Load() == p {
+				proc.expire(c, item)
 				return
 			}
 		}
 	}
 }
 
-// expire notes who has taken too long, has Python write where it is, and ends the
-// process.
-func (proc *process) expire(l *lane, item int) {
+// expire records the call that has taken too long, asks Python for its stacks, and kills
+// the process.
+func (proc *process) expire(c *caller, item int) {
 	proc.mu.Lock()
-	proc.limited, proc.item = l, item
-	proc.alone = l.loop == nil || l.loop.inWork() == 1
+	proc.limited, proc.item = c, item
+	proc.alone = c.loop == nil || c.loop.inWork() == 1
 	proc.mu.Unlock()
 	proc.AskStack()
 	proc.Kill()
@@ -456,9 +456,9 @@ func (proc *process) expire(l *lane, item int) {
 
 func (proc *process) close() {
 	proc.Close()
-	for _, l := range proc.lanes {
-		proc.workers.heap.Give(l.cell)
-		l.pack.Forget(proc.workers.heap)
+	for _, c := range proc.callers {
+		proc.workers.heap.Give(c.cell)
+		c.pack.Forget(proc.workers.heap)
 	}
 	proc.loop.close()
 }

@@ -1,8 +1,8 @@
 package extern
 
 import (
+	"headrace/extern/internal/chain"
 	"headrace/extern/internal/child"
-	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
 	"headrace/extern/internal/pack"
 	"headrace/extern/internal/shared"
@@ -18,17 +18,18 @@ type Heap = shared.Heap
 // NewHeap makes a heap without a piece in use.
 func NewHeap() (*Heap, error) { return shared.NewHeap() }
 
-// CommonHeap returns the heap that is used by all who [Join] workers. It is to be closed
-// as often as it was returned.
+// CommonHeap returns the heap shared by all loaders that [Join] workers. Close it as
+// often as it was returned.
 func CommonHeap() (*Heap, error) { return shared.Common() }
 
-// Interpreter says which Python workers are, and what they find there.
+// Interpreter describes the Python that workers run: its executable, environment and
+// import path.
 type Interpreter = child.Interpreter
 
 // Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
 func Default() *Interpreter { return child.Default() }
 
-// Set says what processes of a set of workers are, which steps may share.
+// Set describes the processes of a set of workers that several steps may share.
 type Set = child.Set
 
 // Program is the program that opened the recipe, whose threads may call functions.
@@ -37,18 +38,17 @@ type Program = child.Program
 // NewProgram returns the program at the other end of a connection.
 func NewProgram(conn *wire.Conn) *Program { return child.NewProgram(conn) }
 
-// Line is something that a worker has said.
+// Line is a line of a worker's output or log.
 type Line = child.Line
 
-// EndAll ends all workers and what they have started, for a process that is about to
-// exit.
+// EndAll kills all workers and their descendants. Call it before the process exits.
 func EndAll() { child.EndAll() }
 
-// Link is a function of a chain.
-type Link = links.Link
+// Link is one function of a chain.
+type Link = chain.Function
 
-// LinkStats are counts of one function of a chain.
-type LinkStats = links.Stats
+// LinkStats counts the calls of one function of a chain.
+type LinkStats = chain.Stats
 
 // Call is one sample's way through a function.
 type Call = pack.Call
@@ -59,7 +59,7 @@ type Value = pack.Value
 // WholeAlign is what arrays in Call.Whole are aligned to, in bytes.
 const WholeAlign = pack.WholeAlign
 
-// Kind says what a function does with samples.
+// Kind is the kind of a function: how many samples it takes and returns.
 type Kind = pack.Kind
 
 // The kinds of functions.
@@ -74,8 +74,8 @@ const (
 	Collate   = pack.Collate
 )
 
-// CallError is an exception that the function raised, or what is wrong with its result.
-// The worker lives on.
+// CallError is an exception that the function raised, or an invalid result. The worker
+// lives on.
 type CallError = message.CallError
 
 // LimitError says that the function took longer than its time limit. Its worker was

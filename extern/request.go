@@ -23,7 +23,7 @@ var jobs = sync.Pool{New: func() any { return queue.NewJob[request]() }}
 func (p *Pool) job(ctx context.Context, c *Call) *job {
 	j := jobs.Get().(*job)
 	j.Of.pool, j.Of.Call, j.Of.Ctx = p, c, ctx
-	j.Line, j.Ctx = &p.line, ctx
+	j.Backlog, j.Ctx = &p.backlog, ctx
 	j.Alone, j.Bytes = j.Of.Alone(), j.Of.Small(p.function.Heap)
 	return j
 }

@@ -1,15 +1,15 @@
 package extern
 
-// knowledge is what a lane knows of a function.
+// knowledge is a caller's view of a function.
 type knowledge struct {
 	installed
-	pace int // calls that a pack may have: grows while packs come back quickly, so that a worker does not take what others could begin
+	pace int // largest number of calls in a pack; grows while packs come back quickly, so that slow calls are left to other workers
 }
 
-// installed is what a worker says of a function that it has loaded.
+// installed holds the properties that a worker reported for a function it has loaded.
 type installed struct {
 	random bool  // it wants random numbers
 	epochs bool  // it wants to know the epochs of samples
-	all    bool  // its calls run beside each other
+	all    bool  // its calls run concurrently
 	err    error // it cannot be loaded
 }

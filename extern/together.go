@@ -12,8 +12,8 @@ import (
 // once for all of them is little beside that.
 const callsTime = time.Millisecond
 
-// Together is how many calls are worth being made together by [Pool.CallAll]: one, where
-// a call takes so long that it does not matter, or runs beside others.
+// Together returns the number of calls worth making together with [Pool.CallAll]. It is
+// one if a call takes so long that batching gains nothing, or if calls run concurrently.
 func (p *Pool) Together() int {
 	each := time.Duration(p.each.Load())
 	if each <= 0 {

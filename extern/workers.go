@@ -9,41 +9,41 @@ import (
 	"sync"
 )
 
-// Workers are processes, or the threads of one process, in which the functions of one or
-// of several pools are called.
+// Workers are processes, or the threads of one process, that call the functions of one or
+// several pools.
 type Workers struct {
 	python  *Interpreter
 	heap    *Heap
-	threads bool // of one process
-	fixed   int  // processes, however many the pools want; 0: as many as that
-	each    int  // fixed: lanes of one
+	threads bool // workers are threads of one process
+	fixed   int  // number of processes; 0: as many as the pools want
+	each    int  // fixed: threads of each process
 	log     func(Line)
 
 	spaces  shared.Spaces
 	queue   queue.Queue[request]
 	starter child.Starter
-	server  *child.Server // that its processes are forked from; nil: they are the program's threads
+	server  *child.Server // forks the processes; nil: workers are the program's threads
 
-	joined string // by what name others share them; empty: nobody does
-	users  int    // who do; guarded by the lock of joined
+	joined string // the name by which loaders share them, or empty
+	users  int    // loaders that do; guarded by the lock of joined
 
-	mu        sync.Mutex // guards what is below
-	pools     []*Pool
-	removed   map[any][]removal // joined: of pools that are closed, by their users, until these leave
-	forgotten []removal         // of users that have left
-	count     int               // of all pools that there were
-	keepers   []*keeper
-	begun     bool  // processes are started
-	lost      error // Aggregate: how the last process has ended
-	least     int   // threads that the process has at least, for pools that are still to come
-	patient   bool  // a change of numbers waits until all have started
-	barren    int   // processes in a row that have died before they worked on anything
-	closed    bool
-	done      sync.WaitGroup
+	mu          sync.Mutex // guards the fields below
+	pools       []*Pool
+	removed     map[any][]removal // joined: of closed pools, by user, until the user leaves
+	forgotten   []removal         // of users that have left
+	count       int               // of pools ever added
+	supervisors []*supervisor
+	begun       bool  // processes have been started
+	lost        error // Aggregate: why the last process ended
+	least       int   // least number of threads, for pools that are still to come
+	patient     bool  // SetWorkers waits until all have started
+	barren      int   // processes in a row that have died before they worked on anything
+	closed      bool
+	done        sync.WaitGroup
 }
 
-// NewWorkers makes some on which no function is called yet. No process is started before
-// Start, or the first call.
+// NewWorkers returns workers without functions. No process starts before Start or the
+// first call.
 func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *Workers {
 	if python == nil {
 		python = Default()
@@ -58,7 +58,7 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	return w
 }
 
-// Fix has there be so many processes, of so many threads each, which the pools share.
+// Fix sets the number of processes, and of threads of each, that the pools share.
 func (w *Workers) Fix(processes, threads int) { w.fixed, w.each = processes, threads }
 
 // add has a pool's function called by these workers.
@@ -68,8 +68,8 @@ func (w *Workers) add(p *Pool) {
 	p.function.Number = w.count
 	w.count++
 	w.pools = append(w.pools, p)
-	w.queue.Open(&p.line, p.o.Workers, p.o.Beside)
-	w.employ()
+	w.queue.Open(&p.backlog, p.o.Workers, p.o.Beside)
+	w.scale()
 }
 
 // remove has a function loaded by no process that begins from now on. The numbers of
@@ -82,10 +82,10 @@ func (w *Workers) remove(p *Pool) {
 		return
 	}
 	w.pools = slices.Delete(w.pools, i, i+1)
-	w.queue.Close(&p.line)
+	w.queue.Close(&p.backlog)
 	w.dropped(p)
 	if w.joined != "" {
-		w.log = p.o.Log // of what is said when nobody else is left
+		w.log = p.o.Log // for output after the last pool is gone
 	}
 	if p.closed = true; p.loading == 0 {
 		p.unload()
@@ -108,7 +108,8 @@ func (w *Workers) dropped(p *Pool) {
 	}
 }
 
-// loads has a function's pickles stay where they are until loaded; false: they are gone.
+// loads keeps a function's pickles in the heap until loaded is called. It returns false
+// if they are gone.
 func (w *Workers) loads(p *Pool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,16 +130,16 @@ func (w *Workers) loaded(p *Pool) {
 // set changes how many workers may call a pool's function.
 func (w *Workers) set(p *Pool, n int) {
 	w.mu.Lock()
-	w.queue.Want(&p.line, n)
-	w.begun = w.begun || p.own // an idle pool begins with it
-	w.employ()
-	keepers, patient := slices.Clone(w.keepers), w.patient
+	w.queue.Want(&p.backlog, n)
+	w.begun = w.begun || p.own // an idle pool starts with this
+	w.scale()
+	all, patient := slices.Clone(w.supervisors), w.patient
 	w.mu.Unlock()
-	for _, k := range keepers {
+	for _, s := range all {
 		if patient {
-			<-k.ready
+			<-s.ready
 		}
-		if proc := k.process.Load(); proc != nil {
+		if proc := s.process.Load(); proc != nil {
 			proc.widen(p)
 		}
 	}
@@ -149,8 +150,8 @@ func (w *Workers) set(p *Pool, n int) {
 func (w *Workers) beside(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.queue.RunBeside(&p.line) {
-		w.employ()
+	if w.queue.RunBeside(&p.backlog) {
+		w.scale()
 	}
 }
 
@@ -174,64 +175,69 @@ func (w *Workers) Start() {
 	defer w.mu.Unlock()
 	if !w.begun {
 		w.begun = true
-		w.employ()
+		w.scale()
 	}
 }
 
-// employ has as many workers as the pools want. All may use the same processes, each the
-// first ones; of threads, each has some of its own. The caller holds mu.
-func (w *Workers) employ() {
+// scale starts and stops processes until there are as many as the pools want. Pools share
+// the processes, each the first ones; of threads, each has some of its own. The caller
+// holds mu.
+func (w *Workers) scale() {
 	if w.closed {
 		return
 	}
 	least := w.least
-	if w.fixed == 0 && w.threads && len(w.keepers) > 0 {
-		least = max(least, w.keepers[0].seat.Lanes)
+	if w.fixed == 0 && w.threads && len(w.supervisors) > 0 {
+		least = max(least, w.supervisors[0].entry.Threads)
 	}
 	total := w.queue.Divide(w.fixed*w.each, w.threads, least)
 
 	switch {
 	case !w.begun:
 	case w.fixed > 0:
-		for len(w.keepers) < w.fixed {
-			w.engage(w.each)
+		for len(w.supervisors) < w.fixed {
+			w.addProcess(w.each)
 		}
 	case !w.threads:
-		w.retire(total)
-		for len(w.keepers) < total {
-			w.engage(1)
+		w.removeProcesses(total)
+		for len(w.supervisors) < total {
+			w.addProcess(1)
 		}
-	case len(w.keepers) != 1 || w.keepers[0].seat.Lanes < total:
-		w.retire(0)
-		w.engage(max(total, w.least))
+	case len(w.supervisors) != 1 || w.supervisors[0].entry.Threads < total:
+		w.removeProcesses(0)
+		w.addProcess(max(total, w.least))
 	}
 }
 
-// engage adds a process. The caller holds mu.
-func (w *Workers) engage(lanes int) {
-	k := &keeper{workers: w, seat: queue.Keeper{Index: len(w.keepers), Lanes: lanes, All: w.threads && w.fixed == 0}, stop: make(chan struct{}), ready: make(chan struct{})}
-	w.keepers = append(w.keepers, k)
+// addProcess adds a process. The caller holds mu.
+func (w *Workers) addProcess(callers int) {
+	s := &supervisor{workers: w, entry: queue.Slot{Index: len(w.supervisors), Threads: callers, All: w.threads && w.fixed == 0}, stop: make(chan struct{}), ready: make(chan struct{})}
+	w.supervisors = append(w.supervisors, s)
 	w.done.Add(1)
-	go k.keep()
+	go s.run()
 }
 
-// retire lets processes go, but for the first n. The caller holds mu.
-func (w *Workers) retire(n int) {
-	for len(w.keepers) > n {
-		last := len(w.keepers) - 1
-		k := w.keepers[last]
-		w.keepers = w.keepers[:last]
-		w.queue.Retire(&k.seat) // first: who is stopped asks whether it was
-		close(k.stop)
+// removeProcesses stops all processes but the first n. The caller holds mu.
+func (w *Workers) removeProcesses(n int) {
+	for len(w.supervisors) > n {
+		last := len(w.supervisors) - 1
+		s := w.supervisors[last]
+		w.supervisors = w.supervisors[:last]
+		w.queue.Retire(&s.entry) // before stop is closed: a stopped supervisor asks the queue whether to end
+		close(s.stop)
 	}
 }
 
-// pidsFor are the processes that may call a pool's function. The program is none of them.
+// pidsFor returns the processes that may call a pool's function. Threads of the program
+// are not listed.
 func (w *Workers) pidsFor(p *Pool) (all []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, k := range w.keepers {
-		if proc := k.process.Load(); proc != nil && proc.PID != 0 && (w.threads || w.fixed > 0 || i < w.queue.Wanted(&p.line)) {
+	for i, s := range w.supervisors {
+		proc := s.process.Load()
+		running := proc != nil && proc.PID != 0
+		everyPools := w.threads || w.fixed > 0 // each process serves all pools
+		if running && (everyPools || i < w.queue.Wanted(&p.backlog)) {
 			all = append(all, proc.PID)
 		}
 	}
@@ -247,7 +253,7 @@ func (w *Workers) Close() error {
 		return nil
 	}
 	w.closed = true
-	w.retire(0)
+	w.removeProcesses(0)
 	w.mu.Unlock()
 
 	w.queue.Fail(ErrClosed)
@@ -278,7 +284,7 @@ func (w *Workers) imports() (modules []string) {
 	return modules
 }
 
-// first is the first pool; where all are closed, one that nobody has.
+// first returns the first pool, or one without a function if all are closed.
 func (w *Workers) first() *Pool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,7 +294,7 @@ func (w *Workers) first() *Pool {
 	return w.pools[0]
 }
 
-// stage names the workers where it is not known whose function they call.
+// stage returns the name to use for output that belongs to no known function.
 func (w *Workers) stage() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -404,20 +404,20 @@ var arrows = []arrow{
 	{"extern/internal/shared", "extern/internal/message", "what packs and results look like"},
 	{"extern/internal/shared", "golang.org/x/sys", "files without a name, mappings"},
 
-	{"extern/internal/link", "extern/internal/shared", "a worker is told of segments"},
-	{"extern/internal/link", "wire", "in frames"},
+	{"extern/internal/conn", "extern/internal/shared", "a worker is told of segments"},
+	{"extern/internal/conn", "wire", "in frames"},
 
-	{"extern/internal/pack", "extern/internal/link", "a pack travels on a connection"},
-	{"extern/internal/pack", "extern/internal/links", "a chain's counts come back with it"},
+	{"extern/internal/pack", "extern/internal/conn", "a pack travels on a connection"},
+	{"extern/internal/pack", "extern/internal/chain", "a chain's counts come back with it"},
 	{"extern/internal/pack", "extern/internal/message", "what packs and results look like"},
 	{"extern/internal/pack", "extern/internal/shared", "values and results are in shared memory"},
 	{"extern/internal/pack", "sample", "in the fields of samples"},
 	{"extern/internal/pack", "tensor", "they are arrays"},
 	{"extern/internal/pack", "wire", "errors of the protocol, kinds of frames"},
 
-	{"extern/internal/links", "extern/internal/message", "what packs and results look like"},
-	{"extern/internal/links", "extern/internal/shared", "pickles are in the heap"},
-	{"extern/internal/links", "sample", "identities, schemas"},
+	{"extern/internal/chain", "extern/internal/message", "what packs and results look like"},
+	{"extern/internal/chain", "extern/internal/shared", "pickles are in the heap"},
+	{"extern/internal/chain", "sample", "identities, schemas"},
 
 	{"internal/gate", "internal/resume", "places up to which samples are tried one at a time"},
 	{"internal/gate", "pipe", "the gate of stages"},
@@ -556,8 +556,8 @@ var arrows = []arrow{
 
 	{"extern", "extern/internal/queue", "which worker takes which call"},
 	{"extern", "extern/internal/pack", "what calls are, on their way to a worker and back"},
-	{"extern", "extern/internal/link", "over connections"},
-	{"extern", "extern/internal/links", "of chains of functions"},
+	{"extern", "extern/internal/conn", "over connections"},
+	{"extern", "extern/internal/chain", "of chains of functions"},
 	{"extern", "extern/internal/shared", "the heap, and segments"},
 	{"extern", "extern/internal/child", "workers are processes"},
 	{"extern", "extern/internal/message", "what packs and results look like"},

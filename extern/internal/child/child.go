@@ -15,24 +15,24 @@ import (
 	"headrace/wire"
 )
 
-// Child is one process.
+// Child is one worker process, or threads of the program that act as one.
 type Child struct {
 	PID   int
-	Lanes []*wire.Conn // this end of each of its connections
+	Conns []*wire.Conn // this end of each of its connections
 
-	cmd      *exec.Cmd                 // that it was started with; nil: it was forked
-	forked   <-chan syscall.WaitStatus // how it has exited, of one that a server has forked
-	pidfd    int                       // of one that was forked
-	reap     func()                    // lets the server forget it
-	process  *os.Process
-	together *wire.Conn // of threads of the program, which are no process; nil: it is one
-	refusal  error      // why the program has begun none; after exited
-	stack    *os.File   // where Python writes the stacks of its threads
-	pipes    []*os.File // what it prints, and what it logs
-	readers  sync.WaitGroup
-	words    words
-	tell     func(Line)
-	kills    int64 // processes that the kernel had ended for lack of memory before this one started
+	cmd       *exec.Cmd                 // that it was started with; nil: it was forked
+	forked    <-chan syscall.WaitStatus // how it has exited, of one that a server has forked
+	pidfd     int                       // of one that was forked
+	reap      func()                    // lets the server forget it
+	process   *os.Process
+	program   *wire.Conn // of threads of the program, which are no process; nil: it is one
+	refusal   error      // why the program has begun none; after exited
+	stack     *os.File   // where Python writes the stacks of its threads
+	pipes     []*os.File // what it prints, and what it logs
+	readers   sync.WaitGroup
+	lastLines lastLines
+	tell      func(Line)
+	kills     int64 // processes that the kernel had ended for lack of memory before this one started
 
 	killing sync.Once
 	killed  chan struct{}      // closed when it was killed here
@@ -41,18 +41,18 @@ type Child struct {
 	dump    string             // after exited
 }
 
-// Options say what is started.
+// Options describe a process to start.
 type Options struct {
 	Python *Interpreter
 	Server *Server  // that forks it; nil, or one that cannot: the interpreter is started
 	Heap   *os.File // shared memory
-	Lanes  int
+	Conns  int
 	Tell   func(Line)      // of what it prints and logs
 	stop   <-chan struct{} // closed when it is not wanted any more
 }
 
-// Start starts a process. It has these descriptors beside the standard ones: 3 the heap,
-// 4 where it writes its stacks, 5 its log, and from 6 on its lanes.
+// Start starts a process. Besides the standard descriptors it has these: 3 the heap, 4
+// the file for its stacks, 5 its log, and from 6 on its connections.
 func (s *Starter) Start(o Options) (*Child, error) {
 	if o.Python.program != nil {
 		return o.Python.program.start(o)
@@ -65,10 +65,10 @@ func (s *Starter) Start(o Options) (*Child, error) {
 	return s.spawn(o)
 }
 
-// spawn starts the interpreter.
+// spawn starts a new interpreter.
 func (s *Starter) spawn(o Options, more ...string) (*Child, error) {
 	return newChild(o, func(c *Child, theirs []*os.File) error {
-		c.cmd = exec.Command(o.Python.Executable, o.Python.command(o.Lanes, more...)...)
+		c.cmd = exec.Command(o.Python.Executable, o.Python.command(o.Conns, more...)...)
 		c.cmd.Dir = o.Python.Directory
 		c.cmd.Env = o.Python.environment()
 		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -81,8 +81,8 @@ func (s *Starter) spawn(o Options, more ...string) (*Child, error) {
 	})
 }
 
-// newChild makes what a process is to have, and has begin make the process. That is given
-// the process's standard output and error, and then its descriptors from 3 on.
+// newChild opens the process's pipes and connections and calls begin to start it. begin
+// gets the process's standard output and error, followed by its descriptors from 3 on.
 func newChild(o Options, begin func(c *Child, theirs []*os.File) error) (*Child, error) {
 	c := &Child{tell: o.Tell, exited: make(chan struct{}), killed: make(chan struct{})}
 	c.kills, _ = machine.MemoryKills()
@@ -103,7 +103,7 @@ func newChild(o Options, begin func(c *Child, theirs []*os.File) error) (*Child,
 		return nil, err
 	}
 	c.PID = c.process.Pid
-	born(c.PID)
+	register(c.PID)
 
 	c.readers.Add(len(c.pipes))
 	go c.readLines(c.pipes[0], "INFO", "stdout")
@@ -113,8 +113,8 @@ func newChild(o Options, begin func(c *Child, theirs []*os.File) error) (*Child,
 	return c, nil
 }
 
-// open opens all that the process has, and returns its descriptors. ends are those of
-// them that are nobody else's.
+// open opens everything that the process needs and returns its descriptors. ends are
+// those that this process must close once the other one has them.
 func (c *Child) open(o Options, ends *[]*os.File) (theirs []*os.File, err error) {
 	if c.stack, err = stackFile(); err != nil {
 		return nil, err
@@ -128,31 +128,32 @@ func (c *Child) open(o Options, ends *[]*os.File) (theirs []*os.File, err error)
 	}
 	theirs = append(theirs, (*ends)[0], (*ends)[1], o.Heap, c.stack, (*ends)[2])
 
-	for range o.Lanes {
+	for range o.Conns {
 		conn, end, err := pair()
 		if err != nil {
 			return nil, err
 		}
-		c.Lanes, *ends, theirs = append(c.Lanes, conn), append(*ends, end), append(theirs, end)
+		c.Conns, *ends, theirs = append(c.Conns, conn), append(*ends, end), append(theirs, end)
 	}
 	return theirs, nil
 }
 
-// wait notices the end of the process, and of what it has started.
+// wait waits for the process to end, then ends its descendants and reads the rest of its
+// output.
 func (c *Child) wait() {
 	// Its number is taken until it is waited for, so it is nobody else's meanwhile.
 	if c.cmd != nil {
 		var info unix.Siginfo
 		for unix.Waitid(unix.P_PID, c.PID, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 		}
-		buried(c.PID)
+		endGroup(c.PID)
 		c.cmd.Wait()
 		c.status, _ = c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	} else {
 		told := c.awaitStatus()
 		c.process.Kill() // where it was the server that has ended, the kernel is about to
 		awaitExit(c.pidfd)
-		buried(c.PID)
+		endGroup(c.PID)
 		c.process.Release()
 		if told {
 			c.reap()
@@ -166,15 +167,15 @@ func (c *Child) wait() {
 	}
 	c.readers.Wait()
 	c.dump = c.readStack()
-	for _, lane := range c.Lanes {
-		lane.Shutdown() // a forked process may hold the other end; what was sent can still be read
+	for _, conn := range c.Conns {
+		conn.Shutdown() // a forked process may hold the other end; what was sent can still be read
 	}
 	close(c.exited)
 }
 
-// awaitStatus waits for the server to tell how the process has exited. One that was
-// killed here is not waited for long: the server may be at an import that does not end,
-// and closing must not wait for that.
+// awaitStatus waits for the server to report the exit status. A process killed from here
+// is not waited for long: the server may be stuck in an import, and closing must not wait
+// for that.
 func (c *Child) awaitStatus() (told bool) {
 	select {
 	case c.status = <-c.forked:
@@ -190,12 +191,12 @@ func (c *Child) awaitStatus() (told bool) {
 	}
 }
 
-// Kill ends the process. Of threads of the program it ends the connections, and does not
-// wait for what they do. It may be called again, and by many.
+// Kill ends the process. For threads of the program it only closes the connections and
+// does not wait for their work. It is safe to call repeatedly and concurrently.
 func (c *Child) Kill() {
 	c.killing.Do(func() {
-		if c.together != nil {
-			c.let()
+		if c.program != nil {
+			c.disconnect()
 			return
 		}
 		close(c.killed)
@@ -203,20 +204,20 @@ func (c *Child) Kill() {
 	})
 }
 
-// Exited is closed when the process is gone, and all it has said was read.
+// Exited is closed when the process is gone and all its output has been read.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
-// Refusal is why a program has not begun the threads that it was asked for; nil: it has,
-// or this is a process.
+// Refusal returns the reason why a program has not started the threads it was asked for,
+// or nil if it has or if this is a process.
 func (c *Child) Refusal() error { return c.refusal }
 
-// Words are the last lines that it has written to standard error so far.
-func (c *Child) Words() string { return c.words.String() }
+// LastLines returns the last lines that the process has written to standard error so far.
+func (c *Child) LastLines() string { return c.lastLines.String() }
 
-// Status is how it has exited, once it has.
+// Status returns the exit status, once the process has exited.
 func (c *Child) Status() syscall.WaitStatus { return c.status }
 
-// Ending says how it has ended, once it has.
+// Ending describes how the process ended, once it has.
 func (c *Child) Ending() string {
 	if c.status.Signaled() {
 		return "was ended by " + SignalText(c.status.Signal())
@@ -224,8 +225,9 @@ func (c *Child) Ending() string {
 	return fmt.Sprintf("ended with status %d", c.status.ExitStatus())
 }
 
-// OutOfMemory says what is known of the kernel's hand in the end of a process that
-// SIGKILL has ended; empty: it had none.
+// OutOfMemory says whether the kernel killed the process for lack of memory, as far as
+// that is known. Call it for processes that SIGKILL ended; it is empty if memory was not
+// the reason.
 func (c *Child) OutOfMemory() string {
 	switch kills, file := machine.MemoryKills(); {
 	case file == "":
@@ -236,7 +238,7 @@ func (c *Child) OutOfMemory() string {
 	return ""
 }
 
-// Close lets go of the descriptors. The process has ended, or was never started.
+// Close closes the descriptors. The process must have ended, or must never have started.
 func (c *Child) Close() {
 	for _, f := range c.pipes {
 		f.Close()
@@ -244,17 +246,17 @@ func (c *Child) Close() {
 	if c.stack != nil {
 		c.stack.Close()
 	}
-	if c.together != nil {
-		c.together.Close()
-		c.together.CloseDescriptors()
+	if c.program != nil {
+		c.program.Close()
+		c.program.CloseDescriptors()
 	}
-	for _, lane := range c.Lanes {
-		lane.Close()
-		lane.CloseDescriptors()
+	for _, conn := range c.Conns {
+		conn.Close()
+		conn.CloseDescriptors()
 	}
 }
 
-// SignalText names a signal.
+// SignalText returns the name of a signal.
 func SignalText(s syscall.Signal) string {
 	names := map[syscall.Signal]string{syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS",
 		syscall.SIGFPE: "SIGFPE", syscall.SIGILL: "SIGILL", syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}

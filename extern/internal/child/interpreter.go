@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Interpreter says which Python workers are, and what they find there.
+// Interpreter describes the Python that workers run: its executable, environment and
+// import path.
 type Interpreter struct {
 	Executable  string              // a path, or a name on PATH
 	Arguments   []string            // options of the interpreter, before -c
@@ -25,11 +26,11 @@ type Interpreter struct {
 	program *Program // the workers are threads of it
 }
 
-// Here returns the program itself as an interpreter: its workers are threads there, which
-// know the functions.
+// Here returns an interpreter whose workers are threads of the program that opened the
+// recipe. They have its functions already.
 func (i *Interpreter) Here() *Interpreter { return &Interpreter{program: i.Program} }
 
-// Set says what processes of a set of workers are, which steps may share.
+// Set describes the processes of a set of workers that several steps may share.
 type Set struct {
 	Name        string // by which loaders share it, too; empty: each has its own
 	Processes   int    // 0: as many as a step has that does not say how many
@@ -38,7 +39,7 @@ type Set struct {
 	Environment map[string]string // besides the interpreter's
 }
 
-// Of returns the interpreter as it is for a set of workers.
+// Of returns the interpreter with the settings of a set of workers.
 func (i *Interpreter) Of(s Set) *Interpreter {
 	own := *i
 	own.Initializer = s.Initializer
@@ -57,10 +58,10 @@ func (i *Interpreter) Of(s Set) *Interpreter {
 	return &own
 }
 
-// Own is the program whose threads the workers are; nil: they are in other processes.
+// Own returns the program whose threads are the workers, or nil if they are processes.
 func (i *Interpreter) Own() *Program { return i.program }
 
-// ImportsOf are the modules that a worker imports to load a function.
+// ImportsOf returns the modules that a worker imports to load a function.
 func (i *Interpreter) ImportsOf(function string) []string {
 	if _, pickled := i.Functions[function]; pickled {
 		return i.Imports[function]
@@ -71,7 +72,7 @@ func (i *Interpreter) ImportsOf(function string) []string {
 	return nil
 }
 
-// Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
+// Default returns the interpreter named by $HEADRACE_PYTHON, or python3 on PATH.
 func Default() *Interpreter {
 	name := os.Getenv("HEADRACE_PYTHON")
 	if name == "" {
@@ -94,19 +95,18 @@ elif "" in sys.path:
     own.append("")
 __import__("headrace.worker").worker.main(own)`
 
-// command is what a worker is started with, after the name of its program.
-func (i *Interpreter) command(lanes int, more ...string) []string {
+// command returns the arguments that start a worker.
+func (i *Interpreter) command(conns int, more ...string) []string {
 	arguments := append([]string{}, i.Arguments...)
-	arguments = append(append(arguments, "-c", beginning, "--lanes", strconv.Itoa(lanes)), more...)
+	arguments = append(append(arguments, "-c", beginning, "--lanes", strconv.Itoa(conns)), more...)
 	if i.Path != nil {
 		arguments = append(append(arguments, "--path"), i.Path...)
 	}
 	return arguments
 }
 
-// environment is what the worker is given. Libraries of mathematics start a thread for
-// each core in every process, unless somebody has said how many: one is right where the
-// processes are as many as the cores.
+// environment returns the worker's environment. Math libraries start a thread per core in
+// every process unless told otherwise; with as many processes as cores, one is right.
 func (i *Interpreter) environment() (all []string) {
 	environment := i.Environment
 	if environment == nil {
@@ -138,12 +138,12 @@ func (i *Interpreter) environment() (all []string) {
 	return all
 }
 
-// pythonPath is PYTHONPATH without the entries that would let a data folder decide what
-// Python imports while it starts (encodings, sitecustomize), which is before beginning
-// can do anything about it. Without Path these are the empty ones, which mean the current
-// folder and are mostly left behind by PYTHONPATH=$PYTHONPATH:/x. With Path, the program
-// may have gone to another folder since it started: relative entries are only kept where
-// they still mean a folder that it imports from.
+// pythonPath returns PYTHONPATH without entries that let a data folder decide which
+// modules Python imports at startup (encodings, sitecustomize), before our own code runs.
+// Without Path these are the empty entries, which mean the current folder and are usually
+// left behind by PYTHONPATH=$PYTHONPATH:/x. With Path, the program may have changed
+// folder since it started, so relative entries are kept only if they still name a folder
+// it imports from.
 func (i *Interpreter) pythonPath(value string) string {
 	var kept []string
 	for _, entry := range strings.Split(value, string(filepath.ListSeparator)) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Line is something that a worker has said.
+// Line is a line of a worker's output or log.
 type Line struct {
 	Stage   string
 	Level   string // as Python's logging names it; of what was printed INFO, of standard error WARNING
@@ -17,35 +17,35 @@ type Line struct {
 	Message string
 }
 
-// longestLine is where a line is cut that a worker writes.
+// longestLine is the number of bytes after which a line is cut.
 const longestLine = 64 << 10
 
-// readLines tells what a worker prints, line by line.
+// readLines passes on the process's output, line by line.
 func (c *Child) readLines(from *os.File, level, logger string) {
 	defer c.readers.Done()
 	eachLine(from, func(line []byte) {
 		if logger == "stderr" {
-			c.words.add(line)
+			c.lastLines.add(line)
 		}
 		c.tell(Line{Level: level, Logger: logger, Message: strings.ToValidUTF8(string(line), "\uFFFD")})
 	})
 }
 
-// readLog tells what a worker logs: each line is a record in JSON.
+// readLog passes on the process's log. Each line is a JSON record.
 func (c *Child) readLog(from *os.File) {
 	defer c.readers.Done()
 	eachLine(from, func(line []byte) {
 		var record struct{ Stage, Level, Logger, Message string }
 		if json.Unmarshal(line, &record) == nil { // cut lines are none, and a worker that writes nonsense learns of no other way
 			if record.Logger == "stderr" {
-				c.words.add([]byte(record.Message))
+				c.lastLines.add([]byte(record.Message))
 			}
 			c.tell(Line{Stage: record.Stage, Level: record.Level, Logger: record.Logger, Message: record.Message})
 		}
 	})
 }
 
-// eachLine reads to the end, and cuts lines that are too long.
+// eachLine calls f with each line until the end of the input. Long lines are cut.
 func eachLine(from io.Reader, f func([]byte)) {
 	r := bufio.NewReaderSize(from, longestLine)
 	for {

@@ -12,15 +12,16 @@ import (
 	"headrace/wire"
 )
 
-// Program is the program that opened the recipe. Threads of its own call functions that
-// need its objects.
+// Program is the program that opened the recipe. Its threads call functions that need its
+// objects.
 type Program struct {
 	conn     *wire.Conn
 	starting sync.Mutex
 	leaves   chan struct{}
 }
 
-// NewProgram returns the program at the other end of a connection, which HERE brought.
+// NewProgram returns the program at the other end of a connection, which a HERE message
+// brought.
 func NewProgram(conn *wire.Conn) *Program {
 	p := &Program{conn: conn, leaves: make(chan struct{})}
 	go func() {
@@ -33,7 +34,7 @@ func NewProgram(conn *wire.Conn) *Program {
 // Leaves is closed when the program closes its loader, or has ended.
 func (p *Program) Leaves() <-chan struct{} { return p.leaves }
 
-// Close ends the connection. Threads that were begun have their own.
+// Close closes the connection. Threads that were started have their own.
 func (p *Program) Close() {
 	p.conn.Shutdown()
 	<-p.leaves
@@ -41,8 +42,8 @@ func (p *Program) Close() {
 	p.conn.CloseDescriptors()
 }
 
-// start has the program begin threads. They have a connection together, on which each is
-// given its lane, and whose end is theirs.
+// start asks the program to start threads. They share a control connection, on which each
+// is sent its own; closing the control connection ends them.
 func (p *Program) start(o Options) (*Child, error) {
 	c := &Child{tell: o.Tell, exited: make(chan struct{})}
 	together, theirs, err := pair()
@@ -50,11 +51,11 @@ func (p *Program) start(o Options) (*Child, error) {
 		return nil, err
 	}
 	defer theirs.Close()
-	c.together = together
+	c.program = together
 
 	err = together.Send(wire.KindSegment, 0, wire.AppendSegment(nil, wire.Segment{ID: 1, Slots: 1}), int(o.Heap.Fd()))
-	for i := 0; i < o.Lanes && err == nil; i++ {
-		err = c.addLane()
+	for i := 0; i < o.Conns && err == nil; i++ {
+		err = c.addConn()
 	}
 	if err == nil {
 		err = together.CloseWrite()
@@ -69,21 +70,21 @@ func (p *Program) start(o Options) (*Child, error) {
 		return nil, fmt.Errorf("extern: threads of the program: %w", err)
 	}
 
-	go c.outlive()
+	go c.awaitProgram()
 	return c, nil
 }
 
-func (c *Child) addLane() error {
-	lane, theirs, err := pair()
+func (c *Child) addConn() error {
+	conn, theirs, err := pair()
 	if err != nil {
 		return err
 	}
 	defer theirs.Close()
-	c.Lanes = append(c.Lanes, lane)
-	return c.together.Send(wire.KindSession, 0, nil, int(theirs.Fd()))
+	c.Conns = append(c.Conns, conn)
+	return c.program.Send(wire.KindSession, 0, nil, int(theirs.Fd()))
 }
 
-// pair returns a connection, and the end of it that is given away.
+// pair returns a connection, and its other end to give away.
 func pair() (*wire.Conn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -97,26 +98,26 @@ func pair() (*wire.Conn, *os.File, error) {
 	return conn, theirs, err
 }
 
-// outlive notices the end of the program's threads.
-func (c *Child) outlive() {
+// awaitProgram waits for the end of the program's threads.
+func (c *Child) awaitProgram() {
 	var told struct{ Message string }
-	if f, err := c.together.Receive(); err == nil && f.Kind == wire.KindError {
+	if f, err := c.program.Receive(); err == nil && f.Kind == wire.KindError {
 		json.Unmarshal(f.Payload, &told)
 	}
 	c.killing.Do(func() {
 		if told.Message != "" {
 			c.refusal = errors.New(told.Message)
 		}
-		c.let()
+		c.disconnect()
 	})
 }
 
-// let ends the connections of the program's threads. A function that one of them is in
-// goes on, and nobody hears of its result.
-func (c *Child) let() {
-	for _, lane := range c.Lanes {
-		lane.Shutdown()
+// disconnect closes the connections of the program's threads. A function that is running
+// goes on, but its result is lost.
+func (c *Child) disconnect() {
+	for _, conn := range c.Conns {
+		conn.Shutdown()
 	}
-	c.together.Shutdown()
+	c.program.Shutdown()
 	close(c.exited)
 }

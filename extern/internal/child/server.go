@@ -16,10 +16,10 @@ import (
 	"headrace/wire"
 )
 
-// Server is a process that workers are forked from. It has imported what the functions'
-// modules import, so that this takes its time and its memory once, and it calls none of
-// them. Where an import leaves something that a fork would share or lose, such as
-// a thread, workers are started one by one instead.
+// Server is a process that workers are forked from. It has imported the functions'
+// modules, so that their time and memory is spent once, and calls none of them. If an
+// import leaves something that a fork would share or lose, such as a thread, workers are
+// started one by one instead.
 type Server struct {
 	python  *Interpreter
 	uses    int // guarded by the lock of servers
@@ -32,10 +32,10 @@ type Server struct {
 	mu      sync.Mutex // guards what is below
 	process *Child
 	spawns  string                          // why workers are not forked; empty: they are
-	living  map[int]chan syscall.WaitStatus // of the workers, by their numbers
+	workers map[int]chan syscall.WaitStatus // of the workers, by their numbers
 }
 
-// answer is what the process says when it was asked something.
+// answer is the process's reply to a request.
 type answer struct {
 	kind    wire.Kind
 	payload []byte
@@ -43,12 +43,12 @@ type answer struct {
 	exits   <-chan syscall.WaitStatus // of FORK: how that has exited
 }
 
-// errCannotFork says that a worker is to be started in the other way.
+// errCannotFork means that a worker must be started as a new interpreter.
 var errCannotFork = errors.New("extern: workers are not forked here")
 
-// mostForkLanes is how many lanes a worker may have that is forked: all that it is given
-// waits in one socket.
-const mostForkLanes = 200
+// mostForkConns is the largest number of connections of a forked worker: all descriptors
+// it is given queue up in one socket.
+const mostForkConns = 200
 
 // servers are those that are in use, by their interpreters.
 var servers = struct {
@@ -56,14 +56,14 @@ var servers = struct {
 	of map[*Interpreter]*Server
 }{of: map[*Interpreter]*Server{}}
 
-// ServerOf returns the server of an interpreter, whose process starts when it is first
-// prepared. It is to be closed as often as it was returned.
+// ServerOf returns the server of an interpreter. Its process starts with the first
+// Prepare. Close it as often as it was returned.
 func ServerOf(python *Interpreter) *Server {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
 	s := servers.of[python]
 	if s == nil {
-		s = &Server{python: python, asking: make(chan struct{}, 1), imported: map[string]bool{}, living: map[int]chan syscall.WaitStatus{}}
+		s = &Server{python: python, asking: make(chan struct{}, 1), imported: map[string]bool{}, workers: map[int]chan syscall.WaitStatus{}}
 		s.starter.Open()
 		servers.of[python] = s
 	}
@@ -71,7 +71,7 @@ func ServerOf(python *Interpreter) *Server {
 	return s
 }
 
-// Close ends the process, unless others use it. All workers of the caller's have ended.
+// Close ends the process unless others use it. The caller's workers must have ended.
 func (s *Server) Close() {
 	servers.mu.Lock()
 	s.uses--
@@ -100,12 +100,13 @@ func (s *Server) Close() {
 	s.starter.Close()
 }
 
-// end has the process wait for the workers that have ended, and end: no zombies are left
-// to a first process that may not wait for them. It is killed if it does not end.
+// end lets the process wait for the workers that have ended, and then end itself, so that
+// no zombies are left to an init process that may not reap them. It is killed if it does
+// not end.
 func (s *Server) end(process *Child) {
 	select {
 	case s.asking <- struct{}{}: // for good
-		if process.Lanes[0].CloseWrite() == nil {
+		if process.Conns[0].CloseWrite() == nil {
 			select {
 			case <-process.Exited():
 			case <-time.After(patience):
@@ -121,9 +122,9 @@ func (s *Server) end(process *Child) {
 // patience is how long a process may take to end that has nothing to do.
 const patience = time.Second
 
-// Prepare has the process import modules that functions need, unless it has, and waits
-// until that is done or stop is closed. Modules that cannot be imported are the workers'
-// to tell of.
+// Prepare makes the process import modules that functions need, unless it has. It returns
+// when that is done or stop is closed. If a module cannot be imported, the workers report
+// it.
 func (s *Server) Prepare(stop <-chan struct{}, o Options, modules []string) {
 	select {
 	case s.asking <- struct{}{}:
@@ -144,7 +145,7 @@ func (s *Server) Prepare(stop <-chan struct{}, o Options, modules []string) {
 	}
 }
 
-// prepare is Prepare. The caller is the one who asks.
+// prepare is Prepare for a caller that holds asking.
 func (s *Server) prepare(o Options, modules []string) error {
 	missing := []string{}
 	for _, m := range modules {
@@ -168,7 +169,7 @@ func (s *Server) prepare(o Options, modules []string) error {
 		Imports []string `json:"imports"`
 	}{missing})
 	if err == nil {
-		err = s.process.Lanes[0].Send(wire.KindSetup, 0, text)
+		err = s.process.Conns[0].Send(wire.KindSetup, 0, text)
 	}
 	if err != nil {
 		return err
@@ -187,31 +188,31 @@ func (s *Server) prepare(o Options, modules []string) error {
 	return nil
 }
 
-// begin starts the process. The caller is the one who asks.
+// begin starts the process. The caller holds asking.
 func (s *Server) begin(o Options) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.spawns != "" {
 		return errCannotFork
 	}
-	o.Python, o.Lanes, o.Server = s.python, 1, nil
+	o.Python, o.Conns, o.Server = s.python, 1, nil
 	process, err := s.starter.spawn(o, "--server")
 	if err != nil {
 		return err
 	}
 	s.process, s.answers = process, make(chan answer)
-	go s.read(process.Lanes[0], s.answers)
+	go s.read(process.Conns[0], s.answers)
 	return nil
 }
 
-// Spawns is why workers are not forked; empty: they are.
+// Spawns returns the reason why workers are not forked, or "" if they are.
 func (s *Server) Spawns() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spawns
 }
 
-// refuse has workers be started one by one from now on.
+// refuse makes workers start one by one from now on.
 func (s *Server) refuse(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +221,7 @@ func (s *Server) refuse(why string) {
 	}
 }
 
-// fork has the process make one more worker.
+// fork asks the process for one more worker.
 func (s *Server) fork(o Options) (*Child, error) {
 	select {
 	case s.asking <- struct{}{}:
@@ -228,13 +229,13 @@ func (s *Server) fork(o Options) (*Child, error) {
 		return nil, errCannotFork
 	}
 	defer func() { <-s.asking }()
-	if s.process == nil || s.Spawns() != "" || o.Lanes > mostForkLanes {
+	if s.process == nil || s.Spawns() != "" || o.Conns > mostForkConns {
 		return nil, errCannotFork
 	}
 
 	return newChild(o, func(c *Child, theirs []*os.File) error {
-		conn := s.process.Lanes[0]
-		pid, exits, err := s.askForOne(conn, theirs, o.Lanes)
+		conn := s.process.Conns[0]
+		pid, exits, err := s.askForOne(conn, theirs, o.Conns)
 		if err != nil {
 			return err
 		}
@@ -252,16 +253,16 @@ func (s *Server) fork(o Options) (*Child, error) {
 	})
 }
 
-// askForOne asks the process for a worker with these descriptors. The error may be of the
-// machine's, which may have what is missing some time later.
-func (s *Server) askForOne(conn *wire.Conn, theirs []*os.File, lanes int) (pid int, exits <-chan syscall.WaitStatus, err error) {
+// askForOne asks the process for a worker with these descriptors. If the machine is short
+// of something, the error is temporary.
+func (s *Server) askForOne(conn *wire.Conn, theirs []*os.File, conns int) (pid int, exits <-chan syscall.WaitStatus, err error) {
 	for _, f := range theirs {
 		if err == nil {
 			err = conn.Send(wire.KindSession, 0, nil, int(f.Fd()))
 		}
 	}
 	if err == nil {
-		err = conn.Send(wire.KindFork, 0, word(lanes))
+		err = conn.Send(wire.KindFork, 0, word(conns))
 	}
 	var a answer
 	if err == nil {
@@ -288,7 +289,7 @@ func (s *Server) askForOne(conn *wire.Conn, theirs []*os.File, lanes int) (pid i
 	return 0, nil, errCannotFork
 }
 
-// answer waits for the process to answer. The caller is the one who asks.
+// answer waits for the process's reply. The caller holds asking.
 func (s *Server) answer() (answer, error) {
 	a, ok := <-s.answers
 	if !ok {
@@ -298,10 +299,10 @@ func (s *Server) answer() (answer, error) {
 	return a, nil
 }
 
-// read takes what the process says until it has ended, and its workers with it.
+// read receives messages until the process has ended, and its workers with it.
 func (s *Server) read(conn *wire.Conn, answers chan<- answer) {
 	defer close(answers)
-	defer s.orphan()
+	defer s.processEnded()
 	for {
 		f, err := conn.Receive()
 		if err != nil {
@@ -315,40 +316,41 @@ func (s *Server) read(conn *wire.Conn, answers chan<- answer) {
 			continue
 		case f.Kind == wire.KindFork && len(a.payload) == 8:
 			a.pid = int(binary.LittleEndian.Uint64(a.payload))
-			a.exits = s.born(a.pid)
+			a.exits = s.addWorker(a.pid)
 		}
 		answers <- a
 	}
 }
 
-// born notes that there is a worker, and returns what tells how it will have exited.
-func (s *Server) born(pid int) <-chan syscall.WaitStatus {
+// addWorker records a worker and returns the channel for its exit status.
+func (s *Server) addWorker(pid int) <-chan syscall.WaitStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	exits := make(chan syscall.WaitStatus, 1)
-	s.living[pid] = exits
+	s.workers[pid] = exits
 	return exits
 }
 
-// exited notes how a worker has.
+// exited delivers a worker's exit status.
 func (s *Server) exited(pid int, status syscall.WaitStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if exits := s.living[pid]; exits != nil {
-		delete(s.living, pid)
+	if exits := s.workers[pid]; exits != nil {
+		delete(s.workers, pid)
 		exits <- status
 	}
 }
 
-// orphan notes that the process has ended, and that the kernel has killed its workers.
-func (s *Server) orphan() {
+// processEnded notes that the process has ended, and that the kernel has killed its
+// workers.
+func (s *Server) processEnded() {
 	s.refuse("the process that forked them has ended")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, exits := range s.living {
+	for _, exits := range s.workers {
 		exits <- syscall.WaitStatus(syscall.SIGKILL)
 	}
-	clear(s.living)
+	clear(s.workers)
 }
 
 // awaitExit waits until a process has exited, and closes its descriptor.

@@ -15,8 +15,8 @@ import (
 // that nobody else is likely to use.
 const stackSignal = syscall.Signal(50)
 
-// AskStack has Python write where its threads are, and waits until it has, for a second
-// at most.
+// AskStack makes Python write the stacks of its threads, and waits up to a second until
+// it has.
 func (c *Child) AskStack() {
 	c.process.Signal(stackSignal)
 	size, same := int64(0), 0
@@ -40,11 +40,11 @@ func (c *Child) AskStack() {
 	}
 }
 
-// Stack is where Python's threads were, if they were asked or have crashed, once the
-// process has exited.
+// Stack returns the stacks of Python's threads, if they were asked for or Python crashed,
+// once the process has exited.
 func (c *Child) Stack() string { return c.dump }
 
-// readStack is what Python has written of its stacks, without what is the worker's own.
+// readStack returns the stacks that Python has written, without the worker's own frames.
 func (c *Child) readStack() string {
 	text, _ := io.ReadAll(io.NewSectionReader(c.stack, 0, 64<<10))
 	var kept []string
@@ -61,7 +61,7 @@ func (c *Child) readStack() string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// stackFile is a file without a name that programs which are executed do not inherit.
+// stackFile returns an anonymous file that is closed on exec.
 func stackFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("headrace-stack", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // a child when the thread that has started it ends (PR_SET_PDEATHSIG).
 type Starter struct{ work chan func() }
 
-// Open begins the thread.
+// Open starts the thread.
 func (s *Starter) Open() {
 	s.work = make(chan func())
 	go func() {
@@ -23,11 +23,11 @@ func (s *Starter) Open() {
 	}()
 }
 
-// Close ends the thread, and with it what it has started.
+// Close gives the thread up. The processes started from it must have ended.
 func (s *Starter) Close() { close(s.work) }
 
-// StartPatiently is Start, which waits a while where the machine lacks what that takes,
-// until stop is closed.
+// StartPatiently is Start, but waits a while if the machine is short of resources, until
+// stop is closed.
 func (s *Starter) StartPatiently(stop <-chan struct{}, o Options) (c *Child, err error) {
 	o.stop = stop
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,6 +1,6 @@
-// Package message is what the engine and its workers say of samples: the words of PACK
-// and RESULTS.
+// Package message provides the messages about samples between the engine and its workers:
+// the words of PACK and RESULTS.
 //
-// [ParseResults] checks that what a worker says is within what it has sent.
+// [ParseResults] checks that all offsets in a message are within it.
 // docs/protocol.md states the messages.
 package message

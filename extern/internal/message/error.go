@@ -2,8 +2,8 @@ package message
 
 import "syscall"
 
-// CallError is an exception that the function raised, or what is wrong with its result.
-// The worker lives on.
+// CallError is an exception that the function raised, or an invalid result. The worker
+// lives on.
 type CallError struct {
 	Where     string `json:"where"`     // the user's own line: "augment (train.py:12)"
 	Type      string `json:"type"`      // "ValueError", with its module where that is not builtins
@@ -17,7 +17,7 @@ type CallError struct {
 	Overdue   bool   `json:"overdue"`   // it is no exception: a coroutine took longer than its time limit, and was cancelled; Traceback is where it was
 }
 
-// Unwrap returns the system's error where no sample is to blame.
+// Unwrap returns the system's error if no sample is to blame.
 func (e *CallError) Unwrap() error {
 	if e.Errno == 0 {
 		return nil

@@ -31,7 +31,7 @@ const (
 	returned
 )
 
-// packCalls is how many calls a pack has at most.
+// MostCalls is the largest number of calls in a pack.
 const MostCalls = 64
 
 // A place is a word: the number of a space above an offset in it.
@@ -74,10 +74,10 @@ const (
 
 const mostDims = 64
 
-// mostFields is how many fields a sample may have.
+// MostFields is the largest number of fields of a sample.
 const MostFields = 4096
 
-// fields is a schema as messages have it.
+// FieldsOf returns a schema in the form used by messages.
 func FieldsOf(s sample.Schema) []Field {
 	if s == nil {
 		return nil
@@ -96,7 +96,7 @@ func FieldsOf(s sample.Schema) []Field {
 	return all
 }
 
-// fits tells whether an array's shape is of a type's.
+// Fits reports whether an array's shape matches a type's.
 func Fits(shape, of tensor.Shape) bool {
 	if len(shape) != len(of) {
 		return false
@@ -109,7 +109,7 @@ func Fits(shape, of tensor.Shape) bool {
 	return true
 }
 
-// field is one of a schema in a message.
+// Field is a field of a schema in a message.
 type Field struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`
@@ -117,8 +117,7 @@ type Field struct {
 	Shape []int  `json:"shape,omitempty"`
 }
 
-// results is a RESULTS message that was looked through: every place in it is within the
-// message.
+// Results is a RESULTS message that has been checked: every offset is within the message.
 type Results struct {
 	First, N int
 	Last     bool
@@ -132,7 +131,7 @@ type Results struct {
 	failures []failure
 	State    []byte
 	Rest     time.Duration   // of work for no sample of the message
-	links    int             // word where the counts of a chain's functions begin
+	counts   int             // word where the counts of a chain's functions begin
 	Found    []sample.Schema // of a chain, where the message says what the fields are: what each function gives; nil of a filter
 }
 
@@ -157,21 +156,21 @@ type tail struct {
 
 func (r *Results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
 
-// Status is that of the i-th sample.
+// Status returns the state of the i-th sample.
 func (r *Results) Status(i int) int64 { return r.word(resultsHead+i) & (1<<tookShift - 1) }
 
-// Took is how long a worker worked for the i-th sample.
+// Took returns the time that a worker spent on the i-th sample.
 func (r *Results) Took(i int) time.Duration {
 	return time.Duration(r.word(resultsHead+i) >> tookShift)
 }
 
-// Link is how often the i-th function of a chain was called since the RESULTS before, and
-// how long that took.
-func (r *Results) Link(i int) (calls int64, took time.Duration) {
-	return r.word(r.links + 2*i), time.Duration(r.word(r.links + 2*i + 1))
+// ChainCounts returns the number of calls of a chain's i-th function since the last
+// RESULTS, and the time they took.
+func (r *Results) ChainCounts(i int) (calls int64, took time.Duration) {
+	return r.word(r.counts + 2*i), time.Duration(r.word(r.counts + 2*i + 1))
 }
 
-// failure is that of a sample; nil: it says none.
+// Failure returns the exception of a sample, or nil if there is none.
 func (r *Results) Failure(item int) *CallError {
 	for i := range r.failures {
 		if r.failures[i].Item == item {
@@ -181,7 +180,7 @@ func (r *Results) Failure(item int) *CallError {
 	return nil
 }
 
-// value says where the i-th value of a field is, and how large.
+// Value returns the place, shape and size of a field's i-th value.
 func (r *Results) Value(f, i int) (where int, at int64, shape tensor.Shape, bytes int64) {
 	t, c := r.Schema[f].Type, r.columns[f]
 	if c.mode == allSame {
@@ -213,100 +212,158 @@ func (r *Results) Value(f, i int) (where int, at int64, shape tensor.Shape, byte
 	return where, at, shape, bytes
 }
 
-// parseResults looks through a message from a worker. Errors are [wire.ErrProtocol].
-// Links is how many functions a chain has, or 0.
-func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, error) {
-	bad := func(format string, args ...any) (*Results, error) {
-		return nil, fmt.Errorf("%w: RESULTS %s", wire.ErrProtocol, fmt.Sprintf(format, args...))
+// ParseResults parses and checks a message from a worker, for a chain of that many
+// functions or 0. Its errors are [wire.ErrProtocol].
+func ParseResults(payload []byte, gives sample.Schema, functions int) (*Results, error) {
+	p := parser{Results: &Results{words: payload, Schema: gives}, at: resultsHead}
+	tail, err := p.head(payload)
+	if err == nil {
+		err = p.tail(tail, functions)
 	}
+	if err == nil {
+		err = p.samples(len(payload))
+	}
+	if err == nil {
+		err = p.chain(functions)
+	}
+	if err == nil && p.N > 0 {
+		err = p.fields()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.Results, nil
+}
 
+// parser takes the words of a RESULTS message one after the other.
+type parser struct {
+	*Results
+	named bool // the tail has the fields
+	at    int  // the next word
+	left  int  // words from there on
+}
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("%w: RESULTS %s", wire.ErrProtocol, fmt.Sprintf(format, args...))
+}
+
+// take skips words, and reports whether there are that many.
+func (p *parser) take(words int) bool {
+	if words < 0 || words > p.left {
+		return false
+	}
+	p.left -= words
+	p.at += words
+	return true
+}
+
+// head parses the first words, and cuts the message into words, data and tail.
+func (p *parser) head(payload []byte) (tail []byte, err error) {
 	if len(payload) < 8*resultsHead {
-		return bad("of %d bytes", len(payload))
+		return nil, bad("of %d bytes", len(payload))
 	}
 
-	r := &Results{words: payload, Schema: gives}
-	first, n, flags, tailBytes, dataAt := r.word(0), r.word(1), r.word(2), r.word(3), r.word(4)
-	r.Rest = time.Duration(r.word(5))
+	first, n, flags, tailBytes, dataAt := p.word(0), p.word(1), p.word(2), p.word(3), p.word(4)
+	p.Rest = time.Duration(p.word(5))
 
-	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*MostCalls || flags < 0 || flags > lastResults|withFields|returned || flags&lastResults != 0 && flags&returned != 0 {
-		return bad("with %d samples from %d on, flags %#x", n, first, flags)
+	p.Last, p.Returned, p.named = flags&lastResults != 0, flags&returned != 0, flags&withFields != 0
+	knownFlags := flags >= 0 && flags <= lastResults|withFields|returned
+	validFirst := first >= 0 && first <= math.MaxUint32
+	validCount := n >= 0 && n <= 4*MostCalls
+	contradiction := p.Last && p.Returned // after the last results there are no samples to return
+	if !validFirst || !validCount || !knownFlags || contradiction {
+		return nil, bad("with %d samples from %d on, flags %#x", n, first, flags)
 	}
-	if r.Rest < 0 || r.Rest > mostTook {
-		return bad("of %v of work", r.Rest)
-	}
-	if dataAt < 8*resultsHead || tailBytes < 0 || dataAt > int64(len(payload)) || tailBytes > int64(len(payload))-dataAt || dataAt%8 != 0 {
-		return bad("whose parts are not in it")
-	}
+	p.First, p.N = int(first), int(n)
 
-	r.First, r.N, r.Last, r.Returned = int(first), int(n), flags&lastResults != 0, flags&returned != 0
-	r.words, r.Data = payload[:dataAt], payload[dataAt:int64(len(payload))-tailBytes]
-
-	if text := payload[int64(len(payload))-tailBytes:]; len(text) > 0 {
-		var t tail
-		if err := json.Unmarshal(text, &t); err != nil {
-			return bad("with a tail that is not JSON: %v", err)
-		}
-		r.failures = t.Failures
-		if t.State != nil {
-			r.State = []byte(*t.State)
-		}
-		if flags&withFields != 0 {
-			var err error
-			if r.Schema, err = schema(t.Fields); err != nil {
-				return bad("with fields that are none: %v", err)
-			}
-			r.Names, r.Tuple = r.Schema.Names(), t.Tuple
-			if len(r.Tuple) > MostFields {
-				return bad("of a tuple of %d values", len(r.Tuple))
-			}
-			if r.Found, err = found(t.Found); err != nil || len(r.Found) > links {
-				return bad("with fields of %d functions: %v", len(r.Found), err)
-			}
-		}
+	if p.Rest < 0 || p.Rest > mostTook {
+		return nil, bad("of %v of work", p.Rest)
 	}
 
-	left := int(dataAt)/8 - resultsHead
-	at := resultsHead
-	take := func(words int) bool {
-		if words < 0 || words > left {
-			return false
-		}
-		left -= words
-		at += words
-		return true
+	size := int64(len(payload))
+	wholeWords := dataAt >= 8*resultsHead && dataAt%8 == 0
+	inside := dataAt <= size && tailBytes >= 0 && tailBytes <= size-dataAt
+	if !wholeWords || !inside {
+		return nil, bad("whose parts are not in it")
+	}
+	p.words, p.Data = payload[:dataAt], payload[dataAt:size-tailBytes]
+	p.left = int(dataAt)/8 - resultsHead
+	return payload[size-tailBytes:], nil
+}
+
+// tail parses the JSON at the end: failures, the object's state, and the fields if they
+// were not known before.
+func (p *parser) tail(text []byte, functions int) error {
+	if len(text) == 0 {
+		return nil
+	}
+	var t tail
+	if err := json.Unmarshal(text, &t); err != nil {
+		return bad("with a tail that is not JSON: %v", err)
+	}
+	p.failures = t.Failures
+	if t.State != nil {
+		p.State = []byte(*t.State)
 	}
 
-	if !take(r.N) {
-		return bad("with %d samples in %d bytes", n, len(payload))
+	if !p.named {
+		return nil
 	}
-	for i := range r.N {
-		if s := r.Status(i); s > ItemDropped {
+	var err error
+	if p.Schema, err = schema(t.Fields); err != nil {
+		return bad("with fields that are none: %v", err)
+	}
+	p.Names, p.Tuple = p.Schema.Names(), t.Tuple
+	if len(p.Tuple) > MostFields {
+		return bad("of a tuple of %d values", len(p.Tuple))
+	}
+	if p.Found, err = found(t.Found); err != nil || len(p.Found) > functions {
+		return bad("with fields of %d functions: %v", len(p.Found), err)
+	}
+	return nil
+}
+
+// samples checks the words about each sample.
+func (p *parser) samples(size int) error {
+	if !p.take(p.N) {
+		return bad("with %d samples in %d bytes", p.N, size)
+	}
+	for i := range p.N {
+		if s := p.Status(i); s > ItemDropped {
 			return bad("with a sample of state %d", s)
 		}
-		if d := r.Took(i); d < 0 || d > mostTook {
+		if d := p.Took(i); d < 0 || d > mostTook {
 			return bad("with a sample that took %v", d)
 		}
 	}
+	return nil
+}
 
-	r.links = at
-	if !take(2 * links) {
-		return bad("without counts of %d functions", links)
+// chain checks the counts of a chain's functions.
+func (p *parser) chain(functions int) error {
+	p.counts = p.at
+	if !p.take(2 * functions) {
+		return bad("without counts of %d functions", functions)
 	}
-	for i := range links {
-		if calls, took := r.Link(i); calls < 0 || calls > 4*MostCalls || took < 0 || took > mostTook {
+	for i := range functions {
+		calls, took := p.ChainCounts(i)
+		validCalls := calls >= 0 && calls <= 4*MostCalls
+		validTime := took >= 0 && took <= mostTook
+		if !validCalls || !validTime {
 			return bad("with %d calls of %v", calls, took)
 		}
 	}
+	return nil
+}
 
-	if r.N == 0 {
-		return r, nil
-	}
-	for f, one := range r.Schema {
-		if !take(1) {
+// fields parses a column for each field.
+func (p *parser) fields() error {
+	for f, one := range p.Schema {
+		if !p.take(1) {
 			return bad("without field %d", f)
 		}
 
-		c := resultColumn{mode: int(r.word(at - 1)), at: at, stride: 2}
+		c := resultColumn{mode: int(p.word(p.at - 1)), at: p.at, stride: 2}
 		if one.Type.Kind == sample.Tensor {
 			c.stride = 1 + len(one.Type.Shape)
 		}
@@ -314,7 +371,7 @@ func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, err
 		words := c.stride
 		switch c.mode {
 		case Apart:
-			words *= r.N
+			words *= p.N
 		case InRows:
 			if one.Type.Kind != sample.Tensor {
 				return bad("with rows of %v", one.Type)
@@ -325,77 +382,83 @@ func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, err
 			return bad("with a column of mode %d", c.mode)
 		}
 
-		if !take(words) {
+		if !p.take(words) {
 			return bad("whose field %d ends too soon", f)
 		}
-		r.columns = append(r.columns, c)
-		if err := r.checkColumn(f); err != nil {
+		p.columns = append(p.columns, c)
+		if err := p.checkColumn(f); err != nil {
 			return bad("whose field %q %v", one.Name, err)
-		}
-	}
-	return r, nil
-}
-
-func (r *Results) checkColumn(f int) error {
-	t, c := r.Schema[f].Type, r.columns[f]
-	if c.mode == allSame {
-		return nil
-	}
-
-	for i := range r.N {
-		if c.mode == InRows && i > 0 {
-			break
-		}
-		if c.mode == Apart && r.Status(i) != itemDone {
-			continue
-		}
-
-		record := c.at
-		if c.mode == Apart {
-			record += i * c.stride
-		}
-		place := uint64(r.word(record))
-		where, at := place>>PlaceBits, place&placeOffset
-		if where == IsSame && c.mode == Apart {
-			continue
-		}
-		if where > InWhole || where != inData && c.mode == InRows {
-			return fmt.Errorf("is at %#x", place)
-		}
-
-		bytes := r.word(record + 1*min(1, c.stride-1))
-		if t.Kind == sample.Tensor {
-			shape := make(tensor.Shape, 0, 8)
-			for axis, want := range t.Shape {
-				n := r.word(record + 1 + axis)
-				if n < 0 || want != tensor.Unknown && n != int64(want) {
-					return fmt.Errorf("has extent %d on axis %d and is %v", n, axis, t)
-				}
-				shape = append(shape, int(n))
-			}
-			var err error
-			if bytes, err = shape.Bytes(t.DType); err != nil {
-				return err
-			}
-		}
-
-		if bytes < 0 {
-			return fmt.Errorf("has %d bytes", bytes)
-		}
-		if c.mode == InRows {
-			if bytes > int64(len(r.Data)) {
-				return fmt.Errorf("has %d bytes for each sample, in %d", bytes, len(r.Data))
-			}
-			bytes *= int64(r.N)
-		}
-		if where == inData && (at > uint64(len(r.Data)) || uint64(bytes) > uint64(len(r.Data))-at) {
-			return fmt.Errorf("has %d bytes at %d, in %d", bytes, at, len(r.Data))
 		}
 	}
 	return nil
 }
 
-// found are what a worker says the functions of a chain give.
+// checkColumn checks that every value of a field is within the message.
+func (r *Results) checkColumn(f int) error {
+	c := r.columns[f]
+	switch c.mode {
+	case allSame:
+		return nil
+	case InRows: // one entry for all samples
+		return r.checkValue(f, c.at)
+	}
+	for i := range r.N {
+		if r.Status(i) != itemDone {
+			continue
+		}
+		if err := r.checkValue(f, c.at+i*c.stride); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkValue checks the entry of a column that begins at a word.
+func (r *Results) checkValue(f, entry int) error {
+	t, c := r.Schema[f].Type, r.columns[f]
+	place := uint64(r.word(entry))
+	where, at := place>>PlaceBits, place&placeOffset
+	rows := c.mode == InRows
+	if where == IsSame && !rows {
+		return nil
+	}
+	if where > InWhole || rows && where != inData {
+		return fmt.Errorf("is at %#x", place)
+	}
+
+	bytes := r.word(entry + min(1, c.stride-1))
+	if t.Kind == sample.Tensor {
+		shape := make(tensor.Shape, 0, 8)
+		for axis, want := range t.Shape {
+			n := r.word(entry + 1 + axis)
+			if n < 0 || want != tensor.Unknown && n != int64(want) {
+				return fmt.Errorf("has extent %d on axis %d and is %v", n, axis, t)
+			}
+			shape = append(shape, int(n))
+		}
+		var err error
+		if bytes, err = shape.Bytes(t.DType); err != nil {
+			return err
+		}
+	}
+
+	if bytes < 0 {
+		return fmt.Errorf("has %d bytes", bytes)
+	}
+	if rows {
+		if bytes > int64(len(r.Data)) {
+			return fmt.Errorf("has %d bytes for each sample, in %d", bytes, len(r.Data))
+		}
+		bytes *= int64(r.N)
+	}
+	outside := at > uint64(len(r.Data)) || uint64(bytes) > uint64(len(r.Data))-at
+	if where == inData && outside {
+		return fmt.Errorf("has %d bytes at %d, in %d", bytes, at, len(r.Data))
+	}
+	return nil
+}
+
+// found converts the schemas that a worker reports for the functions of a chain.
 func found(all []*[]Field) (schemas []sample.Schema, err error) {
 	for _, fields := range all {
 		if fields == nil {
@@ -411,7 +474,7 @@ func found(all []*[]Field) (schemas []sample.Schema, err error) {
 	return schemas, nil
 }
 
-// schema is what a worker says of fields that it has found.
+// schema converts the fields that a worker reports, and checks them.
 func schema(all []Field) (sample.Schema, error) {
 	if len(all) > MostFields {
 		return nil, fmt.Errorf("%d of them", len(all))

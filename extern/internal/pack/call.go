@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind says what a function does with samples.
+// Kind is the kind of a function: how many samples it takes and returns.
 type Kind string
 
 // The kinds of functions.
@@ -86,7 +86,7 @@ type Call struct {
 	Took time.Duration
 }
 
-// Bytes is how many bytes the results have.
+// Bytes returns the size of the results in bytes.
 func (c *Call) Bytes() (n int64) {
 	for i := range c.Out {
 		n += int64(len(c.Out[i].Data) + len(c.Out[i].Text))

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/extern/internal/links"
+	"headrace/extern/internal/chain"
 	"headrace/extern/internal/shared"
 	"headrace/sample"
 )
 
-// Function is what packs know of the function that they are for, and have learnt of it.
+// Function describes the function that packs are for, and holds statistics about it.
 type Function struct {
 	Stage     string
 	Kind      Kind
@@ -21,18 +21,18 @@ type Function struct {
 	Number    int // among the pools of its workers
 	Heap      *shared.Heap
 	Spaces    *shared.Spaces
-	Chain     links.Chain
+	Chain     chain.Chain
 
 	BytesIn, BytesOut atomic.Int64
 	largest           []atomic.Int64 // by output: bytes of the largest result so far
 }
 
-// Init makes it ready, once its exported fields are set.
+// Init prepares the function once its exported fields are set.
 func (fn *Function) Init() { fn.largest = make([]atomic.Int64, len(fn.Gives)) }
 
-// room is memory for a result, and where it is: what a caller wants it written into,
-// else a piece of the heap. There is none where the result comes with the message, as
-// small ones do, and is copied here.
+// room returns memory for a result and its place: the caller's own memory if it has some,
+// or else a piece of the heap. It returns none for small results, which come with the
+// message and are copied here.
 func (fn *Function) room(c *Call, f int) (r room, at uint64, in *shared.Space) {
 	if f < len(c.Room) && c.Room[f] != nil {
 		if len(c.Room[f]) <= inlineMost {
@@ -53,8 +53,8 @@ func (fn *Function) room(c *Call, f int) (r room, at uint64, in *shared.Space) {
 	return r, at, in
 }
 
-// expected is the number of bytes that a result will have; where that is not known, the
-// most that it had.
+// expected returns the number of bytes of a result, or the largest so far if the type
+// does not fix it.
 func (fn *Function) expected(f int) int {
 	t := fn.Gives[f].Type
 	if t.Fixed() {
@@ -67,8 +67,8 @@ func (fn *Function) expected(f int) int {
 	return int(fn.largest[f].Load())
 }
 
-// note remembers how large a result was.
-func (fn *Function) note(f int, bytes int64) {
+// noteSize remembers the largest size of a result.
+func (fn *Function) noteSize(f int, bytes int64) {
 	if f >= len(fn.largest) {
 		return
 	}
@@ -80,17 +80,17 @@ func (fn *Function) note(f int, bytes int64) {
 	}
 }
 
-// HasArrays tells whether the function is known to take arrays, or to give some.
+// HasArrays reports whether the function is known to take or return arrays.
 func (fn *Function) HasArrays() bool {
 	return slices.ContainsFunc(slices.Concat(fn.In, fn.Gives), func(f sample.Field) bool {
 		return f.Type.Kind == sample.Tensor && len(f.Type.Shape) > 0
 	})
 }
 
-// Ahead is how many bytes the worker of a stream may have filled at most that yield has
-// not returned for: those of several samples where they travel with messages, and of one
-// where they do not, for a worker that asks for memory is not answered before yield has
-// returned for all that it sent.
+// Ahead returns the largest number of bytes that a stream's worker may have filled before
+// yield has returned for them. Small samples travel with messages, so there may be
+// several; of large ones there is one, because a worker that asks for memory is answered
+// only after yield has returned for all it sent.
 func (fn *Function) Ahead() int64 {
 	small, large := 0, 0
 	for f := range fn.Gives {

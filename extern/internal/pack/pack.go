@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"headrace/extern/internal/link"
+	"headrace/extern/internal/conn"
 	"headrace/extern/internal/shared"
 	"headrace/wire"
 )
 
-// A Pack is what a lane has at a time, on its way there and back.
+// A Pack is a caller's current message to its worker and back: one or several calls.
 type Pack struct {
-	Link   *link.Link
+	Conn   *conn.Conn
 	Stream uint32                         // that it travels on
 	PID    int                            // of the process
 	Worked *atomic.Bool                   // the process has done something
@@ -21,29 +21,29 @@ type Pack struct {
 	reported atomic.Int64 // calls that have come back; very many where there is no pack
 	saved    []byte       // in the heap: where the worker copies what it is about to give to a function that may change it
 
-	of       *Function
-	tasks    []*Task
-	all      bool   // the worker works on all samples at once
-	ints     []byte // the words of the message
-	data     []byte // and what is after them
-	segments []uint64
-	borrowed [][]byte // copies in the heap of values that lay elsewhere
-	rooms    []room   // by sample and output
-	grants   []grant
-	whole    []byte // memory for all arrays of a batch that the worker knows of
-	filled   int64  // of that, by those arrays that were looked at
-	single   bool   // it is one call, whatever the worker counts in it
-	began    bool   // a stream has given something
-	values   []Value
-	errs     []error
-	kept     []keeping // what the function may change
-	safe     bool      // and what it changes can be restored
-	seen     int       // samples that a stream has given, of this worker
+	of           *Function
+	tasks        []*Task
+	all          bool   // the worker works on all samples at once
+	ints         []byte // the words of the message
+	data         []byte // and what is after them
+	segments     []uint64
+	borrowed     [][]byte // copies in the heap of values that lay elsewhere
+	rooms        []room   // by sample and output
+	grants       []grant
+	whole        []byte // memory for all arrays of a batch that the worker knows of
+	filled       int64  // of that, by those arrays that were looked at
+	single       bool   // it is one call, whatever the worker counts in it
+	began        bool   // a stream has given something
+	values       []Value
+	errs         []error
+	sharedValues []sharedValue // what the function may change
+	safe         bool          // and what it changes can be restored
+	seen         int           // samples that a stream has given, of this worker
 }
 
-// Reset makes it a pack of no calls yet, and of this function.
+// Reset makes k an empty pack for a function.
 func (k *Pack) Reset(of *Function) {
-	k.of, k.tasks, k.began, k.seen, k.kept, k.all, k.whole = of, k.tasks[:0], false, 0, k.kept[:0], false, nil
+	k.of, k.tasks, k.began, k.seen, k.sharedValues, k.all, k.whole = of, k.tasks[:0], false, 0, k.sharedValues[:0], false, nil
 }
 
 // Add adds a call.
@@ -52,8 +52,8 @@ func (k *Pack) Add(t *Task) {
 	k.single = t.Yield != nil || k.of.Kind == Collate
 }
 
-// Release gives back what nobody was given. The worker must not write there any more: it
-// has answered, or is dead.
+// Release gives back memory that no result uses. The worker must not write to it any
+// more: it has answered, or is dead.
 func (k *Pack) Release() {
 	heap := k.of.Heap
 	for _, b := range k.borrowed {
@@ -73,36 +73,37 @@ func (k *Pack) Release() {
 // noPack is what has come back where there is no pack.
 const noPack = int64(1) << 32
 
-// Open begins with a pack: none of its calls has come back.
+// Open begins a pack: none of its calls has come back.
 func (k *Pack) Open() { k.reported.Store(0) }
 
-// Close says that there is no pack until the next Open.
+// Close marks that there is no pack until the next Open.
 func (k *Pack) Close() { k.reported.Store(noPack) }
 
-// Reported is how many calls have come back; very many where there is no pack.
+// Reported returns the number of calls that have come back. It is very large if there is
+// no pack.
 func (k *Pack) Reported() int64 { return k.reported.Load() }
 
-// Single tells whether it is one call, whatever the worker counts in it.
+// Single reports whether the pack is one call, however many samples it has.
 func (k *Pack) Single() bool { return k.single }
 
-// Began tells whether a stream has given something.
+// Began reports whether a stream has returned anything.
 func (k *Pack) Began() bool { return k.began }
 
-// Forget gives back the memory that packs use again. There comes no other.
+// Forget gives back the memory that packs reuse. Call it after the last pack.
 func (k *Pack) Forget(heap *shared.Heap) { heap.Give(k.saved) }
 
-// Send sends the pack to its worker, whose function wants random numbers, or the epochs
-// of samples, or works on all samples at once.
+// Send sends the pack to its worker. random and epochs say whether the function wants
+// random numbers and the epochs of samples, all whether it works on all samples at once.
 func (k *Pack) Send(number uint32, random, epochs, all bool) error {
 	k.begin(number, random, epochs, all)
-	if err := k.Link.Announce(k.segments, k.of.Spaces); err != nil {
+	if err := k.Conn.Announce(k.segments, k.of.Spaces); err != nil {
 		return err
 	}
-	return k.Link.Conn.SendParts(wire.KindPack, k.Stream, k.ints, k.data)
+	return k.Conn.SendParts(wire.KindPack, k.Stream, k.ints, k.data)
 }
 
-// Receive takes a message that the worker has sent for the pack. After the last one all
-// calls have come back. Those that were reported have so even where there is an error.
+// Receive handles a message that the worker has sent for the pack. After the last one all
+// calls have come back. Calls that were reported are complete even if Receive fails.
 func (k *Pack) Receive(f wire.Frame) (last bool, err error) {
 	switch f.Kind {
 	case wire.KindResults:
@@ -110,7 +111,7 @@ func (k *Pack) Receive(f wire.Frame) (last bool, err error) {
 	case wire.KindRoom:
 		return false, k.grant(f.Payload)
 	case wire.KindError: // of the worker itself, not of the function
-		return false, fmt.Errorf("%w: %s", link.ErrGivenUp, f.Payload)
+		return false, fmt.Errorf("%w: %s", conn.ErrGivenUp, f.Payload)
 	}
 	return false, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
 }

@@ -10,8 +10,7 @@ import (
 	"headrace/wire"
 )
 
-// results takes what the worker has sent: it completes calls, or hands a stream's samples
-// on.
+// results handles a RESULTS message: it completes calls, or passes a stream's samples on.
 func (k *Pack) results(payload []byte) (last bool, err error) {
 	r, err := message.ParseResults(payload, k.of.Gives, len(k.of.Chain))
 	if err != nil {
@@ -25,7 +24,8 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 		}
 		return r.Last, k.stream(r)
 	}
-	if r.First != int(k.reported.Load()) || r.N > len(k.tasks)-r.First || r.Last != (r.First+r.N == len(k.tasks)) {
+	inOrder := r.First == int(k.reported.Load()) && r.N <= len(k.tasks)-r.First
+	if !inOrder || r.Last != (r.First+r.N == len(k.tasks)) {
 		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, len(k.tasks))
 	}
 
@@ -62,7 +62,7 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 	return r.Last, nil
 }
 
-// result makes a call's results of what has come for it.
+// result stores the results of one call.
 func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 	switch r.Status(i) {
 	case message.ItemFailed:
@@ -91,7 +91,7 @@ func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 	for f := range r.Schema {
 		v, same, err := k.output(r, f, i, item, c)
 		if err != nil {
-			k.forfeit(c)
+			k.giveBack(c)
 			return err
 		}
 		c.Out, c.Same = append(c.Out, v), append(c.Same, same)
@@ -105,8 +105,8 @@ func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 	return nil
 }
 
-// forfeit gives back what a call was given already, whose results turned out wrong.
-func (k *Pack) forfeit(c *Call) {
+// giveBack gives back the results of a call that turned out to be invalid.
+func (k *Pack) giveBack(c *Call) {
 	for i, v := range c.Out {
 		if c.Same[i] < 0 && (i >= len(c.Room) || c.Room[i] == nil) && !within(c.Whole, v.Data) {
 			k.of.Heap.Give(v.Data)
@@ -115,96 +115,147 @@ func (k *Pack) forfeit(c *Call) {
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
 }
 
-// output is one value. Text is copied, what came with the message too.
+// output returns one value of a call's results; same is the number of the input that it
+// is, or -1.
 func (k *Pack) output(r *message.Results, f, i, item int, c *Call) (v Value, same int, err error) {
-	t := r.Schema[f].Type
 	where, at, shape, bytes := r.Value(f, i)
-
-	var given []byte
-	if f < len(c.Room) {
-		given = c.Room[f]
+	if where == message.IsSame {
+		return k.sameAsInput(r, f, at, c)
 	}
 
-	v = Value{Kind: t.Kind, DType: t.DType, Shape: shape}
-
+	field := r.Schema[f]
+	v = Value{Kind: field.Type.Kind, DType: field.Type.DType, Shape: shape}
 	switch where {
-	case message.IsSame:
-		if at < 0 || at >= int64(len(c.In)) || k.of.Kind == Collate { // flush() has none, and a batch is no sample's value
-			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
-		}
-		v = c.In[at]
-		if v.Kind != t.Kind || v.DType != t.DType || len(v.Shape) != len(t.Shape) || t.Kind == sample.Tensor && !message.Fits(v.Shape, t.Shape) {
-			return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, r.Schema[f].Name)
-		}
-
-		for _, other := range c.Same {
-			if other == int(at) && v.Kind != sample.Text {
-				return Value{}, -1, fmt.Errorf("%w: two results are input %d", wire.ErrProtocol, at)
-			}
-		}
-
-		if v.Kind == sample.Text {
-			return v, -1, nil
-		}
-		if given != nil {
-			if len(v.Data) > len(given) {
-				return Value{}, -1, tooLarge(r.Schema[f], len(v.Data), len(given))
-			}
-			n := copy(given, v.Data)
-			v.Data = given[:n]
-			return v, -1, nil
-		}
-		return v, int(at), nil
 	case message.InRoom:
-		memory := k.taken(item, f)
-		if memory == nil || bytes > int64(len(memory)) {
-			return Value{}, -1, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, r.Schema[f].Name)
-		}
-
-		k.of.note(f, bytes)
-		v.Data = memory[:bytes]
-
-		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or is where no worker can write
-			defer k.of.Heap.Give(memory)
-			if bytes > int64(len(given)) {
-				return Value{}, -1, tooLarge(r.Schema[f], int(bytes), len(given))
-			}
-			v.Data = given[:copy(given, v.Data)]
-			return v, -1, nil
-		}
-
-		if t.Kind == sample.Text {
-			v.Text = string(v.Data)
-			k.of.Heap.Give(memory)
-			v.Data = nil
-		}
-		return v, -1, nil
+		v, err = k.fromRoom(v, field, f, item, bytes, c)
 	case message.InWhole:
-		if t.Kind != sample.Tensor || at != k.filled || at > int64(len(k.whole)) || bytes > int64(len(k.whole))-at || k.whole == nil {
-			return Value{}, -1, fmt.Errorf("%w: field %q was written where it does not belong", wire.ErrProtocol, r.Schema[f].Name)
+		v, err = k.fromWhole(v, field, at, bytes)
+	default:
+		k.of.noteSize(f, bytes)
+		v, err = k.fromMessage(v, field, r.Data[at:][:bytes], c.room(f))
+	}
+	return v, -1, err
+}
+
+// room returns the memory that the caller wants a result in, or nil.
+func (c *Call) room(f int) []byte {
+	if f < len(c.Room) {
+		return c.Room[f]
+	}
+	return nil
+}
+
+// sameAsInput returns a result that is one of the call's inputs.
+//
+// Ownership: the memory stays the input's, and Call.Same says so, unless the caller
+// wants the result in memory of its own: then it is copied there.
+func (k *Pack) sameAsInput(r *message.Results, f int, at int64, c *Call) (v Value, same int, err error) {
+	field := r.Schema[f]
+	missing := at < 0 || at >= int64(len(c.In)) // flush() has no inputs
+	if missing || k.of.Kind == Collate {        // a batch is none of its samples' values
+		return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
+	}
+	v = c.In[at]
+	if !hasType(&v, field.Type) {
+		return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, field.Name)
+	}
+	if v.Kind == sample.Text {
+		return v, -1, nil // strings can be shared
+	}
+	for _, other := range c.Same {
+		if other == int(at) { // both results would be changed through one
+			return Value{}, -1, fmt.Errorf("%w: two results are input %d", wire.ErrProtocol, at)
 		}
-		v.Data = k.whole[at:][:bytes:bytes]
-		return v, -1, nil
 	}
 
-	k.of.note(f, bytes)
-	data := r.Data[at:][:bytes]
+	if given := c.room(f); given != nil {
+		v.Data, err = copyInto(given, v.Data, field)
+		return v, -1, err
+	}
+	return v, int(at), nil
+}
+
+// hasType reports whether a value is of a type.
+func hasType(v *Value, t sample.Type) bool {
+	if v.Kind != t.Kind || v.DType != t.DType || len(v.Shape) != len(t.Shape) {
+		return false
+	}
+	return t.Kind != sample.Tensor || message.Fits(v.Shape, t.Shape)
+}
+
+// fromRoom returns a result that the worker wrote into memory that it was offered, or
+// that it asked for.
+//
+// Ownership: the caller's own memory stays the caller's; a piece of the heap becomes the
+// caller's, unless the result is text or belongs in memory of the caller: then it is
+// copied and the piece is given back.
+func (k *Pack) fromRoom(v Value, field sample.Field, f, item int, bytes int64, c *Call) (Value, error) {
+	memory := k.taken(item, f)
+	if memory == nil || bytes > int64(len(memory)) {
+		return Value{}, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, field.Name)
+	}
+	k.of.noteSize(f, bytes)
+	v.Data = memory[:bytes]
+
+	// The worker was not offered the caller's memory if that is small, or is in a place
+	// that workers cannot write to.
+	given := c.room(f)
+	if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) {
+		defer k.of.Heap.Give(memory)
+		var err error
+		v.Data, err = copyInto(given, v.Data, field)
+		return v, err
+	}
+
+	if v.Kind == sample.Text {
+		v.Text = string(v.Data)
+		k.of.Heap.Give(memory)
+		v.Data = nil
+	}
+	return v, nil
+}
+
+// fromWhole returns an array that the worker wrote into the memory for all arrays of a
+// batch, each after the one before.
+//
+// Ownership: the memory stays the caller's.
+func (k *Pack) fromWhole(v Value, field sample.Field, at, bytes int64) (Value, error) {
+	inside := at <= int64(len(k.whole)) && bytes <= int64(len(k.whole))-at
+	next := v.Kind == sample.Tensor && at == k.filled
+	if k.whole == nil || !inside || !next {
+		return Value{}, fmt.Errorf("%w: field %q was written where it does not belong", wire.ErrProtocol, field.Name)
+	}
+	v.Data = k.whole[at:][:bytes:bytes]
+	return v, nil
+}
+
+// fromMessage returns a result that came with the message, whose buffer is reused.
+//
+// Ownership: data is copied: text to a string, other values to the caller's memory if it
+// gave some, or else to a piece of the heap, which becomes the caller's.
+func (k *Pack) fromMessage(v Value, field sample.Field, data, given []byte) (_ Value, err error) {
 	switch {
-	case t.Kind == sample.Text:
+	case v.Kind == sample.Text:
 		v.Text = string(data)
 	case given != nil:
-		if len(data) > len(given) {
-			return Value{}, -1, tooLarge(r.Schema[f], len(data), len(given))
-		}
-		v.Data = given[:copy(given, data)]
+		v.Data, err = copyInto(given, data, field)
 	default:
 		v.Data = k.of.Heap.Take(len(data))
 		copy(v.Data, data)
 	}
-	return v, -1, nil
+	return v, err
 }
 
-// taken is the memory that the worker had for a result. It is not the pack's any more.
+// copyInto copies a result into the caller's memory.
+func copyInto(given, data []byte, field sample.Field) ([]byte, error) {
+	if len(data) > len(given) {
+		return nil, tooLarge(field, len(data), len(given))
+	}
+	return given[:copy(given, data)], nil
+}
+
+// taken returns the memory that the worker had for a result, and removes it from the
+// pack.
 func (k *Pack) taken(item, f int) []byte {
 	for i, g := range k.grants {
 		if g.item == item && g.field == f {

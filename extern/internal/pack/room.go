@@ -17,14 +17,15 @@ const (
 	RoomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
 )
 
-// keeping is a value that is in memory which the worker has too.
-type keeping struct {
+// sharedValue is an input in memory that the worker shares, so its function could change
+// it.
+type sharedValue struct {
 	item int
 	size int
 	own  []byte // of the sample, for which there is a copy; nil: it was lent a copy already
 }
 
-// room is memory for a result. Where it is owned, it was taken from the heap here.
+// room is memory for a result. If own is set, it was taken from the heap here.
 type room struct {
 	memory []byte
 	own    bool
@@ -48,8 +49,8 @@ const (
 
 func aligned(n int) int { return (n + shared.Align - 1) &^ (shared.Align - 1) }
 
-// placed is memory of the caller's for a result of a stream, and where it is, where the
-// caller has some that the worker can write into; nil: he has none.
+// placed returns the caller's memory for a result of a stream and its place, or nil if
+// the caller has none that the worker can write to.
 func (k *Pack) placed(item, field, n int) (memory []byte, at uint64, err error) {
 	if !k.single { // the first call may have come back
 		return nil, 0, nil
@@ -63,13 +64,13 @@ func (k *Pack) placed(item, field, n int) (memory []byte, at uint64, err error) 
 	if in == nil || len(memory) != n {
 		return nil, 0, nil
 	}
-	return memory, at, k.Link.Announce([]uint64{in.Number}, k.of.Spaces)
+	return memory, at, k.Conn.Announce([]uint64{in.Number}, k.of.Spaces)
 }
 
-// allArrays is the field of an offer for all of them.
+// allArrays is the field number of an offer that is for all arrays.
 const allArrays = -1
 
-// within tells whether b begins in that memory.
+// within reports whether b begins in memory.
 func within(memory, b []byte) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 	return len(memory) > 0 && at < uintptr(len(memory))

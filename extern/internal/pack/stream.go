@@ -8,7 +8,7 @@ import (
 	"headrace/wire"
 )
 
-// stream hands a stream's samples on, or completes a call of several samples.
+// stream passes a stream's samples on, or completes a call of several samples.
 func (k *Pack) stream(r *message.Results) error {
 	j := k.tasks[0]
 
@@ -44,7 +44,7 @@ func (k *Pack) stream(r *message.Results) error {
 		}
 
 		if k.seen++; k.seen <= j.given { // a worker before this one had given it
-			k.forfeit(&c)
+			k.giveBack(&c)
 			continue
 		}
 
@@ -84,5 +84,5 @@ func (k *Pack) stream(r *message.Results) error {
 			j.Err = j.Ctx.Err()
 		}
 	}
-	return k.Link.Conn.Send(wire.KindPull, k.Stream, word(nil, stop))
+	return k.Conn.Send(wire.KindPull, k.Stream, word(nil, stop))
 }

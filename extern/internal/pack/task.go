@@ -6,7 +6,7 @@ import (
 	"headrace/extern/internal/shared"
 )
 
-// A Task is a call, and what who waits for it takes.
+// A Task is a call together with its reader.
 type Task struct {
 	Call  *Call
 	Yield func([]Value) error // of a stream
@@ -15,12 +15,12 @@ type Task struct {
 	given int   // of a stream: how many samples were handed on
 }
 
-// Alone tells whether the call travels in a pack of its own.
+// Alone reports whether the call needs a pack of its own.
 func (t *Task) Alone() bool {
 	return t.Yield != nil || t.Call.Flush || t.Call.State != nil || t.Call.Rows > 0
 }
 
-// Small is the number of bytes that travel with the message.
+// Small returns the number of bytes that travel with the message.
 func (t *Task) Small(heap *shared.Heap) (n int) {
 	for i := range t.Call.In {
 		v := &t.Call.In[i]

@@ -103,7 +103,7 @@ func (k *Pack) align(n int) {
 	}
 }
 
-// value is the value of a field of the i-th sample.
+// value returns a field's value of the i-th sample.
 func (k *Pack) value(i, f int) *Value {
 	if k.of.Kind == Collate {
 		return &k.tasks[0].Call.In[i*len(k.of.In)+f]
@@ -150,11 +150,11 @@ func (k *Pack) column(f, items int) (own bool) {
 
 		at, shared := k.place(v.Data)
 		if at>>message.PlaceBits != 0 && kind != sample.Bytes {
-			one := keeping{item: i, size: len(v.Data)}
+			one := sharedValue{item: i, size: len(v.Data)}
 			if shared {
 				one.own = v.Data
 			}
-			k.kept = append(k.kept, one)
+			k.sharedValues = append(k.sharedValues, one)
 		}
 		own, all = own || shared && kind != sample.Bytes, all && shared // bytes are read-only there
 
@@ -174,8 +174,8 @@ func (k *Pack) column(f, items int) (own bool) {
 	return own
 }
 
-// place says where bytes are, after it has copied them there if it must. shared: they are
-// where they lay.
+// place returns the place of bytes, after copying them into shared memory if necessary.
+// shared is true if they were not copied.
 func (k *Pack) place(b []byte) (at uint64, shared bool) {
 	if len(b) > inlineMost {
 		if at, in := k.of.Spaces.Find(b); in != nil {
@@ -198,12 +198,12 @@ func (k *Pack) place(b []byte) (at uint64, shared bool) {
 }
 
 func (k *Pack) uses(number uint64) {
-	if number != shared.HeapSpace && k.Link.Lacks(number) {
+	if number != shared.HeapSpace && k.Conn.Lacks(number) {
 		k.segments = append(k.segments, number)
 	}
 }
 
-// offer reserves memory for results, and writes where it is.
+// offer reserves memory for results and writes its places.
 func (k *Pack) offer() (offered int) {
 	k.rooms, k.whole = k.rooms[:0], nil
 	if k.tasks[0].Yield != nil || k.of.Gives == nil {
@@ -246,7 +246,9 @@ func (k *Pack) grant(payload []byte) error {
 	}
 	item, field, n := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:]), binary.LittleEndian.Uint64(payload[16:])
 	heap := k.of.Heap
-	if item > math.MaxUint32 || field >= message.MostFields || n == 0 || n > uint64(len(heap.Memory)/4) || len(k.grants) >= 4*message.MostCalls {
+	validPlace := item <= math.MaxUint32 && field < message.MostFields
+	validSize := n > 0 && n <= uint64(len(heap.Memory)/4) // one result must not take all of the heap
+	if !validPlace || !validSize || len(k.grants) >= 4*message.MostCalls {
 		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
 	}
 	memory, at, err := k.placed(int(item), int(field), int(n))
@@ -261,5 +263,5 @@ func (k *Pack) grant(payload []byte) error {
 		}
 	}
 	k.grants = append(k.grants, grant{int(item), int(field), memory})
-	return k.Link.Conn.Send(wire.KindRoom, k.Stream, word(nil, at))
+	return k.Conn.Send(wire.KindRoom, k.Stream, word(nil, at))
 }

@@ -8,14 +8,14 @@ import "context"
 
 // A Job is a call that waits, or that a worker has. T is the call itself.
 type Job[T any] struct {
-	Of    T
-	Line  *Line[T]        // where it waits
-	Ctx   context.Context // ends when nobody waits for the call any more
-	Group *Group[T]       // of which it is one; nil: it is waited for by itself
-	At    int             // among those
-	Alone bool            // it goes to a worker without others
-	Bytes int             // that travel with its message
-	Err   error           // once it is done
+	Of      T
+	Backlog *Backlog[T]     // where it waits
+	Ctx     context.Context // ends when nobody waits for the call any more
+	Group   *Group[T]       // of which it is one; nil: it is waited for by itself
+	At      int             // among those
+	Alone   bool            // it goes to a worker without others
+	Bytes   int             // that travel with its message
+	Err     error           // once it is done
 
 	Suspect bool // it was in work when a process died: it is done again alone
 	First   bool // its process has done nothing before
@@ -26,7 +26,7 @@ type Job[T any] struct {
 	process *Process[T]   // that works on it
 }
 
-// place is where a job is.
+// place is a job's state.
 type place uint8
 
 const (
@@ -35,10 +35,10 @@ const (
 	finished
 )
 
-// NewJob makes a job that is given nothing to do yet.
+// NewJob returns a job without a call.
 func NewJob[T any]() *Job[T] { return &Job[T]{done: make(chan struct{}, 1)} }
 
-// Reset makes the job ready for another call. Nobody else has it any more.
+// Reset prepares the job for another call. It must not be in use.
 func (j *Job[T]) Reset() { *j = Job[T]{done: j.done} }
 
 // Done receives once when the job is done, unless it is one of a group.
@@ -57,20 +57,20 @@ func (j *Job[T]) finish(err error) {
 	j.done <- struct{}{}
 }
 
-// A Group is jobs that somebody waits for together.
+// A Group collects jobs that are waited for together.
 type Group[T any] struct {
 	news  chan struct{} // has room for one: some are ready
 	ready []*Job[T]     // that nobody was told of yet; guarded by the queue's lock
 }
 
-// NewGroup makes a group of no jobs yet.
+// NewGroup returns an empty group.
 func NewGroup[T any]() *Group[T] { return &Group[T]{news: make(chan struct{}, 1)} }
 
 // News receives when there is something to collect.
 func (g *Group[T]) News() <-chan struct{} { return g.news }
 
-// Collect returns the jobs of a group that are done and were not returned before. It
-// uses the memory of into for those to come.
+// Collect returns a group's finished jobs that it has not returned before. It reuses the
+// memory of into.
 func (q *Queue[T]) Collect(g *Group[T], into []*Job[T]) (ready []*Job[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

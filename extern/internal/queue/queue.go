@@ -5,66 +5,66 @@ import (
 	"sync"
 )
 
-// A Queue is where calls wait for workers, the oldest first.
+// A Queue holds calls that wait for workers, the oldest first.
 type Queue[T any] struct {
 	most  int // calls that go to a worker at once
 	bytes int // of small values, after which no more go with them
 
-	mu     sync.Mutex // guards what is below
-	some   sync.Cond  // that something waits, or that somebody who looks must go
-	lines  []*Line[T] // that are open
-	last   uint64     // number of the job that came last
-	uneven bool       // some lanes do not call all functions
-	err    error
-	calls  uint64 // counts how often all lanes were called
+	mu       sync.Mutex    // guards what is below
+	some     sync.Cond     // that something waits, or that somebody who looks must go
+	backlogs []*Backlog[T] // that are open
+	last     uint64        // number of the job that came last
+	uneven   bool          // some callers do not call all functions
+	err      error
+	calls    uint64 // counts how often all callers were called
 
 	suspects []*Job[T] // that wait for a process which has done nothing else
 	trials   int       // of them, how many are in work
-	fresh    int       // keepers whose process has done nothing but suspects, or is still to come
+	fresh    int       // slots whose process has done nothing but suspects, or is still to come
 }
 
-// Init makes an empty queue of it, from which a lane takes at most so many calls at
-// once, and no more when these have so many bytes.
+// Init makes q an empty queue. A caller takes at most that many calls at once, and no
+// more once their small values have that many bytes.
 func (q *Queue[T]) Init(most, bytes int) {
 	q.most, q.bytes = most, bytes
 	q.some.L = &q.mu
 }
 
-// why is the reason why nothing of a line is called any more; nil: there is none.
-func (q *Queue[T]) why(l *Line[T]) error {
+// why returns the error that stops a backlog's calls, or nil.
+func (q *Queue[T]) why(b *Backlog[T]) error {
 	if q.err != nil {
 		return q.err
 	}
-	return l.err
+	return b.err
 }
 
-// Put adds jobs of one line.
+// Put adds jobs of one backlog.
 func (q *Queue[T]) Put(all ...*Job[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range all {
-		l := j.Line
-		if err := q.why(l); err != nil {
+		b := j.Backlog
+		if err := q.why(b); err != nil {
 			j.finish(err)
 			continue
 		}
 		j.place = waiting
 		q.last++
 		j.number = q.last
-		if l.waiting = append(l.waiting, j); j == all[len(all)-1] {
-			q.wake(l)
+		if b.waiting = append(b.waiting, j); j == all[len(all)-1] {
+			q.wake(b)
 		}
 	}
 }
 
-// wake has somebody look at what waits in a line. A lane beside a trial looks and must
-// leave it, so then all do.
-func (q *Queue[T]) wake(l *Line[T]) {
+// wake wakes a caller for a backlog. During a trial the one woken may have to leave the
+// job, so all are woken then.
+func (q *Queue[T]) wake(b *Backlog[T]) {
 	switch {
 	case q.trials > 0 || len(q.suspects) > 0:
 		q.wakeAll()
-	case l.loops > 0:
-		l.calls.Signal()
+	case b.eventLoops > 0:
+		b.calls.Signal()
 	case q.uneven:
 		q.some.Broadcast()
 	default:
@@ -74,23 +74,23 @@ func (q *Queue[T]) wake(l *Line[T]) {
 
 func (q *Queue[T]) wakeAll() {
 	q.some.Broadcast()
-	for _, l := range q.lines {
-		l.calls.Broadcast()
+	for _, b := range q.backlogs {
+		b.calls.Broadcast()
 	}
 }
 
-// PutBack has jobs of one line done again, before all others.
+// PutBack returns jobs of one backlog to the front of the queue.
 func (q *Queue[T]) PutBack(again []*Job[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(again) == 0 {
 		return
 	}
-	l := again[0].Line
+	b := again[0].Backlog
 	var kept, suspects []*Job[T]
 	for _, j := range again {
 		q.endTrial(j)
-		if why := q.why(l); why != nil {
+		if why := q.why(b); why != nil {
 			j.finish(why) // after which it may mean another call already
 		} else if err := j.Ctx.Err(); err != nil {
 			j.finish(err)
@@ -101,20 +101,20 @@ func (q *Queue[T]) PutBack(again []*Job[T]) {
 		}
 	}
 	q.suspects = append(suspects, q.suspects...)
-	l.waiting = append(kept, l.waiting[l.head:]...)
-	l.head = 0
+	b.waiting = append(kept, b.waiting[b.head:]...)
+	b.head = 0
 	q.wakeAll()
 }
 
-// Withdraw takes a job out that no worker has; it reports whether that was so.
+// Withdraw removes a job that no worker has taken, and reports whether it could.
 func (q *Queue[T]) Withdraw(j *Job[T]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := j.Line
-	for i := l.head; i < len(l.waiting); i++ {
-		if l.waiting[i] == j {
-			copy(l.waiting[i:], l.waiting[i+1:])
-			l.waiting = l.waiting[:len(l.waiting)-1]
+	b := j.Backlog
+	for i := b.head; i < len(b.waiting); i++ {
+		if b.waiting[i] == j {
+			copy(b.waiting[i:], b.waiting[i+1:])
+			b.waiting = b.waiting[:len(b.waiting)-1]
 			return true
 		}
 	}
@@ -125,42 +125,42 @@ func (q *Queue[T]) Withdraw(j *Job[T]) bool {
 	return false
 }
 
-// Take waits for jobs of a line whose calls the lane makes, the one that has waited
-// longest, and appends a fair share of them to into, at most so many as the lane takes at
-// once. It returns none, and true, when all lanes were called; and false when the lane
-// has to go.
+// Take waits for jobs that the caller may make and appends a fair share of them to into.
+// All are of one backlog, the one that has waited longest, and at most as many as the
+// caller takes at once. Take returns no jobs and true after [Queue.Call], and false when
+// the caller must end.
 //
 // Suspects go to a process that has done nothing else, one at a time and with nothing
-// beside them. Where there is none and none is to come, the process that asks makes room
-// for one.
-func (q *Queue[T]) Take(into []*Job[T], lane *Lane[T]) (jobs []*Job[T], more bool) {
+// beside them. If there is no such process and none is to come, the asking process makes
+// room for one.
+func (q *Queue[T]) Take(into []*Job[T], caller *Caller[T]) (jobs []*Job[T], more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	l, suspect, more := q.await(lane)
+	b, suspect, more := q.await(caller)
 	switch {
 	case suspect != nil:
 		return append(into, suspect), true
-	case l == nil:
+	case b == nil:
 		return into, more
 	}
 
-	p := lane.Process
-	q.spoil(p.Keeper)
+	p := caller.Process
+	q.spoil(p.Slot)
 	p.begun = true
 
-	n := len(l.waiting) - l.head
-	lanes := l.end - l.first
-	n = min((n+lanes-1)/lanes, lane.Most(&l.waiting[l.head].Of), q.most)
+	n := len(b.waiting) - b.head
+	callers := b.end - b.first
+	n = min((n+callers-1)/callers, caller.Most(&b.waiting[b.head].Of), q.most)
 	bytes := 0
 	for len(into) < n {
-		j := l.waiting[l.head]
+		j := b.waiting[b.head]
 		if len(into) > 0 && (j.Alone || bytes > q.bytes) {
 			break
 		}
 
-		l.waiting[l.head] = nil
-		l.head++
+		b.waiting[b.head] = nil
+		b.head++
 		j.place, j.process = running, p
 		into = append(into, j)
 		bytes += j.Bytes
@@ -169,55 +169,55 @@ func (q *Queue[T]) Take(into []*Job[T], lane *Lane[T]) (jobs []*Job[T], more boo
 		}
 	}
 
-	if l.head == len(l.waiting) {
-		l.waiting, l.head = l.waiting[:0], 0
+	if b.head == len(b.waiting) {
+		b.waiting, b.head = b.waiting[:0], 0
 	}
-	if i := slices.IndexFunc(q.lines, func(l *Line[T]) bool { return l.loops == 0 && l.head < len(l.waiting) }); i >= 0 {
-		q.wake(q.lines[i]) // there is something for another one
+	if i := slices.IndexFunc(q.backlogs, func(b *Backlog[T]) bool { return b.eventLoops == 0 && b.head < len(b.waiting) }); i >= 0 {
+		q.wake(q.backlogs[i]) // there is something for another one
 	}
 	return into, true
 }
 
-// await waits until there is a line that a lane is to take from, or a suspect that it
-// tries. Neither, and more: it was called; else it has to go. The caller holds mu.
-func (q *Queue[T]) await(lane *Lane[T]) (l *Line[T], suspect *Job[T], more bool) {
-	p := lane.Process
-	k := p.Keeper
+// await waits for a backlog to take from, or a suspect to try. It returns neither, and
+// more, after Queue.Call; without more the caller must end. The queue's lock is held.
+func (q *Queue[T]) await(caller *Caller[T]) (b *Backlog[T], suspect *Job[T], more bool) {
+	p := caller.Process
+	s := p.Slot
 	for {
-		if p.gone || k.retired || p.renewed || q.err != nil {
+		if p.gone || s.retired || p.renewed || q.err != nil {
 			return nil, nil, false
 		}
-		if lane.Line != nil && q.why(lane.Line) != nil {
+		if caller.Backlog != nil && q.why(caller.Backlog) != nil {
 			return nil, nil, false
 		}
-		if p.trial == nil && lane.Line == nil && lane.calls != q.calls {
-			lane.calls = q.calls
+		if p.trial == nil && caller.Backlog == nil && caller.calls != q.calls {
+			caller.calls = q.calls
 			return nil, nil, true
 		}
 
 		news := &q.some
 		if p.trial == nil {
-			if len(q.suspects) > 0 && k.fresh && lane.mayTry(q.suspects[0].Line) {
+			if len(q.suspects) > 0 && s.fresh && caller.mayTry(q.suspects[0].Backlog) {
 				return nil, q.try(p), true
 			}
 			if len(q.suspects) > 0 && q.fresh == 0 {
 				p.renewed = true
-				q.freshen(k)
+				q.freshen(s)
 				q.wakeAll()
 				return nil, nil, false
 			}
-			if l := q.oldest(lane); l != nil {
-				return l, nil, true
+			if b := q.oldest(caller); b != nil {
+				return b, nil, true
 			}
-			if lane.Line != nil && q.mayCall(lane, lane.Line) {
-				news = &lane.Line.calls
+			if caller.Backlog != nil && q.mayCall(caller, caller.Backlog) {
+				news = &caller.Backlog.calls
 			}
 		}
 		news.Wait()
 	}
 }
 
-// Call has each thread's lane look at what there is besides jobs, once it has none.
+// Call makes each thread's caller return from Take once, when it has no jobs.
 func (q *Queue[T]) Call() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,33 +225,33 @@ func (q *Queue[T]) Call() {
 	q.wakeAll()
 }
 
-// Err is why nothing is called any more; nil: something is.
+// Err returns the error that stops all calls, or nil.
 func (q *Queue[T]) Err() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err
 }
 
-// oldest is the line whose first job has waited longest, of those that a lane calls the
-// functions of. The caller holds mu.
-func (q *Queue[T]) oldest(lane *Lane[T]) (oldest *Line[T]) {
-	for _, l := range q.lines {
-		if l.head < len(l.waiting) && (oldest == nil || l.waiting[l.head].number < oldest.waiting[oldest.head].number) && q.mayCall(lane, l) {
-			oldest = l
+// oldest returns the backlog whose first job has waited longest, among those whose
+// function the caller may call. The queue's lock is held.
+func (q *Queue[T]) oldest(caller *Caller[T]) (oldest *Backlog[T]) {
+	for _, b := range q.backlogs {
+		if b.head < len(b.waiting) && (oldest == nil || b.waiting[b.head].number < oldest.waiting[oldest.head].number) && q.mayCall(caller, b) {
+			oldest = b
 		}
 	}
 	return oldest
 }
 
-// Fail ends what waits, and all that comes.
+// Fail ends all waiting jobs, and all that come later, with an error.
 func (q *Queue[T]) Fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.err == nil {
 		q.err = err
 	}
-	for _, l := range q.lines {
-		l.empty(q.err)
+	for _, b := range q.backlogs {
+		b.empty(q.err)
 	}
 	for _, j := range q.suspects {
 		j.finish(q.err)
@@ -260,29 +260,29 @@ func (q *Queue[T]) Fail(err error) {
 	q.wakeAll()
 }
 
-// Refuse ends what waits of one line, and all of it that comes.
-func (q *Queue[T]) Refuse(l *Line[T], err error) {
+// Refuse ends the waiting jobs of one backlog, and all that come later, with an error.
+func (q *Queue[T]) Refuse(b *Backlog[T], err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if l.err == nil {
-		l.err = err
+	if b.err == nil {
+		b.err = err
 	}
-	l.empty(l.err)
+	b.empty(b.err)
 	q.suspects = slices.DeleteFunc(q.suspects, func(j *Job[T]) bool {
-		if j.Line != l {
+		if j.Backlog != b {
 			return false
 		}
-		j.finish(l.err) // after which it may mean another call already
+		j.finish(b.err) // after which it may mean another call already
 		return true
 	})
 	q.wakeAll()
 }
 
-func (l *Line[T]) empty(err error) {
-	for _, j := range l.waiting[l.head:] {
+func (b *Backlog[T]) empty(err error) {
+	for _, j := range b.waiting[b.head:] {
 		j.finish(err)
 	}
-	l.waiting, l.head = nil, 0
+	b.waiting, b.head = nil, 0
 }
 
 // Complete ends a job that a worker had.
@@ -293,7 +293,7 @@ func (q *Queue[T]) Complete(j *Job[T], err error) {
 	j.finish(err)
 }
 
-// CompleteAll does that for several.
+// CompleteAll is Complete for several jobs.
 func (q *Queue[T]) CompleteAll(all []*Job[T], errs []error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,10 +15,10 @@ func TestFinishedJobsAreNotPutBack(t *testing.T) {
 		for range 2000 {
 			q := Queue[int]{err: err}
 			q.Init(64, 1000)
-			again, line := make([]*Job[int], 8), new(Line[int])
+			again, backlog := make([]*Job[int], 8), new(Backlog[int])
 			for i := range again {
 				j := NewJob[int]()
-				j.Line, j.Ctx, j.place = line, over, running
+				j.Backlog, j.Ctx, j.place = backlog, over, running
 				again[i] = j
 				go func() {
 					<-j.Done()
@@ -26,7 +26,7 @@ func TestFinishedJobsAreNotPutBack(t *testing.T) {
 				}()
 			}
 			q.PutBack(again)
-			if n := len(line.waiting); n != 0 {
+			if n := len(backlog.waiting); n != 0 {
 				t.Fatalf("%s: %d jobs wait", name, n)
 			}
 		}

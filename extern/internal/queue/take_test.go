@@ -7,46 +7,46 @@ import (
 	"testing/synctest"
 )
 
-// hall is a queue with processes of some lanes each, as those who start processes make
+// hall is a queue with processes of some callers each, as those who start processes make
 // them.
 type hall struct {
 	Queue[string]
-	lines     []*Line[string]
+	lines     []*Backlog[string]
 	processes []*Process[string]
 }
 
-func newHall(processes, lanes int, wanted ...int) *hall {
+func newHall(processes, callers int, wanted ...int) *hall {
 	h := &hall{}
 	h.Init(4, 100)
 	for range processes {
-		h.processes = append(h.processes, &Process[string]{Keeper: &Keeper{Index: len(h.processes), Lanes: lanes}, Kill: func() {}})
-		h.Renew(h.processes[len(h.processes)-1].Keeper)
+		h.processes = append(h.processes, &Process[string]{Slot: &Slot{Index: len(h.processes), Threads: callers}, Kill: func() {}})
+		h.Renew(h.processes[len(h.processes)-1].Slot)
 	}
 	for _, n := range wanted {
-		l := new(Line[string])
-		h.Open(l, n, false)
-		h.lines = append(h.lines, l)
+		b := new(Backlog[string])
+		h.Open(b, n, false)
+		h.lines = append(h.lines, b)
 	}
-	h.Divide(0, false, processes*lanes)
+	h.Divide(0, false, processes*callers)
 	return h
 }
 
-func (h *hall) put(line int, names ...string) (all []*Job[string]) {
+func (h *hall) put(backlog int, names ...string) (all []*Job[string]) {
 	for _, name := range names {
 		j := NewJob[string]()
-		j.Of, j.Line, j.Ctx, j.Bytes = name, h.lines[line], context.Background(), 10
+		j.Of, j.Backlog, j.Ctx, j.Bytes = name, h.lines[backlog], context.Background(), 10
 		all = append(all, j)
 	}
 	h.Put(all...)
 	return all
 }
 
-func (h *hall) lane(process, lane int) *Lane[string] {
-	return &Lane[string]{Process: h.processes[process], Index: lane, Most: func(*string) int { return 64 }}
+func (h *hall) lane(process, caller int) *Caller[string] {
+	return &Caller[string]{Process: h.processes[process], Index: caller, Most: func(*string) int { return 64 }}
 }
 
-func (h *hall) take(process, lane int) []*Job[string] {
-	jobs, _ := h.Take(nil, h.lane(process, lane))
+func (h *hall) take(process, caller int) []*Job[string] {
+	jobs, _ := h.Take(nil, h.lane(process, caller))
 	return jobs
 }
 
@@ -57,7 +57,7 @@ func names(jobs []*Job[string]) (all []string) {
 	return all
 }
 
-// The oldest job's line comes first. Of its jobs each lane takes a share, so that others
+// The oldest job's backlog comes first. Each caller takes a share of it, so that others
 // have some too, and one that travels alone does.
 func TestShares(t *testing.T) {
 	h := newHall(1, 2, 2, 1)
@@ -82,7 +82,7 @@ func TestBytesOfAPack(t *testing.T) {
 	}
 }
 
-// A lane beyond those of its line waits until it is wanted.
+// A caller beyond those of its backlog waits until it is wanted.
 func TestLanesOfALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(2, 1, 1)
@@ -103,7 +103,7 @@ func TestLanesOfALine(t *testing.T) {
 	})
 }
 
-// Lines share lanes, or have their own, or go round among a fixed number.
+// Backlogs share callers, or have their own, or go round among a fixed number.
 func TestDivide(t *testing.T) {
 	for name, c := range map[string]struct {
 		fixed int
@@ -117,18 +117,18 @@ func TestDivide(t *testing.T) {
 	} {
 		h := newHall(1, 1, 2, 3, 1)
 		if total := h.Divide(c.fixed, c.apart, 0); total != c.total {
-			t.Errorf("%s: there are %d lanes, want %d", name, total, c.total)
+			t.Errorf("%s: there are %d callers, want %d", name, total, c.total)
 		}
-		for i, l := range h.lines {
-			if got := [2]int{l.first, l.end}; got != c.want[i] {
-				t.Errorf("%s: line %d has lanes %v, want %v", name, i, got, c.want[i])
+		for i, b := range h.lines {
+			if got := [2]int{b.first, b.end}; got != c.want[i] {
+				t.Errorf("%s: backlog %d has callers %v, want %v", name, i, got, c.want[i])
 			}
 		}
 	}
 }
 
 // What was in work when a process died goes alone to one that has done nothing else: a
-// process that has makes room for it, and its lanes take nothing meanwhile.
+// process that has makes room for it, and its callers take nothing meanwhile.
 func TestSuspects(t *testing.T) {
 	h := newHall(1, 1, 1)
 	h.put(0, "a", "b")
@@ -141,7 +141,7 @@ func TestSuspects(t *testing.T) {
 	}
 
 	h.Gone(old)
-	h.processes[0] = &Process[string]{Keeper: old.Keeper}
+	h.processes[0] = &Process[string]{Slot: old.Slot}
 	got := h.take(0, 0)
 	if !slices.Equal(names(got), []string{"a"}) || !got[0].First {
 		t.Fatalf("a new process takes %v first: %v", names(got), got[0].First)
@@ -152,7 +152,7 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// A job that nobody waits for any more is not done, and one that a lane has can be
+// A job that nobody waits for any more is not done, and one that a caller has can be
 // killed.
 func TestWithdraw(t *testing.T) {
 	h := newHall(1, 1, 1)
@@ -173,7 +173,7 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// All lanes are called once, whether they wait or have jobs before them, and go on.
+// All callers are called once, whether they wait or have jobs before them, and go on.
 func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 2, 2)
@@ -192,12 +192,12 @@ func TestCall(t *testing.T) {
 			t.Errorf("a lane that comes later has %d jobs, more: %v", len(jobs), more)
 		}
 		h.put(0, "a", "b")
-		for _, l := range []*Lane[string]{waits, busy} {
-			if jobs, more := h.Take(nil, l); len(jobs) != 1 || !more {
+		for _, c := range []*Caller[string]{waits, busy} {
+			if jobs, more := h.Take(nil, c); len(jobs) != 1 || !more {
 				t.Errorf("a lane that was called has %d jobs, more: %v", len(jobs), more)
 			}
 		}
-		h.Retire(waits.Process.Keeper)
+		h.Retire(waits.Process.Slot)
 		if _, more := h.Take(nil, waits); more {
 			t.Error("a lane of a process that is to end goes on")
 		}

@@ -6,25 +6,25 @@ import "slices"
 // has done nothing else, with nothing beside it: if that one dies too, it was the call's
 // fault.
 
-// freshen notes that a keeper's next process, or the one that it has, may try suspects.
-// The caller holds mu.
-func (q *Queue[T]) freshen(k *Keeper) {
-	if !k.fresh && !k.retired {
-		k.fresh = true
+// freshen lets a slot's next process, or its current one, try suspects. The queue's lock
+// is held.
+func (q *Queue[T]) freshen(s *Slot) {
+	if !s.fresh && !s.retired {
+		s.fresh = true
 		q.fresh++
 	}
 }
 
-// spoil notes that it may not any more. The caller holds mu.
-func (q *Queue[T]) spoil(k *Keeper) {
-	if k.fresh {
-		k.fresh = false
+// spoil ends that. The queue's lock is held.
+func (q *Queue[T]) spoil(s *Slot) {
+	if s.fresh {
+		s.fresh = false
 		q.fresh--
 		q.wakeAll()
 	}
 }
 
-// try begins with a suspect. The caller holds mu.
+// try gives a process the first suspect. The queue's lock is held.
 func (q *Queue[T]) try(p *Process[T]) *Job[T] {
 	j := q.suspects[0]
 	q.suspects = slices.Delete(q.suspects, 0, 1)
@@ -34,7 +34,7 @@ func (q *Queue[T]) try(p *Process[T]) *Job[T] {
 	return j
 }
 
-// endTrial notes that a job's process does not have it any more. The caller holds mu.
+// endTrial notes that a job's process no longer has it. The queue's lock is held.
 func (q *Queue[T]) endTrial(j *Job[T]) {
 	if p := j.process; p != nil && p.trial == j {
 		p.trial = nil

@@ -8,8 +8,8 @@ var common struct {
 	heap *Heap
 }
 
-// Common returns the heap of all who share workers: a process maps one heap, whoever's
-// functions it calls. It is to be closed as often as it was returned.
+// Common returns the heap of all loaders that share workers. A process maps one heap, so
+// they cannot have one each. Close it as often as it was returned.
 func Common() (*Heap, error) {
 	common.Lock()
 	defer common.Unlock()

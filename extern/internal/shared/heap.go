@@ -38,15 +38,15 @@ type Heap struct {
 	users  int        // who have yet to close it
 	next   int        // first chunk that was never used
 	class  []uint8    // by chunk: class of the pieces in it plus one; 0: within a larger piece, or unused
-	shelf  [classes]shelf
+	free   [classes]freeList
 	punch  int  // pieces whose memory is being given back to the system
 	closed bool // no more pieces are given out
 	gone   bool // and the memory is the system's again
 }
 
-// shelf is where the free pieces of a class are, by their offsets; the last that came is
-// the first to go, for it may still be in a cache.
-type shelf struct {
+// freeList holds the free pieces of a class by their offsets. The last one given back is
+// taken first, because it may still be in a cache.
+type freeList struct {
 	warm, cold []int64 // cold ones have no memory after them
 	fresh, end int64   // where the next piece is cut that was never used
 }
@@ -143,7 +143,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 		return 0, false, false
 	}
 
-	s := &h.shelf[class]
+	s := &h.free[class]
 	if n := len(s.warm); n > 0 {
 		at, s.warm = s.warm[n-1], s.warm[:n-1]
 		return at, false, true
@@ -172,8 +172,8 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 	return at, true, true
 }
 
-// Give takes back the piece that b is in; what is no memory of the heap is left alone.
-// Nobody may use the piece any more.
+// Give takes back the piece that contains b. It ignores memory outside the heap. The
+// piece must not be used any more.
 func (h *Heap) Give(b []byte) {
 	at, ok := h.Offset(b)
 	if !ok {
@@ -206,7 +206,7 @@ func (h *Heap) Give(b []byte) {
 	}
 
 	at = chunk*chunkSize + (at-chunk*chunkSize)/size*size
-	s := &h.shelf[class]
+	s := &h.free[class]
 	s.warm = append(s.warm, at)
 	h.held.Add(-size)
 
@@ -272,7 +272,7 @@ func (h *Heap) join() bool {
 	return true
 }
 
-// unmapUnused ends the heap, unless somebody has a piece of it. The caller holds mu.
+// unmapUnused unmaps the heap if none of its pieces is in use. The caller holds mu.
 func (h *Heap) unmapUnused() error {
 	if h.gone || h.punch > 0 || h.held.Load() > 0 {
 		return nil
@@ -281,7 +281,8 @@ func (h *Heap) unmapUnused() error {
 	return errors.Join(unix.Munmap(h.Memory), h.File.Close())
 }
 
-// Offset is where b begins in the heap. A b without capacity is nowhere.
+// Offset returns the offset of b in the heap, and false for memory outside it or without
+// capacity.
 func (h *Heap) Offset(b []byte) (int64, bool) {
 	if cap(b) == 0 {
 		return 0, false
@@ -290,9 +291,9 @@ func (h *Heap) Offset(b []byte) (int64, bool) {
 	return int64(at), at < uintptr(len(h.Memory))
 }
 
-// classOf is the smallest class whose pieces have n bytes: four classes for each power of
-// two, so that at most a fifth of a piece is not used, and of small ones a multiple of
-// 64. It is -1 where a piece is too large.
+// classOf returns the smallest class whose pieces have n bytes. There are four classes
+// for each power of two, so at most a fifth of a piece is unused; small ones are
+// multiples of 64. It returns -1 if n is too large.
 func classOf(n int) (class int, size int64) {
 	units := uint64(max(1, (n+Align-1)/Align))
 	if n < 0 || units > 1<<38 {

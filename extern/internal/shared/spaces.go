@@ -38,8 +38,8 @@ func (s *Spaces) Init(h *Heap) {
 	s.all.Store(&[]Space{{Number: HeapSpace, FD: -1, Memory: h.Memory}})
 }
 
-// Add adds a segment of somebody's. Its descriptor is duplicated. An id of his that came
-// before means this memory now.
+// Add adds a segment of an owner and duplicates its descriptor. An id that the owner used
+// before now refers to this memory.
 func (s *Spaces) Add(of any, fd int, id uint32, memory []byte) error {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Spaces) Add(of any, fd int, id uint32, memory []byte) error {
 	return nil
 }
 
-// Drop forgets the segments of somebody's, and returns their numbers.
+// Drop forgets an owner's segments and returns their numbers.
 func (s *Spaces) Drop(of any) []uint64 {
 	return s.drop(func(one Space) bool { return one.of == of })
 }

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// words keeps the end of what was written.
-type words struct {
+// lastLines keeps the end of a text.
+type lastLines struct {
 	mu   sync.Mutex
 	text []byte
 }
 
 const keptText = 4 << 10
 
-func (w *words) add(line []byte) {
+func (w *lastLines) add(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text = append(append(w.text, line...), '\n')
@@ -23,7 +23,7 @@ func (w *words) add(line []byte) {
 	}
 }
 
-func (w *words) String() string {
+func (w *lastLines) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := w.text

@@ -11,34 +11,35 @@ import (
 
 // living are the workers of this process that have not been reaped, so that their numbers
 // are nobody else's.
-var living = struct {
+var running = struct {
 	mu   sync.Mutex
 	pids map[int]bool
 }{pids: map[int]bool{}}
 
-func born(pid int) {
-	living.mu.Lock()
-	defer living.mu.Unlock()
-	living.pids[pid] = true
+// register notes that a worker has started.
+func register(pid int) {
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	running.pids[pid] = true
 }
 
-// buried ends what is left of a worker's group. The worker itself has ended and was not
-// reaped.
-func buried(pid int) {
-	living.mu.Lock()
-	defer living.mu.Unlock()
+// endGroup kills the rest of a worker's process group. The worker itself has exited but
+// is not reaped yet, so its number is still its own.
+func endGroup(pid int) {
+	running.mu.Lock()
+	defer running.mu.Unlock()
 	unix.Kill(-pid, unix.SIGKILL)
-	delete(living.pids, pid)
+	delete(running.pids, pid)
 }
 
-// EndAll ends all workers and what they have started, for a process that is about to
-// exit. The kernel ends workers then, but not their children: it is asked first who these
-// are, since some leave the group.
+// EndAll kills all workers and their descendants, before this process exits. The kernel
+// would end the workers then, but not their children, some of which leave the group; so
+// they are listed first.
 func EndAll() {
-	living.mu.Lock()
-	defer living.mu.Unlock()
-	below := descendants(living.pids)
-	for pid := range living.pids {
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	below := descendants(running.pids)
+	for pid := range running.pids {
 		unix.Kill(-pid, unix.SIGKILL)
 	}
 	for _, pid := range below {
@@ -46,7 +47,7 @@ func EndAll() {
 	}
 }
 
-// descendants are the processes below others.
+// descendants returns all processes below those given.
 func descendants(of map[int]bool) (all []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil || len(of) == 0 {

@@ -4,18 +4,19 @@ import (
 	"headrace/extern/internal/message"
 )
 
-// save reserves memory for a copy of what a function may change in place, so that it can
-// be called again for the same sample; and returns where that is, 0 for nowhere. The
-// worker makes the copy, of one sample at a time, before it says in its cell that this
-// one is in work: the values in k.kept after each other, at multiples of 64 bytes.
+// save reserves memory for a copy of values that the function may change in place, so
+// that it can be called again for the same sample. It returns the memory's place, or 0 if
+// there is none. The worker makes the copy, one sample at a time, before it marks the
+// sample in its cell: the sample's sharedValues one after the other, at multiples of 64
+// bytes.
 func (k *Pack) save(own bool) (at uint64) {
 	k.safe = !own || k.of.Copies || k.all || k.of.Kind == Aggregate
 	if k.safe {
 		return 0
 	}
 	var sizes [message.MostCalls]int
-	for _, v := range k.kept {
-		sizes[k.keeper(v)] += aligned(v.size)
+	for _, v := range k.sharedValues {
+		sizes[k.callOf(v)] += aligned(v.size)
 	}
 	size := 0
 	for _, n := range sizes {
@@ -32,15 +33,15 @@ func (k *Pack) save(own bool) (at uint64) {
 	return 0 // the heap is full
 }
 
-// Restore makes what a sample's function was given what it was before; false: nobody
-// knows.
+// Restore undoes the function's changes to a sample's input. It returns false if they are
+// unknown.
 func (k *Pack) Restore(item int) bool {
 	if !k.safe {
 		return false
 	}
 	at := 0
-	for _, v := range k.kept {
-		if k.keeper(v) != item {
+	for _, v := range k.sharedValues {
+		if k.callOf(v) != item {
 			continue
 		}
 		if v.own != nil && !k.of.Copies && !k.all {
@@ -51,8 +52,8 @@ func (k *Pack) Restore(item int) bool {
 	return true
 }
 
-// keeper is the call that a value is of.
-func (k *Pack) keeper(v keeping) int {
+// callOf returns the call that a value belongs to.
+func (k *Pack) callOf(v sharedValue) int {
 	if k.of.Kind == Collate {
 		return 0
 	}

@@ -1,6 +1,7 @@
-// Package link is connections with workers: what these know of shared memory, and streams
-// of frames that several share.
-package link
+// Package conn provides connections with workers.
+//
+// They track the shared memory that a worker has mapped, and can be split into streams.
+package conn
 
 import (
 	"errors"
@@ -11,62 +12,62 @@ import (
 	"sync"
 )
 
-// ErrGivenUp says that a worker itself has failed, and not its function.
+// ErrGivenUp means that a worker itself has failed, not its function.
 var ErrGivenUp = errors.New("extern: the worker has given up")
 
-// A Link is a connection with a worker: of one lane, or of all that an event loop has.
-type Link struct {
-	Conn *wire.Conn
+// A Conn is a connection with a worker, that of one thread or of an event loop, which
+// tracks the segments that the worker has mapped.
+type Conn struct {
+	*wire.Conn
 
 	mu    sync.Mutex
 	known map[uint64]bool // segments that the worker knows of; guarded by mu
 }
 
-// New makes one whose worker knows of no memory but the heap.
-func New(conn *wire.Conn) *Link {
-	return &Link{Conn: conn, known: map[uint64]bool{shared.HeapSpace: true}}
+// New returns a connection whose worker knows no memory but the heap.
+func New(on *wire.Conn) *Conn {
+	return &Conn{Conn: on, known: map[uint64]bool{shared.HeapSpace: true}}
 }
 
-// Lacks tells whether the worker does not know a segment.
-func (k *Link) Lacks(number uint64) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return !k.known[number]
+// Lacks reports whether the worker does not know a segment.
+func (c *Conn) Lacks(number uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.known[number]
 }
 
-// Announce tells the worker of those segments that it does not know.
-func (k *Link) Announce(numbers []uint64, spaces *shared.Spaces) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// Announce sends the worker those segments that it does not know.
+func (c *Conn) Announce(numbers []uint64, spaces *shared.Spaces) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, number := range numbers {
-		if k.known[number] {
+		if c.known[number] {
 			continue
 		}
 		err := spaces.With(number, func(s shared.Space) error {
 			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.Memory)), Bytes: uint64(len(s.Memory))})
-			return k.Conn.Send(wire.KindSegment, 0, payload, s.FD)
+			return c.Send(wire.KindSegment, 0, payload, s.FD)
 		})
 		if err != nil {
 			return err
 		}
-		k.known[number] = true
+		c.known[number] = true
 	}
 	return nil
 }
 
-// Forget notes that the worker does not know some segments any more.
-func (k *Link) Forget(numbers []uint64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// Forget notes that the worker no longer knows some segments.
+func (c *Conn) Forget(numbers []uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, number := range numbers {
-		delete(k.known, number)
+		delete(c.known, number)
 	}
 }
 
-// Streams gives frames of a connection to those that they are for, each of whom has a
-// stream.
+// Streams multiplexes a connection: each frame goes to the stream it is addressed to.
 type Streams struct {
-	*Link
+	*Conn
 	most int // streams at once
 
 	mu      sync.Mutex        // guards what is below
@@ -74,10 +75,10 @@ type Streams struct {
 	err     error             // why nothing is received any more
 }
 
-// NewStreams makes so many of a connection, at most.
-func NewStreams(conn *wire.Conn, most int) *Streams { return &Streams{Link: New(conn), most: most} }
+// NewStreams returns a connection of at most that many streams.
+func NewStreams(on *wire.Conn, most int) *Streams { return &Streams{Conn: New(on), most: most} }
 
-// Open returns a stream that is free, from 1 on, and what comes on it; 0: there is none.
+// Open returns a free stream, from 1 on, and its inbox. The stream is 0 if none is free.
 func (s *Streams) Open() (stream uint32, inbox <-chan wire.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,18 +97,18 @@ func (s *Streams) Open() (stream uint32, inbox <-chan wire.Frame) {
 	return uint32(i), s.inboxes[i]
 }
 
-// Free says that a stream is not used any more.
+// Free makes a stream available again.
 func (s *Streams) Free(stream uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inboxes[stream] = nil
 }
 
-// Read receives until that fails, which Failure tells from then on. All inboxes are
-// closed then.
+// Read receives frames until that fails, then closes all inboxes. Failure returns the
+// error from then on.
 func (s *Streams) Read() error {
 	for {
-		f, err := s.Conn.Receive()
+		f, err := s.Receive()
 		if err == nil {
 			err = s.hand(f)
 		}
@@ -118,7 +119,7 @@ func (s *Streams) Read() error {
 	}
 }
 
-// hand gives a stream its frame. A worker has one on its way to each at a time.
+// hand delivers a frame to its stream. A worker sends each stream one frame at a time.
 func (s *Streams) hand(f wire.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +149,7 @@ func (s *Streams) fail(err error) {
 	}
 }
 
-// Failure is why nothing is received any more; nil: it is.
+// Failure returns the error that ended Read, or nil while it is running.
 func (s *Streams) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
