@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A worker's environment is the engine's, but for variables that would change what it
-// imports or make it ask at a prompt. Math libraries get one thread, unless told otherwise.
+// A worker's environment is the engine's, without variables that would change its imports
+// or make it ask at a prompt. Math libraries get one thread, unless told otherwise.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("HEADRACE_WORKER_OF", "")
 	i := &Interpreter{Environment: []string{
