@@ -63,7 +63,8 @@ type Clock struct {
 	// packets have come.
 	First map[int]Second
 
-	grids []places.Grid // of each stream of sound whose times are coarse
+	grids   []places.Grid // of each stream of sound whose times are coarse
+	guessed bool          // the file has no times, and FFmpeg guesses them by the size of packets
 }
 
 // clock reads the beginnings of streams. It corrects the codec of those of which the

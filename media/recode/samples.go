@@ -56,6 +56,7 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 		return s, err
 	}
 
+	o.decodes = true
 	p, err := pull(file, &o.Window)
 	if err != nil {
 		return nil, err

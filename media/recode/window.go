@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headrace/media"
 	"headrace/media/av"
@@ -25,7 +26,8 @@ type Window struct {
 	// and "audios" all, "v:1" the second of video, "3" by the number among all. None
 	// is all of video and audio.
 
-	all bool // what comes before the window is read, too
+	all     bool // what comes before the window is read, too
+	decodes bool // who takes the packets decodes them, and knows where the window ends
 }
 
 // Check refuses windows that no file has.
@@ -123,6 +125,8 @@ type cutter struct {
 	put    func(p *packets.Packet) error
 	clock  *Clock
 	origin bool // reading began with the file's first packet
+
+	decodes bool // who takes packets of sound counts samples, and stops at the window's end
 }
 
 // errEarlier says that what the window needs is before where reading began.
@@ -235,7 +239,7 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 		return errEarlier
 	}
 	skip, cut := int64(p.Skip), int64(p.Cut)
-	if t.counted() {
+	if c.clock.guessed || onlyDecoded(t.stream.Codec) {
 		return c.counted(t, p, from, until)
 	}
 	if from >= t.end {
@@ -289,10 +293,15 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	return c.flush(t, &p)
 }
 
-// counted reports whether only a decoder that began with the first packet tells which
-// samples a packet gives. They are counted as they are decoded, then.
-func (t *track) counted() bool {
-	return t.stream.Codec == "wmav1" || t.stream.Codec == "wmav2"
+// onlyDecoded reports whether only a decoder that began with the first packet tells which
+// samples a packet gives: it depends on all before it, or FFmpeg guesses its time by the
+// bytes before it. The samples of such streams are counted as they are decoded.
+func onlyDecoded(codec string) bool {
+	switch codec {
+	case "wmav1", "wmav2", "speex", "gsm", "gsm_ms", "amrnb", "amrwb", "g722", "g723_1", "g729", "truespeech", "qcelp", "ilbc":
+		return true
+	}
+	return strings.HasPrefix(codec, "adpcm_")
 }
 
 // counted hands out all packets up to the window's end, as far as their times tell.
@@ -300,7 +309,7 @@ func (c *cutter) counted(t *track, p packets.Packet, from, until int64) error {
 	if !c.origin {
 		return errEarlier
 	}
-	if from-4*t.places.Tick >= t.end {
+	if !c.decodes && from-4*t.places.Tick >= t.end {
 		t.done = true
 		return nil
 	}
@@ -358,6 +367,8 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return err
 	}
 
+	c.guessed = format == "dts" || format == "eac3" // without a container
+
 	var streams []packets.Stream
 	for _, i := range chosen {
 		streams = append(streams, all[i])
@@ -377,7 +388,10 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return nil
 	}
 	// Seeking is tried, and what it finds checked. Where it is not enough, all is read.
-	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !slices.ContainsFunc(chosen, func(i int) bool { return places.MustCount(&all[i], &c.grids[i]) || guesses(r, i) })
+	seeks := !w.all && w.Start != nil && w.Start.Cmp(big.NewRat(lead, 1)) > 0 && !c.guessed
+	seeks = seeks && !slices.ContainsFunc(chosen, func(i int) bool {
+		return onlyDecoded(all[i].Codec) || places.MustCount(&all[i], &c.grids[i]) || guesses(r, i)
+	})
 	if seeks {
 		again, err := restarts(ctx, file, r, format)
 		if err != nil {
@@ -433,7 +447,7 @@ func leader(streams []packets.Stream, chosen []int) int {
 // that all streams have what they need.
 func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, w *Window, c *Clock, origin bool, put func(*packets.Packet) error) error {
 	var waiting []packets.Packet
-	cut := &cutter{tracks: make([]track, len(all)), put: put, clock: c, origin: origin}
+	cut := &cutter{tracks: make([]track, len(all)), put: put, clock: c, origin: origin, decodes: w.decodes}
 	if !origin {
 		cut.put = func(p *packets.Packet) error { waiting = append(waiting, *p); return nil }
 	}

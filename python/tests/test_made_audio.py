@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import cases
+from conftest import cases, some
 from made_audio import CONTAINERS, Made, Samples, by_libsndfile, decoded, ffmpeg, make
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
@@ -29,15 +32,39 @@ def near(made: Made) -> float:
     return 1e-4 if codec == "mp2" else 2e-5 if "opus" in codec else 0.0
 
 
-def streamed(made: Made, piece: int, **window: float) -> Samples:
-    pieces = [np.asarray(part) for part in hr.io.stream_audio(made.path, samples=piece, layout="TC", **window)]
-    return np.concatenate(pieces) if pieces else np.zeros((0, made.wave.shape[1]), np.float32)
+def streamed(path: Path, piece: int, **window: float) -> Samples:
+    with hr.io.stream_audio(path, samples=piece, layout="TC", **window) as stream:
+        pieces = [np.array(part) for part in stream]
+        return np.concatenate(pieces) if pieces else np.zeros((0, stream.channels), np.float32)
+
+
+def agree(path: Path, loaded: Samples, rate: int, seed: int, near: float) -> None:
+    """The other calls of `headrace.io` have the samples of `load_audio`, and of windows with them, nearly."""
+    rng = np.random.default_rng(seed)
+    assert hr.io.audio_info(path).samples == len(loaded), path.name
+    whole = streamed(path, int(rng.integers(1 + len(loaded) // 40, 5000 + len(loaded) // 20)))
+    assert len(whole) == len(loaded), f"{path.name}: stream_audio gives {len(whole)}, load_audio {len(loaded)}"
+    assert off(whole, loaded) == 0, f"{path.name}: stream_audio is off by {off(whole, loaded)}"
+    late = 0.0
+    if len(loaded):
+        with hr.io.stream_audio(path) as stream:
+            next(stream)
+            late = stream.second  # than the first frame of a film
+    for _ in range(2):
+        first, last = sorted(rng.integers(0, len(loaded) + 1, 2))
+        if first == last:
+            continue
+        start, end = first / rate, last / rate
+        part = streamed(path, 3000, start=late + start, end=late + end)
+        assert len(part) == last - first, f"{path.name}: stream_audio from {start} to {end} gives {len(part)} of {last - first}"
+        assert off(part, loaded[first:last]) <= near, f"{path.name}: stream_audio from {start} to {end}"
+        part, _ = hr.io.load_audio(path, layout="TC", start=start, duration=(last - first) / rate)
+        assert off(part, loaded[first:last]) <= near, f"{path.name}: load_audio from {start}"
 
 
 def compare(made: Made, by_command: Samples | None) -> Samples:
     """The samples, after all calls of `headrace.io` have given them, and another reader has."""
     loaded, rate = hr.io.load_audio(made.path, layout="TC")
-    rng = np.random.default_rng(made.seed)
 
     # What was written.
     assert rate == (48000 if "opus" in made.codec.lower() else made.rate), made
@@ -71,6 +98,10 @@ def compare(made: Made, by_command: Samples | None) -> Samples:
         most = min(len(reference) - len(loaded) + 1, 2400)
         begin = next((k for k in range(most) if off(loaded[:64], reference[k : k + 64][: len(loaded)]) < 3e-5), 0)
         reference = reference[begin:][: len(loaded)]
+    if made.container in ("mp4", "mov") and made.codec == "libmp3lame" and 0 < len(loaded) - len(reference) < rate / 1000:
+        # Edits end at a millisecond, rounded down: the command leaves out a last frame that begins after it.
+        assert len(loaded) == written, f"{made}: {len(loaded)} samples"
+        reference = np.concatenate([reference, loaded[len(reference) :]])
     if one_packet and len(loaded) != len(reference):
         reference = loaded
     if opus and made.rate == 8000 and len(loaded) == len(reference):
@@ -81,29 +112,19 @@ def compare(made: Made, by_command: Samples | None) -> Samples:
     near_reference = 1e-4 if made.codec == "mp2" and len(loaded) <= 1152 else 3e-5  # of one frame the command takes it for MP3
     assert off(loaded, reference) < near_reference, f"{made}: off by {off(loaded, reference)} from {begin}"
 
-    # The other calls.
-    assert hr.io.audio_info(made.path).samples == len(loaded), made
-    whole = streamed(made, int(rng.integers(1 + len(loaded) // 40, 5000)))
-    assert len(whole) == len(loaded), f"{made}: stream_audio gives {len(whole)}, load_audio {len(loaded)}"
-    assert off(whole, loaded) == 0, f"{made}: stream_audio is off by {off(whole, loaded)}"
-    for _ in range(2):
-        first, last = sorted(rng.integers(0, len(loaded) + 1, 2))
-        if first == last:
-            continue
-        start, end = first / rate, last / rate
-        part = streamed(made, 3000, start=start, end=end)
-        assert len(part) == last - first, f"{made}: stream_audio from {start} to {end} gives {len(part)} of {last - first}"
-        assert off(part, loaded[first:last]) <= near(made), f"{made}: stream_audio from {start} to {end}"
-        part, _ = hr.io.load_audio(made.path, layout="TC", start=start, duration=(last - first) / rate)
-        assert off(part, loaded[first:last]) <= near(made), f"{made}: load_audio from {start}"
+    agree(made.path, loaded, rate, made.seed, near(made))
     return loaded
 
 
-@pytest.fixture(scope="module")
-def files_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Made]]:
+TOGETHER = cases(1, 50)  # of each container, which are on disk at a time
+
+
+@pytest.fixture(scope="module", params=range(cases(1, 20)))
+def files_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], list[Made]]]:
     """The files of a container, which are made once."""
-    folder = tmp_path_factory.mktemp("made")
-    return functools.cache(lambda container: list(make(container, folder, range(cases(1, 1000)))))
+    folder, seeds = tmp_path_factory.mktemp("made"), range(request.param * TOGETHER, (request.param + 1) * TOGETHER)
+    yield functools.cache(lambda container: list(make(container, folder, seeds)))
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -128,6 +149,69 @@ def test_pipelines_agree_with_load_audio(files_of):
                 assert abs(len(sample["audio"]) - 0.05 * rate) < 1, str(made)
                 assert off(sample["audio"][: len(part)], part) <= near(made), str(made)
                 assert not sample["audio"][len(part) :].any(), str(made)
+
+
+RECORDINGS = Path(__file__).parents[2] / "internal/doctor/recordings"
+
+# What the generator does not make; and how far FFmpeg's dither, or Opus from the middle, takes windows from the whole.
+FIXTURES = {
+    "adpcm.caf": ("-c:a adpcm_ima_qt", 0.0),
+    "ms.wav": ("-c:a adpcm_ms", 0.0),
+    "film.mkv": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v mpeg4 -c:a libvorbis", 0.0),
+    "first.mp4": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v mpeg4 -bf 2 -c:a aac -aac_pns 0", 0.0),
+    "a.spx": ("-ar 16000 -c:a libspeex", 0.0),
+    "a.dts": ("-c:a dca -strict -2", 0.0),
+    "a.tta": ("-c:a tta", 0.0),
+    "a.mp2": ("-c:a mp2", 1e-4),
+    "a.wv": ("-c:a wavpack", 0.0),
+    "ima.wav": ("-c:a adpcm_ima_wav", 0.0),
+    "g722.wav": ("-ar 16000 -ac 1 -c:a g722", 0.0),
+    "gsm.wav": ("-ar 8000 -ac 1 -c:a libgsm_ms", 0.0),
+    "a.voc": ("-c:a pcm_u8", 0.0),
+    "a.ac3": ("-c:a ac3", 2.0),
+    "eac3.mp4": ("-c:a eac3", 2.0),
+    "a.eac3": ("-c:a eac3", 2.0),
+    "adpcm.flv": ("-ac 1 -c:a adpcm_swf", 0.0),
+    "adpcm.avi": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v mpeg4 -c:a adpcm_ms", 0.0),
+    "adpcm.mov": ("-c:a adpcm_ima_qt", 0.0),
+    "speex.flv": ("-ar 16000 -ac 1 -c:a libspeex", 0.0),
+    "g726.wav": ("-ar 8000 -ac 1 -c:a adpcm_g726", 0.0),
+    "adpcm.mkv": ("-c:a adpcm_ms", 0.0),
+    "voice.opus": ("-ar 16000 -ac 1 -c:a libopus -application voip", 2e-5),
+    "low.wma": ("-c:a wmav2 -b:a 32k", 0.0),
+    "late.mp4": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v libx264 -bf 2 -c:a libopus", 2e-5),
+    "film.ogg": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v libtheora -c:a libvorbis", 0.0),
+    "film.avi": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v mpeg4 -c:a libmp3lame", 0.0),
+    "film.flv": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v flv -c:a libmp3lame", 0.0),
+    "film.mpg": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v mpeg1video -c:a mp2", 1e-4),
+    "film.wmv": ("-f lavfi -i testsrc2=s=64x48:d=6 -c:v wmv2 -c:a wmav2", 0.0),
+}
+
+
+def test_fixtures_agree(tmp_path):
+    """Also of formats that have one codec, and of films; and of those that `headrace doctor` decodes."""
+    files = [(path, 2e-5) for path in sorted(RECORDINGS.iterdir()) if path.suffix in (".m4a", ".flac", ".mp3", ".ogg", ".wav")]
+    assert len(files) == 6
+    tones = ["-f", "lavfi", "-i", f"aevalsrc=0.4*sin(440*2*PI*t)+0.3*sin(900*t*t)|0.2*sin(700*t):s=44100:d={cases(1, 5)}"]
+    for name, (how, near) in some(list(FIXTURES.items()), 6):
+        ffmpeg(*tones, *how.split(), tmp_path / name)
+        files.append((tmp_path / name, near))
+    outputs: list[Any] = []
+    for i in range(len(files)):
+        outputs += ["-map", f"{i}:a:0", "-f", "f32le", tmp_path / f"{i}.raw"]
+    ffmpeg(*(arg for path, _ in files for arg in ("-i", path)), *outputs)
+
+    for i, (path, near) in enumerate(files):
+        loaded, rate = hr.io.load_audio(path, layout="TC")
+        want = np.fromfile(tmp_path / f"{i}.raw", np.float32).reshape(-1, loaded.shape[1])
+        if path.suffix in (".mp4", ".m4a"):  # of which the command keeps what the encoder has added at the end
+            assert 0 <= len(want) - len(loaded) < 2048, path.name
+            want = want[: len(loaded)]
+        if path.name == "vorbis.ogg":  # one page, of which the command keeps what its number cuts
+            want = by_libsndfile(path)
+        assert len(loaded) == len(want), f"{path.name}: {len(loaded)} samples, the command has {len(want)}"
+        assert off(loaded, want) < 3e-5, f"{path.name}: off by {off(loaded, want)}"
+        agree(path, loaded, rate, i, near)
 
 
 WINDOWS = (
