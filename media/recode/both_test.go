@@ -124,7 +124,7 @@ var films = []struct {
 // Random small files of every container have the frames of the command, both ways.
 func TestRandomFilmsAgree(t *testing.T) {
 	avtest.Library(t)
-	for n := range tier.Cases(2, 1000*len(films)) {
+	for n := range tier.Cases(2, 100*len(films)) {
 		random := rand.New(rand.NewPCG(33, uint64(n)))
 		film := films[n%len(films)]
 		if !tier.Whole() {
