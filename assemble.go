@@ -425,13 +425,29 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 		}
 	}
 
-	// Where nothing is dropped and nobody overtakes, ranks that share global batches have
-	// had the same ones.
-	_, skips := l.failing().Does(Skip, l.recipe)
-	begin.InStep = l.batch.GlobalSize > 0 && !l.config.Uneven && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
 	items := l.items(p)
-	begin.InStep = begin.InStep && len(items) == 0
+	begin.InStep = l.inStep(p) && len(items) == 0 // which ranks count for themselves
 	return resume.Extent{Begin: begin, Splits: splits, Of: l.splitOf, Items: items, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Changed: changed}
+}
+
+// inStep reports whether ranks have had the same global batches whenever they have had
+// equally many, so that the state of one rank tells that of all.
+func (l *Loader) inStep(p fuse.Plan) bool {
+	_, skips := l.failing().Does(Skip, l.recipe)
+	switch {
+	case l.batch.GlobalSize == 0: // each rank makes batches of its own share
+	case l.config.Uneven: // some ranks have a batch more
+	case p.Samples.Batches != nil: // batches of batches begin anywhere in the epoch
+	case len(l.sources) != 1: // shares are dealt sample by sample
+	case l.config.Order != InputOrder: // samples overtake each other
+	case skips: // what a rank leaves out moves its later samples
+	case l.groups: // what comes together depends on the samples of a rank
+	case l.iterated() != nil: // each rank has an object of its own
+	case l.compiled.Gathers != nil: // which holds samples that others do not have
+	default:
+		return true
+	}
+	return false
 }
 
 // splitOf is the split of an epoch of a source.
