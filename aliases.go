@@ -3,8 +3,6 @@ package headrace
 import (
 	"context"
 
-	"headrace/internal/batch"
-	"headrace/internal/compile"
 	"headrace/internal/gate"
 	"headrace/internal/ops"
 	"headrace/internal/record"
@@ -38,16 +36,6 @@ type (
 	// as the largest of their shares of the usable cores. While any of them looks for the
 	// sample that crashes C code, it is one for all, so that a crash has one suspect.
 	Gate = gate.Gate
-
-	// Stage is what runs as one: it has a line of its own in the statistics, under the
-	// same name.
-	Stage = compile.Stage
-
-	// Batch is a number of samples, stacked, in shared memory that its holder owns until
-	// [Batch.Release], or until [Batch.Send] gives it to a consumer in another process.
-	Batch = batch.Batch
-	// Field is one field of a batch.
-	Field = batch.Field
 
 	// State is the place of a run between two batches: everything before it was yielded
 	// or lost, nothing else. It is small, readable JSON; docs/protocol.md states it.

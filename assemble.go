@@ -466,10 +466,18 @@ func (l *Loader) items(p fuse.Plan) map[string]order.Split {
 	return all
 }
 
+// stagesOf are the stages of a pipeline, for users.
+func stagesOf(compiled []compile.Stage) (stages []Stage) {
+	for _, s := range compiled {
+		stages = append(stages, Stage(s))
+	}
+	return stages
+}
+
 // describe tells what there is to do.
 func (l *Loader) describe(p fuse.Plan) (i Info) {
-	i.Stages, i.Epochs, i.Decoder, i.Pipeline = l.compiled.Stages, l.config.Epochs, l.extent.Begin.Decoder, l.recipe.String()
-	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
+	i.Stages, i.Epochs, i.Decoder, i.Pipeline = stagesOf(l.compiled.Stages), l.config.Epochs, l.extent.Begin.Decoder, l.recipe.String()
+	i.Fields, i.Rows, i.SlotBytes, i.Whole = fieldsOf(l.layout), l.layout.Rows, l.layout.Bytes, l.layout.Whole
 	if i.Single = l.layout.Single; i.Whole {
 		i.Rows = l.rowsOf(&p)
 	}

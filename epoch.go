@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"headrace/internal/batch"
 	"headrace/internal/gate"
 	"headrace/internal/resume"
 	"headrace/pipe"
@@ -107,7 +108,7 @@ func (l *Loader) before() (s State) {
 
 // tellReplaced tells of the samples in whose places others came into a batch. One too
 // many ends the run before the batch.
-func (l *Loader) tellReplaced(b *Batch, before State) error {
+func (l *Loader) tellReplaced(b *batch.Batch, before State) error {
 	all := b.Replaced()
 	for _, lost := range all {
 		if over, limit := l.replacements.Spend(lost.Stage); over {

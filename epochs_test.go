@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"headrace/internal/batch"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/internal/record"
@@ -154,7 +155,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.compiled.Flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*Batch, error) {
+		l.compiled.Flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
 			return nil, &sample.Error{Key: it.Key, Err: end}
 		}, pipe.Opts{Name: "fail"})
 		if err := l.Start(State{}, nil); err != nil {

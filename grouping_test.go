@@ -47,7 +47,7 @@ var beforeClass = regexp.MustCompile(`/[^"]*(/class)`)
 func shownBatch(t *testing.T, b *Batch) string {
 	t.Helper()
 	var s strings.Builder
-	for _, f := range b.Slots.Layout.Fields {
+	for _, f := range b.rows.Slots.Layout.Fields {
 		if f.DType == tensor.Invalid {
 			var names []string
 			for _, key := range b.Text(f.Name) {

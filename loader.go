@@ -91,6 +91,14 @@ type Info struct {
 	State           State         `json:"state"`    // the beginning
 }
 
+// Stage is what runs as one: it has a line of its own in the statistics, under the same
+// name.
+type Stage struct {
+	Name    string   `json:"name"`
+	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads files, or waits for memory to decode
+	Workers int      `json:"workers"` // samples in hand at once
+}
+
 // Source is where samples come from.
 type Source struct {
 	Name            string `json:"name"`              // of its step
@@ -148,13 +156,13 @@ type live struct {
 	info    Info
 	workers map[string]int // by stage, how many workers were set
 
-	run     *pipe.Run[*Batch] // nil before Start, after Stop, and where no epoch is left
-	awaited bool              // the consumer asked before the run began
-	ahead   *pipe.Stats       // of the run, what it had done when the consumer first asked; nil: it has not
-	usage   *report.Usage     // since a consumer first asked, of any run; nil: none has
-	place   State             // where there is no run
-	total   pipe.Stats        // of the runs before
-	last    *stats.Resources  // nil before Close
+	run     *pipe.Run[*batch.Batch] // nil before Start, after Stop, and where no epoch is left
+	awaited bool                    // the consumer asked before the run began
+	ahead   *pipe.Stats             // of the run, what it had done when the consumer first asked; nil: it has not
+	usage   *report.Usage           // since a consumer first asked, of any run; nil: none has
+	place   State                   // where there is no run
+	total   pipe.Stats              // of the runs before
+	last    *stats.Resources        // nil before Close
 
 	giveUp context.CancelCauseFunc // ends the wait of a consumer in this process
 }
@@ -300,7 +308,10 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	if l.serial.Until != nil {
 		l.serial.Reached(l.State())
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	return &Batch{b}, nil
 }
 
 // All yields the batches that are left of an epoch, for a range loop: each loop is one
@@ -347,7 +358,7 @@ func (l *Loader) judged(err error) error {
 
 // take waits for a batch. A consumer in this process holds it from now on; one elsewhere
 // when it is sent.
-func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error) {
+func (l *Loader) take(ctx context.Context, run *pipe.Run[*batch.Batch]) (*batch.Batch, error) {
 	if l.options.Announce != nil {
 		return run.Next(ctx)
 	}
@@ -495,7 +506,7 @@ func (l *Loader) Asked() {
 // SetWaiting says whether the consumer waits for a batch and there is none.
 func (l *Loader) SetWaiting(waits bool) { l.arena.SetWaiting(waits) }
 
-func (l *Loader) current() *pipe.Run[*Batch] {
+func (l *Loader) current() *pipe.Run[*batch.Batch] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.run

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"headrace/internal/batch"
 	"headrace/internal/machine"
 	"headrace/internal/report"
 	"headrace/pipe"
@@ -100,7 +101,7 @@ func (l *Loader) Stats() stats.Snapshot {
 
 // fromFirst are a run's numbers, with clocks that run since the consumer first asked.
 // The lock is held.
-func (l *Loader) fromFirst(run *pipe.Run[*Batch]) pipe.Stats {
+func (l *Loader) fromFirst(run *pipe.Run[*batch.Batch]) pipe.Stats {
 	now := run.Stats()
 	if l.ahead == nil {
 		return now.FromFirst(now)

@@ -46,7 +46,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	}
 	end := batch.Writer{Env: &w, Fields: []batch.FieldWriter{{Column: listed.Contents.(*source.Files).Label}, {Field: 1, Column: record.Column{Kind: record.Numbers}}}}
 	end.Handle("batch", ops.Handling{}, nil)
-	err = end.Fill(t.Context(), it, new(Batch), 0) // a batch without a slot
+	err = end.Fill(t.Context(), it, new(batch.Batch), 0) // a batch without a slot
 	check("decode")
 }
 

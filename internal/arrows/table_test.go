@@ -527,6 +527,7 @@ var arrows = []arrow{
 	{".", "recipe", "the top: what the user wrote down"},
 	{".", "recipe/fuse", "the top: as the engine should run it"},
 	{".", "sample", "the top: what travels through the engine"},
+	{".", "tensor", "the top: fields of batches are arrays"},
 	{".", "stats", "the top: a loader's numbers, with text"},
 
 	{"serve", "internal/scratch", "what tasks read is in memory that is used again"},

@@ -18,9 +18,8 @@ import (
 	"headrace/tensor"
 )
 
-// Batch is a number of samples, stacked. It is in shared memory that its holder owns
-// until [Batch.Release], or until [Batch.Send] gives it to a consumer in another process.
-// A Batch is one goroutine's.
+// Batch is what headrace.Batch says of it, whose methods call those of the same name, and
+// what stages do to one that is not full yet.
 type Batch struct {
 	Slots   *Slots
 	slot    *arena.Slot                 // nil: a later stage takes the batch, and no consumer

@@ -14,7 +14,7 @@ import (
 // register. Workers that write whole batches lay them out alike.
 const alignment = extern.WholeAlign
 
-// Field is one field of a batch.
+// Field is converted to headrace.Field, whose fields are the same.
 type Field struct {
 	Name   string       `json:"name"`
 	Kind   sample.Kind  `json:"kind"`             // tensor, text or object; of samples that no step puts into batches bytes, too

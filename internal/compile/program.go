@@ -176,8 +176,7 @@ func (s *section) taken() (samples int64, exact bool) {
 	return samples, exact && !s.Groups
 }
 
-// Stage is what runs as one: it has a line of its own in the statistics, under the same
-// name.
+// Stage is converted to headrace.Stage, whose fields are the same.
 type Stage struct {
 	Name    string   `json:"name"`
 	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads files, or waits for memory to decode
