@@ -6,9 +6,9 @@ import (
 	"headrace/internal/gate"
 	"headrace/internal/ops"
 	"headrace/internal/record"
-	"headrace/internal/resume"
 	"headrace/internal/source"
 	"headrace/recipe"
+	"headrace/state"
 )
 
 type (
@@ -39,16 +39,16 @@ type (
 
 	// State is the place of a run between two batches: everything before it was yielded
 	// or lost, nothing else. It is small, readable JSON; docs/protocol.md states it.
-	State = resume.State
+	State = state.State
 	// SourceState is how far one source has come. Its positions count this rank's share
 	// of its epoch.
-	SourceState = resume.SourceState
+	SourceState = state.Source
 	// Until is a place up to which samples are tried one at a time: every position before
 	// those that it names, of an epoch.
-	Until = resume.Until
+	Until = state.Until
 
 	// ObjectState is what an object of Python that is iterated over has said of itself.
-	ObjectState = source.ObjectState
+	ObjectState = state.Object
 )
 
 // NewGate returns a gate for one operation; every loader that is opened widens it to what
@@ -75,10 +75,10 @@ func List(ctx context.Context, root, pattern string) ([]string, error) {
 }
 
 // StateVersion is the version of [State]'s form.
-const StateVersion = resume.Version
+const StateVersion = state.Version
 
 // ErrState marks a state that does not fit what is to be run.
-var ErrState = resume.ErrState
+var ErrState = state.Err
 
 // Operation is what a program adds to the operations of recipes: [Register] gives it a
 // name. It is a pointer to a struct whose fields are its arguments, and is shared by all

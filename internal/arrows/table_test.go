@@ -352,8 +352,11 @@ var arrows = []arrow{
 	{"internal/source", "sample", "identities, schemas"},
 	{"internal/source", "shard", "samples of files that hold many"},
 	{"internal/source", "store", "files"},
+	{"internal/source", "state", "what objects of Python say of themselves"},
 	{"internal/source", "tensor", "dtypes and shapes"},
 
+	{"state", "pipe", "whose places it keeps"},
+	{"internal/resume", "state", "what is checked and made"},
 	{"internal/resume", "internal/source", "where records come from"},
 	{"internal/resume", "order", "order and random draws by arithmetic"},
 	{"internal/resume", "pipe", "stages, and what ends an item or a run"},
@@ -419,7 +422,7 @@ var arrows = []arrow{
 	{"extern/internal/chain", "extern/internal/shared", "pickles are in the heap"},
 	{"extern/internal/chain", "sample", "identities, schemas"},
 
-	{"internal/gate", "internal/resume", "places up to which samples are tried one at a time"},
+	{"internal/gate", "state", "places up to which samples are tried one at a time"},
 	{"internal/gate", "pipe", "the gate of stages"},
 
 	{"media/av/whole", "media", "kinds of errors"},
@@ -508,7 +511,8 @@ var arrows = []arrow{
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
-	{".", "internal/resume", "states"},
+	{".", "internal/resume", "states are checked and joined"},
+	{".", "state", "what a run goes on from"},
 	{".", "internal/batch", "records become rows"},
 	{".", "internal/source", "where records come from"},
 	{".", "internal/ops", "operations on records"},

@@ -5,8 +5,8 @@ import (
 	"context"
 	"sync"
 
-	"headrace/internal/resume"
 	"headrace/pipe"
+	"headrace/state"
 )
 
 // Gate bounds how many operations run at once over all loaders that share it: as many as
@@ -72,11 +72,11 @@ func (g *Gate) apply() {
 // several suspects, the next crash has one.
 type Serial struct {
 	gate  *Gate
-	Until *resume.Until // nil: nothing is asked for
+	Until *state.Until // nil: nothing is asked for
 }
 
 // Begin asks for it, unless there is no place.
-func (s *Serial) Begin(gate *Gate, until *resume.Until) {
+func (s *Serial) Begin(gate *Gate, until *state.Until) {
 	if until != nil {
 		s.gate, s.Until = gate, until
 		gate.hold()
@@ -84,7 +84,7 @@ func (s *Serial) Begin(gate *Gate, until *resume.Until) {
 }
 
 // Reached opens the gate again once all before the place is finished.
-func (s *Serial) Reached(at resume.State) {
+func (s *Serial) Reached(at state.State) {
 	if s.Until != nil && s.Until.Passed(at) {
 		s.End()
 	}

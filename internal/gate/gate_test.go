@@ -3,7 +3,7 @@ package gate
 import (
 	"testing"
 
-	"headrace/internal/resume"
+	"headrace/state"
 )
 
 // Two loaders that look for a crash at once must leave the gate as it was, whoever ends
@@ -32,10 +32,10 @@ func TestSerialLoadersShareAGate(t *testing.T) {
 	}
 }
 
-func before(epoch, position int64) *resume.Until {
-	return &resume.Until{Epoch: epoch, Positions: map[string]int64{"files": position}}
+func before(epoch, position int64) *state.Until {
+	return &state.Until{Epoch: epoch, Positions: map[string]int64{"files": position}}
 }
 
-func at(epoch int, position int64) resume.State {
-	return resume.State{Epoch: epoch, Sources: map[string]resume.SourceState{"files": {Position: position}}}
+func at(epoch int, position int64) state.State {
+	return state.State{Epoch: epoch, Sources: map[string]state.Source{"files": {Position: position}}}
 }

@@ -1,6 +1,6 @@
-// Package resume is the place of a run, so that another run can go on there.
+// Package resume has a run go on at the place of another.
 //
-// A [State] is small JSON. An [Extent] is what a run is: states are checked against it,
-// and become those of the engine and back. [Gather] makes one state of those of all
+// An [Extent] is what a run is: states are checked against it, and become those of the
+// engine and back. [Gather] makes one state of those of all
 // ranks, whatever the number of ranks that saved them.
 package resume

@@ -13,20 +13,21 @@ import (
 	"headrace/internal/source"
 	"headrace/order"
 	"headrace/pipe"
+	"headrace/state"
 )
 
 // Gather makes the record of a rank of the records of all ranks of another run. Extents
 // are those of any rank.
-func Gather(records []State, own Extent, of func(world, rank int) (Extent, error)) (State, error) {
+func Gather(records []state.State, own Extent, of func(world, rank int) (Extent, error)) (state.State, error) {
 	g := gathering{own: own, of: of, world: records[0].WorldSize}
 	if err := g.add(records); err != nil {
-		return State{}, err
+		return state.State{}, err
 	}
 	return g.join()
 }
 
 // Together says why records cannot be of one run.
-func Together(records []State, own Extent, of func(world, rank int) (Extent, error)) error {
+func Together(records []state.State, own Extent, of func(world, rank int) (Extent, error)) error {
 	g := gathering{own: own, of: of, world: records[0].WorldSize}
 	return g.add(records)
 }
@@ -41,13 +42,13 @@ type gathering struct {
 
 // ranked is the record of one rank, settled, and what it is held against.
 type ranked struct {
-	State
+	state.State
 	extent Extent
 	inStep bool // with the other ranks
 }
 
 // add holds each record against the world that it comes from.
-func (g *gathering) add(records []State) error {
+func (g *gathering) add(records []state.State) error {
 	for _, r := range records {
 		if r.WorldSize != g.world {
 			return fmt.Errorf("the records are of different runs: world_size is %d in one and %d in another", g.world, r.WorldSize)
@@ -67,7 +68,7 @@ func (g *gathering) add(records []State) error {
 		}
 		s := e.Settled(r)
 		s.Decoder, s.Order = r.Decoder, r.Order
-		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.own.Begin.InStep && s.whole()})
+		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.own.Begin.InStep && whole(s)})
 	}
 	return g.apart()
 }
@@ -78,7 +79,7 @@ func (g *gathering) add(records []State) error {
 func (g *gathering) apart() error {
 	first := g.first()
 	for _, r := range g.ranks {
-		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !r.begins() {
+		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !begins(r.State) {
 			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: these records are not from the same moment of a run", r.Rank, r.Epoch, first.Rank, first.Epoch)
 		}
 		for name, at := range r.Sources {
@@ -97,7 +98,7 @@ func (g *gathering) first() ranked {
 
 // whole tells whether all that the record counts as finished are samples yielded, and
 // there are none beyond its positions.
-func (s State) whole() bool {
+func whole(s state.State) bool {
 	for _, at := range s.Sources {
 		if len(at.Ahead) > 0 || len(at.Lost) > 0 {
 			return false
@@ -107,17 +108,17 @@ func (s State) whole() bool {
 }
 
 // join makes one record of all.
-func (g *gathering) join() (State, error) {
+func (g *gathering) join() (state.State, error) {
 	first := g.first()
 	together := g.together()
 	if !together {
 		if err := g.complete(first); err != nil {
-			return State{}, err
+			return state.State{}, err
 		}
 	}
 
 	s := g.own.Begin
-	s.Epoch, s.Sources = first.Epoch, map[string]SourceState{}
+	s.Epoch, s.Sources = first.Epoch, map[string]state.Source{}
 	for name, at := range first.Sources {
 		share := source.ShareOf(first.extent.split(name, first.Epoch), at.Done)
 		var err error
@@ -127,9 +128,9 @@ func (g *gathering) join() (State, error) {
 			at.Done, err = g.finished(name, share, first)
 		}
 		if err != nil {
-			return State{}, err
+			return state.State{}, err
 		}
-		s.Sources[name] = SourceState{Samples: at.Samples, Done: at.Done}
+		s.Sources[name] = state.Source{Samples: at.Samples, Done: at.Done}
 	}
 	s.Merges = g.counted(first)
 	s.Parts = g.parts(s, first)
@@ -173,7 +174,7 @@ func (g *gathering) counted(first ranked) map[string]pipe.Progress {
 
 // parts are the samples of which some outputs are finished, and that are this rank's now:
 // it goes on behind these.
-func (g *gathering) parts(s State, first ranked) (mine []pipe.PartState) {
+func (g *gathering) parts(s state.State, first ranked) (mine []pipe.PartState) {
 	for _, r := range g.ranks {
 		if r.Epoch > first.Epoch {
 			continue
@@ -247,7 +248,7 @@ func (g *gathering) complete(first ranked) error {
 			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {
-		if r.opens() || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
+		if opens(r.State) || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
 			return fmt.Errorf("rank %d has samples that are partly finished: a batch that is taken apart, or what was made of one sample; these cannot be given to another rank: resume with world_size %d, or from a state where they are finished", r.Rank, r.WorldSize)
 		}
 	}
@@ -255,12 +256,12 @@ func (g *gathering) complete(first ranked) error {
 }
 
 // AllBegin reports whether all records are the beginnings of their epochs.
-func AllBegin(records []State) bool {
-	return !slices.ContainsFunc(records, func(s State) bool { return !s.begins() })
+func AllBegin(records []state.State) bool {
+	return !slices.ContainsFunc(records, func(s state.State) bool { return !begins(s) })
 }
 
 // begins tells whether the record is the beginning of its epoch.
-func (s State) begins() bool {
+func begins(s state.State) bool {
 	for _, at := range s.Sources {
 		if at.Position > 0 || len(at.Ahead) > 0 || len(at.Lost) > 0 || len(at.Done) > 0 {
 			return false
@@ -270,7 +271,7 @@ func (s State) begins() bool {
 }
 
 // opens tells whether of some sample that was lost something else is not finished.
-func (s State) opens() bool {
+func opens(s state.State) bool {
 	for _, at := range s.Sources {
 		if len(at.Open) > 0 {
 			return true

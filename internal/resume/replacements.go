@@ -1,5 +1,7 @@
 package resume
 
+import "headrace/state"
+
 // Replacements counts the samples of an epoch that were replaced, against what is
 // allowed. It is the consumer's: batches come in order, so the one with the sample that
 // is one too many is the same in every run.
@@ -11,7 +13,7 @@ type Replacements struct {
 }
 
 // Begin begins an epoch, or goes on in one.
-func (s *Replacements) Begin(from State) {
+func (s *Replacements) Begin(from state.State) {
 	s.shared = from.Replaced
 	clear(s.by)
 	for stage := range s.Own {

@@ -11,6 +11,7 @@ import (
 	"headrace/internal/record"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/state"
 )
 
 // Endless means the length of a source of which nobody knows it.
@@ -26,8 +27,8 @@ type Iterable struct {
 	rank   int // whose stream it is
 	world  int
 
-	from  ObjectState // of the epoch that a run begins with
-	epoch int         // which one that is
+	from  state.Object // of the epoch that a run begins with
+	epoch int          // which one that is
 
 	mu     sync.Mutex
 	States []streamState // guarded by mu: of places that the run may be asked for, in order
@@ -36,13 +37,7 @@ type Iterable struct {
 // streamState is a state of the object with its place.
 type streamState struct {
 	epoch int
-	ObjectState
-}
-
-// ObjectState is what an object of Python that yields samples has said of itself.
-type ObjectState struct {
-	Position int64  `json:"position"` // how many samples of its epoch it had given
-	State    string `json:"state"`    // what its worker writes of its state_dict(), as JSON; "": the beginning, or it has none
+	state.Object
 }
 
 // Len implements contents.
@@ -60,8 +55,8 @@ func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where 
 }
 
 // Begin learns where a run begins.
-func (s *Iterable) Begin(epoch int, from *ObjectState) {
-	s.epoch, s.from = epoch, ObjectState{}
+func (s *Iterable) Begin(epoch int, from *state.Object) {
+	s.epoch, s.from = epoch, state.Object{}
 	if from != nil {
 		s.from = *from
 	}
@@ -117,8 +112,8 @@ var errGone = errors.New("headrace: an iterable cannot be read again")
 const MostStates = 256
 
 // Note keeps the state of the object after a sample.
-func (s *Iterable) Note(epoch int, pos int64, state string) {
-	if state == "" {
+func (s *Iterable) Note(epoch int, pos int64, said string) {
+	if said == "" {
 		return
 	}
 	s.mu.Lock()
@@ -130,19 +125,19 @@ func (s *Iterable) Note(epoch int, pos int64, state string) {
 		}
 		s.States = kept
 	}
-	s.States = append(s.States, streamState{epoch, ObjectState{pos, state}})
+	s.States = append(s.States, streamState{epoch, state.Object{Position: pos, State: said}})
 }
 
 // StateAt is the last state at a place or before it. Those before that are forgotten.
-func (s *Iterable) StateAt(epoch int, pos int64) *ObjectState {
+func (s *Iterable) StateAt(epoch int, pos int64) *state.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := &ObjectState{}
+	found := &state.Object{}
 	last := 0
 	for i, st := range s.States {
 		if st.epoch < epoch || st.epoch == epoch && st.Position <= pos {
 			if last = i; st.epoch == epoch {
-				*found = st.ObjectState
+				*found = st.Object
 			}
 		}
 	}

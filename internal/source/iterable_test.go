@@ -6,6 +6,7 @@ import (
 
 	"headrace/internal/record"
 	"headrace/internal/source"
+	"headrace/state"
 )
 
 // States are bounded, however far the run is ahead of who asks.
@@ -18,7 +19,7 @@ func TestStatesOfIterablesAreBounded(t *testing.T) {
 	if len(s.States) > source.MostStates {
 		t.Errorf("%d states are kept", len(s.States))
 	}
-	last := source.ObjectState{}
+	last := state.Object{}
 	for pos := int64(0); pos <= 10000; pos += 37 {
 		at := s.StateAt(3, pos)
 		if at.Position > pos || at.Position < last.Position || at.Position > 0 && at.State != fmt.Sprint(at.Position) {

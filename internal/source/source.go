@@ -12,6 +12,7 @@ import (
 	"headrace/pipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/state"
 )
 
 // Listing is a source of numbered samples in an order: positions of this rank's epoch
@@ -71,7 +72,7 @@ type Digested interface {
 
 // Begin learns where a run begins. What was finished of that epoch under other world
 // sizes does not come: its positions count the rest.
-func (l *Listing) Begin(epoch int, done [][2]int64, object *ObjectState) {
+func (l *Listing) Begin(epoch int, done [][2]int64, object *state.Object) {
 	l.rest.epoch, l.rest.done, l.rest.share = epoch, done, ShareOf(l.Split, done)
 	if s, ok := l.Contents.(*Iterable); ok {
 		s.Begin(epoch, object)
