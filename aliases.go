@@ -5,20 +5,20 @@ import (
 
 	"headrace/internal/gate"
 	"headrace/internal/ops"
-	"headrace/internal/record"
 	"headrace/internal/source"
 	"headrace/recipe"
+	"headrace/sample"
 	"headrace/state"
 )
 
 type (
 	// Lost is a sample that failed under a policy that tolerates it.
-	Lost = record.Lost
+	Lost = sample.Lost
 	// Origin says which sample a row of a batch holds. A loader whose [Options] ask for a
 	// Ledger knows that of every row.
-	Origin = record.Origin
+	Origin = sample.Origin
 	// Draw is what a step drew for one sample.
-	Draw = record.Draw
+	Draw = sample.Draw
 
 	// Rand gives an operation the random numbers of its sample: a field of this type in
 	// In is filled. They depend only on the recipe's seed, the epoch, the sample, the

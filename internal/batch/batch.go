@@ -27,8 +27,8 @@ type Batch struct {
 	data    []byte                      // its memory
 	form    atomic.Pointer[Form]        // nil until a row is written, where batches have several
 	texts   []*rowValues[string]        // by field of text or objects, then row
-	origins *rowValues[[]record.Origin] // by row; nil: there is no ledger
-	lost    *rowValues[[]*record.Lost]  // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
+	origins *rowValues[[]sample.Origin] // by row; nil: there is no ledger
+	lost    *rowValues[[]*sample.Lost]  // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
 	rows    int
 	members *rowValues[[]*record.Record] // by row, the samples in it; nil: no stage asks for them
 	samples *rowValues[int]              // by row, how many are packed into it; nil: one
@@ -235,11 +235,11 @@ func (b *Batch) Alone() bool { return !b.slot.Pooled() || b.slot.Grown() }
 // Origins yields the samples of a batch, each with its row, in their order: several of
 // one row where they are packed, and of a batch that a function has made whole each with
 // its place in the list that this was given. It is nil where the loader keeps no ledger.
-func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
+func (b *Batch) Origins() iter.Seq2[int, sample.Origin] {
 	if b.origins == nil {
 		return nil
 	}
-	return func(yield func(int, record.Origin) bool) {
+	return func(yield func(int, sample.Origin) bool) {
 		for i, row := range b.origins.first(b.rows) {
 			for k, o := range row {
 				if b.Slots.Layout.Whole {
@@ -261,7 +261,7 @@ func (b *Batch) Take() error { return b.slot.Take() }
 
 // Replaced are the samples in whose places others came, by rows; none if the loader
 // replaces none.
-func (b *Batch) Replaced() []*record.Lost {
+func (b *Batch) Replaced() []*sample.Lost {
 	if b.lost == nil {
 		return nil
 	}
@@ -338,10 +338,10 @@ func (s *Slots) blank() *Batch {
 			b.samples = newRowValues[int](s.Layout.Rows)
 		}
 		if s.Notes {
-			b.lost = newRowValues[[]*record.Lost](s.Layout.Rows)
+			b.lost = newRowValues[[]*sample.Lost](s.Layout.Rows)
 		}
 		if s.Ledger {
-			b.origins = newRowValues[[]record.Origin](s.Layout.Rows)
+			b.origins = newRowValues[[]sample.Origin](s.Layout.Rows)
 		}
 	}
 

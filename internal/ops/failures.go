@@ -307,7 +307,7 @@ func (w *Env) Replacing(a Guarded, stage string, way []PathStep) Guarded {
 func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, stage string, way []PathStep, last Guarded) (*record.Record, error) {
 	origin := it.Replaced
 	if origin == nil {
-		origin = &record.Lost{ID: it.ID, Key: it.Key, Stage: stage, Err: Blame(it, failure), Replaced: true}
+		origin = &sample.Lost{ID: it.ID, Key: it.Key, Stage: stage, Err: Blame(it, failure), Replaced: true}
 	}
 
 	source := it.Source

@@ -23,11 +23,11 @@ type Record struct {
 	Content   budget.Grant // the bytes read
 	Working   budget.Grant // what comes after
 
-	shared   []shared // sizes of images that have steps in common
-	Draws    []Draw   // with a ledger
-	Replaced *Lost    // the sample that this one replaces; nil: it is its own
-	Drawn    uint32   // how many samples were drawn for this place
-	Limited  bool     // the operation at work has a time limit
+	shared   []shared      // sizes of images that have steps in common
+	Draws    []sample.Draw // with a ledger
+	Replaced *sample.Lost  // the sample that this one replaces; nil: it is its own
+	Drawn    uint32        // how many samples were drawn for this place
+	Limited  bool          // the operation at work has a time limit
 
 	Turn   int64   // its place in the epoch, from 1, where samples may come twice in one; 0: they do not
 	Made   []int64 // the numbers in ID.Output
@@ -108,8 +108,8 @@ func (r *Record) Account() {
 }
 
 // Origin returns what a ledger notes of the sample.
-func (r *Record) Origin() Origin {
-	return Origin{ID: r.ID, Key: r.Key, Draws: r.Draws, Replaced: r.Replaced}
+func (r *Record) Origin() sample.Origin {
+	return sample.Origin{ID: r.ID, Key: r.Key, Draws: r.Draws, Replaced: r.Replaced}
 }
 
 // shared is the size that an image has for a step.
@@ -142,7 +142,7 @@ func (r *Record) Drew(step string, values map[string]any) {
 			return
 		}
 	}
-	r.Draws = append(r.Draws, Draw{step, values})
+	r.Draws = append(r.Draws, sample.Draw{Step: step, Values: values})
 }
 
 // Samples yields the samples that a record is made of: itself, where it is no batch.

@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"headrace/internal/machine"
-	"headrace/internal/record"
 	"headrace/recipe"
+	"headrace/sample"
 )
 
 // DeadLetters is the file that gets a line for each sample that was lost or replaced. The
@@ -129,7 +129,7 @@ func holdsDeadLetters(file *os.File) bool {
 
 // Add writes a line, at once and in one piece: several processes may write to one file.
 // That it cannot is reported once, and does not end the run.
-func (d *DeadLetters) Add(of record.Lost) {
+func (d *DeadLetters) Add(of sample.Lost) {
 	if d.file == nil {
 		return
 	}

@@ -1,14 +1,10 @@
-package record
+package sample
 
-import (
-	"errors"
-
-	"headrace/sample"
-)
+import "errors"
 
 // Lost is a sample that failed under a policy that tolerates it.
 type Lost struct {
-	ID       sample.ID
+	ID       ID
 	Key      string
 	Stage    string
 	Err      error
@@ -17,7 +13,7 @@ type Lost struct {
 
 // Cause is Err without the sample's name, which the other fields have.
 func (l Lost) Cause() error {
-	if bad := (*sample.Error)(nil); errors.As(l.Err, &bad) {
+	if bad := (*Error)(nil); errors.As(l.Err, &bad) {
 		return bad.Err
 	}
 	return l.Err
@@ -26,7 +22,7 @@ func (l Lost) Cause() error {
 // Origin says which sample a row of a batch holds. Loaders know it of every row if their
 // options ask for a ledger.
 type Origin struct {
-	ID       sample.ID
+	ID       ID
 	Key      string
 	Draws    []Draw // what random operations drew for it, in the order in which they ran
 	Replaced *Lost  // the sample in whose place this one came; nil: it is its own
