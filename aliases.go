@@ -3,7 +3,6 @@ package headrace
 import (
 	"context"
 
-	"headrace/internal/gate"
 	"headrace/internal/ops"
 	"headrace/internal/source"
 	"headrace/recipe"
@@ -32,11 +31,6 @@ type (
 	// the operation among those that run at once.
 	InFlight = ops.InFlight
 
-	// Gate bounds how many operations run at once over all loaders that share it: as many
-	// as the largest of their shares of the usable cores. While any of them looks for the
-	// sample that crashes C code, it is one for all, so that a crash has one suspect.
-	Gate = gate.Gate
-
 	// State is the place of a run between two batches: everything before it was yielded
 	// or lost, nothing else. It is small, readable JSON; docs/protocol.md states it.
 	State = state.State
@@ -50,10 +44,6 @@ type (
 	// ObjectState is what an object of Python that is iterated over has said of itself.
 	ObjectState = state.Object
 )
-
-// NewGate returns a gate for one operation; every loader that is opened widens it to what
-// it needs.
-func NewGate() *Gate { return gate.New() }
 
 // OnError is what happens to a sample that fails.
 type OnError = ops.OnError

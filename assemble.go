@@ -102,7 +102,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 	l.compiled, err = compile.Compile(p, compile.Target{
-		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.Stages(),
+		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.stages(),
 		Workers: workers, Readers: readersFor(workers), Prefetch: l.config.Prefetch, InOrder: c.Order == InputOrder, Library: c.JPEG == TurboJPEG,
 		Share: func(samples int64) int64 { return l.divided(samples, c.WorldSize, c.Rank).Len() },
 	})
@@ -352,7 +352,7 @@ func (l *Loader) makeWork(m materials) (err error) {
 	l.work = ops.Env{
 		Doubt: func(message string) { doubted.Do(func() { l.options.Warn("index", message) }) },
 		Seed:  l.recipe.Seed,
-		Ranks: l.config.mustAgree(), Ledger: l.options.Ledger, Gate: l.gate.Stages(),
+		Ranks: l.config.mustAgree(), Ledger: l.options.Ledger, Gate: l.gate.stages(),
 		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
 	}
 	for _, s := range l.sources {

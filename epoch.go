@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"headrace/internal/batch"
-	"headrace/internal/gate"
 	"headrace/internal/resume"
 	"headrace/pipe"
 )
@@ -20,7 +19,7 @@ type epoch struct {
 	count        EpochSummary // so far
 	ended        EpochSummary // of the epoch that ended last
 	replacements resume.Replacements
-	serial       gate.Serial
+	serial       serial
 	failure      error // why Next gives no more; nil: the run knows
 }
 
@@ -82,7 +81,7 @@ func (l *Loader) full() bool {
 // ahead, and the next one begins.
 func (l *Loader) cut() error {
 	l.endEpoch()
-	until := l.serial.Until
+	until := l.serial.until
 	l.Stop()
 	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
 		return err

@@ -241,7 +241,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		return nil // Next says so
 	}
 
-	l.serial.Begin(l.gate, serialUntil)
+	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.compiled.Flow, pipe.Config{
 		Resume:   l.extent.Resume(from),
 		Epochs:   left,
@@ -250,7 +250,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		Stall:    l.stall(),
 	})
 	if err != nil {
-		l.serial.End()
+		l.serial.end()
 		return fmt.Errorf("headrace: %w", err)
 	}
 
@@ -305,8 +305,8 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		return nil, l.judged(err)
 	}
 
-	if l.serial.Until != nil {
-		l.serial.Reached(l.State())
+	if l.serial.until != nil {
+		l.serial.reached(l.State())
 	}
 	if err != nil {
 		return nil, err
@@ -450,7 +450,7 @@ func (l *Loader) Stop() {
 	l.place = l.at(run.State())
 	l.total = l.total.Plus(l.fromFirst(run))
 	l.run, l.ahead = nil, nil
-	l.serial.End()
+	l.serial.end()
 }
 
 // Finish stops the run for good, and completes the files that the loader writes: a trace

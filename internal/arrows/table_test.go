@@ -422,8 +422,6 @@ var arrows = []arrow{
 	{"extern/internal/chain", "extern/internal/shared", "pickles are in the heap"},
 	{"extern/internal/chain", "sample", "identities, schemas"},
 
-	{"internal/gate", "state", "places up to which samples are tried one at a time"},
-	{"internal/gate", "pipe", "the gate of stages"},
 
 	{"media/av/whole", "media", "kinds of errors"},
 	{"media/av/whole", "media/av/mpa", "frames of ADTS"},
@@ -507,7 +505,6 @@ var arrows = []arrow{
 	{"media/yuv/fast", "golang.org/x/sys", "what the processor has"},
 	{"media/yuv/fast", "media/yuv", "whose kernel it is"},
 
-	{".", "internal/gate", "loaders that share cores, and take turns after a crash"},
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},

@@ -1,12 +1,10 @@
-// Package gate bounds how many operations run at once over several loaders.
-package gate
+package headrace
 
 import (
 	"context"
 	"sync"
 
 	"headrace/pipe"
-	"headrace/state"
 )
 
 // Gate bounds how many operations run at once over all loaders that share it: as many as
@@ -15,14 +13,14 @@ import (
 type Gate struct {
 	gate *pipe.Gate
 
-	mu     sync.Mutex
-	limit  int // guarded by mu: how many, while nobody asks for one at a time
-	serial int // guarded by mu: loaders that do
+	mu    sync.Mutex
+	limit int // guarded by mu: how many, while nobody asks for one at a time
+	alone int // guarded by mu: loaders that do
 }
 
-// New returns a gate for one operation; every loader that is opened widens it to what it
+// NewGate returns a gate for one operation; every loader that is opened widens it to what it
 // needs.
-func New() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
+func NewGate() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
 
 // Do runs an operation that belongs to no loader when it is its turn, beside those of all
 // loaders that share the gate, with a number from 0 that no other has meanwhile. Where
@@ -32,10 +30,10 @@ func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
 	return g.gate.Do(ctx, operation)
 }
 
-// Stages is what the stages of a loader are given.
-func (g *Gate) Stages() *pipe.Gate { return g.gate }
+// stages is what the stages of a loader are given.
+func (g *Gate) stages() *pipe.Gate { return g.gate }
 
-// Widen lets n operations run at once, where it were fewer.
+// Widen raises the limit to at least n.
 func (g *Gate) Widen(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,20 +45,20 @@ func (g *Gate) Widen(n int) {
 func (g *Gate) hold() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.serial++
+	g.alone++
 	g.apply()
 }
 
 func (g *Gate) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.serial--
+	g.alone--
 	g.apply()
 }
 
 func (g *Gate) apply() {
 	n := g.limit
-	if g.serial > 0 {
+	if g.alone > 0 {
 		n = 1
 	}
 	if g.gate.Limit() != n {
@@ -68,32 +66,32 @@ func (g *Gate) apply() {
 	}
 }
 
-// Serial keeps a gate at one operation until a place is passed: after a crash with
+// serial keeps a gate at one operation until a place is passed: after a crash with
 // several suspects, the next crash has one.
-type Serial struct {
+type serial struct {
 	gate  *Gate
-	Until *state.Until // nil: nothing is asked for
+	until *Until // nil: nothing is asked for
 }
 
-// Begin asks for it, unless there is no place.
-func (s *Serial) Begin(gate *Gate, until *state.Until) {
+// begin asks for it, unless there is no place.
+func (s *serial) begin(gate *Gate, until *Until) {
 	if until != nil {
-		s.gate, s.Until = gate, until
+		s.gate, s.until = gate, until
 		gate.hold()
 	}
 }
 
-// Reached opens the gate again once all before the place is finished.
-func (s *Serial) Reached(at state.State) {
-	if s.Until != nil && s.Until.Passed(at) {
-		s.End()
+// reached opens the gate again once all before the place is finished.
+func (s *serial) reached(at State) {
+	if s.until != nil && s.until.Passed(at) {
+		s.end()
 	}
 }
 
-// End opens the gate again.
-func (s *Serial) End() {
-	if s.Until != nil {
+// end opens the gate again.
+func (s *serial) end() {
+	if s.until != nil {
 		s.gate.release()
-		s.Until = nil
+		s.until = nil
 	}
 }
