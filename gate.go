@@ -18,8 +18,8 @@ type Gate struct {
 	alone int // guarded by mu: loaders that do
 }
 
-// NewGate returns a gate for one operation; every loader that is opened widens it to what it
-// needs.
+// NewGate returns a gate for one operation; every loader that is opened widens it to what
+// it needs.
 func NewGate() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
 
 // Do runs an operation that belongs to no loader when it is its turn, beside those of all

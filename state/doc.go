@@ -5,6 +5,6 @@
 //
 // # Testing
 //
-// Runs are cut at every batch and go on from the state there, in the root; docs/protocol.md
-// states the JSON, and clients of the protocol read it.
+// The JSON is pinned here, for users keep it; runs are cut at every batch and go on from
+// the state there, in the root.
 package state

@@ -14,9 +14,9 @@ import (
 	"headrace/internal/tier"
 )
 
-// TestAModuleOfOnesOwn has a fresh module get Headrace from a proxy, as `go get` does from
-// the public one, and build against it: a package that needs nothing else, and in `make
-// test-all` a program that imports every public one.
+// TestAModuleOfOnesOwn has a fresh module get Headrace from a proxy, as `go get` does
+// from the public one, and build against it: a package that needs nothing else, and in
+// `make test-all` a program that imports every public one.
 //
 // The go command gets no module whose path has no dot in its first element. Until ours
 // has one, the proxy serves it under an address.

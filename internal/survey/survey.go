@@ -32,8 +32,9 @@ type Survey struct {
 	// its recipe says what.
 	Made Made
 
-	// Tuple are names that the values of samples could have, where the object gives tuples
-	// without names, and no function makes anything else of them; nil: it is not so.
+	// Tuple are names that the values of samples could have, where the object gives
+	// tuples without names, and no function makes anything else of them; nil: it is not
+	// so.
 	Tuple []string
 
 	guesses []guess // extents that first samples have told
