@@ -45,7 +45,7 @@ CONTAINERS = {
     "mov": Container("mov", (*H264, *MPEG4, *FULL)),
     "mkv": Container("mkv", (*H264, *HEVC, *MPEG4, *MPEG2, *FULL, "ffv1", "libvpx", "libtheora"), ("", "-cluster_time_limit 100")),
     "webm": Container("webm", ("libvpx", "libvpx-vp9 -cpu-used 8", "libvpx -auto-alt-ref 1 -lag-in-frames 8")),
-    "avi": Container("avi", (*H264[:1], *MPEG4, *FULL, "libxvid -bf 0", "h263p", "msmpeg4", "wmv2", "ffv1")),
+    "avi": Container("avi", ("libx264 -bf 0", *MPEG4, *FULL, "libxvid -bf 0", "h263p", "msmpeg4", "wmv2", "ffv1")),
     "asf": Container("wmv", ("wmv1", "wmv2", "msmpeg4"), exact=False),
     "flv": Container("flv", (*H264, "flv"), exact=False),
     "ts": Container("ts", (*H264, *HEVC, *MPEG2), ("", "-muxrate 4M", "-mpegts_flags +pat_pmt_at_frames")),
@@ -97,7 +97,8 @@ def make(container: str, folder: Path, seeds: Iterable[int]) -> Iterator[Made]:
         inputs: list[Any] = []
         outputs: list[Any] = []
         for i, made in enumerate(some):
-            inputs += ["-f", "lavfi", "-i", f"testsrc2=s={made.width}x{made.height}:r={made.rate}"]
+            seconds = made.frames / made.fps + 1  # of a source without end ffmpeg may read on and on, though no output wants it
+            inputs += ["-f", "lavfi", "-i", f"testsrc2=s={made.width}x{made.height}:r={made.rate}:d={seconds}"]
             pixels = "yuvj420p" if made.how.startswith("mjpeg") else "yuv420p"
             outputs += ["-map", i, "-frames:v", made.frames, "-pix_fmt", pixels, "-c:v", *made.how.split(), made.path]
         ffmpeg(*inputs, *outputs)

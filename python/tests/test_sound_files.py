@@ -92,7 +92,7 @@ def wav_of(rng):
     size = len(body)
     kind = rng.integers(4)
     head, after = notes(rng) + chunk(rng, b"fmt ", form) + notes(rng), notes(rng)
-    if kind == 0:  # RF64
+    if kind == 0 and n:  # RF64: 0 says that its size is not known
         sizes = chunk(rng, b"ds64", struct.pack("<QQQI", 0, size, n, 0))
         data = b"data" + struct.pack("<I", 0xFFFFFFFF) + body + b"\0" * (size % 2)
         return b"RF64\xff\xff\xff\xffWAVE" + sizes + head + data + after, want, rate
@@ -131,7 +131,8 @@ def flac_of(rng, path):
     data = noise(rng, n, channels)
     if rng.random() < 0.2 and channels < 3:
         wav = path.with_suffix(".wav")
-        soundfile.write(wav, data, min(rate, 96000), "PCM_16" if coding == "PCM_S8" else coding)
+        rate = 48000 if rate == 65535 else min(rate, 96000)  # which FFmpeg does not encode
+        soundfile.write(wav, data, rate, "PCM_16" if coding == "PCM_S8" else coding)
         how = ["-frame_size", str(int(rng.integers(16, 5000))), "-compression_level", str(int(rng.integers(0, 13)))]
         mode = ["auto", "indep", "left_side", "right_side", "mid_side"][rng.integers(5)]
         ffmpeg("-i", str(wav), "-c:a", "flac", *how, "-ch_mode", mode, str(path))
