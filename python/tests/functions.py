@@ -150,3 +150,21 @@ def fragile(samples):
 
 
 NUMBERS = [3, 1, 4, 1]
+
+
+def longest_caption(sample):
+    assert type(sample["captions"]) is list
+    sample["captions"].append("more")
+    return {**sample, "longest": max(sample["captions"], key=len), "both": [sample["captions"][:1], "other"]}
+
+
+def one_more_caption(sample):
+    return {**sample, "captions": [*sample["captions"], "and more"]}
+
+
+def count_captions(batch):
+    return {**batch, "counts": [str(len(c)) for c in batch["captions"]]}
+
+
+def all_captions(samples):
+    return {"all": [s["captions"] for s in samples]}

@@ -48,15 +48,15 @@ def message(number, data):
 
 
 def example(features, packed=True):
-    """A tf.train.Example of lists: of bytes, of int64 if they are integers, of float otherwise. No list: a feature without a kind."""
+    """A tf.train.Example. Values are a list of bytes, or an array of int64 or float32; None is a feature without a kind."""
     entries = b""
     for name, values in features.items():
         if values is None:
             feature = b""
-        elif not len(values) or isinstance(values[0], bytes):
+        elif isinstance(values, list):
             feature = message(1, b"".join(message(1, v) for v in values))
-        elif isinstance(values[0], int):
-            each = [varint(v) for v in values]
+        elif values.dtype == np.int64:
+            each = [varint(int(v)) for v in values]
             feature = message(3, message(1, b"".join(each)) if packed else b"".join(b"\x08" + v for v in each))
         else:
             each = [struct.pack("<f", v) for v in values]

@@ -1,4 +1,4 @@
-"""Random small tables in every format: what a shard gives is what pyarrow, json, csv, tarfile and NumPy read."""
+"""Random small tables in every format: what a shard gives is what pyarrow, json, csv, tarfile and NumPy read, or what was written."""
 
 import csv
 import gzip
@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import headrace as hr
+import record_files
 from conftest import WHOLE
 
-ROUNDS = 40 if WHOLE else 1  # of 25 tables in each of five forms
+ROUNDS = 40 if WHOLE else 1  # of 25 tables in each form
 TABLES = 25
 
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bool")
@@ -290,3 +291,144 @@ def test_arrays(seed):
         with hr.read("a.npy").loader(epochs=1) as loader:
             (name,) = [k for k in loader.schema if k != "key"]
             assert all(same(s[name], w) for s, w in zip(loader, want["a0"], strict=True))
+
+
+def words(r):
+    return r.choice(["", "a", "ümlaut 😀", "x" * r.randint(1, 300), "line\nbreak"])
+
+
+def blob(r):
+    return r.randbytes(r.choice([0, 1, 300]))
+
+
+def array(r, dtype, axes):
+    shape = [r.choice([1, 2, 3, 0]) for _ in range(axes)]
+    return np.array([number(r, dtype) for _ in range(math.prod(shape))], dtype).reshape(shape)
+
+
+def of_records(r, rows, kinds):
+    """Random columns of records: how each is written, what each row has, how it is read, and what each row is to be."""
+    how, written, fields, want = {}, [{} for _ in range(rows)], {}, {}
+    for k in range(r.randint(1, 5)):
+        how[f"f{k}"], make, as_type, of = r.choice(kinds)(r)
+        values = [make() for _ in range(rows)]
+        for row, v in zip(written, values, strict=True):
+            row[f"f{k}"] = v
+        fields[f"f{k}"] = f"f{k}" if as_type is None else (f"f{k}", as_type)
+        want[f"f{k}"] = [of(v) for v in values]
+    return how, written, fields, want
+
+
+def feature(make, as_type=None, of=lambda v: v[0]):
+    return lambda r: (None, lambda: make(r), as_type, of)
+
+
+def count(r):
+    return r.choice([0, 1, 2, 30])
+
+
+def several(make):
+    return lambda r: [make(r) for _ in range(count(r))]
+
+
+def numbers(dtype, many=lambda r: 1, of="int64"):
+    return lambda r: np.array([number(r, dtype) for _ in range(many(r))], of)
+
+
+FEATURES = [
+    feature(numbers("int64"), None, lambda v: int(v[0])),
+    feature(numbers("int8"), "int8", lambda v: int(v[0])),
+    feature(numbers("float32", of="float32"), None, lambda v: float(v[0])),
+    feature(numbers("float32", of="float32"), "float64", lambda v: float(v[0])),
+    feature(lambda r: [blob(r)]),
+    feature(lambda r: [words(r).encode()], str, lambda v: v[0].decode()),
+    feature(several(lambda r: words(r).encode()), (str, (None,)), lambda v: [b.decode() for b in v]),
+    feature(numbers("int64", count), ("int64", (None,)), lambda v: v),
+    feature(numbers("float32", count, "float32"), ("float32", (None,)), lambda v: v),
+    feature(numbers("float32", lambda r: 4 * r.randint(1, 3), "float32"), ("float32", (None, 4)), lambda v: v.reshape(-1, 4)),
+    feature(lambda r: [array(r, "int16", 1).tobytes()], ("int16", (None,)), lambda v: np.frombuffer(v[0], "int16")),
+]
+
+
+@pytest.mark.parametrize("seed", seeds("tfrecord"))
+def test_tfrecord(seed):
+    r = random.Random(seed)
+    for _ in range(TABLES if WHOLE else 3):
+        _, written, fields, want = of_records(r, r.choice([1, 3, 20]), FEATURES)
+        records = []
+        for row in written:
+            some = {k: v if len(v) or r.random() < 0.5 else None for k, v in row.items()}  # an empty list, or none
+            some = {k: v for k, v in some.items() if v is not None or r.random() < 0.5}  # or no feature
+            records.append(record_files.example(some, packed=r.random() < 0.8))
+        data, name = record_files.tfrecord(records), r.choice(["a.tfrecord", "a.tfrecord.gz"])
+        with open(name, "wb") as f:
+            f.write(gzip.compress(data) if name.endswith("gz") else data)
+        check(name, fields, want)
+
+
+def stored(encoding, make, of=lambda v: v):
+    return lambda r: (encoding, lambda: make(r), None, of)
+
+
+def arrays_of(name, dtypes, axes=(0, 1, 2, 3)):
+    """A column of arrays that have one dtype, and one number of axes: that of the first says what they are."""
+
+    def column(r):
+        dtype, n = r.choice(dtypes), r.choice(axes)
+        return name(dtype), lambda: array(r, dtype, n), None, lambda v: v if v.ndim else v.item()
+
+    return column
+
+
+def fixed_arrays(r):
+    dtype, shape = r.choice(list(record_files.NUMPY_CODES)), [r.randint(1, 3) for _ in range(r.randint(1, 3))]
+
+    def make():
+        return np.array([number(r, dtype) for _ in range(math.prod(shape))], dtype).reshape(shape)
+
+    return f"ndarray:{dtype}:{','.join(map(str, shape))}", make, None, lambda v: v
+
+
+ENCODINGS = [
+    stored("str", words),
+    stored("bytes", blob),
+    stored("int", lambda r: number(r, "int64")),
+    stored("json", lambda r: json.dumps({"a": [words(r), 1.5]}).encode(), bytes.decode),
+    stored("str_int", lambda r: number(r, "int64")),
+    stored("str_float", lambda r: r.uniform(-1e9, 1e9)),
+    lambda r: (kind := r.choice(list(record_files.NUMPY_CODES)), lambda: number(r, kind), None, lambda v: v),
+    arrays_of(lambda dtype: "ndarray", list(record_files.NUMPY_CODES)),
+    arrays_of(lambda dtype: f"ndarray:{dtype}", list(record_files.NUMPY_CODES)),
+    fixed_arrays,
+]
+
+
+@pytest.mark.parametrize("seed", seeds("mds"))
+def test_mds(seed):
+    r = random.Random(seed)
+    for i in range(TABLES if WHOLE else 3):
+        how, written, fields, want = of_records(r, r.choice([1, 3, 20]), ENCODINGS)
+        record_files.mds(f"mds-{i}", how, written, shards=r.randint(1, len(written)))
+        check(f"mds-{i}", fields, want)
+
+
+LEAVES = [
+    stored("str", words),
+    stored("bytes", blob),
+    stored("int", lambda r: number(r, "int64")),
+    stored("float", lambda r: number(r, "float64")),
+    stored("bool", lambda r: number(r, "bool")),
+    arrays_of(lambda dtype: "numpy", record_files.LITDATA_NUMPY),
+    arrays_of(lambda dtype: "tensor", list(record_files.TORCH_CODES)),
+    arrays_of(lambda dtype: f"no_header_numpy:{record_files.LITDATA_NUMPY.index(dtype)}", record_files.LITDATA_NUMPY, [1]),
+    arrays_of(lambda dtype: f"no_header_tensor:{record_files.TORCH_CODES[dtype]}", list(record_files.TORCH_CODES), [1]),
+]
+
+
+@pytest.mark.parametrize("seed", seeds("litdata"))
+def test_litdata(seed):
+    r = random.Random(seed)
+    for i in range(TABLES if WHOLE else 3):
+        how, written, fields, want = of_records(r, r.choice([1, 3, 20]), LEAVES)
+        record_files.litdata(f"litdata-{i}", how, written, chunks=r.randint(1, len(written)))
+        check(f"litdata-{i}", fields, want)

@@ -6,24 +6,39 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+import functions
 import headrace as hr
+import record_files
 from headrace._client.program import find_program
-from headrace.errors import HeadraceError, RecipeError, SourceError
+from headrace.errors import HeadraceError, RecipeError, SampleError, SourceError
 
 CAPTIONS = [["a", "b"], [], ["ümlaut 😀", ""], ["x"] * 9, None, ["q", None], ["last"]]
 DEEP = [[["a"], []], [], [["b", "c"], ["d"]], [[]], [["e"]], [["f"]], [["g"], ["h"]]]
 GOOD = [0, 1, 2, 3, 6]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lists")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_shards()
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def shards(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HEADRACE_CACHE", str(folder / "cache"))
+
+
+def write_shards():
     table = pa.table({"captions": CAPTIONS, "deep": DEEP, "n": range(7), "structs": [[{"name": "s", "k": 1}]] * 7})
     pq.write_table(table, "a.parquet", row_group_size=4)
     for name, new, codec in (("a.arrow", pa.ipc.new_stream, None), ("z.arrow", pa.ipc.new_file, "zstd")):
@@ -69,17 +84,6 @@ def test_members_of_structs():
         assert next(iter(loader))["structs.name"] == ["s"]
 
 
-def longest(sample):
-    assert type(sample["captions"]) is list
-    sample["captions"].append("more")
-    return {**sample, "longest": max(sample["captions"], key=len), "both": [sample["captions"][:1], "other"]}
-
-
-def per_batch(batch):
-    assert batch["captions"][0] == ["a", "b"]
-    return {**batch, "counts": [str(len(c)) for c in batch["captions"]]}
-
-
 def test_batches_and_functions():
     with read("a.parquet").batch(3).loader(epochs=1, on_error="skip") as loader:
         batch = next(iter(loader))
@@ -88,32 +92,24 @@ def test_batches_and_functions():
         assert batch["deep"] == DEEP[:3]
         assert loader.schema["captions"] == ("text", None, (None,))
         assert loader.schema["deep"].shape == (None, None)
-    for where in ("process", "thread"):
-        with read("a.parquet").map(longest, where=where).batch(2).loader(epochs=1, on_error="skip") as loader:
-            batch = next(iter(loader))
-            assert batch["captions"] == [["a", "b", "more"], ["more"]]
-            assert batch["longest"] == ["more", "more"]
-            assert batch["both"][0] == [["a"], "other"]
-            assert batch["deep"] == DEEP[:2]
-    with read("a.arrow").batch(3).map(per_batch).loader(epochs=1, on_error="skip") as loader:
+    functions_of_all_kinds = read("a.parquet").map(functions.longest_caption).map(functions.one_more_caption, where="thread")
+    with functions_of_all_kinds.batch(2).map(functions.count_captions).loader(epochs=1, on_error="skip") as loader:
         batch = next(iter(loader))
-        assert (batch["captions"], batch["deep"], list(batch["counts"])) == (CAPTIONS[:3], DEEP[:3], ["2", "0", "2"])
+        assert batch["captions"] == [["a", "b", "more", "and more"], ["more", "and more"]]
+        assert batch["longest"] == ["more", "more"]
+        assert batch["both"][0] == [["a"], "other"]
+        assert batch["deep"] == DEEP[:2]
+        assert list(batch["counts"]) == ["4", "2"]
     with read("a.arrow").batch(3).unbatch().loader(epochs=1, on_error="skip") as loader:
         assert [s["captions"] for s in loader] == [CAPTIONS[i] for i in GOOD]
-    with (
-        read("a.jsonl")
-        .batch(2, collate=lambda samples: {"all": [s["captions"] for s in samples]})
-        .loader(epochs=1, on_error="skip") as loader
-    ):
+    with read("a.jsonl").batch(2, collate=functions.all_captions).loader(epochs=1, on_error="skip") as loader:
         assert next(iter(loader))["all"] == CAPTIONS[:2]
-    with read("a.jsonl").batch(2).to("torch").loader(epochs=1, on_error="skip") as loader:
-        assert next(iter(loader))["captions"] == CAPTIONS[:2]
     with hr.merge([read("a.parquet"), hr.read("a.jsonl", fields=["n"])], fill=0).loader(epochs=1, on_error="skip") as loader:
         assert [] in [s["captions"] for s in loader]  # fills
 
 
 def test_resume():
-    pipeline = read("z.arrow").shuffle().map(longest).batch(1)
+    pipeline = read("z.arrow").shuffle().batch(2).unbatch().batch(1)
     with pipeline.loader(epochs=1, on_error="skip") as loader:
         whole = [b["captions"] for b in loader]
     with pipeline.loader(epochs=1, on_error="skip") as loader:
@@ -143,6 +139,25 @@ def test_types_in_fields():
     ):
         with pytest.raises((RecipeError, SourceError), match=why):
             hr.read(name, fields={"c": ("captions", kind)}).loader()
+
+
+def test_tfrecord():
+    """A bytes_list of any length, where the fields say so; otherwise the error says how."""
+    lists = [["a", "b"], [], ["ümlaut"], ["c"]]
+    records = [record_files.example({"t": [x.encode() for x in texts], "n": np.array([i])}) for i, texts in enumerate(lists)]
+    records += [record_files.example({"n": np.array([4])}), record_files.example({"t": [b"\xff", b""], "n": np.array([5])})]
+    Path("t.tfrecord").write_bytes(record_files.tfrecord(records))
+    fields = {"t": ("t", (str, (None,))), "n": "n"}
+    with hr.read("t.tfrecord", fields=fields).batch(2).loader(epochs=1, on_error="skip") as loader:
+        assert [t for batch in loader for t in batch["t"]] == [*lists, []]
+        assert "it is not UTF-8" in str(loader.errors[0])
+    with hr.read("t.tfrecord", fields=fields, errors="replace").loader(epochs=1) as loader:
+        assert [s["t"] for s in loader][4:] == [[], ["\ufffd", ""]]
+    remedy = r'it has 2 values of bytes.*fields=\{"t": \("t", \(str, \(None,\)\)\)\}'
+    with pytest.raises(SourceError, match=remedy):
+        hr.read("t.tfrecord").loader()
+    with hr.read("t.tfrecord", fields=["t"]).loader(epochs=1) as loader, pytest.raises(SampleError, match=remedy):
+        list(loader)
 
 
 def test_json_of_other_kinds():

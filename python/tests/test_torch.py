@@ -355,6 +355,15 @@ def test_options_of_formats(photos):
 
 
 @pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_lists_of_text_stay_lists(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.jsonl").write_text('{"n": 1, "captions": ["a", "b"]}\n{"n": 2, "captions": []}\n')
+    with hr.read(tmp_path / "a.jsonl").batch(2).to("torch").loader(epochs=1) as loader:
+        batch = next(iter(loader))
+        assert batch["captions"] == [["a", "b"], []]
+        assert batch["n"].tolist() == [1, 2]
+
+
 def test_checkpoint_libraries_keep_a_state_of_what_was_used(tmp_path):
     import torch.distributed.checkpoint as dcp
     from accelerate import Accelerator

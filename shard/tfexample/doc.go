@@ -9,7 +9,7 @@
 //     whole numbers that the values fit into, and a shape;
 //   - float_list: float32, or float64.
 //
-// A bytes_list of several values is no field: samples have one value of each name. A
-// record that is no Example, or has no feature, is the field "record": bytes, or elements
-// of an array.
+// A bytes_list of several values is a list of text where a user says so, and otherwise no
+// field: samples have one value of each name. A record that is no Example, or has no
+// feature, is the field "record": bytes, or elements of an array.
 package tfexample

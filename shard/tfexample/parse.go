@@ -10,6 +10,7 @@ import (
 
 	"headrace/sample"
 	"headrace/shard"
+	"headrace/shard/internal/textlist"
 	"headrace/tensor"
 )
 
@@ -48,7 +49,10 @@ func Seen(record []byte) ([]shard.Seen, error) {
 			clear(s)
 			break
 		}
-		if f.Name = string(name); len(name) > 0 {
+		if f.Name = string(name); f.Refused != "" {
+			f.Refused += orTexts(f.Name)
+		}
+		if len(name) > 0 {
 			s[f.Name] = f // of two of one name the last counts
 		}
 	}
@@ -58,6 +62,11 @@ func Seen(record []byte) ([]shard.Seen, error) {
 		all = append(all, shard.Seen{Field: sample.Field{Name: Record, Type: sample.BytesType}})
 	}
 	return all, nil
+}
+
+// orTexts is what to do with a bytes_list that is no field.
+func orTexts(name string) string {
+	return fmt.Sprintf("; a list of text is fields={%q: (%q, (str, (None,)))}", name, name)
 }
 
 // typeOf is the type of a feature.
@@ -153,7 +162,7 @@ func kindIs(t sample.Type, feature []byte) bool {
 
 // Optional tells whether a feature of this type that is missing is an empty list.
 func Optional(t sample.Type) bool {
-	return t.Kind == sample.Tensor && slices.Contains(t.Shape, tensor.Unknown)
+	return t.Kind != sample.Object && slices.Contains(t.Shape, tensor.Unknown)
 }
 
 func missing(t sample.Type, into *shard.Value) error {
@@ -173,8 +182,15 @@ func value(want sample.Field, feature []byte, into *shard.Value, scratch []byte)
 	if k == noList {
 		return scratch, missing(t, into)
 	}
+	if k == bytesList && t.Kind == sample.Text && len(t.Shape) == 1 {
+		scratch, err = texts(values, into, scratch)
+		return scratch, err
+	}
+	if k == bytesList && n != 1 {
+		return scratch, fmt.Errorf("%w: it has %d values of bytes, and a field has one%s", shard.ErrUnsupported, n, orTexts(want.Name))
+	}
 	if k == bytesList {
-		return scratch, single(t, values, n, into)
+		return scratch, single(t, values, into)
 	}
 	if t.Kind != sample.Tensor {
 		return scratch, wrongType(t, k)
@@ -191,11 +207,22 @@ func value(want sample.Field, feature []byte, into *shard.Value, scratch []byte)
 	return scratch, err
 }
 
-// single is a bytes_list of one value: bytes, text, or the elements of an array.
-func single(t sample.Type, values []byte, n int, into *shard.Value) error {
-	if n != 1 {
-		return fmt.Errorf("%w: it has %d values of bytes, and a field has one", shard.ErrUnsupported, n)
+// texts is a bytes_list as a list of text.
+func texts(values []byte, into *shard.Value, scratch []byte) ([]byte, error) {
+	begin := len(scratch)
+	err := eachBytes(values, func(text []byte) bool {
+		scratch = textlist.AppendText(scratch, text)
+		return true
+	})
+	if err != nil {
+		return scratch, fmt.Errorf("%w: %w", shard.ErrCorrupt, err)
 	}
+	into.Bytes, into.Shape = slices.Clip(scratch[begin:]), nil
+	return scratch, nil
+}
+
+// single is a bytes_list of one value: bytes, text, or the elements of an array.
+func single(t sample.Type, values []byte, into *shard.Value) error {
 	data, err := bytesOf(values)
 	if err != nil {
 		return fmt.Errorf("%w: %w", shard.ErrCorrupt, err)

@@ -47,6 +47,8 @@ var record = example(
 	feature("none", 3, ""), field(1, field(1, "empty")), feature("negative", 3, ints(-1)), feature("none", 3, ints()),
 )
 
+func texts(shape ...int) sample.Type { return sample.Type{Kind: sample.Text, Shape: shape} }
+
 func parse(t *testing.T, name string, as sample.Type) (shard.Value, error) {
 	t.Helper()
 	into := []shard.Value{{Bytes: []byte("from before"), Shape: []int{9}}}
@@ -81,6 +83,11 @@ func TestValues(t *testing.T) {
 		{"image", sample.TextType, "\x01\x02\x03\x04\x05\x06", "[]"},
 		{"image", sample.TensorType(tensor.Uint8, 2, 3), "\x01\x02\x03\x04\x05\x06", "[]"},
 		{"image", sample.TensorType(tensor.Int16, open), "\x01\x02\x03\x04\x05\x06", "[3]"},
+		{"names", texts(open), "\x01\x00\x00\x00a\x01\x00\x00\x00b", "[]"},
+		{"names", texts(2), "\x01\x00\x00\x00a\x01\x00\x00\x00b", "[]"},
+		{"image", texts(open), "\x06\x00\x00\x00\x01\x02\x03\x04\x05\x06", "[]"},
+		{"nowhere", texts(open), "", "[0]"},
+		{"empty", texts(open), "", "[0]"},
 		{"one", sample.TensorType(tensor.Int64), "\x2c\x01\x00\x00\x00\x00\x00\x00", "[]"},
 		{"one", sample.TensorType(tensor.Uint16), "\x2c\x01", "[]"},
 		{"one", sample.TensorType(tensor.Int32, 1, 1), "\x2c\x01\x00\x00", "[]"},
@@ -113,7 +120,11 @@ func TestWhatIsRefused(t *testing.T) {
 	}{
 		{"names", sample.BytesType, shard.ErrUnsupported, `feature "names": not supported: it has 2 values of bytes, and a field has one`},
 		{"image", sample.ObjectType, shard.ErrUnsupported, "it has a bytes_list, which cannot be object"},
-		{"image", sample.Type{Kind: sample.Text, Shape: tensor.Shape{1}}, shard.ErrUnsupported, "cannot be text [1]"},
+		{"names", texts(-1, -1), shard.ErrUnsupported, "it has 2 values of bytes"},
+		{"image", texts(-1, -1), shard.ErrUnsupported, "it has a bytes_list, which cannot be text [?, ?]"},
+		{"record", texts(-1), shard.ErrUnsupported, "cannot be text [?]"},
+		{"many", texts(-1), shard.ErrUnsupported, "it has an int64_list, which cannot be text [?]"},
+		{"nowhere", texts(2), shard.ErrNoField, "this record has none"},
 		{"image", sample.TensorType(tensor.Int32), shard.ErrCorrupt, "6 bytes are not int32"},
 		{"image", sample.TensorType(tensor.Uint8, 5), shard.ErrCorrupt, "it has 6 values, and uint8 [5] has 5"},
 		{"image", sample.TensorType(tensor.Uint8, -1, -1), shard.ErrUnsupported, "two extents that a list cannot tell"},

@@ -164,18 +164,30 @@ func count(k kind, list []byte) (n int, err error) {
 }
 
 // bytesOf is the first value of a bytes_list.
-func bytesOf(list []byte) ([]byte, error) {
+func bytesOf(list []byte) (first []byte, err error) {
+	found := false
+	err = eachBytes(list, func(value []byte) bool {
+		first, found = value, true
+		return false
+	})
+	if err == nil && !found {
+		err = errForm
+	}
+	return first, err
+}
+
+// eachBytes calls each with the values of a bytes_list.
+func eachBytes(list []byte, each func([]byte) bool) (err error) {
 	for len(list) > 0 {
 		var f field
-		var err error
 		if f, list, err = next(list); err != nil {
-			return nil, err
+			return err
 		}
-		if f.number == 1 && f.wire == length {
-			return f.data, nil
+		if f.number == 1 && f.wire == length && !each(f.data) {
+			return nil
 		}
 	}
-	return nil, errForm
+	return nil
 }
 
 // floats appends the bytes of a float_list to dst. One that is packed, as all are that
