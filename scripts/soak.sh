@@ -61,10 +61,25 @@ random_files() {
 	go test -timeout 120m ./media/recode ./media/av/... ./media/sound/... ./media/stills
 }
 
+# writers compares what the tests of random tables write themselves, in MDS and LitData,
+# with what those libraries write.
+writers() {
+	local venv packages status=0
+	venv=$(mktemp -d)
+	"$PYTHON" -m venv "$venv" || return 1
+	packages='import site; print(site.getsitepackages()[0])'
+	"$PYTHON" -c "$packages" >"$("$venv/bin/python" -c "$packages")/base.pth"
+	"$venv/bin/pip" install -q mosaicml-streaming==0.13.0 litdata==0.2.76 &&
+		PYTHONPATH="$ROOT/python/src" "$venv/bin/python" scripts/record_writers.py 500 || status=1
+	rm -rf "$venv"
+	return "$status"
+}
+
 step "build" scripts/build.sh
 once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
 once "random files" random_files
+once "writers of records" writers
 once "models, $HOURS h" models
 once "fuzzing" fuzz 60 .
 once "fuzzing what calls C, AddressSanitizer" fuzz_c

@@ -92,6 +92,7 @@ var arrows = []arrow{
 	{"shard/internal/joint", "tensor", "of arrays, too"},
 
 	{"shard/tfexample", "shard", "errors and values"},
+	{"shard/tfexample", "shard/internal/textlist", "lists of text"},
 	{"shard/tfexample", "sample", "features are fields"},
 	{"shard/tfexample", "tensor", "of arrays, too"},
 	{"shard/tfrecord", "shard", "it implements the contract of formats"},

@@ -9,6 +9,7 @@ import os
 import random
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -370,7 +371,7 @@ def stored(encoding, make, of=lambda v: v):
     return lambda r: (encoding, lambda: make(r), None, of)
 
 
-def arrays_of(name, dtypes, axes=(0, 1, 2, 3)):
+def arrays_of(name, dtypes, axes):
     """A column of arrays that have one dtype, and one number of axes: that of the first says what they are."""
 
     def column(r):
@@ -397,8 +398,8 @@ ENCODINGS = [
     stored("str_int", lambda r: number(r, "int64")),
     stored("str_float", lambda r: r.uniform(-1e9, 1e9)),
     lambda r: (kind := r.choice(list(record_files.NUMPY_CODES)), lambda: number(r, kind), None, lambda v: v),
-    arrays_of(lambda dtype: "ndarray", list(record_files.NUMPY_CODES)),
-    arrays_of(lambda dtype: f"ndarray:{dtype}", list(record_files.NUMPY_CODES)),
+    arrays_of(lambda dtype: "ndarray", list(record_files.NUMPY_CODES), [1, 2, 3]),
+    arrays_of(lambda dtype: f"ndarray:{dtype}", list(record_files.NUMPY_CODES), [1, 2, 3]),
     fixed_arrays,
 ]
 
@@ -418,8 +419,8 @@ LEAVES = [
     stored("int", lambda r: number(r, "int64")),
     stored("float", lambda r: number(r, "float64")),
     stored("bool", lambda r: number(r, "bool")),
-    arrays_of(lambda dtype: "numpy", record_files.LITDATA_NUMPY),
-    arrays_of(lambda dtype: "tensor", list(record_files.TORCH_CODES)),
+    arrays_of(lambda dtype: "numpy", record_files.LITDATA_NUMPY, [2, 3]),
+    arrays_of(lambda dtype: "tensor", list(record_files.TORCH_CODES), [0, 2, 3]),
     arrays_of(lambda dtype: f"no_header_numpy:{record_files.LITDATA_NUMPY.index(dtype)}", record_files.LITDATA_NUMPY, [1]),
     arrays_of(lambda dtype: f"no_header_tensor:{record_files.TORCH_CODES[dtype]}", list(record_files.TORCH_CODES), [1]),
 ]
@@ -432,3 +433,15 @@ def test_litdata(seed):
         how, written, fields, want = of_records(r, r.choice([1, 3, 20]), LEAVES)
         record_files.litdata(f"litdata-{i}", how, written, chunks=r.randint(1, len(written)))
         check(f"litdata-{i}", fields, want)
+
+
+def test_rows_of_arrow_in_litdata():
+    """What LitData writes of dicts of simple values alone."""
+    record_files.litdata("rows", {"a": "int"}, [{"a": 1}])
+    data = Path("rows/chunk-0-0.bin").read_bytes() + b"LDARW01\0"
+    Path("rows/chunk-0-0.bin").write_bytes(data)
+    index = json.loads(Path("rows/index.json").read_text())
+    index["chunks"][0]["chunk_bytes"] = len(data)
+    Path("rows/index.json").write_text(json.dumps(index))
+    with pytest.raises(hr.errors.SourceError, match=r"rows of Arrow.*hr\.source\(litdata\.StreamingDataset.*Parquet"):
+        hr.read("rows").loader()

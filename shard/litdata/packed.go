@@ -51,7 +51,7 @@ func refuseRows(f shard.File) error {
 	at := f.Size() - int64(len(rowsMark))
 	end, err := window.New(f).At(at, len(rowsMark))
 	if err == nil && string(end) == rowsMark {
-		err = shard.Wrong(f, at, shard.ErrUnsupported, "the samples of the chunk are rows of Arrow: write them without types=")
+		err = shard.Wrong(f, at, shard.ErrUnsupported, "the samples of the chunk are rows of Arrow, as LitData keeps dicts of simple values alone: read it by hr.source(litdata.StreamingDataset(…)), or write Parquet")
 	}
 	return err
 }
