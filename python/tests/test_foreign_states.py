@@ -1,5 +1,6 @@
 """States that other code says of itself: believed only as far as they bring the same samples again."""
 
+import gc
 import random
 import warnings
 
@@ -247,3 +248,24 @@ def test_a_sampler_of_torchdata_without_a_seed(where):
     assert where == "here" or "does not restore it" in warned[0]
     with pytest.raises(hr.StateMismatch, match="does not give the same samples again"):
         resumed(source, state)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # it leaves its files to the garbage collector
+def test_webdataset_has_no_state(tmp_path):
+    """As of 1.0.2. The beginning of an epoch is a place it can go on from."""
+    import webdataset
+
+    with webdataset.TarWriter(str(tmp_path / "a.tar")) as shard:
+        for i in range(6):
+            shard.write({"__key__": str(i), "cls": i})
+    shards = webdataset.WebDataset(str(tmp_path / "a.tar"), shardshuffle=False).decode().map(lambda sample: {"n": sample["cls"]})
+    assert not hasattr(shards, "state_dict")
+    with hr.source(shards, where="here").batch(2).loader(epochs=2) as loader:
+        begin = loader.state_dict()
+        next(iter(loader))
+        within = loader.state_dict()
+        with pytest.raises(hr.StateMismatch, match=r"state_dict"):
+            loader.load_state_dict(within)
+        loader.load_state_dict(begin)
+        assert [batch["n"].tolist() for batch in loader] == [[0, 1], [2, 3], [4, 5]]
+    gc.collect()

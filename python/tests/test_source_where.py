@@ -1,5 +1,6 @@
 """Where an object of the program is read: in processes, in threads, or here."""
 
+import functools
 import os
 import queue
 import threading
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from headrace._client.unheard import Unheard
 
 
 class Rows:
@@ -147,12 +149,16 @@ def twice(n):
     ],
 )
 def test_a_loader_over_an_empty_queue_says_what_it_waits_for(steps, message, monkeypatch):
-    monkeypatch.setattr("headrace._client.unheard._HERE", 0.3)
     pipeline = steps()
-    timer = threading.Timer(1, pipeline._steps[0]["source"]["function"].value.put, (0, 1, None))
-    timer.start()
+    put = functools.partial(pipeline._steps[0]["source"]["function"].value.put, 0, 1, None)
+    tell = Unheard.tell
+    monkeypatch.setattr(Unheard, "tell", lambda self: [tell(self), put()])  # what it waits for comes when it has said so
+    monkeypatch.setattr("headrace._client.unheard._HERE", 0.1)
+    late = threading.Timer(20, put)  # a loader that says nothing has an end, too
+    late.start()
     with pytest.warns(hr.HeadraceWarning, match=message) as told:
         loader = pipeline.batch(2).loader(epochs=1)
+    late.cancel()
     assert len(told) == 1
     assert [batch["n"].size for batch in loader] == [2]
     loader.close()
