@@ -121,6 +121,7 @@ type Loader struct {
 	assembly // what it is made of
 	epoch    // the one that Next is in
 	watched  // what it tells of itself
+	started  bool
 
 	mu   sync.Mutex
 	live // guarded by mu
@@ -223,6 +224,10 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 
 	l.warnOf(from)
 	l.Stop()
+	if l.started { // who starts again may have changed what functions see
+		l.work.Host.Forget()
+	}
+	l.started = true
 	from = l.extent.Settled(from)
 	l.extent.From = from
 

@@ -171,6 +171,19 @@ func (s *trials) find(k trialKey, once bool) *trial {
 	return t
 }
 
+// Forget has the run call functions for samples that were tried, too: what they give may
+// be something else by now.
+func (h *Host) Forget() {
+	if h == nil {
+		return
+	}
+	s := &h.trials
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = nil
+	s.some.Store(false)
+}
+
 // own is a value in memory of its own.
 func own(v extern.Value) extern.Value {
 	v.Data, v.Shape = slices.Clone(v.Data), slices.Clone(v.Shape)

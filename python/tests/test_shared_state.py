@@ -236,3 +236,25 @@ def test_a_manager_with_its_own_key():
     with Keyed(authkey=b"own") as manager:
         p = hr.source(Reads(manager.dict(e=3), lambda v: v["e"]), gives={"n": int})
         assert seen(p, 1, workers=1) == [{3}]
+
+
+class Now:
+    """Gives what is true when it is asked."""
+
+    def __init__(self):
+        self.value = multiprocessing.sharedctypes.RawArray("i", [1])
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return {"n": self.value[0]}
+
+
+def test_what_was_tried_at_open_is_read_again():
+    """The first sample told the types, and its value is as old as the others that set_epoch drops."""
+    now = Now()
+    with hr.source(now).batch(4).loader(epochs=1) as loader:
+        now.value[0] = 2
+        loader.set_epoch(0)
+        assert [batch["n"].tolist() for batch in loader] == [[2] * 4]

@@ -119,8 +119,12 @@ def test_words_for_what_cannot_be_a_field():
         'return it under another name, such as "keys"': Each(lambda i: {"key": i}),
         "whose name is empty: give it a name": Each(lambda i: {"": i}),
         r"gives={\"b\": object}": Each(lambda i: {"b": b"ab"}),
-        r"field 'x' is a tensor of sparse_coo cannot be stacked: return to_dense\(\).*gives={'x': object}": Each(sparse),
-        r"a tensor of float8_e4m3fn cannot be stacked: return view\(torch.uint8\).*gives={'x': object}": Each(small),
+        r"field 'x' is a tensor of sparse_coo, which cannot be stacked: return value.to_dense\(\).*gives={'x': object}": Each(sparse),
+        r"a tensor of float8_e4m3fn, which cannot be stacked: return value.view\(torch.uint8\).*gives={'x': object}": Each(small),
+        r"a tensor of qint8, which cannot be stacked: return value.dequantize\(\).*gives={'x': object}": Each(quantized),
+        r"a nested tensor, which cannot be stacked: return value.to_padded_tensor\(0\).*gives={'x': object}": Each(nested),
+        r"which int64 cannot hold; the step gives it as it is with gives={'x': object}": Each(lambda i: {"x": 1 << 70}),
+        "a tensor on meta, which has a shape and no values": Each(lambda i: {"x": torch.ones(3, device="meta")}),
     }
     for message, dataset in cases.items():
         with pytest.raises(hr.HeadraceError, match=message):
@@ -158,6 +162,18 @@ def sparse(i):
 
 def small(i):
     return {"x": torch.full((2,), float(i)).to(torch.float8_e4m3fn)}
+
+
+def quantized(i):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {"x": torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)}
+
+
+def nested(i):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {"x": torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])}
 
 
 def test_other_tensors_come_as_objects():

@@ -112,7 +112,8 @@ class Scalars(Column):
         if type(value) is not exact:
             value = self._convert(value)
         if exact is int and not self.least <= value <= self.most:
-            raise Misfit(self.name, f"field {self.name!r} is {value}, which {self.dtype} cannot hold", "OverflowError")
+            what = f"field {self.name!r} is {value}, which {self.dtype} cannot hold"
+            raise Misfit(self.name, f"{what}; the step gives it as it is with gives={{{self.name!r}: object}}", "OverflowError")
         return value
 
     def add(self, item: int, value: Any, row: Any) -> None:

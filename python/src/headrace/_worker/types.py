@@ -84,15 +84,25 @@ def _from_torch(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return None
     value = value.detach()
+    if value.is_meta:
+        raise TypeError("a tensor on meta, which has a shape and no values: a worker's results are tensors of the CPU")
     if value.device.type != "cpu":
         raise TypeError(f"a tensor on {value.device}: a worker's results are tensors of the CPU, call .cpu()")
     if value.dtype is torch.bfloat16:
         return _resolved(value).contiguous().view(torch.int16).numpy().view(dtype_of("bfloat16"))
     strided = value.layout is torch.strided and not value.is_nested
     if not strided or value.is_quantized or value.dtype in _small(torch):
-        kind = "nested tensors" if value.is_nested else str(value.dtype if strided else value.layout).removeprefix("torch.")
-        raise Unstacked(f"a tensor of {kind}", "view(torch.uint8)" if strided else "to_dense()")
+        raise _unstacked(value, strided)
     return _resolved(value).numpy()
+
+
+def _unstacked(value: Any, strided: bool) -> Unstacked:
+    kind = str(value.dtype if strided else value.layout).removeprefix("torch.")
+    if value.is_nested:
+        return Unstacked("a nested tensor", "value.to_padded_tensor(0)")
+    if value.is_quantized:
+        return Unstacked(f"a tensor of {kind}", "value.dequantize()")
+    return Unstacked(f"a tensor of {kind}", "value.view(torch.uint8)" if strided else "value.to_dense()")
 
 
 def _resolved(value: Any) -> Any:
@@ -104,7 +114,7 @@ class Unstacked(TypeError):
     """A tensor that batches cannot stack."""
 
     def __init__(self, what: str, instead: str) -> None:
-        super().__init__(f"{what} cannot be stacked: return {instead}, or a tensor of another type")
+        super().__init__(f"{what}, which cannot be stacked: return {instead}, or a tensor of another type")
 
 
 @functools.cache
