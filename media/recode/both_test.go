@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -163,6 +164,29 @@ func TestRandomFilmsAgree(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Fatal(what)
+		}
+	}
+}
+
+// Of H.264 a decoder that begins with the first image of an open group withholds those
+// that follow, until it is sure of them: a window begins with an earlier group, then.
+func TestWindowsOfOpenGroups(t *testing.T) {
+	avtest.Library(t)
+	const count = 20
+	how := fmt.Sprintf("-f lavfi -i testsrc2=s=64x48:r=25 -frames:v %d -c:v libx264 -x264-params open-gop=1:keyint=5:bframes=2:asm=0", count)
+	for _, suffix := range []string{".ts", ".mkv"} {
+		f := opened(t, avtest.Cached(t, "open"+suffix, strings.Fields(how)...))
+		all, _ := streamed(t, f, Window{})
+		if len(all) != count {
+			t.Fatalf("%d frames", len(all))
+		}
+		for from := range count {
+			for to := from + 1; to <= min(from+4, count); to++ {
+				got, _ := streamed(t, f, Window{Start: big.NewRat(int64(4*from-1), 100), End: big.NewRat(int64(4*to-1), 100)})
+				if !slices.EqualFunc(got, all[from:to], bytes.Equal) {
+					t.Errorf("%s: frames %d to %d: %d frames, or others", suffix, from, to, len(got))
+				}
+			}
 		}
 	}
 }

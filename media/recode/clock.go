@@ -64,6 +64,7 @@ type Clock struct {
 	First map[int]Second
 
 	grids   []places.Grid // of each stream of sound whose times are coarse
+	widest  bool          // no more comes before the window
 	guessed bool          // the file has no times, and FFmpeg guesses them by the size of packets
 }
 

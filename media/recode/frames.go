@@ -28,6 +28,7 @@ type FramesOptions struct {
 // has to be closed.
 type Frames struct {
 	decoding
+	file    *os.File
 	options FramesOptions
 	opens   ffmpeg.Stream // the decoder
 
@@ -35,9 +36,11 @@ type Frames struct {
 	fed       int
 	key       int64 // PTS of the first packet
 	wanted    int   // frames that must come
+	first     int64 // PTS of the earliest of them
 	came      int
 	waiting   int64 // PTS of the frame that comes next, which is decoded
 	waits     bool  // it is there
+	shown     int   // frames that came before this began again, up to that which waited
 	failed    error // there is none, since a packet is damaged
 	end       int64 // PTS at which the last of the frames that came leaves the screen
 	droppable func([]byte) bool
@@ -63,7 +66,7 @@ func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Frames{decoding: decoding{packets: p}, options: o}
+	f := &Frames{decoding: decoding{packets: p}, file: file, options: o}
 	if err := f.open(); err != nil {
 		f.Close()
 		return nil, err
@@ -123,6 +126,13 @@ func (f *Frames) await(ctx context.Context) (bool, error) {
 			return false, f.failed
 		}
 		pts, err := f.decode(ctx)
+		withheld := errors.Is(err, errWithheld) || err == nil && f.came == 0 && pts > f.first
+		if withheld && f.options.Start != nil && !f.packets.clock.widest {
+			if f.failed = f.widen(); f.failed == nil {
+				continue
+			}
+			return false, f.failed
+		}
 		if err == io.EOF {
 			return false, nil
 		}
@@ -131,9 +141,38 @@ func (f *Frames) await(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		f.came++
+		if f.came < f.shown {
+			continue
+		}
+		if f.came == f.shown {
+			if pts != f.waiting {
+				f.failed = fmt.Errorf("%w: frames before that at %.3f s did not come: %w", media.ErrCorrupt, f.second(f.waiting), errWithheld)
+			}
+			continue
+		}
 		f.waiting, f.waits = pts, f.options.Stride <= 1 || (f.came-1)%f.options.Stride == 0
 	}
 	return true, nil
+}
+
+// errWithheld says that frames did not come.
+var errWithheld = errors.New("the decoder withholds them")
+
+// widen begins again with an earlier key packet: what is marked as one is not always
+// enough, as in open groups of H.264. Each try begins twice as many earlier as the one
+// before, so that all of them cost no more than twice the last.
+func (f *Frames) widen() error {
+	o := f.options
+	o.wider = max(1, 2*o.wider)
+	f.Close()
+	again, err := OpenFrames(f.file, o)
+	if err != nil {
+		f.ended = true
+		return err
+	}
+	again.shown, again.waiting = max(f.shown, f.came), f.waiting
+	*f = *again
+	return nil
 }
 
 // second is when a frame is displayed, counted from the file's first.
@@ -170,7 +209,7 @@ func (f *Frames) decode(ctx context.Context) (pts int64, err error) {
 			}
 		case err == io.EOF:
 			if f.came < f.wanted {
-				return 0, fmt.Errorf("%w: %d of %d frames did not come: the decoder withholds them", media.ErrCorrupt, f.wanted-f.came, f.wanted)
+				return 0, fmt.Errorf("%w: %d of %d frames did not come: %w", media.ErrCorrupt, f.wanted-f.came, f.wanted, errWithheld)
 			}
 			p, ok, err := f.another(f.opens)
 			if err != nil {
@@ -226,6 +265,10 @@ func (f *Frames) give(p *packets.Packet) error {
 		return nil
 	}
 	if !p.Discard && !leading {
+		if f.wanted == 0 {
+			f.first = p.PTS
+		}
+		f.first = min(f.first, p.PTS)
 		f.wanted++
 	}
 	f.recent[f.fed%len(f.recent)] = fed{f.fed, p.PTS, f.lasts(p)}

@@ -28,6 +28,7 @@ type Window struct {
 
 	all     bool // what comes before the window is read, too
 	decodes bool // who takes the packets decodes them, and knows where the window ends
+	wider   int  // so many groups of images more come before the window
 }
 
 // Check refuses windows that no file has.
@@ -127,6 +128,7 @@ type cutter struct {
 	origin bool // reading began with the file's first packet
 
 	decodes bool // who takes packets of sound counts samples, and stops at the window's end
+	wider   int
 }
 
 // errEarlier says that what the window needs is before where reading began.
@@ -147,6 +149,7 @@ type track struct {
 	done       bool          // no packet of the window follows
 	another    bool          // of sound: another recording has begun, which is
 	other      *packets.Stream
+	keys       []int // of video: where groups begin in held; the last may be the next packet
 	held       []packets.Packet
 	heldAt     []int64 // of sound: where they begin
 }
@@ -184,7 +187,14 @@ func (c *cutter) picture(t *track, p packets.Packet, stream int) error {
 	inside := p.PTS >= t.start && p.PTS < t.end && !p.Discard
 	p.Discard = !inside
 	if p.Key && !t.begun && p.PTS <= t.start {
-		t.held = t.held[:0]
+		t.keys = append(t.keys, len(t.held))
+		if drop := len(t.keys) - 1 - c.wider; drop > 0 {
+			t.held = slices.Delete(t.held, 0, t.keys[drop])
+			t.keys = slices.Delete(t.keys, 0, drop)
+			for i, at := range slices.Backward(t.keys) {
+				t.keys[i] = at - t.keys[0]
+			}
+		}
 	}
 	if !inside {
 		t.held = append(t.held, p)
@@ -192,6 +202,12 @@ func (c *cutter) picture(t *track, p packets.Packet, stream int) error {
 	}
 	if !t.begun && !c.origin && !(len(t.held) > 0 && t.held[0].Key && t.held[0].PTS <= t.start) && !(p.Key && p.PTS <= t.start) {
 		return fmt.Errorf("%w: stream %d", errEarlier, stream)
+	}
+	if !t.begun && len(t.keys) <= c.wider {
+		if !c.origin {
+			return fmt.Errorf("%w: stream %d", errEarlier, stream)
+		}
+		c.clock.widest = true
 	}
 	t.begun = true
 	return c.flush(t, &p)
@@ -447,7 +463,7 @@ func leader(streams []packets.Stream, chosen []int) int {
 // that all streams have what they need.
 func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, w *Window, c *Clock, origin bool, put func(*packets.Packet) error) error {
 	var waiting []packets.Packet
-	cut := &cutter{tracks: make([]track, len(all)), put: put, clock: c, origin: origin, decodes: w.decodes}
+	cut := &cutter{tracks: make([]track, len(all)), put: put, clock: c, origin: origin, decodes: w.decodes, wider: w.wider}
 	if !origin {
 		cut.put = func(p *packets.Packet) error { waiting = append(waiting, *p); return nil }
 	}
