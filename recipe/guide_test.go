@@ -98,5 +98,9 @@ func argumentRow(a recipe.Argument) string {
 }
 
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "*", `\*`, "[", `\[`, "]", `\]`).Replace(text)
+	parts := strings.Split(quoted.ReplaceAllString(text, "$1`$2`"), "`")
+	for i := 0; i < len(parts); i += 2 { // not in code
+		parts[i] = strings.NewReplacer("|", `\|`, "*", `\*`, "[", `\[`, "]", `\]`).Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
 }

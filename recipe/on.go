@@ -11,8 +11,8 @@ import (
 // On are the arguments that say which images an operation works on: the only one that
 // there is, where nothing is said.
 type On struct {
-	Field  string   `json:"field,omitempty" example:"image" doc:"the image or mask to work on, if samples have several"`
-	Fields []string `json:"fields,omitzero" doc:"several images and masks of one size, changed alike: random draws are shared"`
+	Field  string   `json:"field,omitempty" example:"image" doc:"the image or mask, if samples have several"`
+	Fields []string `json:"fields,omitzero" doc:"several of one size, such as an image and its mask, changed alike: random draws are shared"`
 }
 
 // Images implements [Transform]: the fields that it works on, of those that the samples

@@ -16,9 +16,16 @@ import (
 // Op is a kind of step.
 type Op struct {
 	Name  string
-	Doc   string // a sentence
+	Doc   string // a sentence, in which 'code' is in quotes, as in More and in the docs of arguments
 	Place Place
 	New   func() Args // arguments in which nothing is given
+
+	More    string   // paragraphs of what else there is to know; may be empty
+	Example []string // Python; none: the method with the examples of required arguments
+
+	// Call is how the arguments of the Python method begin: "size, max_size, *, filter";
+	// by default with those that are required, or else the first.
+	Call string
 
 	gathers bool // it makes samples of several others, and has to be given all of them
 }
@@ -29,6 +36,27 @@ func operation[T any, P interface {
 	Args
 }](name string, place Place, doc string) Op {
 	return Op{Name: name, Doc: doc, Place: place, New: func() Args { return P(new(T)) }}
+}
+
+// more returns the operation with text and lines of Python that explain it.
+func (o Op) more(text string, example ...string) Op {
+	o.More, o.Example = strings.TrimSpace(text), example
+	return o
+}
+
+// Paragraphs returns More in its parts; one of items has a line for each, which begins
+// with a dash.
+func (o Op) Paragraphs() []string {
+	if o.More == "" {
+		return nil
+	}
+	return strings.Split(o.More, "\n\n")
+}
+
+// called returns the operation with the first arguments of its Python method.
+func (o Op) called(call string) Op {
+	o.Call = call
+	return o
 }
 
 // Place says where in a recipe an operation may be.

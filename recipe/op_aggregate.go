@@ -8,8 +8,39 @@ import (
 
 var aggregateOp = Op{
 	Name: "aggregate",
-	Doc:  "Passes the samples of an epoch, one by one, to a Python object that makes other samples of them.",
+	Doc:  "Pass the samples of an epoch, one by one, to an object that makes other samples of them.",
 	New:  func() Args { return new(Aggregate) },
+
+	More: `'accumulate(sample)' is called for each sample in turn, 'flush()' at the end of the epoch. Both return a sample, an iterable of samples, or
+None, and may be generators or async. A parameter 'rng' works as in 'map'. Arrays are copies that you may keep. One worker process holds the
+object, a new one for each epoch.
+
+To resume within an epoch the object needs 'state_dict()', which returns JSON, arrays, tensors and bytes, at most 1 MiB, and
+'load_state_dict(state)'. Without them such a state is refused when you load it.
+
+If 'accumulate' raises, that sample fails and the object goes on. If 'flush' raises, all samples since the last output fail. If the worker dies
+or times out, the run ends. The number of batches is not known in advance, and several ranks need 'steps_per_epoch'.`,
+	Example: []string{`class Sums:
+    def __init__(self):
+        self.rows = []
+
+    def accumulate(self, sample):
+        self.rows.append(sample["x"])
+        if len(self.rows) == 8:
+            rows, self.rows = self.rows, []
+            return {"sum": np.sum(rows, axis=0)}
+
+    def flush(self):
+        return {"sum": np.sum(self.rows, axis=0)} if self.rows else None
+
+    def state_dict(self):
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state):
+        self.rows = state["rows"]
+
+.aggregate(Sums)`},
+	Call: "function, *, fields",
 
 	gathers: true,
 }

@@ -9,7 +9,7 @@ import (
 	"headrace/tensor"
 )
 
-var batchOp = operation[Batch]("batch", Batching, "Stacks samples into batches; images must have one size.")
+var batchOp = operation[Batch]("batch", Batching, "Stack samples into batches; images must have one size.")
 
 // Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is
 // given.

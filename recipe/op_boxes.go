@@ -10,11 +10,15 @@ import (
 	"headrace/tensor"
 )
 
-var boxesOp = operation[Boxes]("boxes", Between, "Ties boxes to an image: later steps move them with its pixels, and drop those that leave it.")
+var boxesOp = operation[Boxes]("boxes", Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").more(`
+Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields 'along' with it, as
+by torchvision's transforms followed by 'SanitizeBoundingBoxes'. Coordinates are pixels of the image at this step, upright if 'decode_image'
+turned it.`,
+	`.decode_image().boxes(along="labels").random_resized_crop(512).random_flip().bucket_batch([8, 32, 128], size=16)`)
 
 // Boxes are the arguments of the operation boxes.
 type Boxes struct {
-	Field string   `json:"field,omitempty" default:"boxes" doc:"the boxes, float32 or float64 [n, 4]: left, top, right, bottom edge in pixels"`
+	Field string   `json:"field,omitempty" default:"boxes" doc:"the boxes, 'float32' or 'float64 [n, 4]': left, top, right, bottom edge in pixels. n may differ between samples"`
 	Along []string `json:"along,omitzero" example:"[\"labels\"]" doc:"fields with a row for each box, such as labels: they lose the rows of dropped boxes"`
 	Image string   `json:"image,omitempty" default:"image" doc:"the image"`
 }

@@ -11,17 +11,24 @@ import (
 	"headrace/tensor"
 )
 
-var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Batches sequences of similar length, padded to one length per batch.")
+var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Batch sequences of similar length, padded to one length per batch.").more(`
+A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it. A batch has [rows, length, …] and, for each 'field', its
+unpadded lengths as 'field_length', 'int64 [rows]'. A sample goes into the first bucket that fits its longest sequence, and all its sequences
+are padded alike. Other fields are stacked.
+
+The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
+	".bucket_batch([128, 256, 512], size=32)").
+	called("lengths, *, size, tokens, bytes, pad, pad_to")
 
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
 // Tokens and Bytes is given; a batch keeps all that are.
 type BucketBatch struct {
 	Lengths  []int    `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, ascending"`
-	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"most samples in a batch"`
+	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them"`
 	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
 	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
-	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"bucket: the bucket's length, so that there are few shapes; longest: the batch's longest sample"`
-	Pad      PadValue `json:"pad,omitzero" doc:"the padding value: a number, or numbers by field; by default 0"`
+	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's longest sample"`
+	Pad      PadValue `json:"pad,omitzero" doc:"the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
 	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than the last bucket: error: bad samples; truncate: cut at the end; drop: left out"`
 	DropLast bool     `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
 }

@@ -10,16 +10,18 @@ import (
 	"headrace/sample"
 )
 
-var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Changes brightness, contrast, saturation and hue at random, in random order.")
+var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
+	more("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)    # every fifth image stays as it is, as in SimCLR").
+	called("brightness, contrast, saturation, hue")
 
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
 type ColorJitter struct {
-	Brightness Jitter   `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, at least 0"`
+	Brightness Jitter   `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, at least 0; or the [least, greatest] factor"`
 	Contrast   Jitter   `json:"contrast,omitempty" example:"0.4" doc:"as for brightness"`
 	Saturation Jitter   `json:"saturation,omitempty" example:"0.4" doc:"as for brightness"`
-	Hue        Jitter   `json:"hue,omitempty" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue"`
-	P          *float64 `json:"p,omitempty" min:"0" max:"1" example:"0.8" doc:"the probability of a change; by default 1"`
+	Hue        Jitter   `json:"hue,omitempty" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue; or the [least, greatest] part of a turn"`
+	P          *float64 `json:"p,omitempty" min:"0" max:"1" example:"0.8" doc:"the probability with which an image is changed; by default 1. The changes are the same with and without it"`
 
 	On
 }
@@ -130,7 +132,7 @@ func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
 	)
 }
 
-var grayscaleOp = operation[Grayscale]("grayscale", Between, "Converts an image to gray.")
+var grayscaleOp = operation[Grayscale]("grayscale", Between, "Convert an image to gray.")
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
@@ -151,7 +153,7 @@ func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, g, wrong)
 }
 
-var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, "Converts an image to gray at random; it keeps its channels.")
+var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, "Convert an image to gray at random; it keeps its channels.")
 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {

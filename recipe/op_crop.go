@@ -5,7 +5,7 @@ import (
 	"headrace/sample"
 )
 
-var centerCropOp = operation[CenterCrop]("center_crop", Between, "Crops the middle of an image; a smaller image gets a black border.")
+var centerCropOp = operation[CenterCrop]("center_crop", Between, "Crop the middle of an image; a smaller image gets a black border.").more("", ".resize(256).center_crop(224)")
 
 // CenterCrop are the arguments of the operation center_crop.
 type CenterCrop struct {
@@ -28,7 +28,7 @@ func (c *CenterCrop) Transform() media.Op {
 // Check implements [Args].
 func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, c) }
 
-var randomCropOp = operation[RandomCrop]("random_crop", Between, "Crops a random part of an image, which must not be smaller.")
+var randomCropOp = operation[RandomCrop]("random_crop", Between, "Crop a random part of an image. A smaller image is a bad sample: 'pad' or 'resize' it first.").more("", ".pad(4).random_crop(32)")
 
 // RandomCrop are the arguments of the operation random_crop.
 type RandomCrop struct {
@@ -51,14 +51,14 @@ func (c *RandomCrop) Transform() media.Op {
 // Check implements [Args].
 func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, c) }
 
-var randomResizedCropOp = operation[RandomResizedCrop]("random_resized_crop", Between, "Crops a random part of an image and resizes it.")
+var randomResizedCropOp = operation[RandomResizedCrop]("random_resized_crop", Between, "Crop a random part of an image and resize it.").called("size, scale, ratio")
 
 // RandomResizedCrop are the arguments of the operation random_resized_crop.
 type RandomResizedCrop struct {
 	Size   Size        `json:"size,omitzero" required:"true" example:"224" doc:"[height, width] of the result, or one number for both"`
 	Scale  *[2]float64 `json:"scale,omitempty" default:"[0.08, 1]" doc:"least and greatest share of the image's area"`
-	Ratio  *[2]float64 `json:"ratio,omitempty" default:"[0.75, 1.3333333333333333]" doc:"least and greatest ratio of width to height"`
-	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"masks always use nearest"`
+	Ratio  *[2]float64 `json:"ratio,omitempty" default:"[0.75, 1.3333333333333333]" doc:"least and greatest ratio of width to height, by default 3/4 and 4/3"`
+	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"the filter, as in Pillow; masks always use nearest"`
 
 	On
 }

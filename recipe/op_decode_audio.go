@@ -11,23 +11,28 @@ import (
 	"headrace/tensor"
 )
 
-var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decodes the audio of a file, or a window of it, at any rate.")
+var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").more(`
+A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After 'files(…, content=False)'
+little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at 0.913 of half the lower rate;
+from that half on it is 110 dB down.`,
+	`hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
+	called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream")
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
-	Field    string   `json:"field,omitempty" doc:"the field with the file's content or path, which is removed; by default \"bytes\", or else \"path\""`
+	Field    string   `json:"field,omitempty" doc:"the field with the file's content or path, which is removed; by default where 'files' put it"`
 	To       string   `json:"to,omitempty" default:"audio" doc:"the field for the samples"`
 	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream, from 0; by default the one marked as default, or the first"`
 	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples per second; by default the file's"`
-	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1: the mean of all; 2: left and right; by default the file's"`
-	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" doc:"length of the window in seconds; by default everything"`
+	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1, in Python also '\"mono\"': the mean of all; 2: left and right; by default the file's"`
+	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" unit:"seconds" doc:"length of the window in seconds; by default everything"`
 	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window is"`
-	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" doc:"the second where it begins, instead of start"`
-	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the window's begin and end in seconds, as decode_video writes it. With duration it has that length, wherever it ends. Time counts from a video's first frame, or a recording's beginning; missing audio is silence"`
-	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"recordings shorter than the window: silence: appended; repeat: started again; error: bad samples; keep: stay short"`
-	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a recording that is cut off or damaged makes a bad sample; keep: it has what is there, and silence for what is damaged"`
-	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"float32 is from -1 to 1"`
-	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: one channel, the default with 1; TC: [time, channels], the default otherwise; CT: [channels, time]"`
+	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" unit:"seconds" doc:"the second where it begins, instead of start"`
+	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the window's begin and end in seconds, float64 or float32 [2], as 'decode_video(window=…)' writes it. With duration it has that length, wherever it ends. Time counts from a video's first frame, or a recording's beginning; missing audio is silence"`
+	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"recordings shorter than the window: silence: appended; repeat: started again; error: bad samples; keep: stay short, for 'bucket_batch' and 'pack'"`
+	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a recording that is cut off or damaged makes a bad sample; keep: it has what is there, and silence for packets that cannot be decoded; 'stats()[\"damaged_audio\"]' counts them"`
+	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"float32: from -1 to 1; int16: from -32768 to 32767"`
+	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: [channels, time]"`
 }
 
 func (d DecodeAudio) complete() Args {

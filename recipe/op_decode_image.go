@@ -10,19 +10,21 @@ import (
 	"headrace/tensor"
 )
 
-var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decodes a compressed image to pixels, [height, width, channels].")
+var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").more(`
+JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.`).
+	called("*, field, to, mode, orient, color, background, dtype, frame")
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
-	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which is removed"`
+	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which is removed; by default where 'files' put it"`
 	To         string  `json:"to,omitempty" default:"image" doc:"the field for the pixels"`
-	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: the pixels of Pillow and torchvision, to one level; fast: JPEGs shrunk to half or less are decoded at a smaller scale"`
+	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: the pixels of Pillow and torchvision, to one level; fast: JPEGs shrunk to half or less are decoded at a smaller scale; docs/performance.md shows how far pixels differ"`
 	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"turn and mirror as EXIF says"`
-	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb" doc:"without background, rgb and gray drop alpha as Pillow does; mask: [height, width], the palette's or gray values, such as classes, never mixed"`
-	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], 0 to 255, shown through transparency; by default transparency is dropped or kept as color says"`
-	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8 keeps the upper 8 of 16 bits; uint16 turns an 8-bit v into 257 v"`
-	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"largest image decoded, in pixels; by default 178956970, which is also the most"`
-	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"which frame of an animation or page of a document: only the first can be decoded"`
+	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb" doc:"rgb: without alpha, which is dropped as by Pillow if there is no background; gray: likewise; rgba: with it, other images are opaque; mask: the stored palette or gray values, such as classes, [height, width], never mixed; colour images are bad samples"`
+	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], 0 to 255, shown through transparency; by default transparency is dropped or kept as 'color' says"`
+	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8: the upper 8 of 16 bits; uint16: all bits, and an 8-bit v becomes 257·v, but not in a mask"`
+	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"largest image decoded, in pixels; by default 178,956,970, which is also the most. Larger ones are bad samples and allocate no memory"`
+	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"only 0: the first frame of an animation or page of a document"`
 }
 
 func (d DecodeImage) complete() Args {

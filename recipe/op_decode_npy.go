@@ -8,16 +8,18 @@ import (
 	"headrace/tensor"
 )
 
-var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Reads an array in NumPy's format (.npy).")
+var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").more(`
+A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.`,
+	`hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)`).called("dtype, shape")
 
 // DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
 // hold; it is said here, too, so that everything can be checked before one is read, and a
 // file that holds something else is a bad sample.
 type DecodeNPY struct {
-	Field string  `json:"field,omitempty" default:"bytes" doc:"the field with the file, which is removed"`
+	Field string  `json:"field,omitempty" default:"bytes" doc:"the field with the file, which is removed; by default where 'files' put it"`
 	To    string  `json:"to,omitempty" default:"array" doc:"the field for the array"`
-	DType string  `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the dtype; bfloat16 accepts its bits as uint16, or as ml_dtypes writes them"`
-	Shape Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"null for an extent that differs; [null] is a sequence of numbers"`
+	DType string  `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the dtype in the file, in Python also 'numpy.int32' and the like; 'bfloat16' accepts its bits as uint16, or as ml_dtypes writes them"`
+	Shape Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"'null' for an extent that differs; by default '[null]', a sequence of numbers"`
 }
 
 // Type is that of the arrays. The arguments must be complete and checked.

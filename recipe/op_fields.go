@@ -23,33 +23,37 @@ type FieldStep interface {
 	Kept(in sample.Schema) (before, after []string)
 }
 
-var selectOp = operation[Select]("select", Between, "Keeps some fields of each sample, in this order, and drops the others.")
+var selectOp = operation[Select]("select", Between, "Keep some fields of each sample, in this order, and drop the others.").more(`
+Nothing is copied, and image steps before and after still run as one pass.`,
+	`.select("image", "label")`)
 
 // Select are the arguments of the operation select.
 type Select struct {
 	Fields []string `json:"fields,omitempty" required:"true" example:"[\"image\", \"key\"]" doc:"the fields to keep"`
 }
 
-var dropOp = operation[Drop]("drop", Between, "Drops some fields of each sample.")
+var dropOp = operation[Drop]("drop", Between, "Drop some fields of each sample.").more("Nothing is copied.", `.drop("path")`)
 
 // Drop are the arguments of the operation drop.
 type Drop struct {
 	Fields []string `json:"fields,omitempty" required:"true" example:"[\"key\"]" doc:"the fields to drop"`
 }
 
-var renameOp = operation[Rename]("rename", Between, "Renames fields.")
+var renameOp = operation[Rename]("rename", Between, "Rename fields.")
 
 // Rename are the arguments of the operation rename.
 type Rename struct {
 	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"each field's new name; two may swap names"`
 }
 
-var copyOp = operation[Copy]("copy", Between, "Copies a field under other names, for several views of an image.")
+var copyOp = operation[Copy]("copy", Between, "Copy a field under other names, for several views of an image.").more(`
+Images are only copied in memory if the pipeline has a Python function, which could change one in place. For augmented views, Python has 'views'.`,
+	`.copy("image", to=["clean", "noisy"])`)
 
 // Copy are the arguments of the operation copy.
 type Copy struct {
 	Field string   `json:"field,omitempty" required:"true" example:"image" doc:"the field, which stays"`
-	To    []string `json:"to,omitempty" required:"true" example:"[\"view_0\", \"view_1\"]" doc:"names for its copies"`
+	To    []string `json:"to,omitempty" required:"true" example:"[\"view_0\", \"view_1\"]" doc:"names for its copies, which must be new"`
 }
 
 // NewNames are names of fields by those that they had; in JSON an object.

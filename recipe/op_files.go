@@ -17,7 +17,7 @@ import (
 	"headrace/tensor"
 )
 
-var filesOp = operation[Files]("files", Source, "Reads files: those that match a pattern, all images below a folder, or a list.")
+var filesOp = operation[Files]("files", Source, "Read files: those that match a pattern, all images below a folder, or a list.")
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.

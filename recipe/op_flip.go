@@ -5,7 +5,7 @@ import (
 	"headrace/sample"
 )
 
-var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Flips an image left to right at random.")
+var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Flip an image left to right at random.")
 
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {
@@ -20,7 +20,7 @@ func (f *RandomFlip) Transform() media.Op { return media.RandomFlip{P: *f.P} }
 // Check implements [Args].
 func (f *RandomFlip) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, f) }
 
-var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip", Between, "Flips an image top to bottom at random.")
+var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip", Between, "Flip an image top to bottom at random.")
 
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {

@@ -7,7 +7,7 @@ import (
 	"headrace/sample"
 )
 
-var mapOp = operation[Map]("map", Between, "Calls a Python function on each sample, in worker processes.")
+var mapOp = operation[Map]("map", Between, "Call a Python function on each sample, in worker processes.")
 
 // Map are the arguments of the operation map.
 type Map struct {
@@ -43,7 +43,14 @@ func (m *Map) Check(in sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-var flatMapOp = operation[FlatMap]("flat_map", Between, "Calls a Python function that returns any number of samples for each sample, usually a generator.")
+var flatMapOp = operation[FlatMap]("flat_map", Between, "Call a Python function that returns any number of samples for each, usually a generator.").more(`
+Each sample moves on as soon as it is yielded. Later random steps draw for each. The number of batches is at most a bound.`,
+	`def crops(sample, rng):
+    for _ in range(4):
+        y, x = rng.integers(0, 32, 2)
+        yield {**sample, "image": sample["image"][y:y + 224, x:x + 224]}
+
+.flat_map(crops)`).called("function, *, fields, to, gives")
 
 // FlatMap are the arguments of the operation flat_map: those of map.
 type FlatMap Map
@@ -69,7 +76,9 @@ func (m *FlatMap) checkFailures(f *Failures) error {
 // Check implements [Args]. The schema is nil where Gives does not say what comes out.
 func (m *FlatMap) Check(in sample.Schema) (sample.Schema, error) { return (*Map)(m).Check(in) }
 
-var filterOp = operation[Filter]("filter", Between, "Keeps the samples for which a Python function returns true.")
+var filterOp = operation[Filter]("filter", Between, "Keep the samples for which a Python function returns true.").more(`
+Other samples are not errors or losses. The number of batches is then only a bound, and several ranks need 'steps_per_epoch'.`,
+	`.filter(is_large, fields="image")`).called("function, *, fields")
 
 // Filter are the arguments of the operation filter.
 type Filter struct {

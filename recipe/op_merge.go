@@ -13,14 +13,14 @@ import (
 	"headrace/sample"
 )
 
-var mergeOp = operation[Merge]("merge", Source, "Combines several sources.")
+var mergeOp = operation[Merge]("merge", Source, "Combine several sources.")
 
 // Merge are the arguments of the operation merge.
 type Merge struct {
 	Of      []Chain   `json:"of" required:"true" min:"1" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"each has its own source and no batches; all must have the same fields and dtypes"`
 	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin; weights, the default if given; arrival: whichever has a sample first, which differs between runs"`
 	Weights []float64 `json:"weights,omitempty" doc:"how often each is next: numbers above 0, relative to their sum; they hold until the first source ends"`
-	Seed    *uint64   `json:"seed,omitempty" doc:"for drawing by weights; by default the recipe's"`
+	Seed    *uint64   `json:"seed,omitempty" doc:"for drawing by weights; by default the pipeline's"`
 	Until   Until     `json:"until,omitempty" default:"longest" doc:"an epoch ends with the longest source, the shortest, or after this many samples in all"`
 	Fill    *PadValue `json:"fill,omitempty" doc:"values for fields that some sources lack: a number, or numbers by field, 0 for others; text is empty; by default all must have the same fields"`
 }

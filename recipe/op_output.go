@@ -12,13 +12,16 @@ import (
 	"headrace/tensor"
 )
 
-var normalizeOp = operation[Normalize]("normalize", Between, "Converts pixels to floating point: (v/255 - mean) / std, or for 16 bits (v/65535 - mean) / std. Only layout may follow.")
+var normalizeOp = operation[Normalize]("normalize", Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").more(`
+NumPy has no bfloat16: arrays are 'ml_dtypes.bfloat16' if that package is installed (JAX brings it), else 'uint16' with the same bytes, as
+'loader.schema' says; 'torch.from_numpy(a).view(torch.bfloat16)' converts them. After '.to("torch")' they are 'torch.bfloat16'.`,
+	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).called("mean, std, dtype")
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
-	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"subtracted from values between 0 and 1"`
-	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"divides the difference"`
-	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"of the result"`
+	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"subtracted from values between 0 and 1: one number, or one for each of red, green and blue"`
+	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"divides the difference, likewise; above 0"`
+	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"the dtype of the result"`
 
 	On
 }
@@ -96,11 +99,11 @@ func checkCount(name string, c Channels) error {
 	return nil
 }
 
-var layoutOp = operation[Layout]("layout", Between, "Reorders the axes of an image or clip.")
+var layoutOp = operation[Layout]("layout", Between, "Reorder the axes of an image or clip.")
 
 // Layout are the arguments of the operation layout.
 type Layout struct {
-	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"images: NHWC, as decoded, or NCHW; clips: THWC, as decoded, TCHW or CTHW. N: batch, T: frames, C: channels"`
+	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"images: 'NHWC', as decoded, or 'NCHW'; clips: 'THWC', as decoded, 'TCHW' or 'CTHW'. N: batch, T: frames, C: channels"`
 
 	On
 }

@@ -10,7 +10,18 @@ import (
 	"headrace/tensor"
 )
 
-var packOp = operation[Pack]("pack", Batching, "Packs several sequences into each row of a batch, without cutting any.")
+var packOp = operation[Pack]("pack", Batching, "Pack several sequences into each row of a batch, without cutting any.").more(`
+A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it; those of a sample must be equally long. A batch has
+[size, length, …] and, for each 'field':
+
+- 'field_segment_ids': 'int32 [size, length]': the element's sequence in its row, from 1; 0 for padding.
+- 'field_positions': 'int32 [size, length]': the element's place in its sequence, from 0.
+
+A single number, such as a label, is repeated for each element. Text, such as 'key', is one JSON list per row: 'json.loads(batch["key"][0])' has
+one value per sequence.
+
+The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
+	".pack(2048, 8)").called("length, size")
 
 // Pack are the arguments of the operation pack.
 type Pack struct {
@@ -18,7 +29,7 @@ type Pack struct {
 	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows in a batch"`
 	Fit      string   `json:"fit,omitempty" choices:"best,first" default:"best" doc:"best: the open row where least room is left; first: the oldest row with room"`
 	Open     int      `json:"open,omitempty" min:"1" default:"64" doc:"rows filled at once: more waste less room and hold more samples"`
-	Pad      PadValue `json:"pad,omitzero" doc:"the value of unused room: a number, or numbers by field; by default 0"`
+	Pad      PadValue `json:"pad,omitzero" doc:"the value of unused room: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
 	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than a row: error: bad samples; truncate: cut at the end; drop: left out"`
 	DropLast bool     `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
 }

@@ -13,14 +13,14 @@ import (
 	"headrace/tensor"
 )
 
-var padOp = operation[Pad]("pad", Between, "Adds a border of one colour to an image.")
+var padOp = operation[Pad]("pad", Between, "Add a border of one colour to an image.").more("", ".pad(4)").called("padding, fill")
 
 // Pad are the arguments of the operation pad. Exactly one of Padding and Size is given.
 type Pad struct {
-	Padding *Padding `json:"padding,omitempty" example:"4" doc:"width of the border: everywhere, by direction, or by side"`
-	Fill    Fill     `json:"fill,omitempty" default:"0" doc:"its colour"`
-	Size    Size     `json:"size,omitzero" doc:"the size with the border, instead of padding; larger images are bad samples"`
-	Anchor  string   `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with size: where the image is; by default center"`
+	Padding *Padding `json:"padding,omitempty" example:"4" doc:"width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
+	Fill    Fill     `json:"fill,omitempty" default:"0" doc:"its colour: one number, or one per channel"`
+	Size    Size     `json:"size,omitzero" doc:"instead of padding, [height, width] with the border, or one number for both. Larger images are bad samples: 'resize' with 'fit=\"pad\"' shrinks them first"`
+	Anchor  string   `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with size: where the image is; by default 'center'"`
 
 	On
 }

@@ -16,7 +16,7 @@ import (
 	"headrace/sample"
 )
 
-var readOp = operation[ReadShards]("read", Source, "Reads samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
+var readOp = operation[ReadShards]("read", Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
 
 // ReadShards are the arguments of the operation read.
 type ReadShards struct {

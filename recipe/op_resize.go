@@ -8,16 +8,17 @@ import (
 	"headrace/sample"
 )
 
-var resizeOp = operation[Resize]("resize", Between, "Resizes an image, antialiased.")
+var resizeOp = operation[Resize]("resize", Between, "Resize an image, antialiased.").
+	more("", `.resize((480, 640), fit="pad", fill=114)    # a letterbox`).called("size, max_size")
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
-	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"length of the shorter edge, or [height, width]; with a fit other than short, one number means both"`
+	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"length of the shorter edge, or [height, width]. With a fit other than 'short', one number means both"`
 	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"limit for the longer edge; by default none"`
-	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"masks always use nearest"`
-	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"short: the shorter edge gets the size, the default with one number; stretch: to the size, the default with [height, width]; pad: into the size, the rest is fill; crop: over the size, the rest is cut off"`
-	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"where the image is (pad), or the part to keep (crop); by default center"`
-	Fill    Fill   `json:"fill,omitempty" doc:"with pad, the colour of the rest; by default 0"`
+	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"the filter, as in Pillow; masks always use nearest"`
+	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"short: the shorter edge gets the size, the default with one number; stretch: to the size, the default with height and width; pad: into the size, the rest is fill, as Pillow's 'ImageOps.pad'; crop: over the size, the rest is cut off, as 'ImageOps.fit'"`
+	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"where the image is (pad), or the part to keep (crop); by default 'center'"`
+	Fill    Fill   `json:"fill,omitempty" doc:"with 'pad', the colour of the rest: one number, or one per channel; by default 0"`
 
 	On
 }
@@ -92,12 +93,15 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, r, append(errs, r.Fill.check(in, r.Images(in)))...)
 }
 
-var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to cover the size whose proportions are nearest, and crops the middle.")
+var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resize to cover the size whose proportions are nearest, and crop the middle.").more(`
+With several sizes, each batch holds images of one size. Operations in between must keep the size, or change each to another; a crop or resize to
+one size makes all batches alike again.`,
+	".resize_to_bucket([[256, 256], [256, 384], [384, 256]])")
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {
 	Sizes  []Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"[height, width] of each; if two are equally near, the first is used"`
-	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"masks always use nearest"`
+	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"the filter, as in Pillow; masks always use nearest"`
 
 	On
 }

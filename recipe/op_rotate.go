@@ -5,11 +5,11 @@ import (
 	"headrace/sample"
 )
 
-var rotate90Op = operation[Rotate90]("rotate90", Between, "Rotates an image by quarter turns.")
+var rotate90Op = operation[Rotate90]("rotate90", Between, "Rotate an image by quarter turns.")
 
 // Rotate90 are the arguments of the operation rotate90.
 type Rotate90 struct {
-	Turns *int `json:"turns,omitempty" default:"1" doc:"quarter turns counter-clockwise, as numpy.rot90; negative ones are clockwise"`
+	Turns *int `json:"turns,omitempty" default:"1" doc:"quarter turns counter-clockwise, as 'numpy.rot90'; negative ones are clockwise"`
 
 	On
 }
@@ -25,7 +25,7 @@ func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: *r.Turns}
 // Check implements [Args].
 func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
 
-var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Rotates an image by 0, 1, 2 or 3 quarter turns, with equal probability.")
+var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.")
 
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {

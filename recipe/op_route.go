@@ -11,7 +11,7 @@ import (
 	"headrace/tensor"
 )
 
-var routeOp = operation[Route]("route", Between, "Sends each sample to one of several branches.")
+var routeOp = operation[Route]("route", Between, "Send each sample to one of several branches.")
 
 // Route are the arguments of the operation route.
 type Route struct {

@@ -8,7 +8,7 @@ import (
 	"headrace/sample"
 )
 
-var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the order that a Python object gives for each epoch.")
+var samplerOp = operation[Sampler]("sampler", Ordering, "Visit samples in the order that a Python object gives for each epoch.")
 
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
@@ -33,14 +33,17 @@ func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 // imports implements [importer].
 func (s *Sampler) imports() []string { return []string{s.Function} }
 
-var weightedOp = operation[Weighted]("weighted", Ordering, "Draws each epoch's samples by weights.")
+var weightedOp = operation[Weighted]("weighted", Ordering, "Draw each epoch's samples by weights.").more(`
+It follows the source, instead of 'shuffle'. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets different
+random crops.`,
+	".weighted([1.0, 0.5, 0.5], draws=1000)").called("weights, draws, replacement")
 
 // Weighted are the arguments of the operation weighted.
 type Weighted struct {
-	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample is drawn: numbers of at least 0, relative to their sum"`
-	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples in an epoch; by default as many as the source has"`
+	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers of at least 0, relative to their sum"`
+	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples in an epoch; by default as many as there are weights"`
 	Replacement *bool     `json:"replacement,omitempty" default:"true" doc:"a sample may be drawn again in the same epoch"`
-	Seed        *uint64   `json:"seed,omitempty" doc:"by default the recipe's"`
+	Seed        *uint64   `json:"seed,omitempty" doc:"by default the pipeline's"`
 }
 
 func (w Weighted) complete() Args {

@@ -7,12 +7,18 @@ import (
 	"headrace/sample"
 )
 
-var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visits samples in another random order in each epoch.")
+var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visit samples in another random order in each epoch.").more(`
+By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images, uncompressed rows. If many
+are compressed together, as in '.json.gz', each read decompresses them all: set 'window' to shuffle among about 64 runs of neighbours, which
+are read once. 'headrace inspect' says what your data needs.
+
+The order depends only on the seed, the epoch and the window, not on machine, workers or ranks. It needs no buffer of samples.`,
+	".shuffle()", ".shuffle(window=65_536)")
 
 // Shuffle are the arguments of the operation shuffle.
 type Shuffle struct {
-	Seed   *uint64 `json:"seed,omitempty" doc:"by default the recipe's"`
-	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"shuffle this many samples at a time, drawn as runs of neighbours from many places, so that what they share is read once; by default all at once"`
+	Seed   *uint64 `json:"seed,omitempty" doc:"by default the pipeline's"`
+	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"shuffle this many samples at a time, drawn as runs of neighbours from many places, so that what they share is read once; by default all at once. 65,536 suits text"`
 }
 
 // identity writes out whose seed it is.

@@ -8,7 +8,7 @@ import (
 	"headrace/sample"
 )
 
-var sourceOp = operation[Object]("source", Source, "Reads samples from a Python object, by number or by iterating.")
+var sourceOp = operation[Object]("source", Source, "Read samples from a Python object, by number or by iterating.")
 
 // Object are the arguments of the operation source.
 type Object struct {

@@ -8,7 +8,9 @@ import (
 	"headrace/tensor"
 )
 
-var unbatchOp = operation[Unbatch]("unbatch", Between, "Splits batches: each row becomes a sample.")
+var unbatchOp = operation[Unbatch]("unbatch", Between, "Split batches: each row becomes a sample again, with its own key and position.").more(`
+Every field needs one row per sample; a list has one value per row.`,
+	".batch(64).map(model, workers=1).unbatch().map(encode)")
 
 // Unbatch are the arguments of the operation unbatch, which has none.
 type Unbatch struct{}

@@ -12,7 +12,12 @@ import (
 	"headrace/tensor"
 )
 
-var videoClipsOp = operation[VideoClips]("video_clips", Between, "Cuts a video into clips, each a sample: consecutive pieces, or clips from chosen places.")
+var videoClipsOp = operation[VideoClips]("video_clips", Between, "Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").more(`
+Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and resuming decodes none
+again. Random steps draw for each clip. 'len(loader)' is exact with 'clips'; the number of pieces is not known in advance.`,
+	`every = hr.files("films/*.mp4", content=False).video_clips(32, stride=2, step=64).resize(224, fit="crop").batch(8)`,
+	`some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)`).
+	called("frames, *, stride, fps, step, clips, start, short, times, window, number, stream")
 
 // VideoClips are the arguments of the operation video_clips. Without Clips, the whole
 // video comes in pieces, one after the other.
@@ -21,14 +26,14 @@ type VideoClips struct {
 	To        string   `json:"to,omitempty" default:"video" doc:"the field for the clip"`
 	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"as for decode_video"`
 	Frames    *int     `json:"frames,omitempty" required:"true" min:"1" max:"1000000" example:"16" doc:"frames in a clip"`
-	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames"`
-	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times"`
+	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames; by default 1"`
+	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times, even if a video's rate varies"`
 	Step      *int     `json:"step,omitempty" min:"1" max:"1000000000" doc:"from one piece's beginning to the next, in frames of the video, or at the rate fps; by default without gaps"`
 	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, this many clips per video"`
-	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"with clips: where they begin; center and begin spread them evenly; by default random"`
+	Start     string   `json:"start,omitempty" choices:"begin,center,random" doc:"with clips: where they begin, by default 'random'; 'center' and 'begin' spread them evenly"`
 	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"clips with too few frames, such as the last piece: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample; drop: left out"`
 	Times     string   `json:"times,omitempty" doc:"as for decode_video"`
-	Window    string   `json:"window,omitempty" doc:"as for decode_video, with paths"`
+	Window    string   `json:"window,omitempty" doc:"as for decode_video, after 'files(…, content=False)'"`
 	Number    string   `json:"number,omitempty" doc:"a field for the clip's number in its video, from 0; by default none"`
 	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"as for decode_video"`
 	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"as for decode_video"`

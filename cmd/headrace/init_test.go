@@ -96,6 +96,14 @@ func TestOps(t *testing.T) {
 				t.Errorf("%s: nothing about %s", op.Name, a.Name)
 			}
 		}
+		for _, code := range op.Example {
+			if line, _, _ := strings.Cut(code, "\n"); !strings.Contains(got, "\n      "+line+"\n") {
+				t.Errorf("%s: not the example %s", op.Name, line)
+			}
+		}
+		if words := strings.Fields(op.More); len(words) > 0 && !strings.Contains(got, words[0]+" "+words[1]) {
+			t.Errorf("%s: not what else there is to know", op.Name)
+		}
 		if testing.Short() {
 			break
 		}

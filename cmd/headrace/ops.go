@@ -86,6 +86,15 @@ func listOps(p *page, all []recipe.Op) {
 func explainOp(p *page, op recipe.Op) {
 	p.line("", p.bold, op.Name)
 	p.line("  ", plainInk, op.Doc)
+	for _, paragraph := range op.Paragraphs() {
+		p.blank()
+		for i, item := range strings.Split(paragraph, "\n- ") {
+			if i > 0 {
+				item = "- " + item
+			}
+			p.line("  ", plainInk, strings.ReplaceAll(item, "\n", " "))
+		}
+	}
 	for _, a := range op.Arguments() {
 		p.blank()
 		takes := a.Takes
@@ -100,5 +109,14 @@ func explainOp(p *page, op recipe.Op) {
 		}
 		p.line("  ", p.bold, a.Name, ": "+takes)
 		p.line("      ", plainInk, a.Doc)
+	}
+	if len(op.Example) > 0 {
+		p.blank()
+		p.line("  ", p.bold, "in Python")
+	}
+	for _, code := range op.Example {
+		for line := range strings.SplitSeq(code, "\n") {
+			p.text.WriteString(strings.TrimRight("      "+line, " ") + "\n") // code is not wrapped
+		}
 	}
 }

@@ -63,11 +63,11 @@ steps:
 `
 
 func run(ctx context.Context, folder string, out io.Writer) error {
-	err := headrace.Register("grain", "Adds noise to an image.", func() headrace.Operation[before, after] { return &grain{Amount: 10} })
+	err := headrace.Register("grain", "Add noise to an image.", func() headrace.Operation[before, after] { return &grain{Amount: 10} })
 	if err != nil {
 		return err
 	}
-	err = headrace.RegisterBatching("by_lightness", "Puts dark images into one batch, light ones into another.", func() headrace.Batching[seen] { return &byLightness{Rows: 32} })
+	err = headrace.RegisterBatching("by_lightness", "Put dark images into one batch, light ones into another.", func() headrace.Batching[seen] { return &byLightness{Rows: 32} })
 	if err != nil {
 		return err
 	}

@@ -169,9 +169,10 @@ func pathsIn(text string) (paths []string) {
 
 var isPath = regexp.MustCompile(`^[a-z_][\w.-]*(/[\w.-]+)*/?$`)
 
-// isProduct leaves out what tests, documents or measures.
+// isProduct leaves out what tests, documents or measures, and what is made of the rest.
 func isProduct(path string) bool {
 	return !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".md") && !strings.Contains(path, "testdata/") && !strings.Contains(path, "test/") &&
+		path != "python/src/headrace/_operations.py" &&
 		!strings.HasPrefix(path, "python/tests") && !below("docs/", "examples/", "bench/", "findings/", "scripts/tests/", "scripts/shard_goldens.py")(path)
 }
 

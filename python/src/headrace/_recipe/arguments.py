@@ -49,6 +49,12 @@ def names_of(step: str, given: tuple[Any, ...]) -> list[str]:
     return names
 
 
+def name_of(step: str, field: Any) -> str:
+    if not isinstance(field, str):
+        raise RecipeError(f"headrace: {step}: field is {field!r}: must be the name of a field")
+    return field
+
+
 def as_float(value: Any) -> float:
     """A number as a float; infinite if it is too large."""
     try:
@@ -66,6 +72,16 @@ def truth(name: str, value: Any) -> bool:
 
 def optional(name: str, value: Any) -> int | None:
     return None if value is None else integer(name, value)
+
+
+def at_least_one(name: str, value: Any) -> int | None:
+    if value is not None and integer(name, value) < 1:
+        raise RecipeError(f"headrace: {name} is {value}: must be at least 1")
+    return optional(name, value)
+
+
+def weights_of(value: Any) -> list[float]:
+    return [number_of("weights", w) for w in (value.tolist() if hasattr(value, "tolist") else value)]
 
 
 def from_environment(name: str, value: int | None, environment: str | None, default: int, least: int = 0) -> int:
@@ -96,6 +112,11 @@ def integers(name: str, value: Any) -> int | list[int]:
     return [integer(name, n) for n in value] if is_several(value) else integer(name, value)
 
 
+def integer_list(name: str, value: Any) -> list[int]:
+    """Whole numbers, or one that is alone."""
+    return [integer(name, n) for n in value] if is_several(value) else [integer(name, value)]
+
+
 def number_of(name: str, value: Any) -> float:
     try:
         number = as_float(value)
@@ -111,6 +132,15 @@ def seconds_of(name: str, value: Any) -> float | None:
         return None if value is None else number_of(name, value)
     except RecipeError as error:
         raise RecipeError(f"{error} of seconds") from None
+
+
+def start_of(start: Any, words: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """Where a window or clip begins, as in a recipe: by a word, or a second; if the words are given, other text names a field."""
+    if start is None:
+        return {}
+    if isinstance(start, str):
+        return {"start" if words is None or start in words else "at": start}
+    return {"offset": seconds_of("start", start)}
 
 
 def dtype_name(value: Any) -> str:
@@ -179,24 +209,3 @@ def count_or_share(name: str, value: Any) -> int | float | None:
     if value is None:
         return None
     return integer(name, value) if hasattr(value, "__index__") else number_of(name, value)
-
-
-# Arguments that are the same whichever step has them. None is what the engine takes by itself.
-_WHOLE = (
-    "bytes clips frame frames hop_length max_frames max_pixels max_size min_frames multiple n_fft n_mels open rate retries segments stream"
-    " stride tokens win_length"
-)
-_AS = dict.fromkeys(_WHOLE.split(), integer) | {
-    "background": integers,
-    "duration": seconds_of,
-    "fill": integers,
-    "fps": number_of,
-    "max_errors": count_or_share,
-    "time_limit": number_of,
-    "wait": number_of,
-}
-
-
-def by_name(**given: Any) -> dict[str, Any]:
-    """Arguments as in a recipe. Some names imply a conversion of the value."""
-    return {name: _AS[name](name, value) if value is not None and name in _AS else value for name, value in given.items()}

@@ -6,16 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from .._operations import ON_IMAGES
 from ..errors import RecipeError
 from .functions import BARE
 from .step import Step
-
-# The steps on an image, which can be those of a view.
-ON_IMAGES = {
-    *("resize", "resize_to_bucket", "center_crop", "random_crop", "random_resized_crop", "pad"),
-    *("random_flip", "random_vertical_flip", "rotate90", "random_rotate90"),
-    *("color_jitter", "grayscale", "random_grayscale", "normalize", "layout"),
-}
 
 
 def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple[str, Callable[..., Any]]]:

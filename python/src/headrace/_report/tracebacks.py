@@ -117,8 +117,11 @@ def _wrong_call(function: Callable[..., Any], args: tuple[Any, ...], options: di
 
 
 def all_briefly(cls: C) -> C:
-    """Has all public methods of a class do that."""
-    for name, member in list(vars(cls).items()):
-        if isinstance(member, FunctionType) and not name.startswith("_"):
-            setattr(cls, name, briefly(member))
+    """Has all public methods of a class do that, and makes those that it inherits its own."""
+    for base in reversed(cls.__mro__[:-1]):
+        for name, member in list(vars(base).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_"):
+                called = briefly(member)
+                called.__qualname__ = f"{cls.__qualname__}.{name}"
+                setattr(cls, name, called)
     return cls

@@ -1,0 +1,1092 @@
+"""The methods of pipelines whose arguments are those of a recipe.
+
+Made of the descriptions of operations, in Go, by `go test ./recipe -run Methods -rewrite`: do not edit.
+"""
+
+from __future__ import annotations
+
+from ._recipe.arguments import (
+    at_least_one,
+    dtype_name,
+    integer,
+    integer_list,
+    integers,
+    name_of,
+    names_of,
+    number_of,
+    numbers_for,
+    numbers_of,
+    optional,
+    range_of,
+    seconds_of,
+    size_of,
+    start_of,
+    truth,
+    weights_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Literal
+
+    from ._recipe.workers import Workers
+    from .pipeline import Pipeline
+
+    Some = str | Iterable[str]
+    Size = int | tuple[int, int] | list[int]
+    Jitter = float | tuple[float, float] | list[float]
+    Seeds = Iterable[Literal["random", "numpy", "torch"]]
+    Where = Literal["process", "thread", "here"] | Workers
+    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
+    Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
+
+# The steps on an image, which can be those of a view.
+ON_IMAGES = {
+    "resize",
+    "resize_to_bucket",
+    "center_crop",
+    "random_crop",
+    "random_resized_crop",
+    "pad",
+    "random_flip",
+    "random_vertical_flip",
+    "rotate90",
+    "random_rotate90",
+    "color_jitter",
+    "grayscale",
+    "random_grayscale",
+    "normalize",
+    "layout",
+}
+
+
+class Operations:
+    """What a pipeline inherits."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
+        def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
+
+    def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
+        """Visit samples in another random order in each epoch.
+
+            .shuffle()
+            .shuffle(window=65_536)
+
+        By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images, uncompressed
+        rows. If many are compressed together, as in `.json.gz`, each read decompresses them all: set `window` to shuffle among about 64
+        runs of neighbours, which are read once. `headrace inspect` says what your data needs.
+
+        The order depends only on the seed, the epoch and the window, not on machine, workers or ranks. It needs no buffer of samples.
+
+        Args:
+            seed: by default the pipeline's.
+            window: shuffle this many samples at a time, drawn as runs of neighbours from many places, so that what they share is read once;
+                by default all at once. 65,536 suits text.
+        """
+        return self._with("shuffle", {"seed": optional("seed", seed), "window": optional("window", window)})
+
+    def weighted(
+        self,
+        weights: Iterable[float],
+        draws: int | None = None,
+        replacement: bool = True,
+        *,
+        seed: int | None = None,
+    ) -> Pipeline:
+        """Draw each epoch's samples by weights.
+
+            .weighted([1.0, 0.5, 0.5], draws=1000)
+
+        It follows the source, instead of `shuffle`. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets
+        different random crops.
+
+        Args:
+            weights: how likely each sample of the source is drawn: numbers of at least 0, relative to their sum.
+            draws: samples in an epoch; by default as many as there are weights.
+            replacement: a sample may be drawn again in the same epoch.
+            seed: by default the pipeline's.
+        """
+        args = {
+            "weights": weights_of(weights),
+            "draws": at_least_one("draws", draws),
+            "replacement": truth("replacement", replacement),
+            "seed": optional("seed", seed),
+        }
+        return self._with("weighted", args)
+
+    def decode_image(
+        self,
+        *,
+        field: str | None = None,
+        to: str | None = None,
+        mode: Literal["exact", "fast"] | None = None,
+        orient: bool | None = None,
+        color: Literal["rgb", "rgba", "gray", "mask"] | None = None,
+        background: Sequence[int] | None = None,
+        dtype: Literal["uint8", "uint16"] | None = None,
+        frame: int | None = None,
+        max_pixels: int | None = None,
+    ) -> Pipeline:
+        """Decode a compressed image to pixels, by default `uint8 [height, width, 3]`.
+
+            .decode_image()
+
+        JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.
+
+        Args:
+            field: the field with the compressed image, which is removed; by default where `files` put it.
+            to: the field for the pixels, by default `"image"`.
+            mode: `"exact"`, the default: the pixels of Pillow and torchvision, to one level; `"fast"`: JPEGs shrunk to half or less are
+                decoded at a smaller scale; docs/performance.md shows how far pixels differ.
+            orient: turn and mirror as EXIF says, by default True.
+            color: `"rgb"`, the default: without alpha, which is dropped as by Pillow if there is no background; `"gray"`: likewise;
+                `"rgba"`: with it, other images are opaque; `"mask"`: the stored palette or gray values, such as classes, [height, width],
+                never mixed; colour images are bad samples.
+            background: (red, green, blue), 0 to 255, shown through transparency; by default transparency is dropped or kept as `color`
+                says.
+            dtype: `"uint8"`, the default: the upper 8 of 16 bits; `"uint16"`: all bits, and an 8-bit v becomes 257·v, but not in a mask.
+            frame: only 0: the first frame of an animation or page of a document.
+            max_pixels: largest image decoded, in pixels; by default 178,956,970, which is also the most. Larger ones are bad samples and
+                allocate no memory.
+        """
+        args = {
+            "field": field,
+            "to": to,
+            "mode": mode,
+            "orient": orient,
+            "color": color,
+            "background": None if background is None else integers("background", background),
+            "dtype": dtype,
+            "frame": optional("frame", frame),
+            "max_pixels": optional("max_pixels", max_pixels),
+        }
+        return self._with("decode_image", args)
+
+    def decode_npy(
+        self,
+        dtype: Any,
+        shape: Sequence[int | None] | None = None,
+        *,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.
+
+            hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)
+
+        A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.
+
+        Args:
+            dtype: the dtype in the file, in Python also `numpy.int32` and the like; `"bfloat16"` accepts its bits as uint16, or as
+                `ml_dtypes` writes them.
+            shape: `None` for an extent that differs; by default `(None,)`, a sequence of numbers.
+            field: the field with the file, which is removed; by default where `files` put it.
+            to: the field for the array, by default `"array"`.
+        """
+        args = {
+            "dtype": dtype_name(dtype),
+            "shape": None if shape is None else [optional("shape", n) for n in shape],
+            "field": field,
+            "to": to,
+        }
+        return self._with("decode_npy", args)
+
+    def decode_audio(
+        self,
+        rate: int | None = None,
+        channels: int | Literal["mono"] | None = None,
+        duration: float | None = None,
+        *,
+        start: float | Literal["begin", "center", "random"] | None = None,
+        window: str | None = None,
+        short: Literal["silence", "repeat", "error", "keep"] | None = None,
+        damaged: Literal["error", "keep"] | None = None,
+        dtype: Any = None,
+        layout: Literal["T", "TC", "CT"] | None = None,
+        stream: int | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
+
+            hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
+
+        A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After `files(…,
+        content=False)` little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at
+        0.913 of half the lower rate; from that half on it is 110 dB down.
+
+        Args:
+            rate: samples per second; by default the file's.
+            channels: 1, in Python also `"mono"`: the mean of all; 2: left and right; by default the file's.
+            duration: length of the window in seconds; by default everything.
+            start: where the window is: `"begin"`, the default, `"center"` or `"random"`, or the second where it begins.
+            window: instead of start: a field with the window's begin and end in seconds, float64 or float32 [2], as
+                `decode_video(window=…)` writes it. With duration it has that length, wherever it ends. Time counts from a video's first
+                frame, or a recording's beginning; missing audio is silence.
+            short: recordings shorter than the window: `"silence"`, the default: appended; `"repeat"`: started again; `"error"`: bad
+                samples; `"keep"`: stay short, for `bucket_batch` and `pack`.
+            damaged: `"error"`, the default: a recording that is cut off or damaged makes a bad sample; `"keep"`: it has what is there, and
+                silence for packets that cannot be decoded; `stats()["damaged_audio"]` counts them.
+            dtype: `"float32"`, the default: from -1 to 1; `"int16"`: from -32768 to 32767.
+            layout: `"T"`: [time], the default with one channel; `"TC"`: [time, channels], the default otherwise; `"CT"`: [channels, time].
+            stream: which audio stream, from 0; by default the one marked as default, or the first.
+            field: the field with the file's content or path, which is removed; by default where `files` put it.
+            to: the field for the samples, by default `"audio"`.
+        """
+        args = {
+            "rate": optional("rate", rate),
+            "channels": 1 if channels == "mono" else optional("channels", channels),
+            "duration": seconds_of("duration", duration),
+            **start_of(start),
+            "window": window,
+            "short": short,
+            "damaged": damaged,
+            "dtype": None if dtype is None else dtype_name(dtype),
+            "layout": layout,
+            "stream": optional("stream", stream),
+            "field": field,
+            "to": to,
+        }
+        return self._with("decode_audio", args)
+
+    def log_mel(
+        self,
+        preset: Literal["whisper", "kaldi", "librosa", "torchaudio"] | None = None,
+        *,
+        rate: int | None = None,
+        n_fft: int | None = None,
+        win_length: int | None = None,
+        hop_length: int | None = None,
+        n_mels: int | None = None,
+        f_min: float | None = None,
+        f_max: float | None = None,
+        layout: Literal["TM", "MT"] | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Make a log-mel spectrogram, float32, of one channel of audio.
+
+            hr.files("words").decode_audio(16000, "mono", 1.0).log_mel("whisper").batch(32)
+
+        It does not resample: decode at the preset's rate. A recording too short for one frame is a bad sample.
+
+        Args:
+            preset: whose spectrogram: `"whisper"`, the default: 80 bands at 16 kHz, without padding to 30 s; `"kaldi"`: 80 bands, as
+                torchaudio's `compliance.kaldi.fbank` without dither, on 16-bit values (-32768 to 32767); `"librosa"`:
+                `feature.melspectrogram` and `power_to_db`, 128 bands at 22,050 Hz; `"torchaudio"`: `MelSpectrogram` and
+                `AmplitudeToDB("power")`, 128 bands at 16 kHz.
+            rate: samples per second; like all that follow, by default the preset's.
+            n_fft: length of a transform, in samples.
+            win_length: length of a frame, in samples; by default the preset's, or `n_fft` if given.
+            hop_length: samples between frames.
+            n_mels: number of bands.
+            f_min: Hz where the first band begins.
+            f_max: Hz where the last band ends; by default half the rate.
+            layout: `"TM"`, the default: [frames, bands], as `bucket_batch` and `pack` need it; `"MT"`: [bands, frames], as Whisper's models
+                do.
+            field: the field with the samples, float32 or int16 [time], which is removed; by default `"audio"`.
+            to: the field for the spectrogram, by default `"mel"`.
+        """
+        args = {
+            "preset": preset,
+            "rate": optional("rate", rate),
+            "n_fft": optional("n_fft", n_fft),
+            "win_length": optional("win_length", win_length),
+            "hop_length": optional("hop_length", hop_length),
+            "n_mels": optional("n_mels", n_mels),
+            "f_min": None if f_min is None else number_of("f_min", f_min),
+            "f_max": None if f_max is None else number_of("f_max", f_max),
+            "layout": layout,
+            "field": field,
+            "to": to,
+        }
+        return self._with("log_mel", args)
+
+    def decode_video(
+        self,
+        frames: int | None = None,
+        *,
+        stride: int | None = None,
+        fps: float | None = None,
+        segments: int | None = None,
+        clips: int | None = None,
+        start: float | str | None = None,
+        duration: float | None = None,
+        min_frames: int | None = None,
+        max_frames: int | None = None,
+        multiple: int | None = None,
+        short: Literal["repeat", "loop", "black", "error"] | None = None,
+        times: str | None = None,
+        window: str | None = None,
+        stream: int | None = None,
+        orient: bool | None = None,
+        aspect: Literal["stored", "square"] | None = None,
+        mode: Literal["exact", "fast"] | None = None,
+        dtype: Any = None,
+        color: Literal["rgb", "yuv420", "nv12"] | None = None,
+        size: Size | None = None,
+        matrix: str | None = None,
+        damaged: Literal["error", "keep"] | None = None,
+        mask: str | None = None,
+        max_pixels: int | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Decode frames of a video to a clip, uint8 [frames, height, width, 3].
+
+            hr.files("kinetics/*/*.mp4", label="parent", content=False).decode_video(16, stride=4).random_resized_crop(224).batch(8)
+
+        Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow
+        treat all frames of a clip alike. A damaged frame makes a bad sample, named with frame and time.
+
+        Args:
+            frames: frames in a clip; by default all. Without stride, fps and segments they are spread evenly from the first to the last.
+            stride: from one frame to the next, in frames.
+            fps: frames per second: those on screen at these times, even if a video's rate varies.
+            segments: this many equal parts, one frame of each.
+            clips: this many clips per video, along an axis of their own: [clips, frames, height, width, 3].
+            start: where a clip begins, if frames are left over: `"begin"`, `"center"` or `"random"`, the default, or the second where it
+                begins, or a field with the second where it begins; with segments: which frame of each.
+            duration: length of a clip in seconds.
+            min_frames: with fps, without frames: at least so many.
+            max_frames: likewise: at most so many.
+            multiple: likewise: a multiple of this.
+            short: videos shorter than a clip: `"repeat"`, the default: the last frame again; `"loop"`: start again; `"black"`: black
+                frames; `"error"`: a bad sample.
+            times: a field for each frame's display time in seconds, from the first frame: float64 [frames]; by default none.
+            window: a field for the clip's begin and end in seconds, float64 [2]. The field with the file stays, for
+                `decode_audio(window=…)`.
+            stream: which video stream; by default the one players show.
+            orient: turn frames as the file says, by default True.
+            aspect: `"stored"`, the default: the file's pixels; `"square"`: non-square pixels, as on DVDs, are widened or narrowed first.
+            mode: `"exact"`, the default: converts to RGB first; `"fast"`: may resize planes before converting, several times faster, a few
+                levels off.
+            dtype: `"uint8"`, the default: 8 bits; `"uint16"`: of full scale: 10-bit videos keep their bits. Planes keep the video's own
+                numbers.
+            color: `"rgb"`, the default: for image operations; `"yuv420"` and `"nv12"` leave 4:2:0 planes, half the bytes, for conversion on
+                a device, as by `hr.torch.to_rgb`: luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is
+                [height + height / 2, width], rounded up; an odd width repeats luma's last column. No image operation may follow.
+            size: with planes: resize frames to (height, width); by default they keep their size.
+            matrix: with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location
+                (0 left, 1 centre, 2 top left), bits of a sample; by default none.
+            damaged: `"error"`, the default: a damaged frame makes a bad sample; `"keep"`: it stays as the decoder concealed it, or black.
+            mask: with `"keep"`: a field for which frames are damaged, bool [frames]; by default none.
+            max_pixels: largest frame decoded, in pixels; by default 178,956,970, which is also the most.
+            field: the field with the file's path or content, which is removed; by default where `files` put it.
+            to: the field for the clip, by default `"video"`.
+        """
+        args = {
+            "frames": optional("frames", frames),
+            "stride": optional("stride", stride),
+            "fps": None if fps is None else number_of("fps", fps),
+            "segments": optional("segments", segments),
+            "clips": optional("clips", clips),
+            **start_of(start, ("begin", "center", "random")),
+            "duration": seconds_of("duration", duration),
+            "min_frames": optional("min_frames", min_frames),
+            "max_frames": optional("max_frames", max_frames),
+            "multiple": optional("multiple", multiple),
+            "short": short,
+            "times": times,
+            "window": window,
+            "stream": optional("stream", stream),
+            "orient": orient,
+            "aspect": aspect,
+            "mode": mode,
+            "dtype": None if dtype is None else dtype_name(dtype),
+            "color": color,
+            "size": None if size is None else size_of(size),
+            "matrix": matrix,
+            "damaged": damaged,
+            "mask": mask,
+            "max_pixels": optional("max_pixels", max_pixels),
+            "field": field,
+            "to": to,
+        }
+        return self._with("decode_video", args)
+
+    def video_clips(
+        self,
+        frames: int,
+        *,
+        stride: int | None = None,
+        fps: float | None = None,
+        step: int | None = None,
+        clips: int | None = None,
+        start: Literal["begin", "center", "random"] | None = None,
+        short: Literal["repeat", "loop", "black", "error", "drop"] | None = None,
+        times: str | None = None,
+        window: str | None = None,
+        number: str | None = None,
+        stream: int | None = None,
+        orient: bool | None = None,
+        aspect: Literal["stored", "square"] | None = None,
+        mode: Literal["exact", "fast"] | None = None,
+        dtype: Any = None,
+        color: Literal["rgb", "yuv420", "nv12"] | None = None,
+        size: Size | None = None,
+        matrix: str | None = None,
+        damaged: Literal["error", "keep"] | None = None,
+        mask: str | None = None,
+        max_pixels: int | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.
+
+            every = hr.files("films/*.mp4", content=False).video_clips(32, stride=2, step=64).resize(224, fit="crop").batch(8)
+            some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)
+
+        Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and
+        resuming decodes none again. Random steps draw for each clip. `len(loader)` is exact with `clips`; the number of pieces is not known
+        in advance.
+
+        Args:
+            frames: frames in a clip.
+            stride: from one frame to the next, in frames; by default 1.
+            fps: frames per second: those on screen at these times, even if a video's rate varies.
+            step: from one piece's beginning to the next, in frames of the video, or at the rate fps; by default without gaps.
+            clips: instead of pieces, this many clips per video.
+            start: with clips: where they begin, by default `"random"`; `"center"` and `"begin"` spread them evenly.
+            short: clips with too few frames, such as the last piece: `"repeat"`, the default: the last frame again; `"loop"`: start again;
+                `"black"`: black frames; `"error"`: a bad sample; `"drop"`: left out.
+            times: as for `decode_video`.
+            window: as for `decode_video`, after `files(…, content=False)`.
+            number: a field for the clip's number in its video, from 0; by default none.
+            stream: as for `decode_video`.
+            orient: as for `decode_video`.
+            aspect: as for `decode_video`.
+            mode: as for `decode_video`.
+            dtype: as for `decode_video`.
+            color: as for `decode_video`.
+            size: as for `decode_video`.
+            matrix: as for `decode_video`.
+            damaged: as for `decode_video`.
+            mask: as for `decode_video`.
+            max_pixels: as for `decode_video`.
+            field: as for `decode_video`.
+            to: the field for the clip, by default `"video"`.
+        """
+        args = {
+            "frames": integer("frames", frames),
+            "stride": optional("stride", stride),
+            "fps": None if fps is None else number_of("fps", fps),
+            "step": optional("step", step),
+            "clips": optional("clips", clips),
+            "start": start,
+            "short": short,
+            "times": times,
+            "window": window,
+            "number": number,
+            "stream": optional("stream", stream),
+            "orient": orient,
+            "aspect": aspect,
+            "mode": mode,
+            "dtype": None if dtype is None else dtype_name(dtype),
+            "color": color,
+            "size": None if size is None else size_of(size),
+            "matrix": matrix,
+            "damaged": damaged,
+            "mask": mask,
+            "max_pixels": optional("max_pixels", max_pixels),
+            "field": field,
+            "to": to,
+        }
+        return self._with("video_clips", args)
+
+    def filter(
+        self,
+        function: Callable[..., Any],
+        *,
+        fields: Some | None = None,
+        workers: int | None = None,
+        where: Where = "process",
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Keep the samples for which a Python function returns true.
+
+            .filter(is_large, fields="image")
+
+        Other samples are not errors or losses. The number of batches is then only a bound, and several ranks need `steps_per_epoch`.
+
+        Args:
+            function: as for `map`, but it returns True or False.
+            fields: as for `map`.
+            workers: as for `map`.
+            where: as for `map`.
+            seed: as for `map`.
+            copy: as for `map`.
+        """
+        from ._recipe.function_arguments import function_arguments
+
+        given = function_arguments(
+            "filter",
+            function,
+            fields=fields,
+            workers=workers,
+            where=where,
+            seed=seed,
+            copy=copy,
+        )
+        return self._with("filter", given)
+
+    def flat_map(
+        self,
+        function: Callable[..., Any],
+        *,
+        fields: Some | None = None,
+        to: Some | None = None,
+        gives: Any = None,
+        workers: int | None = None,
+        where: Where = "process",
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Call a Python function that returns any number of samples for each, usually a generator.
+
+            def crops(sample, rng):
+                for _ in range(4):
+                    y, x = rng.integers(0, 32, 2)
+                    yield {**sample, "image": sample["image"][y:y + 224, x:x + 224]}
+
+            .flat_map(crops)
+
+        Each sample moves on as soon as it is yielded. Later random steps draw for each. The number of batches is at most a bound.
+
+        Args:
+            function: as for `map`, but it yields samples, or with `fields` values, or returns a list of these.
+            fields: as for `map`.
+            to: as for `map`.
+            gives: as for `map`.
+            workers: as for `map`.
+            where: as for `map`.
+            seed: as for `map`.
+            copy: as for `map`.
+        """
+        from ._recipe.function_arguments import function_arguments
+
+        given = function_arguments(
+            "flat_map",
+            function,
+            fields=fields,
+            to=to,
+            gives=gives,
+            workers=workers,
+            where=where,
+            seed=seed,
+            copy=copy,
+        )
+        return self._with("flat_map", given)
+
+    def aggregate(self, aggregator: Any, *, fields: Some | None = None, gives: Any = None, seed: Seeds = ()) -> Pipeline:
+        """Pass the samples of an epoch, one by one, to an object that makes other samples of them.
+
+            class Sums:
+                def __init__(self):
+                    self.rows = []
+
+                def accumulate(self, sample):
+                    self.rows.append(sample["x"])
+                    if len(self.rows) == 8:
+                        rows, self.rows = self.rows, []
+                        return {"sum": np.sum(rows, axis=0)}
+
+                def flush(self):
+                    return {"sum": np.sum(self.rows, axis=0)} if self.rows else None
+
+                def state_dict(self):
+                    return {"rows": self.rows}
+
+                def load_state_dict(self, state):
+                    self.rows = state["rows"]
+
+            .aggregate(Sums)
+
+        `accumulate(sample)` is called for each sample in turn, `flush()` at the end of the epoch. Both return a sample, an iterable of
+        samples, or None, and may be generators or async. A parameter `rng` works as in `map`. Arrays are copies that you may keep. One
+        worker process holds the object, a new one for each epoch.
+
+        To resume within an epoch the object needs `state_dict()`, which returns JSON, arrays, tensors and bytes, at most 1 MiB, and
+        `load_state_dict(state)`. Without them such a state is refused when you load it.
+
+        If `accumulate` raises, that sample fails and the object goes on. If `flush` raises, all samples since the last output fail. If the
+        worker dies or times out, the run ends. The number of batches is not known in advance, and several ranks need `steps_per_epoch`.
+
+        Args:
+            aggregator: a class with these methods and without `__init__` arguments, or an object, which is copied.
+            fields: fields passed to `accumulate` as positional arguments; by default the whole sample.
+            gives: the fields it returns, as for `map`; by default the first sample decides.
+            seed: as for `map`.
+        """
+        from ._recipe.function_arguments import aggregate_arguments
+
+        given = aggregate_arguments(
+            aggregator,
+            fields=fields,
+            gives=gives,
+            seed=seed,
+        )
+        return self._with("aggregate", given)
+
+    def select(self, *fields: Some) -> Pipeline:
+        """Keep some fields of each sample, in this order, and drop the others.
+
+            .select("image", "label")
+
+        Nothing is copied, and image steps before and after still run as one pass.
+
+        Args:
+            fields: the fields to keep: names, or lists of them.
+        """
+        return self._with("select", {"fields": names_of("select", fields)})
+
+    def drop(self, *fields: Some) -> Pipeline:
+        """Drop some fields of each sample.
+
+            .drop("path")
+
+        Nothing is copied.
+
+        Args:
+            fields: the fields to drop: names, or lists of them.
+        """
+        return self._with("drop", {"fields": names_of("drop", fields)})
+
+    def copy(self, field: str, to: Some) -> Pipeline:
+        """Copy a field under other names, for several views of an image.
+
+            .copy("image", to=["clean", "noisy"])
+
+        Images are only copied in memory if the pipeline has a Python function, which could change one in place. For augmented views, Python
+        has `views`.
+
+        Args:
+            field: the field, which stays.
+            to: names for its copies, which must be new.
+        """
+        return self._with("copy", {"field": name_of("copy", field), "to": names_of("copy", (to,))})
+
+    def boxes(self, field: str = "boxes", *, along: Some | None = None, image: str = "image") -> Pipeline:
+        """Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.
+
+            .decode_image().boxes(along="labels").random_resized_crop(512).random_flip().bucket_batch([8, 32, 128], size=16)
+
+        Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields `along`
+        with it, as by torchvision's transforms followed by `SanitizeBoundingBoxes`. Coordinates are pixels of the image at this step,
+        upright if `decode_image` turned it.
+
+        Args:
+            field: the boxes, `float32` or `float64 [n, 4]`: left, top, right, bottom edge in pixels. n may differ between samples.
+            along: fields with a row for each box, such as labels: they lose the rows of dropped boxes.
+            image: the image.
+        """
+        return self._with("boxes", {"field": field, "along": None if along is None else names_of("boxes", (along,)), "image": image})
+
+    def resize(
+        self,
+        size: Size,
+        max_size: int | None = None,
+        *,
+        filter: Filter | None = None,
+        fit: Literal["short", "stretch", "pad", "crop"] | None = None,
+        anchor: Anchor | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Resize an image, antialiased.
+
+            .resize((480, 640), fit="pad", fill=114)    # a letterbox
+
+        Args:
+            size: length of the shorter edge, or (height, width). With a fit other than `"short"`, one number means both.
+            max_size: limit for the longer edge; by default none.
+            filter: the filter, as in Pillow: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"`, `"lanczos"` or `"nearest"`;
+                masks always use nearest.
+            fit: `"short"`: the shorter edge gets the size, the default with one number; `"stretch"`: to the size, the default with height
+                and width; `"pad"`: into the size, the rest is fill, as Pillow's `ImageOps.pad`; `"crop"`: over the size, the rest is cut
+                off, as `ImageOps.fit`.
+            anchor: where the image is (pad), or the part to keep (crop): `"center"`, `"top_left"`, `"top"`, `"top_right"`, `"left"`,
+                `"right"`, `"bottom_left"`, `"bottom"` or `"bottom_right"`; by default `"center"`.
+            fill: with `"pad"`, the colour of the rest: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "size": size_of(size),
+            "max_size": optional("max_size", max_size),
+            "filter": filter,
+            "fit": fit,
+            "anchor": anchor,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("resize", field, fields, args)
+
+    def resize_to_bucket(
+        self,
+        sizes: Iterable[Size],
+        *,
+        filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Resize to cover the size whose proportions are nearest, and crop the middle.
+
+            .resize_to_bucket([[256, 256], [256, 384], [384, 256]])
+
+        With several sizes, each batch holds images of one size. Operations in between must keep the size, or change each to another; a crop
+        or resize to one size makes all batches alike again.
+
+        Args:
+            sizes: (height, width) of each; if two are equally near, the first is used.
+            filter: as for `resize`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("resize_to_bucket", field, fields, {"sizes": [size_of(size) for size in sizes], "filter": filter})
+
+    def center_crop(self, size: Size, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Crop the middle of an image; a smaller image gets a black border.
+
+            .resize(256).center_crop(224)
+
+        Args:
+            size: (height, width), or one number for both.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("center_crop", field, fields, {"size": size_of(size)})
+
+    def random_crop(self, size: Size, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Crop a random part of an image. A smaller image is a bad sample: `pad` or `resize` it first.
+
+            .pad(4).random_crop(32)
+
+        Args:
+            size: (height, width), or one number for both.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_crop", field, fields, {"size": size_of(size)})
+
+    def random_resized_crop(
+        self,
+        size: Size,
+        scale: tuple[float, float] | None = None,
+        ratio: tuple[float, float] | None = None,
+        *,
+        filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Crop a random part of an image and resize it.
+
+            .random_resized_crop(224)
+
+        Args:
+            size: (height, width) of the result, or one number for both.
+            scale: least and greatest share of the image's area, by default (0.08, 1).
+            ratio: least and greatest ratio of width to height, by default 3/4 and 4/3.
+            filter: as for `resize`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "size": size_of(size),
+            "scale": range_of("scale", scale),
+            "ratio": range_of("ratio", ratio),
+            "filter": filter,
+        }
+        return self._image("random_resized_crop", field, fields, args)
+
+    def pad(
+        self,
+        padding: int | Sequence[int] | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        size: Size | None = None,
+        anchor: Anchor | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Add a border of one colour to an image.
+
+            .pad(4)
+
+        Args:
+            padding: width of the border: of all sides, (horizontal, vertical), or (left, top, right, bottom).
+            fill: its colour: one number, or one per channel.
+            size: instead of padding, (height, width) with the border, or one number for both. Larger images are bad samples: `resize` with
+                `fit="pad"` shrinks them first.
+            anchor: with size: where the image is: `"center"`, `"top_left"`, `"top"`, `"top_right"`, `"left"`, `"right"`, `"bottom_left"`,
+                `"bottom"` or `"bottom_right"`; by default `"center"`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "padding": None if padding is None else integers("padding", padding),
+            "fill": integers("fill", fill),
+            "size": None if size is None else size_of(size),
+            "anchor": anchor,
+        }
+        return self._image("pad", field, fields, args)
+
+    def random_flip(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Flip an image left to right at random.
+
+            .random_flip()
+
+        Args:
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_flip", field, fields, {"p": number_of("p", p)})
+
+    def random_vertical_flip(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Flip an image top to bottom at random.
+
+            .random_vertical_flip()
+
+        Args:
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_vertical_flip", field, fields, {"p": number_of("p", p)})
+
+    def rotate90(self, turns: int = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Rotate an image by quarter turns.
+
+            .rotate90()
+
+        Args:
+            turns: quarter turns counter-clockwise, as `numpy.rot90`; negative ones are clockwise.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("rotate90", field, fields, {"turns": integer("turns", turns)})
+
+    def random_rotate90(self, p: float = 1.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.
+
+            .random_rotate90()
+
+        Args:
+            p: the probability of a rotation, which may be by 0 turns.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_rotate90", field, fields, {"p": number_of("p", p)})
+
+    def color_jitter(
+        self,
+        brightness: Jitter = 0,
+        contrast: Jitter = 0,
+        saturation: Jitter = 0,
+        hue: Jitter = 0,
+        *,
+        p: float | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Change brightness, contrast, saturation and hue at random, in random order, as torchvision's `ColorJitter`.
+
+            .color_jitter(0.4, 0.4, 0.4, 0.1)
+            .color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)    # every fifth image stays as it is, as in SimCLR
+
+        0 changes nothing.
+
+        Args:
+            brightness: x: a factor from 1-x to 1+x, at least 0; or the (least, greatest) factor.
+            contrast: as for brightness.
+            saturation: as for brightness.
+            hue: x, at most 0.5: from -x to x of a full turn of the hue; or the (least, greatest) part of a turn.
+            p: the probability with which an image is changed; by default 1. The changes are the same with and without it.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "brightness": numbers_of("brightness", brightness),
+            "contrast": numbers_of("contrast", contrast),
+            "saturation": numbers_of("saturation", saturation),
+            "hue": numbers_of("hue", hue),
+            "p": None if p is None else number_of("p", p),
+        }
+        return self._image("color_jitter", field, fields, args)
+
+    def grayscale(self, channels: Literal[1, 3] = 1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Convert an image to gray.
+
+            .grayscale()
+
+        Args:
+            channels: 1, or 3 equal ones.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("grayscale", field, fields, {"channels": integer("channels", channels)})
+
+    def random_grayscale(self, p: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Convert an image to gray at random; it keeps its channels.
+
+            .random_grayscale()
+
+        Args:
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_grayscale", field, fields, {"p": number_of("p", p)})
+
+    def normalize(
+        self,
+        mean: float | Sequence[float],
+        std: float | Sequence[float],
+        dtype: Literal["float32", "float16", "bfloat16"] | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Convert pixels to floating point: (v / 255 - mean) / std, or for `uint16` (v / 65535 - mean) / std. Only `layout` may follow.
+
+            .normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")
+
+        NumPy has no bfloat16: arrays are `ml_dtypes.bfloat16` if that package is installed (JAX brings it), else `uint16` with the same
+        bytes, as `loader.schema` says; `torch.from_numpy(a).view(torch.bfloat16)` converts them. After `.to("torch")` they are
+        `torch.bfloat16`.
+
+        Args:
+            mean: subtracted from values between 0 and 1: one number, or one for each of red, green and blue.
+            std: divides the difference, likewise; above 0.
+            dtype: the dtype of the result: `"float32"`, the default, `"float16"` or `"bfloat16"`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("normalize", field, fields, {"mean": numbers_of("mean", mean), "std": numbers_of("std", std), "dtype": dtype})
+
+    def layout(
+        self,
+        layout: Literal["NHWC", "NCHW", "THWC", "TCHW", "CTHW"],
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Reorder the axes of an image or clip.
+
+            .layout("NCHW")
+
+        Args:
+            layout: images: `"NHWC"`, as decoded, or `"NCHW"`; clips: `"THWC"`, as decoded, `"TCHW"` or `"CTHW"`. N: batch, T: frames, C:
+                channels.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("layout", field, fields, {"layout": layout})
+
+    def bucket_batch(
+        self,
+        lengths: int | Sequence[int],
+        *,
+        size: int | None = None,
+        tokens: int | None = None,
+        bytes: int | None = None,
+        pad: float | Mapping[str, float] = 0,
+        pad_to: Literal["bucket", "longest"] | None = None,
+        overlong: Literal["error", "truncate", "drop"] | None = None,
+        drop_last: bool = False,
+    ) -> Pipeline:
+        """Batch sequences of similar length, padded to one length per batch.
+
+            .bucket_batch([128, 256, 512], size=32)
+
+        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it. A batch has [rows, length, …] and, for each
+        `field`, its unpadded lengths as `field_length`, `int64 [rows]`. A sample goes into the first bucket that fits its longest sequence,
+        and all its sequences are padded alike. Other fields are stacked.
+
+        The number of batches depends on the samples; `loader.max_batches` is its bound.
+
+        Args:
+            lengths: the greatest length of each bucket, ascending.
+            size: most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them.
+            tokens: most samples in a batch times the bucket's length.
+            bytes: most bytes of a batch's arrays, padded to the bucket's length.
+            pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
+            pad_to: `"bucket"`, the default: the bucket's length, so that there are few shapes to compile for; `"longest"`: the batch's
+                longest sample.
+            overlong: sequences longer than the last bucket: `"error"`, the default: bad samples; `"truncate"`: cut at the end; `"drop"`:
+                left out.
+            drop_last: drop batches that are not full at the end of an epoch.
+        """
+        args = {
+            "lengths": integer_list("lengths", lengths),
+            "size": optional("size", size),
+            "tokens": optional("tokens", tokens),
+            "bytes": optional("bytes", bytes),
+            "pad": numbers_for("pad", pad),
+            "pad_to": pad_to,
+            "overlong": overlong,
+            "drop_last": drop_last,
+        }
+        return self._with("bucket_batch", args)
+
+    def pack(
+        self,
+        length: int,
+        size: int,
+        *,
+        fit: Literal["best", "first"] | None = None,
+        open: int | None = None,
+        pad: float | Mapping[str, float] = 0,
+        overlong: Literal["error", "truncate", "drop"] | None = None,
+        drop_last: bool = False,
+    ) -> Pipeline:
+        """Pack several sequences into each row of a batch, without cutting any.
+
+            .pack(2048, 8)
+
+        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it; those of a sample must be equally long. A
+        batch has [size, length, …] and, for each `field`:
+
+        - `field_segment_ids`: `int32 [size, length]`: the element's sequence in its row, from 1; 0 for padding.
+        - `field_positions`: `int32 [size, length]`: the element's place in its sequence, from 0.
+
+        A single number, such as a label, is repeated for each element. Text, such as `key`, is one JSON list per row:
+        `json.loads(batch["key"][0])` has one value per sequence.
+
+        The number of batches depends on the samples; `loader.max_batches` is its bound.
+
+        Args:
+            length: length of a row.
+            size: rows in a batch.
+            fit: `"best"`, the default: the open row where least room is left; `"first"`: the oldest row with room.
+            open: rows filled at once: more waste less room and hold more samples; by default 64.
+            pad: the value of unused room: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
+            overlong: sequences longer than a row: `"error"`, the default: bad samples; `"truncate"`: cut at the end; `"drop"`: left out.
+            drop_last: drop the epoch's last batch if it has fewer rows.
+        """
+        args = {
+            "length": integer("length", length),
+            "size": integer("size", size),
+            "fit": fit,
+            "open": optional("open", open),
+            "pad": numbers_for("pad", pad),
+            "overlong": overlong,
+            "drop_last": drop_last,
+        }
+        return self._with("pack", args)
+
+    def unbatch(self) -> Pipeline:
+        """Split batches: each row becomes a sample again, with its own key and position.
+
+            .batch(64).map(model, workers=1).unbatch().map(encode)
+
+        Every field needs one row per sample; a list has one value per row.
+        """
+        return self._with("unbatch", {})
