@@ -66,6 +66,7 @@ class Made:
     width: int
     height: int
     path: Path
+    steady: bool = True  # frames are as far from each other as the rate says
     planes: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))  # the command's: rows of Y, then Cb and Cr
 
     def __str__(self) -> str:
@@ -111,6 +112,8 @@ def make(container: str, folder: Path, seeds: Iterable[int]) -> Iterator[Made]:
             raw = made.path.with_suffix(".yuv")
             made.planes = np.frombuffer(raw.read_bytes(), np.uint8).reshape(-1, made.height * 3 // 2, made.width)
             raw.unlink()
+            if "libtheora" in made.how and len(made.planes) < made.frames:  # it leaves out frames that equal the one before
+                made.steady, made.frames = False, len(made.planes)
         yield from some
 
 

@@ -36,8 +36,9 @@ def described(made: Made) -> None:
     assert known[:-1].all(), made
     assert len(info.seconds) == made.frames, made
     np.testing.assert_allclose(info.seconds[known], (times - times[0])[known], atol=2e-3, err_msg=str(made))
-    np.testing.assert_allclose(info.seconds, np.arange(made.frames) / made.fps, atol=2e-3, err_msg=str(made))
-    if CONTAINERS[made.container].exact or made.frames > 1:
+    if made.steady:
+        np.testing.assert_allclose(info.seconds, np.arange(made.frames) / made.fps, atol=2e-3, err_msg=str(made))
+    if made.steady and (CONTAINERS[made.container].exact or made.frames > 1):
         assert info.duration == pytest.approx(made.frames / made.fps, abs=0.003), made
         assert info.fps == pytest.approx(made.frames / info.duration, rel=1e-6), made
     assert hr.io.video_info(made.path.read_bytes())._replace(seconds=None) == info._replace(seconds=None), made
@@ -64,7 +65,7 @@ def test_all_calls_agree(container, films_of):
         some = rng.integers(0, made.frames, 3)
         assert np.array_equal(hr.io.load_video(made.path, some), frames[some]), f"{made}: frames {some}"
         begin, end = sorted(rng.integers(0, made.frames + 1, 2))
-        if begin < end:
+        if begin < end and made.steady:
             window = {"start": (begin - 0.25) / made.fps if begin else 0.0, "end": (end - 0.25) / made.fps}
             with hr.io.stream_video(made.path, frames=30, **window) as stream:
                 part = np.concatenate([np.array(piece) for piece in stream])
