@@ -55,7 +55,7 @@ type host struct {
 // start starts an engine and greets it. With the test, everything ends.
 func start(t *testing.T) *host {
 	t.Helper()
-	return startWith(t, &engine{images: images{gate: headrace.NewGate(), cpus: 2}})
+	return startWith(t, &engine{ioEngine: ioEngine{gate: headrace.NewGate(), cpus: 2}})
 }
 
 func startWith(t *testing.T, e *engine) *host {

@@ -14,7 +14,7 @@ import (
 	"headrace/wire"
 )
 
-// codedError is an error of which the place where it rose knows the code.
+// codedError is an error with the code of its cause.
 type codedError struct {
 	code wire.Code
 	error

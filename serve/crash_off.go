@@ -2,5 +2,5 @@
 
 package serve
 
-// inFlight is where test builds put a crash.
+// inFlight returns w. Test builds put a crash here.
 func inFlight(w cellWriter) cellWriter { return w }

@@ -9,7 +9,7 @@
 //
 // A session may also do single things on media, one after the other, without a loader
 // (io.go): its results have any size, and are in pools of slots by powers of two
-// (shelf.go). Other processes of the same user can begin such sessions at a socket, as
+// (result_memory.go). Other processes of the same user can begin such sessions at a socket, as
 // long as the client's session that opened it lasts (share.go).
 //
 // # Concurrency

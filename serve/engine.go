@@ -27,9 +27,9 @@ type Options struct {
 	Parent  int // the process that started this one, as it knows itself; 0: whoever that is
 }
 
-// engine is what the sessions of one process share.
+// engine is the state that the sessions of one process share.
 type engine struct {
-	images
+	ioEngine
 	parent   int    // the process that started this one; 0: nobody watches
 	client   string // the client's version, if it said one
 	trainer  int    // the client's process; 0: it did not say
@@ -53,7 +53,7 @@ func Serve(ctx context.Context, o Options) error {
 		parent = os.Getppid() // which is another process already, if the one that started this one has ended
 	}
 
-	e := &engine{images: images{gate: headrace.NewGate(), cpus: machine.Here().Cores}, parent: parent}
+	e := &engine{ioEngine: ioEngine{gate: headrace.NewGate(), cpus: machine.Here().Cores}, parent: parent}
 	if err := watch(parent, e.exit); err != nil && os.Getppid() == parent {
 		return err
 	}
@@ -79,8 +79,7 @@ func Serve(ctx context.Context, o Options) error {
 	return err
 }
 
-// exit ends the process when the client has ended: nobody is left to whom anything
-// could be known.
+// exit ends the process when the client has ended: there is no one left to report to.
 func (e *engine) exit() {
 	extern.EndAll()
 	os.Exit(0)

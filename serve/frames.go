@@ -17,8 +17,8 @@ func vanished(err error) bool { return errors.Is(err, errVanished) || errors.Is(
 
 var errVanished = errors.New("serve: the client went away")
 
-// refuse is the error of a frame that has no business where it came. What it brought is
-// let go of.
+// refuse returns the error for a frame that is not allowed at this point, and closes its
+// descriptor.
 func refuse(f wire.Frame, where string) error {
 	if f.Descriptor >= 0 {
 		unix.Close(f.Descriptor)

@@ -13,26 +13,27 @@ import (
 	"headrace/wire"
 )
 
-// prepareAudio checks what is asked of a recording: arguments of decode_audio.
-func (e *errand) prepareAudio() (err error) {
-	if e.Audio == nil {
-		e.Audio = new(recipe.DecodeAudio)
+// prepareAudio checks the arguments of a task on a recording, which are those of
+// decode_audio.
+func (t *task) prepareAudio() (err error) {
+	if t.Audio == nil {
+		t.Audio = new(recipe.DecodeAudio)
 	}
-	if e.MaxBytes < 0 {
-		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
+	if t.MaxBytes < 0 {
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
 	}
-	if e.Audio, err = e.Audio.Completed(); err != nil {
+	if t.Audio, err = t.Audio.Completed(); err != nil {
 		return err
 	}
-	if e.Audio.Start == "random" {
+	if t.Audio.Start == "random" {
 		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
 	return nil
 }
 
-// alone carries out what has one input, and one result.
-func (s *errands) alone(ctx context.Context, do func(context.Context) (*result, error)) (*result, []wire.Failure, error) {
-	if n := len(s.task.Inputs); n != 1 {
+// single runs a task with one input and one result.
+func (s *ioSession) single(ctx context.Context, do func(context.Context) (*result, error)) (*result, []wire.Failure, error) {
+	if n := len(s.message.Inputs); n != 1 {
 		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
 	}
 	r, err := do(ctx)
@@ -42,14 +43,14 @@ func (s *errands) alone(ctx context.Context, do func(context.Context) (*result, 
 	return r, nil, nil
 }
 
-// recording decodes a window of a recording, or tells what the recording is.
-func (s *errands) recording(ctx context.Context) (*result, error) {
+// decodeAudio decodes a window of a recording, or describes the recording.
+func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 	in := s.input(0)
 	defer in.forget()
 	parts := false // what is a path, and of a format that is read in parts, need not be in memory
 	err := machine.Patiently(ctx, func() error {
 		in.forget()
-		if err := in.start(s.what.MaxBytes); err != nil {
+		if err := in.start(s.task.MaxBytes); err != nil {
 			return err
 		}
 		if in.open {
@@ -68,7 +69,7 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 	}
 	open := func(o sound.Options) (sound.Stream, error) { return sound.OpenAt(in.file, o) }
 	if !parts {
-		grant, err := s.images.larder.ask(ctx, in.size)
+		grant, err := s.engine.memory.ask(ctx, in.size)
 		if err != nil {
 			return nil, err
 		}
@@ -79,24 +80,24 @@ func (s *errands) recording(ctx context.Context) (*result, error) {
 		open = func(o sound.Options) (sound.Stream, error) { return sound.OpenWith(*in.data, o) }
 	}
 
-	args := s.what.Audio
-	if s.what.Do == "audio_info" {
+	args := s.task.Audio
+	if s.task.Do == "audio_info" {
 		args = &recipe.DecodeAudio{Stream: args.Stream, Damaged: args.Damaged, Layout: "TC", Short: "keep", DType: "float32"}
 	}
-	w, err := computed(ctx, s, &in, func() (*ops.AudioWindow, error) { return ops.OpenAudio(open, args, nil) })
+	w, err := computedOn(ctx, s, &in, func() (*ops.AudioWindow, error) { return ops.OpenAudio(open, args, nil) })
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	if s.what.Do == "audio_info" {
-		return s.told(ctx, map[string]any{"sample_rate": w.Rate(), "channels": w.Channels(), "samples": w.Samples()})
+	if s.task.Do == "audio_info" {
+		return s.jsonResult(ctx, map[string]any{"sample_rate": w.Rate(), "channels": w.Channels(), "samples": w.Samples()})
 	}
 
-	slot, err := s.shelf.reserve(ctx, int64(w.Bytes()))
+	slot, err := s.results.reserve(ctx, int64(w.Bytes()))
 	if err != nil {
 		return nil, err
 	}
-	if err := s.computing(ctx, &in, func() error { return w.Fill(slot.Bytes()[:w.Bytes()], &files) }); err != nil {
+	if err := s.computeOn(ctx, &in, func() error { return w.Fill(slot.Bytes()[:w.Bytes()], &files) }); err != nil {
 		slot.Drop()
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"headrace/media/recode"
 )
 
-// avTask is what is asked for of packets, of streams, and of containers that are written.
+// avTask holds the arguments of tasks on packets, streams, and containers to be written.
 type avTask struct {
 	Start     string            `json:"start"` // "n/d" or a decimal, in seconds; "": the file's beginning
 	End       string            `json:"end"`
@@ -43,64 +43,64 @@ type avTask struct {
 }
 
 func init() {
-	for name, d := range map[string]doing{
-		"demux":   {(*errand).prepareWindow, 1, (*errands).demux},
-		"remux":   {(*errand).prepareWindow, 1, (*errands).remux},
-		"media":   {(*errand).prepareMedia, 1, (*errands).mediaClip},
-		"frames":  {(*errand).prepareFrames, 1, (*errands).openFrames},
-		"samples": {(*errand).prepareSamples, 1, (*errands).openSamples},
-		"both":    {(*errand).prepareMedia, 1, (*errands).openMedia},
-		"heard":   {nil, 0, (*errands).heard},
-		"next":    {(*errand).prepareNext, 0, (*errands).nextPiece},
-		"save":    {(*errand).prepareSave, 0, (*errands).openSaver},
-		"write":   {nil, 1, (*errands).writePiece},
-		"finish":  {nil, 0, (*errands).finishSaver},
-		"end":     {nil, 0, (*errands).letGo},
-		"filter":  {(*errand).prepareFilter, -1, (*errands).filter},
+	for name, d := range map[string]handler{
+		"demux":   {(*task).prepareWindow, 1, (*ioSession).demux},
+		"remux":   {(*task).prepareWindow, 1, (*ioSession).remux},
+		"media":   {(*task).prepareMedia, 1, (*ioSession).mediaClip},
+		"frames":  {(*task).prepareFrames, 1, (*ioSession).openFrames},
+		"samples": {(*task).prepareSamples, 1, (*ioSession).openSamples},
+		"both":    {(*task).prepareMedia, 1, (*ioSession).openMedia},
+		"heard":   {nil, 0, (*ioSession).pieceAudio},
+		"next":    {(*task).prepareNext, 0, (*ioSession).nextPiece},
+		"save":    {(*task).prepareSave, 0, (*ioSession).openSaver},
+		"write":   {nil, 1, (*ioSession).writePiece},
+		"finish":  {nil, 0, (*ioSession).finishSaver},
+		"end":     {nil, 0, (*ioSession).finishStream},
+		"filter":  {(*task).prepareFilter, -1, (*ioSession).filter},
 	} {
 		prepare := d.prepare
-		d.prepare = func(e *errand) error {
-			if err := e.parseAV(); err != nil || prepare == nil {
+		d.prepare = func(t *task) error {
+			if err := t.parseAV(); err != nil || prepare == nil {
 				return err
 			}
-			return prepare(e)
+			return prepare(t)
 		}
-		doings[name] = d
+		handlers[name] = d
 	}
 }
 
-func (e *errand) parseAV() error {
-	t := new(avTask)
-	e.more = t
-	if e.MaxBytes < 0 {
-		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
+func (t *task) parseAV() error {
+	av := new(avTask)
+	t.more = av
+	if t.MaxBytes < 0 {
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
 	}
-	if err := e.prepareLimit(); err != nil {
+	if err := t.prepareLimit(); err != nil {
 		return err
 	}
-	if len(e.AV) == 0 {
+	if len(t.AV) == 0 {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(e.AV))
+	d := json.NewDecoder(bytes.NewReader(t.AV))
 	d.DisallowUnknownFields()
-	return d.Decode(t)
+	return d.Decode(av)
 }
 
-// av is what was asked for.
-func (e *errand) av() *avTask { return e.more.(*avTask) }
+// av returns the task's arguments.
+func (t *task) av() *avTask { return t.more.(*avTask) }
 
-func (s *errands) letGo(ctx context.Context) (*result, error) {
-	s.end()
-	return s.told(ctx, struct{}{})
+func (s *ioSession) finishStream(ctx context.Context) (*result, error) {
+	s.endStream()
+	return s.jsonResult(ctx, struct{}{})
 }
 
-func (e *errand) prepareWindow() error {
-	w := &e.av().window
-	w.Streams = e.av().Streams
+func (t *task) prepareWindow() error {
+	w := &t.av().window
+	w.Streams = t.av().Streams
 	for _, bound := range []struct {
 		name, text string
 		to         *recode.Second
-	}{{"start", e.av().Start, &w.Start}, {"end", e.av().End, &w.End}} {
+	}{{"start", t.av().Start, &w.Start}, {"end", t.av().End, &w.End}} {
 		if bound.text == "" {
 			continue
 		}
@@ -113,44 +113,44 @@ func (e *errand) prepareWindow() error {
 	return w.Check()
 }
 
-func (e *errand) prepareFrames() error {
-	if err := e.prepareVideo(); err != nil {
+func (t *task) prepareFrames() error {
+	if err := t.prepareVideo(); err != nil {
 		return err
 	}
-	return e.prepareWindow()
+	return t.prepareWindow()
 }
 
-func (e *errand) prepareSamples() error {
-	if err := e.prepareAudio(); err != nil {
+func (t *task) prepareSamples() error {
+	if err := t.prepareAudio(); err != nil {
 		return err
 	}
-	return e.prepareWindow()
+	return t.prepareWindow()
 }
 
-func (e *errand) prepareNext() error {
-	if e.av().Count < 1 {
-		return fmt.Errorf("serve: count is %d: must be at least 1", e.av().Count)
+func (t *task) prepareNext() error {
+	if t.av().Count < 1 {
+		return fmt.Errorf("serve: count is %d: must be at least 1", t.av().Count)
 	}
 	return nil
 }
 
-// most is how many bytes a result may have.
-func (e *errand) most() int64 {
-	if e.MaxBytes > 0 {
-		return e.MaxBytes
+// most returns the largest allowed size of a result in bytes.
+func (t *task) most() int64 {
+	if t.MaxBytes > 0 {
+		return t.MaxBytes
 	}
 	return mostBytes
 }
 
 // file opens the one input.
-func (s *errands) file(ctx context.Context) (*os.File, error) {
+func (s *ioSession) file(ctx context.Context) (*os.File, error) {
 	in := s.input(0)
 	return s.fileOf(ctx, &in)
 }
 
-// fileOf opens an input as a file of the system's: one in memory, of what the client has
-// there.
-func (s *errands) fileOf(ctx context.Context, in *input) (f *os.File, err error) {
+// fileOf opens an input as a file of the system: a path, or a copy of the inbox in
+// memory.
+func (s *ioSession) fileOf(ctx context.Context, in *input) (f *os.File, err error) {
 	err = machine.Patiently(ctx, func() (err error) {
 		if in.path != "" {
 			f, err = recode.Open(in.path)
@@ -162,9 +162,9 @@ func (s *errands) fileOf(ctx context.Context, in *input) (f *os.File, err error)
 	return f, err
 }
 
-// copied makes a file of an input that is in the inbox: what is there is the
-// client's, and may change.
-func (s *errands) copied(in *input) (*os.File, error) {
+// copied copies an input in the inbox to a file in memory, because the client may change
+// the inbox.
+func (s *ioSession) copied(in *input) (*os.File, error) {
 	n := int64(in.place.Length)
 	if n == 0 {
 		return nil, fmt.Errorf("%w: the file is empty", media.ErrTruncated)
@@ -181,25 +181,26 @@ func (s *errands) copied(in *input) (*os.File, error) {
 	return f, nil
 }
 
-// calling calls do through the gate. It works on the input, or on a file that is written.
-func (s *errands) calling(ctx context.Context, do func() error) error {
-	in := input{path: s.what.av().To}
-	if len(s.task.Inputs) > 0 {
+// compute calls do through the gate. Crashes are attributed to the input, or to the file
+// being written.
+func (s *ioSession) compute(ctx context.Context, do func() error) error {
+	in := input{path: s.task.av().To}
+	if len(s.message.Inputs) > 0 {
 		in = s.input(0)
 	}
-	return s.computing(ctx, &in, do)
+	return s.computeOn(ctx, &in, do)
 }
 
-// called is what a call through the gate returns.
-func called[T any](ctx context.Context, s *errands, do func() (T, error)) (got T, err error) {
-	err = s.calling(ctx, func() (err error) {
+// computed is compute for a function with a result.
+func computed[T any](ctx context.Context, s *ioSession, do func() (T, error)) (got T, err error) {
+	err = s.compute(ctx, func() (err error) {
 		got, err = do()
 		return err
 	})
 	return got, err
 }
 
-func (s *errands) demux(ctx context.Context) (*result, error) {
+func (s *ioSession) demux(ctx context.Context) (*result, error) {
 	f, err := s.file(ctx)
 	if err != nil {
 		return nil, err
@@ -209,14 +210,14 @@ func (s *errands) demux(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	grant, err := s.images.larder.ask(ctx, min(about.Size(), s.what.most()))
+	grant, err := s.engine.memory.ask(ctx, min(about.Size(), s.task.most()))
 	if err != nil {
 		return nil, err
 	}
 	defer grant.Release()
 
-	all, err := called(ctx, s, func() ([]byte, error) {
-		p, err := recode.Demux(ctx, f, &s.what.av().window, s.what.av().Bitstream, s.what.most())
+	all, err := computed(ctx, s, func() ([]byte, error) {
+		p, err := recode.Demux(ctx, f, &s.task.av().window, s.task.av().Bitstream, s.task.most())
 		if err != nil {
 			return nil, err
 		}
@@ -225,28 +226,29 @@ func (s *errands) demux(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.bytes(ctx, all)
+	return s.bytesResult(ctx, all)
 }
 
-// container says what is written, by the name of the file where nothing else does.
-func (e *errand) container() (c recode.Container, err error) {
-	c.Format = e.av().Format
+// container returns the container to write. If the task gives no format, the file's name
+// decides.
+func (t *task) container() (c recode.Container, err error) {
+	c.Format = t.av().Format
 	if c.Format == "" {
-		if c.Format, err = recode.FormatOf(filepath.Base(e.av().To)); err != nil {
+		if c.Format, err = recode.FormatOf(filepath.Base(t.av().To)); err != nil {
 			return c, err
 		}
 		if c.Format == "" {
-			return c, fmt.Errorf("%w: the name %q has no known suffix: give format", media.ErrUnsupported, filepath.Base(e.av().To))
+			return c, fmt.Errorf("%w: the name %q has no known suffix: give format", media.ErrUnsupported, filepath.Base(t.av().To))
 		}
 	}
-	c.Options = options(e.av().Options)
+	c.Options = options(t.av().Options)
 	return c, nil
 }
 
-// opensNoFiles refuses options that may have FFmpeg open files, unless that was allowed
-// by somebody who may.
-func (s *errands) opensNoFiles(of ffmpeg.OptionsOf, name, options string) error {
-	if options == "" || s.what.av().Files && s.number != guestNumber {
+// opensNoFiles refuses options that may make FFmpeg open files, unless the client allows
+// them and may do so.
+func (s *ioSession) opensNoFiles(of ffmpeg.OptionsOf, name, options string) error {
+	if options == "" || s.task.av().Files && s.number != guestNumber {
 		return nil
 	}
 	err := ffmpeg.OpensNoFiles(of, name, options)
@@ -259,7 +261,7 @@ func (s *errands) opensNoFiles(of ffmpeg.OptionsOf, name, options string) error 
 	return fmt.Errorf("%w; files=True allows that", err)
 }
 
-// options writes names and values as FFmpeg has them.
+// options formats names and values the way FFmpeg expects.
 func options(all [][2]string) string {
 	pairs, order := map[string]string{}, []string{}
 	for _, o := range all {
@@ -269,47 +271,47 @@ func options(all [][2]string) string {
 	return recode.Options(pairs, order)
 }
 
-func (s *errands) remux(ctx context.Context) (*result, error) {
+func (s *ioSession) remux(ctx context.Context) (*result, error) {
 	f, err := s.file(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	to, err := s.what.container()
+	to, err := s.task.container()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.opensNoFiles(ffmpeg.OfContainer, to.Format, to.Options); err != nil {
 		return nil, err
 	}
-	out, err := recode.Create(s.what.av().To)
+	out, err := recode.Create(s.task.av().To)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Discard()
-	if err := s.calling(ctx, func() error {
-		return recode.Remux(ctx, f, &s.what.av().window, s.what.av().Bitstream, out.File, to)
+	if err := s.compute(ctx, func() error {
+		return recode.Remux(ctx, f, &s.task.av().window, s.task.av().Bitstream, out.File, to)
 	}); err != nil {
 		return nil, err
 	}
 	return s.written(ctx, out)
 }
 
-// written is a file that is complete: its content where it has no name.
-func (s *errands) written(ctx context.Context, out *recode.Output) (*result, error) {
-	if s.what.av().To != "" {
+// written completes a file. If it has no name, its content is the result.
+func (s *ioSession) written(ctx context.Context, out *recode.Output) (*result, error) {
+	if s.task.av().To != "" {
 		if err := out.Commit(); err != nil {
 			return nil, err
 		}
-		return s.told(ctx, struct{}{})
+		return s.jsonResult(ctx, struct{}{})
 	}
 	var r *result
 	err := out.Content(func(n int64) ([]byte, error) {
-		slot, err := s.shelf.reserve(ctx, n)
+		slot, err := s.results.reserve(ctx, n)
 		if err != nil {
 			return nil, err
 		}
-		r = bytesResult(slot, int(n))
+		r = newBytesResult(slot, int(n))
 		return slot.Bytes()[:n], nil
 	})
 	if err != nil {

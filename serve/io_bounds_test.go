@@ -127,8 +127,8 @@ func count(t *testing.T, slow time.Duration) (most *atomic.Int64) {
 // beside each other.
 func TestDecodersWaitForMemory(t *testing.T) {
 	most := count(t, 5*time.Millisecond)
-	e := &engine{images: images{gate: headrace.NewGate(), cpus: 8}}
-	e.larder.most = 1 << 20
+	e := &engine{ioEngine: ioEngine{gate: headrace.NewGate(), cpus: 8}}
+	e.memory.limit = 1 << 20
 	h := startWith(t, e)
 	large := bitmap(800, 500)
 	var clients sync.WaitGroup
@@ -148,11 +148,11 @@ func TestDecodersWaitForMemory(t *testing.T) {
 	if most.Load() != 1 {
 		t.Errorf("%d were decoded at once", most.Load())
 	}
-	if e.larder.kept.Load() != 0 {
-		t.Errorf("%d bytes are still kept", e.larder.kept.Load())
+	if e.memory.kept.Load() != 0 {
+		t.Errorf("%d bytes are still kept", e.memory.kept.Load())
 	}
 	c := h.io(wire.IO{Protocol: wire.Version})
-	g, err := e.larder.ask(t.Context(), 1) // all has been given back: nobody is waited for
+	g, err := e.memory.ask(t.Context(), 1) // all has been given back: nobody is waited for
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"headrace/store"
 )
 
-// clipOf is a clip of a video, for which sound is wanted too.
+// clipOf is a clip of a video together with its audio.
 type clipOf struct {
 	file       osFile
 	video      *ops.VideoClip
@@ -31,8 +31,8 @@ func (f osFile) Size() int64 { return f.size }
 // Descriptor implements video.OpenFile.
 func (f osFile) Descriptor() int { return int(f.Fd()) }
 
-// openClipOf opens a clip of a file, which has a path, or is in memory.
-func openClipOf(f *os.File, path string, e *errand) (*clipOf, error) {
+// openClipOf opens a clip of a file on disk or in memory.
+func openClipOf(f *os.File, path string, t *task) (*clipOf, error) {
 	about, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -42,16 +42,16 @@ func openClipOf(f *os.File, path string, e *errand) (*clipOf, error) {
 	if path != "" {
 		packets = ops.IndexedVideo(file, path, nil)
 	}
-	v, err := ops.OpenClip(packets, e.Video, ops.FrameList{}, e.steps)
+	v, err := ops.OpenClip(packets, t.Video, ops.FrameList{}, t.steps)
 	if err != nil {
 		return nil, err
 	}
 	c := &clipOf{file: file, video: v, times: v.Times()}
-	c.start, c.end = v.Span(e.Video)
+	c.start, c.end = v.Span(t.Video)
 	return c, nil
 }
 
-// sound decodes what is heard during the clip.
+// sound decodes the audio of the clip.
 func (c *clipOf) sound(ctx context.Context, a *recipe.DecodeAudio, most int64) (all []float32, rate, channels int, err error) {
 	h, err := ops.OpenHeard(c.file, c.start, c.end, a)
 	if err != nil {

@@ -18,46 +18,46 @@ import (
 	"headrace/wire"
 )
 
-// larder is the memory that tasks of all sessions share: compressed inputs, and what
-// decoders take. Each input asks for all that it needs at once, before it is read, so
-// none waits while it holds any; one that needs more than there is has it to itself.
-type larder struct {
-	most int64 // 0: as much as a loader takes
-	once sync.Once
-	lane *budget.Lane
-	turn atomic.Uint64
-	kept atomic.Int64 // of inputs that were read, and whose turn to be decoded has not come
+// inputMemory is the memory that tasks of all sessions share for compressed inputs and
+// for decoding. Each input asks for everything it needs before it is read, so none waits
+// while holding any; one that needs more than there is gets all of it alone.
+type inputMemory struct {
+	limit int64 // 0: as much as a loader takes
+	once  sync.Once
+	lane  *budget.Lane
+	turn  atomic.Uint64
+	kept  atomic.Int64 // of inputs that were read, and whose turn to be decoded has not come
 }
 
 const forInputs budget.Purpose = "inputs"
 
-func (l *larder) open() {
-	l.once.Do(func() {
-		if l.most == 0 {
-			l.most = machine.Here().Budget(1)
+func (m *inputMemory) open() {
+	m.once.Do(func() {
+		if m.limit == 0 {
+			m.limit = machine.Here().Budget(1)
 		}
-		l.lane = budget.New(l.most).Lane()
+		m.lane = budget.New(m.limit).Lane()
 	})
 }
 
-func (l *larder) ask(ctx context.Context, n int64) (budget.Grant, error) {
-	l.open()
-	return l.lane.Acquire(ctx, l.turn.Add(1), forInputs, n)
+func (m *inputMemory) ask(ctx context.Context, n int64) (budget.Grant, error) {
+	m.open()
+	return m.lane.Acquire(ctx, m.turn.Add(1), forInputs, n)
 }
 
-// keep reports whether n bytes more may be kept for later. They are held without a
-// turn, so there is a part of the memory for them.
-func (l *larder) keep(n int64) bool {
-	l.open()
-	if l.kept.Add(n) <= l.most/4 {
+// keep reserves n more bytes for inputs that wait to be decoded, or returns false. They
+// are held without a turn, so only a part of the memory is used for them.
+func (m *inputMemory) keep(n int64) bool {
+	m.open()
+	if m.kept.Add(n) <= m.limit/4 {
 		return true
 	}
-	l.kept.Add(-n)
+	m.kept.Add(-n)
 	return false
 }
 
-// input is where one image comes from, as far as it has been read. It has nothing of
-// its session, so that work that is given up may go on with it.
+// input is one file or piece of the inbox, as far as it has been read. It has no
+// reference to its session, so that abandoned work can go on with it.
 type input struct {
 	path  string // "": it is in the inbox
 	file  store.File
@@ -67,15 +67,14 @@ type input struct {
 	size  int64
 	data  *[]byte // borrowed; from the beginning
 	info  media.Info
-	kept  *larder // that keeps it for later; nil: none does
+	kept  *inputMemory // that keeps it for later; nil: none does
 }
 
-// mostBytes is how large a file is read unless a task says otherwise: as for the files
-// of a loader.
+// mostBytes is the largest size of a file unless a task says otherwise, the same as for a
+// loader's files.
 const mostBytes = 1 << 30
 
-// begin opens an input, and reads as much of it as its header takes. What is no image
-// is not read any further.
+// begin opens an input and reads its header. If it is not an image, reading stops there.
 func (in *input) begin(most int64) error {
 	if err := in.start(most); err != nil {
 		return err
@@ -92,7 +91,7 @@ func (in *input) begin(most int64) error {
 	}
 }
 
-// start opens an input, of which nothing is read yet.
+// start opens an input without reading it.
 func (in *input) start(most int64) error {
 	if most <= 0 {
 		most = mostBytes
@@ -110,8 +109,8 @@ func (in *input) start(most int64) error {
 	return nil
 }
 
-// finish reads the rest. The header is looked at again: an orientation, for one, may
-// are after the pixels.
+// finish reads the rest, and the header again: an orientation, for one, may come after
+// the pixels.
 func (in *input) finish() (err error) {
 	if _, err := in.readOn(math.MaxInt64); err != nil {
 		return err
@@ -124,7 +123,7 @@ func (in *input) finish() (err error) {
 	return err
 }
 
-// readOn reads until there are n bytes, or all.
+// readOn reads until there are n bytes, or to the end.
 func (in *input) readOn(n int64) (ended bool, err error) {
 	if in.path == "" {
 		return in.readInbox(n)
@@ -146,7 +145,7 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 	return ended, err
 }
 
-// inbox reads what a client has in memory.
+// inbox is the descriptor of a client's memory.
 type inbox int
 
 // ReadAt implements [io.ReaderAt].
@@ -167,8 +166,8 @@ func (fd inbox) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// readInbox copies: what is there is the client's, and may change while a decoder
-// looks at it.
+// readInbox copies from the inbox, because the client may change it while a decoder reads
+// it.
 func (in *input) readInbox(n int64) (ended bool, err error) {
 	buffer, have := in.data, len(*in.data)
 	want := int(min(n, in.size))
@@ -186,7 +185,7 @@ func (in *input) readInbox(n int64) (ended bool, err error) {
 	return int64(want) == in.size, nil
 }
 
-// readArray reads all of an input that is in the inbox.
+// readArray reads all of an input in the inbox.
 func (in *input) readArray() error {
 	if err := in.start(0); err != nil {
 		return err
@@ -195,7 +194,7 @@ func (in *input) readArray() error {
 	return err
 }
 
-// forget gives back what the input holds. It can be begun again.
+// forget gives back everything the input holds. It can be started again.
 func (in *input) forget() {
 	if in.open {
 		in.file.Close()

@@ -10,15 +10,14 @@ import (
 	"headrace/media"
 )
 
-// errLate: reading and decoding an input took longer than the task allows.
+// errLate is the error of an input that took longer than the task allows.
 type errLate struct{ limit time.Duration }
 
 func (e errLate) Error() string {
 	return fmt.Sprintf("serve: it took longer than %v (time_limit), and was given up", e.limit)
 }
 
-// clock is what is left of the time that an input may take. Waiting for memory and for
-// a core is no part of it.
+// clock is the time left for an input. Waiting for memory or a core does not count.
 type clock struct{ limit, left time.Duration }
 
 // run calls f, and gives it up when time has run out: f goes on in a goroutine of its
@@ -62,9 +61,9 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 	return nil
 }
 
-// A limited image is decoded into memory of its own: what is given up must not write
-// into an array that the client has.
-func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte, form media.Form) error {
+// decodeWithLimit decodes an image into memory of its own, because a decoder that is
+// abandoned must not write into an array that the client has.
+func (s *ioSession) decodeWithLimit(ctx context.Context, i int, p *image, dst []byte, form media.Form) error {
 	own := scratch.Make(len(dst))
 	var plan media.Plan
 
@@ -76,8 +75,8 @@ func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte
 		grant.Release()
 	}
 
-	decode := s.decoding(i, &in, &plan, own, form)
-	gate := s.images.gate
+	decode := s.decoder(i, &in, &plan, own, form)
+	gate := s.engine.gate
 	var failed error
 	err := p.clock.run(ctx, func(begun func()) {
 		failed = guarded(func() (err error) {

@@ -30,8 +30,8 @@ type packedArray struct {
 const packText = 1 << 12
 
 // pack begins a result with room for arrays of so many bytes, together.
-func (s *errands) pack(ctx context.Context, bytes int64, arrays int) (*packed, error) {
-	slot, err := s.shelf.reserve(ctx, packText+bytes+64*int64(arrays))
+func (s *ioSession) pack(ctx context.Context, bytes int64, arrays int) (*packed, error) {
+	slot, err := s.results.reserve(ctx, packText+bytes+64*int64(arrays))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *errands) pack(ctx context.Context, bytes int64, arrays int) (*packed, e
 // room is memory for the next array, whose size may turn out smaller.
 func (p *packed) room(n int) []byte { return p.slot.Bytes()[p.at:][:n:n] }
 
-// add says what has been written to the room.
+// add records an array that has been written to the room.
 func (p *packed) add(name string, t tensor.DType, shape tensor.Shape) {
 	n := t.Size()
 	for _, extent := range shape {
@@ -63,5 +63,5 @@ func (p *packed) done() (*result, error) {
 	}
 	binary.LittleEndian.PutUint64(p.slot.Bytes(), uint64(len(text)))
 	copy(p.slot.Bytes()[8:], text)
-	return bytesResult(p.slot, p.at), nil
+	return newBytesResult(p.slot, p.at), nil
 }

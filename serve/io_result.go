@@ -21,23 +21,23 @@ func (r *result) drop() {
 	}
 }
 
-func bytesResult(slot *arena.Slot, n int) *result { return &result{slot, 8, tensor.Shape{n}} }
+func newBytesResult(slot *arena.Slot, n int) *result { return &result{slot, 8, tensor.Shape{n}} }
 
-// bytes is a result of bytes.
-func (s *errands) bytes(ctx context.Context, all []byte) (*result, error) {
-	slot, err := s.shelf.reserve(ctx, int64(len(all)))
+// bytesResult returns bytes as a result.
+func (s *ioSession) bytesResult(ctx context.Context, all []byte) (*result, error) {
+	slot, err := s.results.reserve(ctx, int64(len(all)))
 	if err != nil {
 		return nil, err
 	}
 	copy(slot.Bytes(), all)
-	return bytesResult(slot, len(all)), nil
+	return newBytesResult(slot, len(all)), nil
 }
 
-// told is an object as a result: its JSON.
-func (s *errands) told(ctx context.Context, about any) (*result, error) {
+// jsonResult returns an object as a result: its JSON.
+func (s *ioSession) jsonResult(ctx context.Context, about any) (*result, error) {
 	text, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
-	return s.bytes(ctx, text)
+	return s.bytesResult(ctx, text)
 }

@@ -49,7 +49,9 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 		return ffmpeg.Port{Label: a.Label}, nil
 	}
 	if p.Audio {
-		if p.Rate < 1 || p.Rate > 1<<24 || p.Channels < 1 || p.Channels > 64 || a.Each < 1 {
+		validRate := p.Rate >= 1 && p.Rate <= 1<<24
+		validChannels := p.Channels >= 1 && p.Channels <= 64
+		if !validRate || !validChannels || a.Each < 1 {
 			return p, fmt.Errorf("serve: sound of %d channels at %d samples a second: must be from 1 to 64 channels", p.Channels, p.Rate)
 		}
 		p.TimeBase = av.Rational{Num: 1, Den: int32(p.Rate)}
@@ -67,22 +69,22 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 	return p, nil
 }
 
-func (e *errand) prepareSave() error {
-	if n := len(e.av().Save); n < 1 || n > 64 {
+func (t *task) prepareSave() error {
+	if n := len(t.av().Save); n < 1 || n > 64 {
 		return fmt.Errorf("serve: %d streams to save: must be from 1 to 64", n)
 	}
-	for i := range e.av().Save {
-		if e.av().Save[i].File {
+	for i := range t.av().Save {
+		if t.av().Save[i].File {
 			return errors.New("serve: a stream to save is made of arrays, not of a file")
 		}
-		if _, err := e.av().Save[i].port(); err != nil {
+		if _, err := t.av().Save[i].port(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// A saving is a file that is being made.
+// saving is a file that is being written.
 type saving struct {
 	out   *recode.Output
 	saver *recode.Saver
@@ -94,9 +96,9 @@ func (f *saving) close() {
 	f.out.Discard()
 }
 
-func (s *errands) openSaver(ctx context.Context) (*result, error) {
-	s.end()
-	to, err := s.what.container()
+func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
+	s.endStream()
+	to, err := s.task.container()
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +107,8 @@ func (s *errands) openSaver(ctx context.Context) (*result, error) {
 	}
 	f := new(saving)
 	var streams []recode.Saved
-	for i := range s.what.av().Save {
-		a := &s.what.av().Save[i]
+	for i := range s.task.av().Save {
+		a := &s.task.av().Save[i]
 		port, err := a.port()
 		if err != nil {
 			return nil, err
@@ -125,42 +127,41 @@ func (s *errands) openSaver(ctx context.Context) (*result, error) {
 			Filter: a.Filter, Format: a.PixelFormat,
 		})
 	}
-	if f.out, err = recode.Create(s.what.av().To); err != nil {
+	if f.out, err = recode.Create(s.task.av().To); err != nil {
 		return nil, err
 	}
-	if f.saver, err = called(ctx, s, func() (*recode.Saver, error) { return recode.NewSaver(f.out.File, to, streams) }); err != nil {
+	if f.saver, err = computed(ctx, s, func() (*recode.Saver, error) { return recode.NewSaver(f.out.File, to, streams) }); err != nil {
 		f.out.Discard()
 		return nil, err
 	}
-	s.goOn(f)
-	return s.told(ctx, struct{}{})
+	s.setStream(f)
+	return s.jsonResult(ctx, struct{}{})
 }
 
-// ongoing is the file that is being made.
-func (s *errands) ongoing() (*saving, error) {
-	f, ok := s.standing.(*saving)
+// savingStream returns the file that is being written.
+func (s *ioSession) savingStream() (*saving, error) {
+	f, ok := s.stream.(*saving)
 	if !ok {
 		return nil, errNone
 	}
 	return f, nil
 }
 
-// writePiece encodes frames or samples that are in the inbox. After an error nothing of
-// the file is left.
-func (s *errands) writePiece(ctx context.Context) (*result, error) {
-	f, err := s.ongoing()
+// writePiece encodes frames or samples in the inbox. After an error the file is removed.
+func (s *ioSession) writePiece(ctx context.Context) (*result, error) {
+	f, err := s.savingStream()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.write(ctx, f); err != nil {
-		s.end()
+		s.endStream()
 		return nil, err
 	}
-	return s.told(ctx, struct{}{})
+	return s.jsonResult(ctx, struct{}{})
 }
 
-func (s *errands) write(ctx context.Context, f *saving) error {
-	stream := s.what.av().Stream
+func (s *ioSession) write(ctx context.Context, f *saving) error {
+	stream := s.task.av().Stream
 	if stream < 0 || stream >= len(f.each) {
 		return fmt.Errorf("serve: there is no stream %d", stream)
 	}
@@ -168,7 +169,7 @@ func (s *errands) write(ctx context.Context, f *saving) error {
 	if in.path != "" {
 		return fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
 	}
-	grant, err := s.images.larder.ask(ctx, int64(in.place.Length))
+	grant, err := s.engine.memory.ask(ctx, int64(in.place.Length))
 	if err != nil {
 		return err
 	}
@@ -177,32 +178,32 @@ func (s *errands) write(ctx context.Context, f *saving) error {
 	if err := in.readArray(); err != nil {
 		return err
 	}
-	return s.calling(ctx, func() error { return f.saver.Write(ctx, stream, *in.data, f.each[stream]) })
+	return s.compute(ctx, func() error { return f.saver.Write(ctx, stream, *in.data, f.each[stream]) })
 }
 
-func (s *errands) finishSaver(ctx context.Context) (*result, error) {
-	f, err := s.ongoing()
+func (s *ioSession) finishSaver(ctx context.Context) (*result, error) {
+	f, err := s.savingStream()
 	if err != nil {
 		return nil, err
 	}
-	defer s.end()
-	if err := s.calling(ctx, f.saver.Finish); err != nil {
+	defer s.endStream()
+	if err := s.compute(ctx, f.saver.Finish); err != nil {
 		return nil, err
 	}
 	return s.written(ctx, f.out)
 }
 
-func (e *errand) prepareFilter() error {
-	for i := range e.av().Inputs {
-		if _, err := e.av().Inputs[i].port(); err != nil {
+func (t *task) prepareFilter() error {
+	for i := range t.av().Inputs {
+		if _, err := t.av().Inputs[i].port(); err != nil {
 			return err
 		}
 	}
-	if err := e.prepareWindow(); err != nil {
+	if err := t.prepareWindow(); err != nil {
 		return err
 	}
-	if outFormats[e.av().Pictures].channels == 0 {
-		return fmt.Errorf("serve: images of the format %q", e.av().Pictures)
+	if outFormats[t.av().Pictures].channels == 0 {
+		return fmt.Errorf("serve: images of the format %q", t.av().Pictures)
 	}
 	return nil
 }
@@ -217,19 +218,19 @@ var outFormats = map[string]struct {
 }
 
 // filter has arrays go through a graph.
-func (s *errands) filter(ctx context.Context) (*result, error) {
-	a := s.what.av()
-	if len(a.Inputs) != len(s.task.Inputs) {
+func (s *ioSession) filter(ctx context.Context) (*result, error) {
+	a := s.task.av()
+	if len(a.Inputs) != len(s.message.Inputs) {
 		return nil, errors.New("serve: as many inputs are needed as are described")
 	}
 	if err := s.opensNoFiles(ffmpeg.OfGraph, "", a.Graph); err != nil {
 		return nil, err
 	}
 	size := int64(0)
-	for _, in := range s.task.Inputs {
+	for _, in := range s.message.Inputs {
 		size += int64(in.Length)
 	}
-	grant, err := s.images.larder.ask(ctx, 3*size)
+	grant, err := s.engine.memory.ask(ctx, 3*size)
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +260,8 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 		}
 		inputs[i].Data, inputs[i].Each = *in.data, a.Inputs[i].Each
 	}
-	results, err := called(ctx, s, func() ([]recode.Result, error) {
-		return recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.what.most())
+	results, err := computed(ctx, s, func() ([]recode.Result, error) {
+		return recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.task.most())
 	})
 	if err != nil {
 		return nil, err
@@ -268,7 +269,7 @@ func (s *errands) filter(ctx context.Context) (*result, error) {
 	return s.filtered(ctx, results)
 }
 
-func (s *errands) filtered(ctx context.Context, results []recode.Result) (*result, error) {
+func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*result, error) {
 	size := int64(0)
 	for i := range results {
 		size += int64(len(results[i].Data) + 8*len(results[i].Times) + 64)
@@ -290,7 +291,7 @@ func (s *errands) filtered(ctx context.Context, results []recode.Result) (*resul
 			rates[name] = r.Rate
 			continue
 		}
-		f := outFormats[s.what.av().Pictures]
+		f := outFormats[s.task.av().Pictures]
 		p.add(name, f.dtype, tensor.Shape{r.Count, r.Height, r.Width, f.channels})
 		s.putTimes(p, r.Times)
 	}

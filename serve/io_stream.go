@@ -18,10 +18,10 @@ import (
 	"headrace/tensor"
 )
 
-// errNone is for a task that goes on with what was not begun.
+// errNone is the error of a task that continues a stream when none is open.
 var errNone = errors.New("serve: no stream was begun")
 
-// piecewise is media that is decoded piece by piece, from a file that is open meanwhile.
+// piecewise is media that is decoded piece by piece from an open file.
 type piecewise[T interface{ Close() }] struct {
 	of   T
 	file *os.File
@@ -36,97 +36,97 @@ func (p *piecewise[T]) close() {
 	p.held.Release()
 }
 
-// begin opens media with which later tasks go on.
-func begin[T interface{ Close() }](ctx context.Context, s *errands, open func(*os.File) (T, error)) (on T, err error) {
-	s.end()
+// begin opens media as the session's stream.
+func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(*os.File) (T, error)) (on T, err error) {
+	s.endStream()
 	f, err := s.file(ctx)
 	if err != nil {
 		return on, err
 	}
 	var held budget.Grant
-	if a := s.what.Audio; a != nil && a.Damaged == "keep" {
+	if a := s.task.Audio; a != nil && a.Damaged == "keep" {
 		n, err := recode.KeptBytes(f)
 		if err == nil && n > 0 {
-			held, err = s.images.larder.ask(ctx, n)
+			held, err = s.engine.memory.ask(ctx, n)
 		}
 		if err != nil {
 			f.Close()
 			return on, err
 		}
 	}
-	if on, err = called(ctx, s, func() (T, error) { return open(f) }); err != nil {
+	if on, err = computed(ctx, s, func() (T, error) { return open(f) }); err != nil {
 		f.Close()
 		held.Release()
 		return on, err
 	}
-	s.goOn(&piecewise[T]{on, f, s.what.Audio, held, s.what.most()})
+	s.setStream(&piecewise[T]{on, f, s.task.Audio, held, s.task.most()})
 	return on, nil
 }
 
-func (e *errand) framesOptions() recode.FramesOptions {
-	return recode.FramesOptions{Window: e.av().window, Stride: e.av().Stride, Pixels: e.Video.Options(), Steps: e.steps}
+func (t *task) framesOptions() recode.FramesOptions {
+	return recode.FramesOptions{Window: t.av().window, Stride: t.av().Stride, Pixels: t.Video.Options(), Steps: t.steps}
 }
 
-func (e *errand) samplesOptions() (o recode.SamplesOptions) {
-	if e.Audio.Rate != nil {
-		o.Rate = *e.Audio.Rate
+func (t *task) samplesOptions() (o recode.SamplesOptions) {
+	if t.Audio.Rate != nil {
+		o.Rate = *t.Audio.Rate
 	}
-	if e.Audio.Channels != nil {
-		o.Channels = *e.Audio.Channels
+	if t.Audio.Channels != nil {
+		o.Channels = *t.Audio.Channels
 	}
-	o.Keep = e.Audio.Damaged == "keep"
+	o.Keep = t.Audio.Damaged == "keep"
 	return o
 }
 
-func (s *errands) openFrames(ctx context.Context) (*result, error) {
-	on, err := begin(ctx, s, func(f *os.File) (*recode.Frames, error) { return recode.OpenFrames(f, s.what.framesOptions()) })
+func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
+	on, err := begin(ctx, s, func(f *os.File) (*recode.Frames, error) { return recode.OpenFrames(f, s.task.framesOptions()) })
 	if err != nil {
 		return nil, err
 	}
 	form := on.Form()
-	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width})
+	return s.jsonResult(ctx, map[string]any{"height": form.Height, "width": form.Width})
 }
 
-func (s *errands) openSamples(ctx context.Context) (*result, error) {
-	o := s.what.samplesOptions()
-	o.Window = s.what.av().window
+func (s *ioSession) openSamples(ctx context.Context) (*result, error) {
+	o := s.task.samplesOptions()
+	o.Window = s.task.av().window
 	on, err := begin(ctx, s, func(f *os.File) (*recode.Samples, error) { return recode.OpenSamples(f, o) })
 	if err != nil {
 		return nil, err
 	}
-	return s.told(ctx, map[string]any{"sample_rate": on.Rate(), "channels": on.Channels()})
+	return s.jsonResult(ctx, map[string]any{"sample_rate": on.Rate(), "channels": on.Channels()})
 }
 
-// openMedia opens a video, and what is heard meanwhile.
-func (s *errands) openMedia(ctx context.Context) (*result, error) {
-	sound := s.what.samplesOptions()
-	if stream := s.what.Audio.Stream; stream != nil {
+// openMedia opens a video and its audio.
+func (s *ioSession) openMedia(ctx context.Context) (*result, error) {
+	sound := s.task.samplesOptions()
+	if stream := s.task.Audio.Stream; stream != nil {
 		sound.Streams = []string{fmt.Sprintf("a:%d", *stream)}
 	}
 	on, err := begin(ctx, s, func(f *os.File) (*recode.Media, error) {
-		return recode.OpenMedia(ctx, f, s.what.framesOptions(), sound)
+		return recode.OpenMedia(ctx, f, s.task.framesOptions(), sound)
 	})
 	if err != nil {
 		return nil, err
 	}
 	form := on.Form()
-	return s.told(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": on.Rate(), "channels": on.Channels()})
+	return s.jsonResult(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": on.Rate(), "channels": on.Channels()})
 }
 
-// heard decodes what is heard during the piece that came last.
-func (s *errands) heard(ctx context.Context) (*result, error) {
-	on, ok := s.standing.(*piecewise[*recode.Media])
+// pieceAudio decodes the audio of the last piece of video.
+func (s *ioSession) pieceAudio(ctx context.Context) (*result, error) {
+	on, ok := s.stream.(*piecewise[*recode.Media])
 	if !ok {
 		return nil, errNone
 	}
-	r, err := s.nextSound(ctx, on)
+	r, err := s.nextAudio(ctx, on)
 	if err != nil {
-		s.end()
+		s.endStream()
 	}
 	return r, err
 }
 
-func (s *errands) nextSound(ctx context.Context, on *piecewise[*recode.Media]) (*result, error) {
+func (s *ioSession) nextAudio(ctx context.Context, on *piecewise[*recode.Media]) (*result, error) {
 	n, channels := on.of.Samples(), int64(on.of.Channels())
 	if n > math.MaxInt32/channels || 4*n*channels > on.most {
 		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; use fewer, or raise max_bytes", store.ErrTooLarge, n, channels)
@@ -136,7 +136,7 @@ func (s *errands) nextSound(ctx context.Context, on *piecewise[*recode.Media]) (
 		return nil, err
 	}
 	floats := make([]float32, n*channels)
-	if err := s.calling(ctx, func() error { return on.of.Sound(ctx, floats) }); err != nil {
+	if err := s.compute(ctx, func() error { return on.of.Sound(ctx, floats) }); err != nil {
 		p.slot.Drop()
 		return nil, err
 	}
@@ -144,9 +144,9 @@ func (s *errands) nextSound(ctx context.Context, on *piecewise[*recode.Media]) (
 	return p.done()
 }
 
-// nextPiece decodes on. At the end the arrays are empty.
-func (s *errands) nextPiece(ctx context.Context) (r *result, err error) {
-	switch on := s.standing.(type) {
+// nextPiece decodes the next piece. At the end its arrays are empty.
+func (s *ioSession) nextPiece(ctx context.Context) (r *result, err error) {
+	switch on := s.stream.(type) {
 	case *piecewise[*recode.Frames]:
 		r, err = s.nextFrames(ctx, on.of)
 	case *piecewise[*recode.Media]:
@@ -157,7 +157,7 @@ func (s *errands) nextPiece(ctx context.Context) (r *result, err error) {
 		return nil, errNone
 	}
 	if err != nil {
-		s.end()
+		s.endStream()
 	}
 	return r, err
 }
@@ -168,8 +168,8 @@ type decoding interface {
 	Next(ctx context.Context, to []byte, times []float64) (int, error)
 }
 
-func (s *errands) nextFrames(ctx context.Context, on decoding) (*result, error) {
-	form, count := on.Form(), s.what.av().Count
+func (s *ioSession) nextFrames(ctx context.Context, on decoding) (*result, error) {
+	form, count := on.Form(), s.task.av().Count
 	if form.Bytes() > math.MaxInt32*int64(16)/int64(count) {
 		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too many at once: use fewer", count, form.Width, form.Height)
 	}
@@ -179,7 +179,7 @@ func (s *errands) nextFrames(ctx context.Context, on decoding) (*result, error) 
 	}
 	size := int(form.Bytes())
 	times := make([]float64, count)
-	n, err := called(ctx, s, func() (int, error) { return on.Next(ctx, p.room(count*size), times) })
+	n, err := computed(ctx, s, func() (int, error) { return on.Next(ctx, p.room(count*size), times) })
 	if err != nil {
 		p.slot.Drop()
 		return nil, err
@@ -189,15 +189,15 @@ func (s *errands) nextFrames(ctx context.Context, on decoding) (*result, error) 
 	return p.done()
 }
 
-func (s *errands) putTimes(p *packed, times []float64) {
+func (s *ioSession) putTimes(p *packed, times []float64) {
 	if n := len(times); n > 0 {
 		copy(p.room(8*n), unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(times))), 8*n))
 	}
 	p.add("seconds", tensor.Float64, tensor.Shape{len(times)})
 }
 
-func (s *errands) nextSamples(ctx context.Context, on *piecewise[*recode.Samples]) (*result, error) {
-	count, channels := s.what.av().Count, on.of.Channels()
+func (s *ioSession) nextSamples(ctx context.Context, on *piecewise[*recode.Samples]) (*result, error) {
+	count, channels := s.task.av().Count, on.of.Channels()
 	if count > math.MaxInt32/channels {
 		return nil, fmt.Errorf("serve: %d samples of %d channels are too many at once: use fewer", count, channels)
 	}
@@ -209,7 +209,7 @@ func (s *errands) nextSamples(ctx context.Context, on *piecewise[*recode.Samples
 	defer files.Give(buffer)
 	floats := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(*buffer))), count*channels)
 	at := on.of.Second()
-	n, err := called(ctx, s, func() (int, error) { return on.of.Next(ctx, floats) })
+	n, err := computed(ctx, s, func() (int, error) { return on.of.Next(ctx, floats) })
 	if err != nil {
 		p.slot.Drop()
 		return nil, err
@@ -227,16 +227,16 @@ func (p *packed) sound(all []float32, channels int, args *recipe.DecodeAudio) {
 }
 
 // prepareMedia is for video and sound of one window.
-func (e *errand) prepareMedia() error {
-	if err := e.prepareAudio(); err != nil {
+func (t *task) prepareMedia() error {
+	if err := t.prepareAudio(); err != nil {
 		return err
 	}
-	return e.prepareFrames()
+	return t.prepareFrames()
 }
 
 // mediaClip decodes a clip of a video, and the sound that is heard meanwhile: sample n
 // belongs to the time of the clip's beginning and n samples, to half a sample.
-func (s *errands) mediaClip(ctx context.Context) (*result, error) {
+func (s *ioSession) mediaClip(ctx context.Context) (*result, error) {
 	in := s.input(0)
 	defer in.forget()
 	f, err := s.file(ctx)
@@ -245,13 +245,13 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 	}
 	defer f.Close()
 
-	c, err := computed(ctx, s, &in, func() (*clipOf, error) { return openClipOf(f, in.path, &s.what) })
+	c, err := computedOn(ctx, s, &in, func() (*clipOf, error) { return openClipOf(f, in.path, &s.task) })
 	if err != nil {
 		return nil, err
 	}
 	defer c.video.Close()
 	decoders := c.video.Decoders(s.cores)
-	grant, err := s.images.larder.ask(ctx, c.video.WorkingBytes(decoders))
+	grant, err := s.engine.memory.ask(ctx, c.video.WorkingBytes(decoders))
 	if err != nil {
 		return nil, err
 	}
@@ -262,8 +262,8 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 
 	var floats []float32
 	var rate, channels int
-	if err := s.computing(ctx, &in, func() (err error) {
-		floats, rate, channels, err = c.sound(ctx, s.what.Audio, s.what.most())
+	if err := s.computeOn(ctx, &in, func() (err error) {
+		floats, rate, channels, err = c.sound(ctx, s.task.Audio, s.task.most())
 		return err
 	}); err != nil {
 		return nil, err
@@ -278,7 +278,7 @@ func (s *errands) mediaClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	p.add("video", form.DType, c.video.Shape())
-	p.sound(floats, channels, s.what.Audio)
+	p.sound(floats, channels, s.task.Audio)
 	s.putTimes(p, c.times)
 	p.About = map[string]any{"sample_rate": rate, "start": c.start}
 	return p.done()

@@ -13,50 +13,52 @@ import (
 	"headrace/recipe"
 )
 
-// prepareVideo checks what is asked of a video: arguments of decode_video, or a list of
-// frames.
-func (e *errand) prepareVideo() (err error) {
-	if e.Video == nil {
-		e.Video = new(recipe.DecodeVideo)
+// prepareVideo checks the arguments of a task on a video: those of decode_video, or a
+// list of frames.
+func (t *task) prepareVideo() (err error) {
+	if t.Video == nil {
+		t.Video = new(recipe.DecodeVideo)
 	}
-	v := e.Video
+	v := t.Video
+	namesFields := v.Field != "" || v.To != "" || v.At != "" // there is no sample to have fields
+	makesFields := v.Times != "" || v.Matrix != "" || v.Mask != ""
 	switch {
-	case e.MaxBytes < 0:
-		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
-	case v.Field != "" || v.To != "" || v.At != "" || v.Times != "" || v.Matrix != "" || v.Mask != "":
+	case t.MaxBytes < 0:
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
+	case namesFields || makesFields:
 		return errors.New("serve: a video of its own has no fields")
-	case len(e.Indices) > 0 && len(e.Times) > 0:
+	case len(t.Indices) > 0 && len(t.Times) > 0:
 		return errors.New("serve: has both indices and times: give one of them")
 	case v.Start == "" && v.Offset == nil:
 		v.Start = "begin"
 	case v.Start == "random":
 		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
-	if e.Video, err = v.Completed(); err != nil {
+	if t.Video, err = v.Completed(); err != nil {
 		return err
 	}
-	if _, err := e.Video.Clip(); err != nil {
+	if _, err := t.Video.Clip(); err != nil {
 		return err
 	}
-	if e.Width == 0 && e.Height == 0 {
+	if t.Width == 0 && t.Height == 0 {
 		return nil
 	}
-	if e.Video.Planes() {
-		e.Video.Size = recipe.Size{Height: e.Height, Width: e.Width}
-		e.Video, err = e.Video.Completed()
+	if t.Video.Planes() {
+		t.Video.Size = recipe.Size{Height: t.Height, Width: t.Width}
+		t.Video, err = t.Video.Completed()
 		return err
 	}
-	op := media.ResizeExact{Height: e.Height, Width: e.Width, Filter: e.Filter}
-	e.steps = []media.Step{{Op: op}}
+	op := media.ResizeExact{Height: t.Height, Width: t.Width, Filter: t.Filter}
+	t.steps = []media.Step{{Op: op}}
 	return op.Check()
 }
 
-// clip decodes frames of a video, or tells what the video is. Of a path no more is read
-// than the frames need.
-func (s *errands) clip(ctx context.Context) (*result, error) {
+// decodeClip decodes frames of a video, or describes the video. Of a file it reads no
+// more than the frames need.
+func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 	in := s.input(0)
 	defer in.forget()
-	most := s.what.MaxBytes
+	most := s.task.MaxBytes
 	if in.path != "" && most == 0 {
 		most = math.MaxInt64
 	}
@@ -72,16 +74,16 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 
-	if s.what.Do == "video_info" {
-		v, err := computed(ctx, s, &in, func() (*video.Video, error) { return ops.OpenVideo(file, s.what.Video.Stream, false) })
+	if s.task.Do == "video_info" {
+		v, err := computedOn(ctx, s, &in, func() (*video.Video, error) { return ops.OpenVideo(file, s.task.Video.Stream, false) })
 		if err != nil {
 			return nil, err
 		}
-		return s.told(ctx, ops.DescribeVideo(v))
+		return s.jsonResult(ctx, ops.DescribeVideo(v))
 	}
 
-	c, err := computed(ctx, s, &in, func() (*ops.VideoClip, error) {
-		return ops.OpenClip(file, s.what.Video, ops.FrameList{Indices: s.what.Indices, Times: s.what.Times}, s.what.steps)
+	c, err := computedOn(ctx, s, &in, func() (*ops.VideoClip, error) {
+		return ops.OpenClip(file, s.task.Video, ops.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
 	})
 	if err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 	defer c.Close()
 	// What is held is asked for again with the rest: none waits while it holds any.
 	decoders := c.Decoders(s.cores)
-	grant, err := s.images.larder.ask(ctx, content+c.WorkingBytes(decoders))
+	grant, err := s.engine.memory.ask(ctx, content+c.WorkingBytes(decoders))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	form := c.Form()
-	slot, err := s.shelf.reserve(ctx, form.Bytes())
+	slot, err := s.results.reserve(ctx, form.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +112,17 @@ func (s *errands) clip(ctx context.Context) (*result, error) {
 }
 
 // fill decodes the clip of an input. Each decoder goes through the gate.
-func (s *errands) fill(ctx context.Context, in *input, c *ops.VideoClip, to []byte, decoders int) error {
-	return c.Fill(ctx, to, decoders, func(ctx context.Context, do func() error) error { return s.computing(ctx, in, do) })
+func (s *ioSession) fill(ctx context.Context, in *input, c *ops.VideoClip, to []byte, decoders int) error {
+	return c.Fill(ctx, to, decoders, func(ctx context.Context, do func() error) error { return s.computeOn(ctx, in, do) })
 }
 
-// videoFile is what the packets are read from: a file on a disk, or the whole content in
-// memory, of which there are so many bytes.
-func (s *errands) videoFile(ctx context.Context, in *input) (file video.File, content int64, err error) {
+// videoFile returns the source of the packets: a file on disk, or the whole content in
+// memory and its size.
+func (s *ioSession) videoFile(ctx context.Context, in *input) (file video.File, content int64, err error) {
 	if in.path != "" {
 		return ops.IndexedVideo(&in.file, in.path, nil), 0, nil
 	}
-	grant, err := s.images.larder.ask(ctx, in.size)
+	grant, err := s.engine.memory.ask(ctx, in.size)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -12,9 +12,9 @@ import (
 // lastWordsLimit bounds the engine's log, which nobody reads while the engine lives.
 const lastWordsLimit = 256 << 10
 
-// lastWords writes the engine's log to a file, from the start again after
-// lastWordsLimit bytes. The offset is the descriptor's own, so that what the runtime or
-// a C library writes in its last moment is after it.
+// lastWords writes the engine's log to a file, and starts again from its beginning after
+// lastWordsLimit bytes. The offset is the descriptor's own, so that output of the runtime
+// or a C library at the very end comes after it.
 type lastWords struct {
 	mu   sync.Mutex
 	file *os.File // guarded by mu

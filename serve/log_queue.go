@@ -67,8 +67,8 @@ func (b *logQueue) take() []wire.Log {
 	return lines
 }
 
-// run sends what is noted as the client reads, so that lines never fill the socket on
-// which batches wait. It ends with the context, or the connection.
+// run sends records as fast as the client reads them, so that they never fill the socket
+// that batches need. It ends with the context or the connection.
 func (b *logQueue) run(ctx context.Context) {
 	for {
 		select {

@@ -67,8 +67,8 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 
-// list makes the loader, which may take minutes where there are many files: not for a
-// client that has gone.
+// list makes the loader. With many files that takes minutes, so it ends early if the
+// client is gone.
 func (s *session) list(ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options) (*headrace.Loader, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -27,8 +27,8 @@ type page struct {
 	memory []byte
 }
 
-// mapPage maps the client's memfd. The descriptor stays open, for it names the memory
-// in /proc for people who look.
+// mapPage maps the client's memfd. The descriptor stays open, because it names the memory
+// in /proc.
 func mapPage(fd int) (*page, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {

@@ -84,7 +84,7 @@ func TestACellNamesItsSample(t *testing.T) {
 func TestThePageNamesWhatIsInFlight(t *testing.T) {
 	leak.Check(t)
 	p, view := newPage(t)
-	h := startWith(t, &engine{images: images{gate: headrace.NewGate(), cpus: 2, page: p}})
+	h := startWith(t, &engine{ioEngine: ioEngine{gate: headrace.NewGate(), cpus: 2, page: p}})
 	recipe := recipeFor(phototest.Folder(t, 40))
 	h.open(recipe, `{"epochs":1}`).epoch()
 	c := h.open(recipe, `{"epochs":3,"workers":4}`)

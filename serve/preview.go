@@ -20,8 +20,11 @@ func (s *session) preview(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 
-	if asked.Samples < 1 || asked.Samples > preview.MostSamples || asked.Epoch < 0 || asked.Epoch > preview.MostEpoch ||
-		asked.Columns < 0 || asked.Columns > preview.MostSamples || asked.Tile < 0 || asked.Tile > preview.LargestTile {
+	validSamples := asked.Samples >= 1 && asked.Samples <= preview.MostSamples
+	validEpoch := asked.Epoch >= 0 && asked.Epoch <= preview.MostEpoch
+	validColumns := asked.Columns >= 0 && asked.Columns <= preview.MostSamples // 0: preview decides
+	validTile := asked.Tile >= 0 && asked.Tile <= preview.LargestTile          // likewise
+	if !validSamples || !validEpoch || !validColumns || !validTile {
 		return coded(wire.CodeRecipe, fmt.Errorf("headrace: a preview of %d samples of epoch %d, %d side by side, in tiles of %d pixels: must be from 1 to %d samples, and tiles of at most %d",
 			asked.Samples, asked.Epoch, asked.Columns, asked.Tile, preview.MostSamples, preview.LargestTile))
 	}

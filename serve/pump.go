@@ -25,7 +25,7 @@ type pump struct {
 	handing sync.Mutex
 }
 
-// idlePump is where no stream has begun.
+// idlePump returns the pump of a session without a stream.
 func idlePump() *pump {
 	p := &pump{ahead: make(chan struct{}), cancel: func() {}, done: make(chan struct{})}
 	close(p.done)
@@ -45,7 +45,7 @@ func startPump(ctx context.Context, s *session, stream uint32) *pump {
 	return p
 }
 
-// stop ends the pump and waits for it. What it had not sent is dropped.
+// stop ends the pump and waits for it. Unsent batches are dropped.
 func (p *pump) stop() {
 	p.cancel()
 	<-p.done
@@ -151,7 +151,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	return nil
 }
 
-// extents are those that a batch brings.
+// extents returns a batch's extents.
 func (s *session) extents(b *headrace.Batch) []uint32 {
 	s.shape = s.shape[:0]
 	for _, n := range b.Extents() {

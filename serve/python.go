@@ -9,7 +9,7 @@ import (
 	"headrace/wire"
 )
 
-// ReadInterpreter reads what a client says of its Python, as in OPEN.
+// ReadInterpreter parses a client's description of its Python, as in OPEN.
 func ReadInterpreter(text []byte) (*extern.Interpreter, error) {
 	var p wire.Python
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -18,7 +18,7 @@ func ReadInterpreter(text []byte) (*extern.Interpreter, error) {
 	return interpreter(&p, nil)
 }
 
-// interpreter is what OPEN says of Python; nil: nothing.
+// interpreter returns the Python that OPEN describes, or nil if it describes none.
 func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, error) {
 	if p == nil {
 		return nil, nil

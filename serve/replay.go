@@ -40,7 +40,7 @@ func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, 
 	return &at, err
 }
 
-// tellRows tells where the rows of a batch come from, if the loader knows.
+// tellRows sends the origin of each row of a batch, if the loader knows them.
 func (s *session) tellRows(b *headrace.Batch, stream uint32) error {
 	if b.Origins() == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"headrace/wire"
 )
 
-// report sends err to the client, with the stage and the sample to blame where there
-// are any, after what workers have said before.
+// report sends an error to the client after all earlier output of workers. It names the
+// stage and the sample, if there are any.
 func (s *session) report(err error) error {
 	s.logs.flush()
 	return s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))

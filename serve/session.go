@@ -112,7 +112,7 @@ func (s *session) serve(ctx context.Context) error {
 	}
 }
 
-// first returns the frame that says what the session is for. HERE may come before it.
+// first returns the frame that says the purpose of the session. HERE may precede it.
 func (s *session) first() (wire.Frame, error) {
 	f, err := s.conn.Receive()
 	if err != nil || f.Kind != wire.KindHere {
@@ -126,8 +126,8 @@ func (s *session) first() (wire.Frame, error) {
 	return s.conn.Receive()
 }
 
-// start begins a stream. The one before ends first, so that what it still says is said
-// in its name.
+// start starts a stream. The one before ends first, so that its last messages still carry
+// its number.
 func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *wire.Until) error {
 	s.pump.stop()
 	s.pump = idlePump()
@@ -187,8 +187,8 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	}
 }
 
-// gather answers what a run of another world size comes to here. That it does not fit
-// is an answer, too: nothing has begun with it.
+// gather answers with this rank's state of a run of another world size. A mismatch is an
+// answer, too: nothing has started with it.
 func (s *session) gather(f wire.Frame) error {
 	var asked wire.Gather
 	if err := parse(f, &asked); err != nil {
@@ -207,14 +207,14 @@ func (s *session) gather(f wire.Frame) error {
 	return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{State: state})
 }
 
-// answer is that to a question of a number.
+// answer is the reply to a numbered question.
 type answer struct {
 	Number int64 `json:"number"`
 	stats.Document
 }
 
-// counted is what the loader has counted. Of the loop the client's own clock tells:
-// this process knows only when it had nothing to send.
+// counted returns the loader's statistics. Times of the training loop are the client's:
+// this process only knows when it had nothing to send.
 func (s *session) counted(loop *wire.Loop) stats.Snapshot {
 	now := s.loader.Stats()
 	now.Consumer = "Your training loop"
@@ -225,8 +225,8 @@ func (s *session) counted(loop *wire.Loop) stats.Snapshot {
 	return now
 }
 
-// statistics answers what was counted, in all or since an earlier answer. That the two
-// have nothing to do with each other is an answer, too.
+// statistics answers with all counts, or those since an earlier answer. If the two do not
+// belong together, the answer says so.
 func (s *session) statistics(f wire.Frame) error {
 	var asked wire.Stats
 	if len(f.Payload) > 0 {

@@ -72,7 +72,7 @@ func listenAt(fd int) (*net.UnixListener, error) {
 	return listener, nil
 }
 
-// letIn serves those who connect, until the listener is closed.
+// letIn serves new connections until the listener is closed.
 func (e *engine) letIn(ctx context.Context, listener *net.UnixListener, token string, guests *sync.WaitGroup) {
 	for {
 		socket, err := listener.AcceptUnix()

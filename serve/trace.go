@@ -50,8 +50,8 @@ func (s *session) trace(f wire.Frame) error {
 	return s.conn.SendJSON(wire.KindTraced, f.Stream, answer)
 }
 
-// traceWait shows the wait that NEXT tells of, where the client has said before that it
-// waits. Those of which it does not say so take microseconds.
+// traceWait records the wait that NEXT reports, if the client had said that it was
+// waiting. Other waits take microseconds.
 func (s *session) traceWait() {
 	if took := time.Duration(s.next.Waited) * time.Microsecond; took > 0 && !s.asked.IsZero() {
 		s.loader.TraceWait(s.asked, min(took, time.Since(s.asked)))
@@ -109,7 +109,7 @@ func (s *session) finish() {
 	}
 }
 
-// end completes the file. Where there is no trace there is nothing to do.
+// end completes the file, if there is one.
 func (t *tracing) end() (stats.TraceSummary, error) {
 	if t.stop == nil {
 		return stats.TraceSummary{}, nil

@@ -14,7 +14,7 @@ import (
 
 func TestHelloSaysWhichEngineThisIs(t *testing.T) {
 	leak.Check(t)
-	hello := startSilent(t, &engine{images: images{gate: headrace.NewGate(), cpus: 2}}).greet("")
+	hello := startSilent(t, &engine{ioEngine: ioEngine{gate: headrace.NewGate(), cpus: 2}}).greet("")
 	here := version.Here()
 	if hello.Version != version.Version || hello.Commit != here.Commit || hello.Decoder != headrace.Decoder() || hello.CPUs != 2 {
 		t.Errorf("%+v", hello)
@@ -31,7 +31,7 @@ func TestAClientOfAnotherVersionIsTold(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)
 	for _, theirs := range []string{"", version.Version, "0.0.9"} {
-		h := startSilent(t, &engine{images: images{gate: headrace.NewGate(), cpus: 2}})
+		h := startSilent(t, &engine{ioEngine: ioEngine{gate: headrace.NewGate(), cpus: 2}})
 		h.greet(theirs)
 		for session, want := range []bool{theirs == "0.0.9", false} {
 			if note := h.versionNote(recipeFor(root)); (note != "") != want {

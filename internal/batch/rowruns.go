@@ -12,10 +12,13 @@ import (
 // row is a sample with its row, as the engine says it.
 type row = pipe.Row[*record.Record, *Batch]
 
-// Together tells whether several samples may be written at once: a function of Python is
-// called for them, and what fails is not done again, or made of another sample.
+// Together reports whether several samples may be written at once, by calls of a Python
+// function that travel together.
 func (e *Writer) Together() bool {
-	return e.Function != nil && e.Function.Land == nil && e.Last == nil && e.Grouping == nil && !e.retries && !e.Replaces
+	calls := e.Function != nil && e.Function.Land == nil // a landing function waits for its row
+	oneStep := e.Last == nil && e.Grouping == nil        // nothing follows the function
+	secondTry := e.retries || e.Replaces                 // a failed sample is filled again, alone
+	return calls && oneStep && !secondTry
 }
 
 // FillAll is Fill for several samples. It says of each when it is done.

@@ -11,8 +11,9 @@ import (
 	"headrace/tensor"
 )
 
-// errand is what a task asks for, as docs/protocol.md has it, and what follows from it.
-type errand struct {
+// task holds the arguments of a task as docs/protocol.md defines them, and values derived
+// from them.
+type task struct {
 	Do string `json:"do"` // what is done, one of those of parseErrand
 
 	// Of decoding.
@@ -59,112 +60,112 @@ type errand struct {
 	encoding media.EncodeOptions
 }
 
-// maxTimeLimit is longer than anything lasts, in seconds, and fits a [time.Duration].
+// maxTimeLimit is the longest time limit in seconds. It fits a [time.Duration].
 const maxTimeLimit = 1e9
 
-// sized reports whether the size of results is known before an image is.
-func (e *errand) sized() bool { return e.form.Height > 0 }
+// sized reports whether the size of results is known before an image is read.
+func (t *task) sized() bool { return t.form.Height > 0 }
 
-func parseErrand(text []byte) (e errand, err error) {
+func parseTask(text []byte) (t task, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
-		return e, err
+	if err := d.Decode(&t); err != nil {
+		return t, err
 	}
-	switch e.Do {
+	switch t.Do {
 	case "decode":
-		err = e.prepareDecode()
+		err = t.prepareDecode()
 	case "encode":
-		e.encode = true
-		err = e.prepareEncode()
+		t.encode = true
+		err = t.prepareEncode()
 	case "audio", "audio_info":
-		err = e.prepareAudio()
+		err = t.prepareAudio()
 	case "video", "video_info":
-		err = e.prepareVideo()
+		err = t.prepareVideo()
 	default:
-		d, known := doings[e.Do]
+		d, known := handlers[t.Do]
 		if !known {
-			return e, fmt.Errorf(`serve: there is no task %q: must be "decode", "encode", "audio", "audio_info", "video", "video_info", or one of %s`, e.Do, doingNames())
+			return t, fmt.Errorf(`serve: there is no task %q: must be "decode", "encode", "audio", "audio_info", "video", "video_info", or one of %s`, t.Do, handlerNames())
 		}
-		err = d.prepare(&e)
+		err = d.prepare(&t)
 	}
-	return e, err
+	return t, err
 }
 
-func (e *errand) prepareDecode() (err error) {
-	o := &e.options
-	if o.Color, err = media.ParseColor(e.Color); err != nil {
+func (t *task) prepareDecode() (err error) {
+	o := &t.options
+	if o.Color, err = media.ParseColor(t.Color); err != nil {
 		return err
 	}
-	if o.DType, err = pixelType(e.DType); err != nil {
+	if o.DType, err = pixelType(t.DType); err != nil {
 		return err
 	}
 
-	switch e.Mode {
+	switch t.Mode {
 	case "exact":
 	case "fast":
 		o.Mode = media.Fast
 	default:
-		return fmt.Errorf(`serve: mode %q: must be "exact" or "fast"`, e.Mode)
+		return fmt.Errorf(`serve: mode %q: must be "exact" or "fast"`, t.Mode)
 	}
 
-	o.Orient, o.Background, o.MaxPixels = e.Orient, e.Background, e.MaxPixels
-	if e.MaxBytes < 0 {
-		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", e.MaxBytes)
+	o.Orient, o.Background, o.MaxPixels = t.Orient, t.Background, t.MaxPixels
+	if t.MaxBytes < 0 {
+		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
 	}
-	if err := e.prepareLimit(); err != nil {
+	if err := t.prepareLimit(); err != nil {
 		return err
 	}
 
 	if err := o.Check(); err != nil {
 		return err
 	}
-	e.form = o.Form()
+	t.form = o.Form()
 
-	if e.Width == 0 && e.Height == 0 {
+	if t.Width == 0 && t.Height == 0 {
 		return nil
 	}
 
 	var op media.Op
-	switch e.Fit {
+	switch t.Fit {
 	case "stretch":
-		op = media.ResizeExact{Height: e.Height, Width: e.Width, Filter: e.Filter}
+		op = media.ResizeExact{Height: t.Height, Width: t.Width, Filter: t.Filter}
 	case "crop":
-		op = media.ResizeToBucket{Sizes: []media.Size{{Height: e.Height, Width: e.Width}}, Filter: e.Filter}
+		op = media.ResizeToBucket{Sizes: []media.Size{{Height: t.Height, Width: t.Width}}, Filter: t.Filter}
 	default:
-		return fmt.Errorf(`serve: fit %q: must be "stretch" or "crop"`, e.Fit)
+		return fmt.Errorf(`serve: fit %q: must be "stretch" or "crop"`, t.Fit)
 	}
 	if err := op.Check(); err != nil {
 		return err
 	}
 
-	e.steps = []media.Step{{Op: op}}
-	e.form.Height, e.form.Width = e.Height, e.Width
+	t.steps = []media.Step{{Op: op}}
+	t.form.Height, t.form.Width = t.Height, t.Width
 	return nil
 }
 
-func (e *errand) prepareLimit() error {
-	if !(e.TimeLimit >= 0 && e.TimeLimit <= maxTimeLimit) {
-		return fmt.Errorf("serve: time_limit %v: must be a number of seconds", e.TimeLimit)
+func (t *task) prepareLimit() error {
+	if !(t.TimeLimit >= 0 && t.TimeLimit <= maxTimeLimit) {
+		return fmt.Errorf("serve: time_limit %v: must be a number of seconds", t.TimeLimit)
 	}
 	// 0 means no limit, so what is given must not be rounded down to it.
-	if e.limit = time.Duration(e.TimeLimit * float64(time.Second)); e.TimeLimit > 0 {
-		e.limit = max(e.limit, 1)
+	if t.limit = time.Duration(t.TimeLimit * float64(time.Second)); t.TimeLimit > 0 {
+		t.limit = max(t.limit, 1)
 	}
 	return nil
 }
 
-func (e *errand) prepareEncode() (err error) {
-	p := &e.pixels
-	if p.DType, err = pixelType(e.DType); err != nil {
+func (t *task) prepareEncode() (err error) {
+	p := &t.pixels
+	if p.DType, err = pixelType(t.DType); err != nil {
 		return err
 	}
 
-	if len(e.Shape) != 3 {
-		return fmt.Errorf("serve: pixels of shape %v: must be [height, width, channels]", e.Shape)
+	if len(t.Shape) != 3 {
+		return fmt.Errorf("serve: pixels of shape %v: must be [height, width, channels]", t.Shape)
 	}
-	p.Height, p.Width = e.Shape[0], e.Shape[1]
-	switch e.Shape[2] {
+	p.Height, p.Width = t.Shape[0], t.Shape[1]
+	switch t.Shape[2] {
 	case 1:
 		p.Color = media.Gray
 	case 3:
@@ -172,7 +173,7 @@ func (e *errand) prepareEncode() (err error) {
 	case 4:
 		p.Color = media.RGBA
 	default:
-		return fmt.Errorf("serve: pixels of %d channels: must be 1, 3 or 4", e.Shape[2])
+		return fmt.Errorf("serve: pixels of %d channels: must be 1, 3 or 4", t.Shape[2])
 	}
 
 	if p.Height < 1 || p.Width < 1 || p.Width > media.MaxPixels/p.Height {
@@ -180,8 +181,8 @@ func (e *errand) prepareEncode() (err error) {
 	}
 	p.Stride = p.Width * p.PixelBytes()
 
-	e.encoding = media.EncodeOptions{
-		Format: e.Format, Quality: e.Quality, Subsampling: e.Subsampling, Progressive: e.Progressive, Lossless: e.Lossless, Effort: e.Effort,
+	t.encoding = media.EncodeOptions{
+		Format: t.Format, Quality: t.Quality, Subsampling: t.Subsampling, Progressive: t.Progressive, Lossless: t.Lossless, Effort: t.Effort,
 	}
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"headrace/wire"
 )
 
-// shelf is the shared memory of a session whose results have any size: a pool of slots
-// for each power of two. Pages that nothing was written to cost nothing.
-type shelf struct {
+// resultMemory is the shared memory for a session's results, which may have any size: a
+// pool of slots for each power of two. Pages that were never written cost nothing.
+type resultMemory struct {
 	announce func(arena.Segment) error
 	pools    [largestClass + 1]*arena.Arena // by class; nil: not needed yet
 	pool     map[uint32]*arena.Arena        // by segment
@@ -26,58 +26,57 @@ const (
 	leastSlots    = 2 // one that the client holds, and one for what it copies
 )
 
-// reserve returns a slot of n bytes or more. It never waits: a client that holds all
-// slots of a pool has been told with each to copy instead, and one that does not gets
-// slots of their own.
-func (h *shelf) reserve(ctx context.Context, n int64) (*arena.Slot, error) {
+// reserve returns a slot of at least n bytes. It never waits: with the last slot of a
+// pool the client is told to copy, and a client that does not gets extra slots.
+func (m *resultMemory) reserve(ctx context.Context, n int64) (*arena.Slot, error) {
 	class := max(smallestClass, bits.Len64(uint64(max(n, 1)-1)))
 	if class > largestClass {
 		return nil, coded(wire.CodeMemory, fmt.Errorf("serve: a result of %d bytes", n))
 	}
-	p := h.pools[class]
+	p := m.pools[class]
 	if p == nil {
 		var err error
-		if p, err = h.open(1 << class); err != nil {
+		if p, err = m.open(1 << class); err != nil {
 			return nil, err
 		}
-		h.pools[class] = p
+		m.pools[class] = p
 	}
 	p.SetWaiting(true)
 	return p.Reserve(ctx)
 }
 
-func (h *shelf) open(size int) (p *arena.Arena, err error) {
+func (m *resultMemory) open(size int) (p *arena.Arena, err error) {
 	p, err = arena.New(arena.Options{
 		Slots:     max(leastSlots, min(mostSlots, poolBytes/size)),
 		SlotBytes: size,
-		ID:        func() uint32 { h.segments++; return h.segments - 1 },
+		ID:        func() uint32 { m.segments++; return m.segments - 1 },
 		Announce: func(g arena.Segment) error {
-			if h.pool == nil {
-				h.pool = map[uint32]*arena.Arena{}
+			if m.pool == nil {
+				m.pool = map[uint32]*arena.Arena{}
 			}
-			h.pool[g.ID] = p
-			return h.announce(g)
+			m.pool[g.ID] = p
+			return m.announce(g)
 		},
 	})
 	return p, err
 }
 
-// isLast reports whether no other slot is free where this one is from.
-func (h *shelf) isLast(slot *arena.Slot) bool {
-	return !slot.Pooled() || h.pool[slot.Segment()].Stats().Free == 0
+// isLast reports whether the slot's pool has no other free slot.
+func (m *resultMemory) isLast(slot *arena.Slot) bool {
+	return !slot.Pooled() || m.pool[slot.Segment()].Stats().Free == 0
 }
 
 // release takes back a slot that the client held.
-func (h *shelf) release(slot wire.Slot) error {
-	p := h.pool[slot.Segment]
+func (m *resultMemory) release(slot wire.Slot) error {
+	p := m.pool[slot.Segment]
 	if p == nil {
 		return fmt.Errorf("serve: slot %d of segment %d: %w", slot.Slot, slot.Segment, arena.ErrNotLeased)
 	}
 	return p.Release(slot.Segment, slot.Slot)
 }
 
-func (h *shelf) close() {
-	for _, p := range h.pools {
+func (m *resultMemory) close() {
+	for _, p := range m.pools {
 		if p != nil {
 			p.Close()
 		}

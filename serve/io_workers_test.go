@@ -19,44 +19,44 @@ import (
 	"headrace/wire"
 )
 
-// There are as many hands as cores while nobody waits for a disk, and each that does is
-// given help, up to a bound.
-func TestHandsThatWaitAreHelped(t *testing.T) {
+// There are as many workers as cores while none waits for a disk, and each that does
+// starts another, up to a bound.
+func TestWorkersThatWaitStartOthers(t *testing.T) {
 	for _, c := range []struct {
-		name                    string
-		cores, pictures, atOnce int
-		waits                   bool
+		name                  string
+		cores, images, atOnce int
+		waits                 bool
 	}{
 		{"as many as cores", 2, 20, 2, false},
-		{"help for who waits", 2, 20, 2 * handsPerCore, true},
-		{"no more than pictures", 2, 5, 5, true},
-		{"one picture", 2, 1, 1, true},
+		{"help for who waits", 2, 20, 2 * workersPerCore, true},
+		{"no more than images", 2, 5, 5, true},
+		{"one image", 2, 1, 1, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &errands{cores: c.cores, plans: make([]media.Plan, handsPerCore*c.cores)}
-			s.task.Inputs = make([]wire.Input, c.pictures)
-			s.takeTurns()
+			s := &ioSession{cores: c.cores, plans: make([]media.Plan, workersPerCore*c.cores)}
+			s.message.Inputs = make([]wire.Input, c.images)
+			s.sortBySize()
 			var mu sync.Mutex
 			here, most := 0, 0
 			busy := map[int]bool{}
-			done := make([]int, c.pictures)
-			s.each(context.Background(), make([]picture, c.pictures), func(i int, h hand) error {
+			done := make([]int, c.images)
+			s.eachImage(context.Background(), make([]image, c.images), func(i int, w worker) error {
 				mu.Lock()
-				if busy[h.number] || h.number >= len(s.plans) {
-					t.Errorf("%s: hand %d has two pictures, or no plan", c.name, h.number)
+				if busy[w.number] || w.number >= len(s.plans) {
+					t.Errorf("%s: worker %d has two images, or no plan", c.name, w.number)
 				}
-				busy[h.number] = true
+				busy[w.number] = true
 				done[i]++
 				here++
 				most = max(most, here)
 				mu.Unlock()
 				if c.waits {
-					h.waited()
+					w.waited()
 				}
 				time.Sleep(time.Second)
 				mu.Lock()
 				here--
-				busy[h.number] = false
+				busy[w.number] = false
 				mu.Unlock()
 				return nil
 			})
@@ -77,20 +77,20 @@ func TestHandsThatWaitAreHelped(t *testing.T) {
 // the machine takes.
 func TestTheLargestAreBegunFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &errands{}
+		s := &ioSession{}
 		folder := t.TempDir()
 		for _, size := range []int64{10, 5000, 0, 700, 30, 5000} {
-			path := filepath.Join(folder, fmt.Sprint(len(s.task.Inputs)))
+			path := filepath.Join(folder, fmt.Sprint(len(s.message.Inputs)))
 			if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s.task.Inputs = append(s.task.Inputs, wire.Input{Path: true, At: uint64(len(s.task.Text)), Length: uint64(len(path))})
-			s.task.Text = append(s.task.Text, path...)
+			s.message.Inputs = append(s.message.Inputs, wire.Input{Path: true, At: uint64(len(s.message.Text)), Length: uint64(len(path))})
+			s.message.Text = append(s.message.Text, path...)
 		}
-		s.task.Inputs = append(s.task.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2}) // the latter is no file
-		s.takeTurns()
-		if want := []int{1, 5, 6, 3, 4, 0, 2, 7}; !slices.Equal(s.turns, want) {
-			t.Errorf("begun in the order %v, not %v", s.turns, want)
+		s.message.Inputs = append(s.message.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2}) // the latter is no file
+		s.sortBySize()
+		if want := []int{1, 5, 6, 3, 4, 0, 2, 7}; !slices.Equal(s.order, want) {
+			t.Errorf("begun in the order %v, not %v", s.order, want)
 		}
 	})
 }
@@ -101,21 +101,21 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")
 		bad := rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, n, rapid.ID[int]).Draw(t, "bad")
-		s := &errands{cores: rapid.IntRange(1, 4).Draw(t, "cores")}
-		s.plans = make([]media.Plan, handsPerCore*s.cores)
-		s.what.Strict = true
+		s := &ioSession{cores: rapid.IntRange(1, 4).Draw(t, "cores")}
+		s.plans = make([]media.Plan, workersPerCore*s.cores)
+		s.task.Strict = true
 		for range n {
-			s.task.Inputs = append(s.task.Inputs, wire.Input{Length: rapid.Uint64Range(0, 9).Draw(t, "size")})
+			s.message.Inputs = append(s.message.Inputs, wire.Input{Length: rapid.Uint64Range(0, 9).Draw(t, "size")})
 		}
-		s.takeTurns()
-		pictures := make([]picture, n)
-		s.each(context.Background(), pictures, func(i int, _ hand) error {
+		s.sortBySize()
+		images := make([]image, n)
+		s.eachImage(context.Background(), images, func(i int, _ worker) error {
 			if slices.Contains(bad, i) {
 				return fmt.Errorf("bad")
 			}
 			return nil
 		})
-		if told := failuresOf(pictures); len(told) == 0 || *told[0].Index != slices.Min(bad) {
+		if told := failuresOf(images); len(told) == 0 || *told[0].Index != slices.Min(bad) {
 			t.Fatalf("of the bad ones %v, %v are told", bad, told)
 		}
 	})
