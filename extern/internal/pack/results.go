@@ -190,8 +190,8 @@ func hasType(v *Value, t sample.Type) bool {
 // caller's, unless the result is text or belongs in memory of the caller: then it is
 // copied and the piece is given back.
 func (k *Pack) fromRoom(v Value, field sample.Field, f, item int, bytes int64, c *Call) (Value, error) {
-	memory := k.taken(item, f)
-	if memory == nil || bytes > int64(len(memory)) {
+	memory := k.taken(item, f, bytes)
+	if memory == nil {
 		return Value{}, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, field.Name)
 	}
 	k.of.noteSize(f, bytes)
@@ -254,20 +254,21 @@ func copyInto(given, data []byte, field sample.Field) ([]byte, error) {
 	return given[:copy(given, data)], nil
 }
 
-// taken returns the memory that the worker had for a result, and removes it from the
-// pack.
-func (k *Pack) taken(item, f int) []byte {
+// taken returns the memory that the worker had for a result of that size, and removes it
+// from the pack. It returns nil if there is none, or not enough: then it stays the pack's.
+func (k *Pack) taken(item, f int, bytes int64) []byte {
 	for i, g := range k.grants {
-		if g.item == item && g.field == f {
+		if g.item == item && g.field == f && bytes <= int64(len(g.memory)) {
 			k.grants[i] = k.grants[len(k.grants)-1]
 			k.grants = k.grants[:len(k.grants)-1]
 			return g.memory
 		}
 	}
-	if at := item*len(k.of.Gives) + f; at < len(k.rooms) && k.rooms[at].memory != nil {
-		memory := k.rooms[at].memory
-		k.rooms[at] = room{}
-		return memory
+	at := item*len(k.of.Gives) + f
+	if at >= len(k.rooms) || k.rooms[at].memory == nil || bytes > int64(len(k.rooms[at].memory)) {
+		return nil
 	}
-	return nil
+	memory := k.rooms[at].memory
+	k.rooms[at] = room{}
+	return memory
 }
