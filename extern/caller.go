@@ -225,7 +225,7 @@ type death struct {
 
 // settle finishes the calls of a worker that has died, or puts them back into the queue.
 //
-// The call that the worker was working on may be innocent: the cause may be another
+// The call that the worker had in progress may be innocent: the cause may be another
 // thread, memory that was corrupted long before, or a signal from outside. So it is tried
 // once more, alone and first in a new process, and fails if that one dies too. The other
 // calls are made again.

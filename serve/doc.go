@@ -7,10 +7,10 @@
 // sessions share one gate, so that together they keep the usable cores busy and no
 // more.
 //
-// A session may also do single things on media, one after the other, without a loader
-// (io.go): its results have any size, and are in pools of slots by powers of two
-// (result_memory.go). Other processes of the same user can begin such sessions at a socket, as
-// long as the client's session that opened it lasts (share.go).
+// A session may also carry out tasks on media, one after the other, without a loader
+// (io.go): results have any size, and are in pools of slots by powers of two
+// (result_memory.go). Other processes of the same user can begin such sessions at a
+// socket, as long as the client's session that opened it lasts (share.go).
 //
 // # Concurrency
 //

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// percent writes a share. What is little is not said to be nothing.
+// percent formats a share. A small share is not shown as nothing.
 func percent(share float64) string {
 	switch {
 	case share > 0 && share < 0.005:
@@ -58,8 +58,8 @@ func whole(n int64) string {
 	return count(float64(n))
 }
 
-// digits writes three digits, more where there are more before the point, and no zeros
-// after whole numbers.
+// digits formats a number to three digits, or more if there are more before the point,
+// without zeros after whole numbers.
 func digits(x float64) string {
 	places := 2
 	switch {

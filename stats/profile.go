@@ -8,8 +8,8 @@ import (
 	"headrace/pipe"
 )
 
-// ProfileText returns what a profile has found, for people: what limits, and a line for
-// each number of workers that a stage was tried with.
+// ProfileText returns a profile as text: the bottleneck, and a line for each number of
+// workers tried with a stage.
 func ProfileText(r pipe.Report) string {
 	rows := [][]string{{"stage", "workers", "samples/s", "speed-up", "mean", "p50", "p99"}}
 	for _, s := range r.Stages {
@@ -50,7 +50,7 @@ func speedUp(s pipe.StageProfile, t pipe.Trial) string {
 	return fmt.Sprintf("%.2f", min(t.Rate/s.Trials[0].Rate, 9999))
 }
 
-// opTime is how long an operation takes.
+// opTime formats the time that an operation takes.
 func opTime(t pipe.Trial, d time.Duration) string {
 	switch {
 	case d == 0:

@@ -9,8 +9,8 @@ import (
 	"headrace/internal/bytesize"
 )
 
-// Resources are what the processes of a loader have used since a batch was first asked
-// for, and what they hold now.
+// Resources counts the resources that a loader's processes have used since a batch was
+// first asked for, and those they hold now.
 type Resources struct {
 	Elapsed   time.Duration `json:"elapsed_ns"` // since then
 	Cores     int           `json:"cores"`      // that these processes may use
@@ -19,7 +19,7 @@ type Resources struct {
 	Machine   *Machine      `json:"machine,omitempty"` // likewise
 }
 
-// Machine is what the machine's CPUs did for all programs.
+// Machine counts the time of the machine's CPUs for all programs.
 type Machine struct {
 	Busy time.Duration `json:"busy_ns"`
 	Idle time.Duration `json:"idle_ns"`
@@ -47,9 +47,9 @@ type Process struct {
 	WrittenDisk *int64 `json:"written_disk,omitempty"` // bytes that have to go to a disk or a server
 }
 
-// Network is what has passed the interfaces of the container, or of the machine where
-// there is none, without what the machine sends to itself. All that runs there is in
-// it, for the system counts by interface.
+// Network counts the bytes that passed the interfaces of the container, or of the machine
+// if there is none, without traffic to itself. All programs are included, because the
+// system counts by interface.
 type Network struct {
 	Received int64 `json:"received"` // bytes
 	Sent     int64 `json:"sent"`
@@ -58,9 +58,8 @@ type Network struct {
 // CPU is the CPUs' time of the process and of its children that have ended.
 func (p Process) CPU() time.Duration { return p.User + p.System + p.Ended }
 
-// Minus returns what was used between two readings of one loader, of which earlier is
-// the first. What is held now stays. Of a process that was not there earlier, all is
-// new.
+// Minus returns the use between two readings of one loader. Resources held now stay as
+// they are. A process that did not exist earlier counts in full.
 func (r Resources) Minus(earlier Resources) Resources {
 	d := Resources{Elapsed: r.Elapsed - earlier.Elapsed, Cores: r.Cores}
 	for _, p := range r.Processes {
@@ -79,8 +78,8 @@ func (r Resources) Minus(earlier Resources) Resources {
 	return d
 }
 
-// others is how many CPUs other programs used, and how many the machine has, if they
-// left hardly any idle: what is idle could have been used.
+// others returns the number of CPUs that other programs used and the number that the
+// machine has. It is ok only if hardly any time was idle: idle CPUs could have been used.
 func (r Resources) others() (used, all float64, ok bool) {
 	m := r.Machine
 	if m == nil || r.Elapsed <= 0 || m.Busy+m.Idle <= 0 || share(m.Idle, m.Busy+m.Idle) > waits {

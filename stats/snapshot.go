@@ -26,7 +26,7 @@ type Snapshot struct {
 	Consumer string        `json:"-"`                 // what it is called in sentences; "": "The consumer"
 }
 
-// Function is what the workers of a function of Python have done.
+// Function counts the work of a Python function's workers.
 type Function struct {
 	Stage    string        `json:"stage"`   // its step
 	Within   string        `json:"within"`  // the stage that it runs in, which several may have in common
@@ -40,9 +40,8 @@ type Function struct {
 	Spawned  string        `json:"spawned,omitempty"` // why they were started one by one, instead of forked from one that has imported their modules
 }
 
-// Since returns the numbers of the time since an earlier snapshot. What is held now,
-// such as memory, stays as it is. The error says why the other cannot be an earlier one
-// of the same loader.
+// Since returns the counts since an earlier snapshot. Amounts held now, such as memory,
+// stay as they are. It fails if the other is not an earlier snapshot of the same loader.
 func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	if err := follows(s.Stats, earlier.Stats); err != nil {
 		return Snapshot{}, err
@@ -89,8 +88,8 @@ func follows(later, earlier pipe.Stats) error {
 	return nil
 }
 
-// Shards is what of them was read. Where samples share what has to be unpacked, more is
-// read than they use; where that is compressed, it may be less.
+// Shards counts the bytes read from shards. If samples share a compressed block, more is
+// read than they use; compression makes it less.
 type Shards struct {
 	Read int64 `json:"read_bytes"`
 	Used int64 `json:"used_bytes"` // by samples: their fields
@@ -105,14 +104,14 @@ type Memory struct {
 	Batches  Batches   `json:"batches"`
 }
 
-// Purpose is what bytes of the budget are held for.
+// Purpose names a use of the budget's bytes.
 type Purpose struct {
 	Name string `json:"name"`
 	Used int64  `json:"used"`
 	Peak int64  `json:"peak"`
 }
 
-// Batches is where the memory of finished batches is.
+// Batches counts the memory of finished batches by owner.
 type Batches struct {
 	Slots    int   `json:"slots"`    // of the pool
 	Leased   int   `json:"leased"`   // held by the consumer
@@ -128,8 +127,7 @@ type Document struct {
 	Text    string `json:"text"`
 }
 
-// Report returns the numbers with their text. Lists are empty where there is nothing to
-// list, and never null in JSON.
+// Report returns the counts with their text. Empty lists are never null in JSON.
 func Report(s Snapshot) Document {
 	d := Document{s, Verdict(s), Limits(s), Text(s)}
 	d.Stages, d.Queues = orEmpty(d.Stages), orEmpty(d.Queues)

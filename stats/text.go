@@ -33,8 +33,7 @@ func Text(s Snapshot) string {
 	return strings.Join(parts, "\n")
 }
 
-// Brief returns the sentences with which [Text] begins: the verdict, how much came out,
-// and what was lost.
+// Brief returns the first sentences of [Text]: the verdict, the output, and the losses.
 func Brief(s Snapshot) string {
 	if len(s.Stages) == 0 {
 		return Verdict(s)

@@ -10,7 +10,7 @@ import (
 	"headrace/pipe"
 )
 
-// TraceOptions say what a Trace tells besides. The zero value is of use.
+// TraceOptions add details to a Trace. The zero value is useful.
 type TraceOptions struct {
 	// Name tells people which item it is: the name of a file, and its number in the
 	// source. Of what has neither they are "" and -1. Workers call it for every
@@ -90,7 +90,7 @@ type thread struct {
 	worker int
 }
 
-// A track is where a thread is shown, and where its spans are written down.
+// A track is a thread in the viewer, and the desk on which its spans are written down.
 type track struct {
 	stagePlace
 	label string
@@ -98,8 +98,8 @@ type track struct {
 	desk  *desk
 }
 
-// A desk is where the spans of some threads are written down: so many that these seldom
-// meet, and so few that each has a chunk, however many threads there are.
+// A desk collects the spans of some threads. There are enough desks that threads seldom
+// meet at one, and few enough that each can have a chunk, however many threads there are.
 type desk struct {
 	mu     sync.Mutex
 	now    chunk // guarded by mu
@@ -112,7 +112,8 @@ type chunk struct {
 	events int64
 }
 
-// A stagePlace is what is known of a stage.
+// A stagePlace is the position of a stage in the trace, with its part in working on
+// items.
 type stagePlace struct {
 	number int
 	raw    bool // nobody has done anything for the items that come out of it
@@ -282,8 +283,8 @@ func (t *Trace) source(name string) uint64 {
 	return n
 }
 
-// Close ends the trace: what is reported from now on is not written. It waits until all
-// is, and returns the first error of the writer. It may be called again.
+// Close ends the trace. Later reports are dropped. It waits until everything is written,
+// and returns the writer's first error. It may be called again.
 func (t *Trace) Close() (TraceSummary, error) {
 	t.closing.Do(func() { close(t.stop) })
 	<-t.done
@@ -360,7 +361,7 @@ func (t *Trace) name() {
 	t.put(names, countEvents(names))
 }
 
-// flush writes what is on the desks so far. The last time it closes them.
+// flush writes the spans collected so far. The last flush closes the desks.
 func (t *Trace) flush(last bool) {
 	for i := range t.desks {
 		d := &t.desks[i]
@@ -376,7 +377,7 @@ func (t *Trace) flush(last bool) {
 	}
 }
 
-// end writes what is left.
+// end writes the rest.
 func (t *Trace) end() {
 	t.look()
 	t.flush(true)

@@ -16,7 +16,7 @@ import (
 // longText is how much of a name or an error is reported, in bytes.
 const longText = 500
 
-// appendHead says what the trace is of, and when it began.
+// appendHead writes the metadata: the subject of the trace and its start.
 func (t *Trace) appendHead(b []byte) []byte {
 	b = append(b, "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":\"headrace\"}"...)
 	b = append(t.appendPlace(b, 0), '}')
@@ -172,8 +172,8 @@ func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 	return append(b, '}')
 }
 
-// appendArrow binds an operation to those before and after that are about the same
-// sample, and a hand-over to where its batch was sealed.
+// appendArrow connects an operation with those before and after it on the same sample,
+// and a hand-over with the sealing of its batch.
 func (t *Trace) appendArrow(b []byte, k *track, s *pipe.Span) []byte {
 	id := t.source(s.Source)<<56 | uint64(s.Epoch&0xffff)<<40 | uint64(s.Pos)&(1<<40-1)
 	const batch = 1 << 63

@@ -18,8 +18,8 @@ type ProgramEvent struct {
 // programTrack begins the stage of the program's threads.
 const programTrack = "program\x00"
 
-// Program writes events of the program, of which there may be many at once: it waits
-// where they come faster than they are written.
+// Program writes events of the program. Many may come at once, so it waits if they come
+// faster than they are written.
 func (t *Trace) Program(events []ProgramEvent) {
 	for i := range events {
 		e := &events[i]
@@ -59,8 +59,7 @@ func (t *Trace) appendProgram(b []byte, k *track, e *ProgramEvent) []byte {
 	return append(t.appendPlace(b, k.tid), '}')
 }
 
-// programThread is the name of a thread of the program; not ok where a track is
-// something else.
+// programThread returns the name of a thread of the program, and false for other tracks.
 func programThread(stage string) (name string, ok bool) {
 	return strings.CutPrefix(stage, programTrack)
 }

@@ -79,8 +79,8 @@ func (s Snapshot) consumer() string {
 	return s.Consumer
 }
 
-// Limits returns the name of the stage that limits; empty where the consumer does, or
-// no stage does clearly.
+// Limits returns the name of the stage that is the bottleneck, or "" if it is the
+// consumer or no stage clearly.
 func Limits(s Snapshot) string {
 	if len(s.Stages) == 0 || s.Elapsed == 0 || s.Yielded == 0 {
 		return ""

@@ -73,8 +73,8 @@ func (b *Batch) Begin(of func() *Form) {
 	}
 }
 
-// Extents are those that [Info] leaves open in the shapes of the fields, in their order:
-// they differ between batches. The slice is the batch's.
+// Extents returns the extents that [Info] leaves open in the shapes of the fields, in
+// order; they differ between batches. The slice belongs to the batch.
 func (b *Batch) Extents() []int { return b.form.Load().extents }
 
 // row returns the bytes of field f in row i.
@@ -85,7 +85,7 @@ func (b *Batch) row(f, i int) []byte {
 	return b.data[start : start+n : start+n]
 }
 
-// offset is where the first row of field f begins.
+// offset returns the offset of the first row of field f.
 func (b *Batch) offset(form *Form, f int) int {
 	if b.Slots.Layout.Whole {
 		return form.offsets[f]
@@ -232,9 +232,9 @@ func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 // released.
 func (b *Batch) Alone() bool { return !b.slot.Pooled() || b.slot.Grown() }
 
-// Origins yields the samples of a batch, each with its row, in their order: several of
-// one row where they are packed, and of a batch that a function has made whole each with
-// its place in the list that this was given. It is nil where the loader keeps no ledger.
+// Origins yields the samples of a batch in order, each with its row: several of one row
+// if they are packed. In a batch that a function has made whole, the row is the sample's
+// place in the list that the function was given. It is nil if the loader keeps no ledger.
 func (b *Batch) Origins() iter.Seq2[int, sample.Origin] {
 	if b.origins == nil {
 		return nil
@@ -294,8 +294,8 @@ type Slots struct {
 	free   sync.Pool     // of *Batch without a slot
 }
 
-// Reserve waits for a slot. Where the consumer itself holds all that may be held, it is
-// told, and the wait goes on until it lets go.
+// Reserve waits for a slot. If the consumer itself holds all that may be held, it is
+// warned, and the wait goes on until it releases one.
 func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
 	if s.Lane != nil {
 		h, err := s.reserveHeap(ctx)

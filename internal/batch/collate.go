@@ -16,8 +16,8 @@ import (
 	"headrace/tensor"
 )
 
-// Collating is a function of Python that makes whole batches: it is given lists of
-// samples. Its workers write what it makes into a slot, one array after the other.
+// Collating is a Python function that makes whole batches from lists of samples. Its
+// workers write the arrays into a slot, one after the other.
 type Collating struct {
 	*ops.Function
 	layout   *Layout
@@ -38,7 +38,7 @@ type Job struct {
 	Slot    []byte // where its arrays belong
 }
 
-// Made is what a function has made.
+// Made holds the results of a function that makes batches.
 type Made struct {
 	Values []extern.Value // those that did not fit into the slot are elsewhere
 	names  []string       // of these, where nobody has said what the function gives
@@ -72,7 +72,7 @@ func NewCollating(w *ops.Env, l *Layout, plan fuse.Plan, rows int, in sample.Sch
 	return next, nil
 }
 
-// Bear says what is done about failures.
+// Bear sets the handling of failures.
 func (c *Collating) Bear(h ops.Handling) {
 	c.refuses, c.Losses = h.Replaces, h.Policy
 	if h.Retries > 0 {
@@ -153,8 +153,8 @@ func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
 	return m, nil
 }
 
-// callOf is the call for a list of samples. What the function draws depends on the first
-// of them.
+// callOf returns the call for a list of samples. The function's random numbers depend on
+// the first of them.
 func (c *Collating) callOf(a Job) *extern.Call {
 	first := a.Records[0]
 	key := c.Env.RandomKey(first)
@@ -170,8 +170,8 @@ func (c *Collating) callOf(a Job) *extern.Call {
 	return call
 }
 
-// settle makes the slot's batch of what was made: where that is larger than the slot, in
-// a larger one.
+// settle turns the results into the slot's batch. If they are larger than the slot, it
+// takes a larger one.
 func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) error {
 	c.sign(items, b, row)
 
@@ -221,7 +221,7 @@ func (c *Collating) form(m Made) (Form, error) {
 	return c.layout.form(Size{Rows: 1, Extents: extents})
 }
 
-// note remembers what the first batch is: dtypes and axes, for extents may differ.
+// note remembers the dtypes and axes of the first batch. Extents may differ later.
 func (c *Collating) note(m Made) error {
 	var gives sample.Schema
 	for i, name := range m.names {
@@ -260,7 +260,7 @@ func (c *Collating) sign(items []*record.Record, b *Batch, row int) {
 	*b.samples.at(row) = n
 }
 
-// extents are those that a batch brings, of all axes whose extent the types leave open.
+// extents returns the batch's extents on all axes that the types leave open.
 func (c *Collating) extents(m Made) (all []int, err error) {
 	for i, s := range c.Out {
 		for axis, n := range s.Type.Shape {

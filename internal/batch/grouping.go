@@ -12,13 +12,13 @@ import (
 	"headrace/media"
 )
 
-// Grouping is how samples come into batches by what they are: by the shape of their
-// image, by the length of their sequences.
+// Grouping puts samples into batches by the shape of their image, or by the length of
+// their sequences.
 //
-// What a sample is, a stage measures before it waits for others; it also fails there, or
-// is left out. While it waits nobody waits for its bytes. What it takes to decode it, it
-// reserves when its batch is on its way, in a lane of the budget where samples are
-// ordered as they come.
+// A stage measures each sample before it waits for others; errors and losses happen
+// there. A waiting sample does not hold its bytes. The memory to decode it is reserved
+// once its batch is on its way, in a lane of the budget that follows the order of the
+// samples.
 type Grouping struct {
 	Env     *ops.Env
 	Layout  *Layout
@@ -38,7 +38,7 @@ type Grouping struct {
 	served atomic.Uint64
 }
 
-// Measure finds out where a sample belongs.
+// Measure determines the group of a sample.
 func (g *Grouping) Measure(ctx context.Context, it *record.Record) (err error) {
 	switch {
 	case g.Class != nil:
@@ -79,7 +79,7 @@ func (g *Grouping) groupOf(it *record.Record) (int, error) {
 	return 0, fmt.Errorf("headrace: the image comes out as %v, which no batch can hold", shape)
 }
 
-// lengthOf is that of the longest sequence.
+// lengthOf returns the length of the longest sequence.
 func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 	longest := 0
 	for i, at := range g.Sequences {

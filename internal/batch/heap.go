@@ -24,8 +24,8 @@ func (s *Slots) reserveHeap(ctx context.Context) (heap, error) {
 	return heap{bytes: s.Memory.Files.Take(s.Layout.Bytes), grant: grant}, nil
 }
 
-// grow gives a batch more memory. What a worker has written before is where it was until
-// shed.
+// grow gives a batch more memory. Data that workers wrote before stays at its old place
+// until shed.
 func (b *Batch) grow(n int) error {
 	if b.slot == nil {
 		b.shed()

@@ -23,8 +23,8 @@ type Field struct {
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
 }
 
-// Layout is where the fields of a batch are in a slot: one contiguous array a tensor
-// field, each aligned; text and objects travel beside the slot.
+// Layout places the fields of a batch in a slot: one contiguous, aligned array for each
+// tensor field. Text and objects travel beside the slot.
 type Layout struct {
 	Fields []Field
 	Rows   int // most rows of a batch
@@ -35,7 +35,7 @@ type Layout struct {
 	Single bool   // and that is a sample as it is
 }
 
-// Form is what the layout leaves open: the shapes in one batch, or in several.
+// Form holds the shapes that a layout leaves open, for one batch or several.
 type Form struct {
 	extents []int          // those that are unknown in the fields' shapes, in their order
 	shapes  []tensor.Shape // of a row, by field
@@ -99,8 +99,8 @@ func (l Layout) of(schema sample.Schema, forms []Size) (Layout, error) {
 	return l, nil
 }
 
-// NewWhole lays out batches that are made whole. A slot has room for so many bytes, or
-// for just what a batch has where that is always the same.
+// NewWhole lays out batches that a function makes whole. A slot has room for that many
+// bytes, or exactly a batch if its size is fixed.
 func NewWhole(schema sample.Schema, room int) (Layout, error) {
 	return whole(Layout{Whole: true}, schema, room)
 }
@@ -126,10 +126,10 @@ func whole(l Layout, schema sample.Schema, room int) (Layout, error) {
 	return l, nil
 }
 
-// aligned is how many bytes a field takes.
+// aligned returns the number of bytes that a field takes.
 func aligned(n int) int { return (n + alignment - 1) / alignment * alignment }
 
-// form is what batches are where the unknown extents are these.
+// form returns the form of batches with these unknown extents.
 func (l *Layout) form(o Size) (Form, error) {
 	f := Form{extents: o.Extents, Rows: o.Rows}
 

@@ -11,14 +11,14 @@ import (
 	"headrace/tensor"
 )
 
-// Opening makes samples of batches, for stages after the one that makes these: their
-// fields have one more axis, and are where the batch is.
+// Opening makes samples of batches, for stages after the one that makes these. Their
+// fields have one more axis, and point into the batch.
 type Opening struct {
 	Env     *ops.Env
 	Columns []record.Column // by field of the layout
 }
 
-// Schema is that of the samples.
+// Schema returns the schema of the samples.
 func (l *Layout) Schema() (all sample.Schema) {
 	for _, f := range l.Fields {
 		t := sample.Type{Kind: f.Kind, DType: f.DType, Shape: f.Shape}
@@ -86,7 +86,7 @@ func (o *Opening) put(v *record.Values, b *Batch, i int) (err error) {
 	return nil
 }
 
-// Rows takes batches apart: each row is a sample again, with a copy of what is there.
+// Rows takes batches apart: each row becomes a sample again, with a copy of its values.
 type Rows struct {
 	Env *ops.Env
 	In  []ops.Field
@@ -115,7 +115,7 @@ func (u *Rows) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.
 	}
 }
 
-// count is how many rows a batch has, in all of its fields.
+// count returns the number of rows of a batch, which all of its fields must have.
 func (u *Rows) count(it *record.Record) (rows int, err error) {
 	if rows = -1; it.Members != nil && !it.Rowless {
 		rows = len(it.Members)

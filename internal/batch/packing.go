@@ -45,7 +45,7 @@ func (e *Writer) Pack(_ context.Context, r group.Row[*record.Record], b *Batch, 
 	return nil
 }
 
-// DropRow gives back what the samples of a row hold.
+// DropRow gives back the memory that the samples of a row hold.
 func (e *Writer) DropRow(r group.Row[*record.Record]) {
 	for _, s := range r.Segments {
 		e.Env.Drop(s.Item)

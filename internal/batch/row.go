@@ -47,7 +47,7 @@ type rowRef struct {
 	row   int
 }
 
-// Handle says what is done about failures. Way is how samples get here.
+// Handle sets the handling of failures. way lists the steps before this one.
 func (e *Writer) Handle(name string, h ops.Handling, way []ops.PathStep) {
 	e.write, e.Replaces, e.Losses = e.writeOnce, h.Replaces, h.Policy
 	if e.retries = h.Retries > 0; e.retries {
@@ -102,7 +102,7 @@ func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error
 	return struct{}{}, e.finish(s)
 }
 
-// finish writes what is not made on the way into the row.
+// finish writes the fields that earlier steps have not written into the row.
 func (e *Writer) finish(s rowRef) error {
 	if s.batch.Slots.Layout.Single {
 		if err := e.open(s.it.Values, s.batch); err != nil {

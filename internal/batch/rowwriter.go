@@ -10,8 +10,8 @@ import (
 	"headrace/sample"
 )
 
-// RowWriter is a function of Python that ends a recipe: what it gives is written by its
-// workers, into the sample's row of the batch.
+// RowWriter is a Python function that ends a recipe. Its workers write the results into
+// the sample's row of the batch.
 type RowWriter struct {
 	*ops.Function
 	Begin  ops.Op     // makes the sample first, of which there is only its number; nil: it is there
@@ -27,7 +27,7 @@ type rowField struct {
 // Foresee implements part. The rows are there already.
 func (r *RowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
 
-// into calls the function for a sample. When it returns, nobody writes into the row any
+// into calls the function for a sample. Once it returns, nothing writes into the row any
 // more: a worker that has not answered is dead.
 func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
 	c, err := r.call(ctx, it, b, row)
@@ -46,7 +46,7 @@ func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 	return r.take(ctx, c, b, row)
 }
 
-// call is what the function is called with.
+// call returns the call for a sample.
 func (r *RowWriter) call(ctx context.Context, it *record.Record, b *Batch, row int) (*extern.Call, error) {
 	if r.Begin != nil {
 		if err := r.Begin(ctx, it); err != nil {
@@ -64,7 +64,7 @@ func (r *RowWriter) call(ctx context.Context, it *record.Record, b *Batch, row i
 	return c, nil
 }
 
-// take takes what is not in its row yet.
+// take copies results that are not in the row yet.
 func (r *RowWriter) take(ctx context.Context, c *extern.Call, b *Batch, row int) error {
 	defer r.giveBack(c)
 	if r.Begin != nil {
@@ -94,7 +94,7 @@ func (r *RowWriter) giveBack(c *extern.Call) {
 	}
 }
 
-// NewRowWriter has a function write what it gives into rows of this layout.
+// NewRowWriter makes a function write its results into rows of a layout.
 func NewRowWriter(f *ops.Function, l *Layout) *RowWriter {
 	r := &RowWriter{Function: f}
 	for _, s := range f.Out {

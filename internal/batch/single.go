@@ -10,8 +10,8 @@ import (
 	"headrace/tensor"
 )
 
-// open makes a slot one for a sample that is given out by itself: it has the extents of
-// this one, and grows where they take more than there is.
+// open prepares a slot for a sample that is delivered without a batch. The slot has the
+// sample's extents and grows if needed.
 func (e *Writer) open(v *record.Values, b *Batch) error {
 	l := b.Slots.Layout
 	if len(l.Forms) > 0 {
@@ -35,7 +35,7 @@ func (e *Writer) open(v *record.Values, b *Batch) error {
 	return nil
 }
 
-// extents are those of a sample that the layout leaves open.
+// extents returns the extents of a sample that the layout leaves open.
 func (e *Writer) extents(v *record.Values, l *Layout) (all []int, err error) {
 	for _, c := range e.Fields {
 		want := l.Fields[c.Field].Shape

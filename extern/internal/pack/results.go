@@ -255,7 +255,7 @@ func copyInto(given, data []byte, field sample.Field) ([]byte, error) {
 }
 
 // taken returns the memory that the worker had for a result of that size, and removes it
-// from the pack. It returns nil if there is none, or not enough: then it stays the pack's.
+// from the pack. If there is none or too little, it returns nil and removes nothing.
 func (k *Pack) taken(item, f int, bytes int64) []byte {
 	for i, g := range k.grants {
 		if g.item == item && g.field == f && bytes <= int64(len(g.memory)) {
