@@ -71,7 +71,7 @@ def compare(made: Made, by_command: Samples | None) -> Samples:
     opus = made.codec in ("libopus", "OPUS")
     one_packet = opus and len(loaded) <= 2880  # of which FFmpeg writes its padding in another unit, and forgets to cut the beginning
     written = round(len(made.wave) * rate / made.rate)
-    if by_command is None or (made.container == "m4a" and len(by_command) == 0 and written < 64):
+    if by_command is None or (made.container in ("m4a", "mp4", "mov") and len(by_command) == 0 and written < 64):
         by_command = loaded  # of a few samples or frames the command makes nothing
     if made.container == "mp3" and made.exact:
         assert len(by_libsndfile(made.path)) == len(loaded), made
