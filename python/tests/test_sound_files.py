@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -168,11 +169,23 @@ def test_random_mp3(tmp_path, seed):
         soundfile.write(
             path, data, rate, format="MP3", subtype="MPEG_LAYER_III", bitrate_mode=mode, compression_level=float(rng.uniform(0, 0.9))
         )
-        want = by_ffmpeg(path, channels)
+        try:
+            want = by_ffmpeg(path, channels)
+        except subprocess.CalledProcessError:  # it does not know the format of two or three frames
+            continue
         tags = list(TAGS.values())
         path.write_bytes(path.read_bytes() + tags[rng.integers(len(tags))])
         wanted[path] = every_way(path, want, rate)
     in_pipelines(wanted)
+
+
+@pytest.mark.parametrize("rate", [16000, 24000])
+def test_windows_of_mp3_of_small_frames(tmp_path, rate):
+    """Of 8 kbit/s, whose frames take bytes of as many as two dozen before them."""
+    path = tmp_path / "small.mp3"
+    soundfile.write(tmp_path / "a.wav", noise(np.random.default_rng(5), 3 * rate, 1), rate)
+    ffmpeg("-i", str(tmp_path / "a.wav"), "-b:a", "8k", str(path))
+    in_pipelines({path: every_way(path, by_ffmpeg(path, 1), rate)})
 
 
 ITEMS = struct.pack("<II", 5, 0) + b"Title\0hello"

@@ -49,7 +49,15 @@ const together = 32
 
 // settling is how many packets a decoder needs until what it gives is what it would give
 // had it begun with the first: 2, unless it is said here.
-var settling = map[string]int{"mp3": 10, "flac": 0, "alac": 0}
+var settling = map[string]int{"mp3": mostOfMP3, "flac": 0, "alac": 0}
+
+// Frames of MP3 take bytes of those before them: as far back as 511, in its second
+// version 255 (ISO/IEC 11172-3 and 13818-3, main_data_begin). The smallest frames have
+// some nine bytes of their own.
+const (
+	mostOfMP3 = 32
+	overlap   = 3 // frames until the last one's filters are full
+)
 
 // settlingOpus is how many samples a decoder of Opus needs: it converges, and after these
 // it is within 1e-5 for all that was measured. They are 60 packets of the usual length.
@@ -311,7 +319,28 @@ func (r *Recording) settled(packet int) int {
 	if samples > 0 {
 		return r.packet(max(0, r.start(packet)-samples))
 	}
-	return max(0, packet-packets)
+	begin := max(0, packet-packets)
+	if r.track.Decoder.Codec == "mp3" {
+		begin = max(begin, r.reservoir(max(0, packet-overlap)))
+	}
+	return begin
+}
+
+// reservoir is the frame of MP3 from which on there are all bytes that a frame may take
+// of those before it.
+func (r *Recording) reservoir(frame int) int {
+	wanted, head := int32(511), int32(4+2+17)
+	if r.info.Channels > 1 {
+		head += 15
+	}
+	if r.info.Rate < 32000 {
+		wanted, head = 255, head-8
+	}
+	for frame > 0 && wanted > 0 {
+		frame--
+		wanted -= max(0, r.track.Packets[frame].size-head)
+	}
+	return frame
 }
 
 // more decodes the packet that follows what is decoded, and returns how many samples it
