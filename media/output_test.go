@@ -187,9 +187,13 @@ func TestOutputRefuses(t *testing.T) {
 // Plans that MakePlan would not make are refused before anybody trusts them.
 func TestPlansWithImpossibleColorsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*media.Plan){
-		"kind":    func(p *media.Plan) { p.Stages[0].Passes = []media.Pass{media.Adjust{Kind: media.ToGray + 1}.Pass()} },
-		"factor":  func(p *media.Plan) { p.Stages[0].Passes = []media.Pass{media.Adjust{Factor: float32(math.NaN())}.Pass()} },
-		"hue":     func(p *media.Plan) { p.Stages[0].Passes = []media.Pass{media.Adjust{Kind: media.Hue, Factor: 1e30}.Pass()} },
+		"kind": func(p *media.Plan) { p.Stages[0].Passes = []media.Pass{media.Adjust{Kind: media.ToGray + 1}.Pass()} },
+		"factor": func(p *media.Plan) {
+			p.Stages[0].Passes = []media.Pass{media.Adjust{Factor: float32(math.NaN())}.Pass()}
+		},
+		"hue": func(p *media.Plan) {
+			p.Stages[0].Passes = []media.Pass{media.Adjust{Kind: media.Hue, Factor: 1e30}.Pass()}
+		},
 		"gray":    func(p *media.Plan) { p.Stages[0].Passes = []media.Pass{media.Adjust{Kind: media.ToGray}.Pass()} },
 		"color":   func(p *media.Plan) { p.Color = media.RGBA },
 		"numbers": func(p *media.Plan) { p.Options.Color, p.Color, p.Output.DType = media.RGBA, media.RGBA, tensor.Float32 },

@@ -423,7 +423,6 @@ var arrows = []arrow{
 	{"extern/internal/chain", "extern/internal/shared", "pickles are in the heap"},
 	{"extern/internal/chain", "sample", "identities, schemas"},
 
-
 	{"media/av/whole", "media", "kinds of errors"},
 	{"media/av/whole", "media/av/mpa", "frames of ADTS"},
 	{"media/av/whole", "media/sound", "the content of FLAC"},
