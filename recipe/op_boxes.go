@@ -14,7 +14,11 @@ var boxesOp = operation[Boxes]("boxes", Between, "Tie boxes to an image: later s
 Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields 'along' with it, as
 by torchvision's transforms followed by 'SanitizeBoundingBoxes'. Coordinates are pixels of the image at this step, upright if 'decode_image'
 turned it.`,
-	`.decode_image().boxes(along="labels").random_resized_crop(512).random_flip().bucket_batch([8, 32, 128], size=16)`)
+	`.decode_image()`,
+	`.boxes(along="labels")`,
+	`.random_resized_crop(512)`,
+	`.random_flip()`,
+	`.bucket_batch([8, 32, 128], size=16)`)
 
 // Boxes are the arguments of the operation boxes.
 type Boxes struct {

@@ -11,7 +11,7 @@ import (
 )
 
 var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
-	more("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)    # every fifth image stays as it is, as in SimCLR").
+	more("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is").
 	called("brightness, contrast, saturation, hue")
 
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not

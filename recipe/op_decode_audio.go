@@ -15,7 +15,8 @@ var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decode the 
 A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After 'files(…, content=False)'
 little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at 0.913 of half the lower rate;
 from that half on it is 110 dB down.`,
-	`hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
+	`words = hr.files("words")`,
+	`words.decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
 	called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream")
 
 // DecodeAudio are the arguments of the operation decode_audio.

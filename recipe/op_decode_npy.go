@@ -10,7 +10,8 @@ import (
 
 var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").more(`
 A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.`,
-	`hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)`).called("dtype, shape")
+	`tokens = hr.files("tokens/*.npy").shuffle()`,
+	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).called("dtype, shape")
 
 // DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
 // hold; it is said here, too, so that everything can be checked before one is read, and a

@@ -18,7 +18,8 @@ import (
 var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").more(`
 Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow treat all frames
 of a clip alike. A damaged frame makes a bad sample, named with frame and time.`,
-	`hr.files("kinetics/*/*.mp4", label="parent", content=False).decode_video(16, stride=4).random_resized_crop(224).batch(8)`).
+	`films = hr.files("kinetics/*/*.mp4", label="parent", content=False)`,
+	`films.decode_video(16, stride=4).random_resized_crop(224).batch(8)`).
 	called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream")
 
 // DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the

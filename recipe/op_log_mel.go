@@ -10,7 +10,8 @@ import (
 
 var logMelOp = operation[LogMel]("log_mel", Between, "Make a log-mel spectrogram, float32, of one channel of audio.").more(`
 It does not resample: decode at the preset's rate. A recording too short for one frame is a bad sample.`,
-	`hr.files("words").decode_audio(16000, "mono", 1.0).log_mel("whisper").batch(32)`).called("preset")
+	`words = hr.files("words").decode_audio(16000, "mono", 1.0)`,
+	`words.log_mel("whisper").batch(32)`).called("preset")
 
 // LogMel are the arguments of the operation log_mel. Presets say what is not given.
 type LogMel struct {

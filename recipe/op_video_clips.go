@@ -15,8 +15,9 @@ import (
 var videoClipsOp = operation[VideoClips]("video_clips", Between, "Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").more(`
 Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and resuming decodes none
 again. Random steps draw for each clip. 'len(loader)' is exact with 'clips'; the number of pieces is not known in advance.`,
-	`every = hr.files("films/*.mp4", content=False).video_clips(32, stride=2, step=64).resize(224, fit="crop").batch(8)`,
-	`some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)`).
+	`films = hr.files("films/*.mp4", content=False)`,
+	`every = films.video_clips(32, stride=2, step=64).resize(224, fit="crop")`,
+	`some = films.shuffle().video_clips(16, stride=4, clips=4)`).
 	called("frames, *, stride, fps, step, clips, start, short, times, window, number, stream")
 
 // VideoClips are the arguments of the operation video_clips. Without Clips, the whole

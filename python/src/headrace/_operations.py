@@ -177,7 +177,8 @@ class Operations:
     ) -> Pipeline:
         """Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.
 
-            hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)
+            tokens = hr.files("tokens/*.npy").shuffle()
+            tokens.decode_npy("int32", to="tokens").pack(2048, size=8)
 
         A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.
 
@@ -214,7 +215,8 @@ class Operations:
     ) -> Pipeline:
         """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
 
-            hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
+            words = hr.files("words")
+            words.decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
 
         A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After `files(…,
         content=False)` little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at
@@ -271,7 +273,8 @@ class Operations:
     ) -> Pipeline:
         """Make a log-mel spectrogram, float32, of one channel of audio.
 
-            hr.files("words").decode_audio(16000, "mono", 1.0).log_mel("whisper").batch(32)
+            words = hr.files("words").decode_audio(16000, "mono", 1.0)
+            words.log_mel("whisper").batch(32)
 
         It does not resample: decode at the preset's rate. A recording too short for one frame is a bad sample.
 
@@ -339,7 +342,8 @@ class Operations:
     ) -> Pipeline:
         """Decode frames of a video to a clip, uint8 [frames, height, width, 3].
 
-            hr.files("kinetics/*/*.mp4", label="parent", content=False).decode_video(16, stride=4).random_resized_crop(224).batch(8)
+            films = hr.files("kinetics/*/*.mp4", label="parent", content=False)
+            films.decode_video(16, stride=4).random_resized_crop(224).batch(8)
 
         Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow
         treat all frames of a clip alike. A damaged frame makes a bad sample, named with frame and time.
@@ -439,8 +443,9 @@ class Operations:
     ) -> Pipeline:
         """Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.
 
-            every = hr.files("films/*.mp4", content=False).video_clips(32, stride=2, step=64).resize(224, fit="crop").batch(8)
-            some = hr.files("films/*.mp4", content=False).shuffle().video_clips(16, stride=4, clips=4).batch(8)
+            films = hr.files("films/*.mp4", content=False)
+            every = films.video_clips(32, stride=2, step=64).resize(224, fit="crop")
+            some = films.shuffle().video_clips(16, stride=4, clips=4)
 
         Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and
         resuming decodes none again. Random steps draw for each clip. `len(loader)` is exact with `clips`; the number of pieces is not known
@@ -675,7 +680,11 @@ class Operations:
     def boxes(self, field: str = "boxes", *, along: Some | None = None, image: str = "image") -> Pipeline:
         """Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.
 
-            .decode_image().boxes(along="labels").random_resized_crop(512).random_flip().bucket_batch([8, 32, 128], size=16)
+            .decode_image()
+            .boxes(along="labels")
+            .random_resized_crop(512)
+            .random_flip()
+            .bucket_batch([8, 32, 128], size=16)
 
         Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields `along`
         with it, as by torchvision's transforms followed by `SanitizeBoundingBoxes`. Coordinates are pixels of the image at this step,
@@ -899,7 +908,7 @@ class Operations:
         """Change brightness, contrast, saturation and hue at random, in random order, as torchvision's `ColorJitter`.
 
             .color_jitter(0.4, 0.4, 0.4, 0.1)
-            .color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)    # every fifth image stays as it is, as in SimCLR
+            .color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is
 
         0 changes nothing.
 
