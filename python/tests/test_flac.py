@@ -8,7 +8,7 @@ import soundfile
 
 import headrace as hr
 
-pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 @pytest.mark.parametrize("content", [True, False])
@@ -33,6 +33,7 @@ def test_flac_needs_no_ffmpeg(tmp_path, monkeypatch, content):
 
 
 @pytest.mark.parametrize("content", [True, False])
+@pytest.mark.usefixtures("one_engine")
 def test_rows_of_damaged_recordings_are_filled_by_others(tmp_path, content):
     """Audio is decoded into its row of the batch, where a damaged file leaves the beginning of what it has."""
     noise, wanted, good = np.random.default_rng(6), {}, []
@@ -79,6 +80,7 @@ TAILS = {
 
 
 @pytest.mark.parametrize("last", [0xFF, 0xF8, 0x00])
+@pytest.mark.usefixtures("one_engine")
 def test_any_last_byte_and_anything_behind_the_last_frame(tmp_path, last):
     data, want = ending_in(last)
     paths = []
@@ -92,9 +94,3 @@ def test_any_last_byte_and_anything_behind_the_last_frame(tmp_path, last):
     for content in (True, False):
         with hr.files(paths, content=content).decode_audio().loader(epochs=1) as loader:
             assert all(np.array_equal(sample["audio"].ravel(), want) for sample in loader)
-
-
-def test_joined_files_are_refused():
-    data = [ending_in(byte)[0] for byte in (0xFF, 1)]
-    with pytest.raises(hr.MediaError, match="several FLAC files were joined"):
-        hr.io.load_audio(data[0] + data[1])

@@ -185,7 +185,7 @@ def _listing_pickler() -> Any:
             if isinstance(obj, ModuleType):
                 if sys.modules.get(obj.__name__) is obj:
                     self.modules.add(obj.__name__)
-            elif type(obj).__module__.partition(".")[0] == "torch":
+            elif str(type(obj).__module__).partition(".")[0] == "torch":
                 self.modules.add("torch")
             elif reduced is NotImplemented and isinstance(obj, (type, FunctionType, BuiltinFunctionType)) and obj.__module__:
                 self.modules.add(obj.__module__)  # it goes by its name
@@ -255,7 +255,7 @@ def _unpicklable(value: Any, error: Exception) -> tuple[str, Exception]:
             looks = type(part).__module__ != "builtins" or isinstance(part, (list, tuple, dict))
             if held.startswith("its attribute") and looks and not isinstance(inner, Unshared):
                 deeper, why = _unpicklable(part, inner)
-                if deeper.startswith("its attribute '") and not type(part).__module__.startswith(_HANDLES):
+                if deeper.startswith("its attribute '") and not str(type(part).__module__).startswith(_HANDLES):
                     deeper = deeper.removeprefix("its attribute '")
                     return held[:-1] + "." * (deeper[0] != "[") + deeper, why
             return held, inner

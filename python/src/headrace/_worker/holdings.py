@@ -28,7 +28,7 @@ def held_by(*values: Any) -> Iterator[Any]:
     for value in queue:
         if len(seen) > _MOST:
             return
-        if isinstance(value, Orders) or type(value).__module__.startswith("headrace._loader"):
+        if isinstance(value, Orders) or str(type(value).__module__).startswith("headrace._loader"):
             continue
         yield value
         for part in _parts(value):
