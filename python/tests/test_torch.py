@@ -354,7 +354,6 @@ def test_options_of_formats(photos):
         hr.merge([hr.files(photos), hr.files(photos).to("torch", pin_memory=True)])
 
 
-@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
 def test_lists_of_text_stay_lists(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.jsonl").write_text('{"n": 1, "captions": ["a", "b"]}\n{"n": 2, "captions": []}\n')
@@ -364,6 +363,7 @@ def test_lists_of_text_stay_lists(tmp_path, monkeypatch):
         assert batch["n"].tolist() == [1, 2]
 
 
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
 def test_checkpoint_libraries_keep_a_state_of_what_was_used(tmp_path):
     import torch.distributed.checkpoint as dcp
     from accelerate import Accelerator
