@@ -128,14 +128,14 @@ def test_waits_that_are_next_to_nothing_are_told_as_they_are():
 
 @tried
 def test_start_up_is_no_wait():
-    """Half a second until the first sample, and then a loop that is slower than the loader."""
+    """Half a second until the first sample, which opening did not wait for, and then a loop that is slower than the loader."""
 
     def numbers():
         sleep(0.5)
         for i in range(24):
             yield {"number": i}
 
-    with hr.source(numbers).batch(4).loader(epochs=1) as loader:
+    with hr.source(numbers, gives={"number": int}).batch(4).loader(epochs=1) as loader:
         for _ in loader:
             sleep(STEP)
         stats = loader.stats()
