@@ -23,12 +23,14 @@ def held_by(*values: Any) -> Iterator[Any]:
     """The objects, and all that they hold. Samplers are not among them, nor loaders: their epochs and generators are their own affair."""
     from .._recipe.sampler import Orders
 
+    module = sys.modules.get("headrace._loader.loader")  # which workers of their own have not imported
+    loaders = (module.Loader,) if module else ()
     queue = list(values)
     seen = set(map(id, queue))
     for value in queue:
         if len(seen) > _MOST:
             return
-        if isinstance(value, Orders) or str(type(value).__module__).startswith("headrace._loader"):
+        if isinstance(value, (Orders, *loaders)):
             continue
         yield value
         for part in _parts(value):
