@@ -130,16 +130,13 @@ func threadsOf(r recipe.Recipe, each int) map[string]int {
 		if call == nil || call.Streams() {
 			continue
 		}
-		all[call.Where] += orElse(call.Workers, each)
+		if call.Workers != nil {
+			all[call.Where] += *call.Workers
+		} else {
+			all[call.Where] += each
+		}
 	}
 	return all
-}
-
-func orElse(p *int, usual int) int {
-	if p == nil {
-		return usual
-	}
-	return *p
 }
 
 // first makes the first batch of a recipe for a survey, with one worker, as one rank:

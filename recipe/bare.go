@@ -21,7 +21,7 @@ func Loose(t sample.Type, stacked bool) sample.Type {
 // Stacks tells whether one of the steps makes arrays of the values of several samples.
 func (r Recipe) Stacks() bool {
 	for _, s := range r.All() {
-		if b, ok := s.Args.(*Batch); ok && b.Collate == nil {
+		if TraitsOf(s.Args).Batches.arrays() {
 			return true
 		}
 	}

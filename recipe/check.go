@@ -123,7 +123,7 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		}
 		misplaced := false
 		if c.steps[i].op = c.op(i); c.steps[i].op.Name != "" {
-			misplaced = around.batched > 0 && ofImages(c.steps[i].Args)
+			misplaced = around.batched > 0 && looksInto(c.steps[i].Args)
 			c.place(i, before, k == 0, around)
 			c.lists(i, around)
 			if s := c.steps[i]; s.Failures != nil {
@@ -136,7 +136,7 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		in = c.step(i, in, around.batched)
 		if in = c.behind(i, in, k == len(steps)-1); c.steps[i].op.Place == Batching {
 			around.batched = i + 1
-		} else if _, ok := c.steps[i].Args.(*Unbatch); ok {
+		} else if TraitsOf(c.steps[i].Args).Count == Rows {
 			around.batched = 0
 		}
 		before = i
@@ -180,7 +180,7 @@ func (c *checker) step(i int, in sample.Schema, batched int) (out sample.Schema)
 // differ reports what step i cannot stack because the batches that come have different
 // numbers of rows.
 func (c *checker) differ(i int, in sample.Schema, batched int) bool {
-	if b, ok := c.steps[i].Args.(*Batch); !ok || b.Collate != nil {
+	if !TraitsOf(c.steps[i].Args).Batches.arrays() {
 		return false
 	}
 	for _, f := range in {
@@ -240,14 +240,8 @@ func iterated(source Args) bool {
 	return ok && s.Iterated()
 }
 
-// ofImages tells whether an operation decodes something, or works on an image.
-func ofImages(args Args) bool {
-	switch args.(type) {
-	case Transform, *DecodeImage, *DecodeNPY, *DecodeAudio, *LogMel, *DecodeVideo, *VideoClips:
-		return true
-	}
-	return false
-}
+// looksInto reports whether an operation decodes or changes the content of a sample.
+func looksInto(args Args) bool { return TraitsOf(args).Content != "" }
 
 // joins tells whether an operation puts sources together.
 func joins(op Op, args Args) bool {
@@ -273,7 +267,7 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 	case first && around.begins:
 		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
 		return
-	case around.batched > 0 && ofImages(c.steps[i].Args):
+	case around.batched > 0 && looksInto(c.steps[i].Args):
 		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, or unbatch between them", c.steps[around.batched-1].Name)
 		return
 	}
@@ -295,25 +289,26 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 // lists checks that lists of a sampler come whole to the batch that makes batches of
 // them: what is in between gives a sample for each, or none.
 func (c *checker) lists(i int, around surroundings) {
-	s, gives := c.steps[i].Args.(*Sampler)
-	if gives = gives && s.Lists > 0; gives && around.op != "" {
+	t := TraitsOf(c.steps[i].Args)
+	if t.Lists > 0 && around.op != "" {
 		c.wrong(i, "", "gives lists, inside %q: batches are made of one source's lists", c.steps[around.step].Name)
 	}
-	if b, ok := c.steps[i].Args.(*Batch); !ok || !b.Lists || around.op != "" {
+	if t.Batches == nil || !t.Batches.Lists || around.op != "" {
 		return // inside others batches are not made, which place has said
 	}
 
 	for _, k := range slices.Backward(c.top[:slices.Index(c.top, i)]) {
-		switch s := c.steps[k].Args.(type) {
-		case *Sampler:
-			if s.Lists == 0 {
+		_, sizes := c.steps[k].Args.(bucketing)
+		switch t := TraitsOf(c.steps[k].Args); {
+		case t.Call != nil && t.Call.Kind == OrderCall:
+			if t.Lists == 0 {
 				c.wrong(i, "", "takes the lists of %q, which gives none: give batch a size", c.steps[k].Name)
 			}
 			return
-		case *FlatMap, *Aggregate, *VideoClips, *Route, *Batch, *BucketBatch, *Pack, Batcher, *Unbatch:
+		case t.Count > Fewer, t.Routing != nil, t.Batches != nil:
 			c.wrong(i, "", "takes the sampler's lists as batches, and %q before it makes other samples of theirs: give batch a size, and the sampler single numbers", c.steps[k].Name)
 			return
-		case *ResizeToBucket:
+		case sizes:
 			c.wrong(i, "", "takes the sampler's lists as batches, and %q makes images of several sizes: resize to one", c.steps[k].Name)
 			return
 		}
@@ -326,15 +321,11 @@ func (c *checker) lists(i int, around surroundings) {
 func (r Recipe) CheckWhole() error {
 	var wrong *Error
 	for i, s := range r.All() {
-		switch args := s.Args.(type) {
-		case *Sampler:
-			if args.Lists > 0 {
-				wrong = &Error{Step: i, Name: s.Name, Err: errors.New("gives lists, which are batches, and no step takes them: add .batch(), without a size")}
-			}
-		case *Batch:
-			if args.Lists {
-				return nil
-			}
+		switch t := TraitsOf(s.Args); {
+		case t.Lists > 0:
+			wrong = &Error{Step: i, Name: s.Name, Err: errors.New("gives lists, which are batches, and no step takes them: add .batch(), without a size")}
+		case t.Batches != nil && t.Batches.Lists:
+			return nil
 		}
 	}
 	if wrong == nil {

@@ -70,9 +70,6 @@ func (a Aggregate) identity(Recipe) Args {
 	return &Aggregate{Function: a.Function, Fields: a.Fields, Seed: a.Seed}
 }
 
-// imports implements [importer].
-func (a *Aggregate) imports() []string { return []string{a.Function} }
-
 // checkFailures implements [failing].
 func (a *Aggregate) checkFailures(f *Failures) error {
 	return f.checkOnce("the object has been given the sample already")

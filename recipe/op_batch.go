@@ -32,14 +32,6 @@ func (b Batch) identity(Recipe) Args {
 	return &b
 }
 
-// imports implements [importer].
-func (b *Batch) imports() []string {
-	if b.Collate == nil {
-		return nil
-	}
-	return b.Collate.imports()
-}
-
 // checkFailures implements [failing]: only a function can fail.
 func (b *Batch) checkFailures(f *Failures) error {
 	switch {

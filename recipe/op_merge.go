@@ -196,5 +196,5 @@ func (m *Merge) checkWeights() error {
 
 // Traits implements [traited].
 func (m *Merge) Traits() Traits {
-	return Traits{Seed: m.Seed, Varies: m.Order == "arrival", Merging: &Merging{Order: m.Order, Weights: m.Weights, Seed: m.Seed, Until: m.Until, Fill: m.Fill}}
+	return Traits{Seed: m.Seed, Merging: &Merging{Order: m.Order, Weights: m.Weights, Until: m.Until, Fill: m.Fill}}
 }

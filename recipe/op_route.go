@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"headrace/internal/words"
 	"headrace/sample"
@@ -120,21 +119,6 @@ func (r *Route) checkWhens(number bool) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// label is like `"*.png", "*.gif"`.
-func (b Branch) label() string {
-	if b.When == nil {
-		return "all others"
-	}
-	texts := make([]string, len(b.When))
-	for i, w := range b.When {
-		texts[i] = w.text()
-	}
-	if len(texts) > 4 {
-		texts = append(texts[:3:3], fmt.Sprintf("… %d in all", len(b.When)))
-	}
-	return strings.Join(texts, ", ")
 }
 
 // Traits implements [traited].

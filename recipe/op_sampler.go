@@ -30,9 +30,6 @@ func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(errs...)
 }
 
-// imports implements [importer].
-func (s *Sampler) imports() []string { return []string{s.Function} }
-
 var weightedOp = operation[Weighted]("weighted", Ordering, "Draw each epoch's samples by weights.").more(`
 It follows the source, instead of 'shuffle'. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets different
 random crops.`,

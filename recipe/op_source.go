@@ -89,9 +89,6 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-// imports implements [importer].
-func (o *Object) imports() []string { return []string{o.Function, o.Keys} }
-
 // schema is that of the samples: what the object gives, and their keys where it gives
 // none.
 func (o *Object) schema() sample.Schema {
@@ -111,8 +108,7 @@ func (o *Object) schema() sample.Schema {
 
 // Traits implements [traited].
 func (o *Object) Traits() Traits {
-	named := o.Keys != "" || o.Gives.Schema.Find("key") >= 0
-	return Traits{Call: &Call{Kind: SourceCall, Python: o.Python(), To: o.Fields, Gives: &o.Gives, Length: o.Length, Named: named}}
+	return Traits{Call: &Call{Kind: SourceCall, Python: o.Python(), To: o.Fields, Gives: &o.Gives, Length: o.Length, Keys: o.Keys}}
 }
 
 // WithGives implements [Giving].

@@ -36,7 +36,7 @@ func (*Unbatch) Check(in sample.Schema) (out sample.Schema, err error) {
 // Batched tells whether what comes after these steps are batches.
 func Batched(steps []Step) (yes bool) {
 	for _, s := range steps {
-		if _, apart := s.Args.(*Unbatch); apart {
+		if TraitsOf(s.Args).Count == Rows {
 			yes = false
 		} else if op, ok := findArgs(s.Args); ok && op.Place == Batching {
 			yes = true
@@ -49,7 +49,7 @@ func Batched(steps []Step) (yes bool) {
 // one.
 func batched(args Args, rows sample.Schema, several bool) sample.Schema {
 	n := tensor.Unknown
-	if b, ok := args.(*Batch); ok {
+	if b := TraitsOf(args).Batches; b.Stacks() {
 		switch {
 		case b.Collate != nil:
 			return rows

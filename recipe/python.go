@@ -183,6 +183,3 @@ func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 	}
 	return f.Type
 }
-
-// imports implements [importer].
-func (p *Python) imports() []string { return []string{p.Function} }

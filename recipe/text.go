@@ -43,8 +43,8 @@ func branches(n nesting) (all []string) {
 		if len(inside) == 0 {
 			inside = []string{"nothing"}
 		}
-		if r, ok := n.(*Route); ok {
-			inside[0] = r.Branches[i].label() + ": " + inside[0]
+		if r := TraitsOf(n).Routing; r != nil {
+			inside[0] = r.Label(i) + ": " + inside[0]
 		}
 		all = append(all, first+inside[0])
 		for _, line := range inside[1:] {

@@ -1,6 +1,9 @@
 package recipe
 
 import (
+	"fmt"
+	"strings"
+
 	"headrace/media"
 	"headrace/sample"
 )
@@ -25,7 +28,6 @@ type Traits struct {
 	Copies string  // the field whose value several get; "": none
 	Seed   *uint64 // of its own, instead of the recipe's
 	Lists  int64   // batches of which a sampler gives the samples as lists; 0: it gives none
-	Varies bool    // what comes next differs between runs, so that none can be repeated
 	Notes  string  // for people, after the number of samples: "shuffled again in each epoch"
 }
 
@@ -95,7 +97,7 @@ type Call struct {
 	Gives *Gives // nil: it gives no fields
 
 	Length *int64 // of a source: how many samples it has; nil: they come as the object gives them, in its own order
-	Named  bool   // of a source: it says what a sample is called before the sample is there
+	Keys   string // of a source: what gives names of samples, as Function is; "": nothing does
 }
 
 // Results are the names of what the function returns; nil: it returns whole samples.
@@ -105,6 +107,10 @@ func (c *Call) Results() []string {
 	}
 	return c.Fields
 }
+
+// Named reports whether a source gives its samples names of their own: by Keys, or in the
+// field key.
+func (c *Call) Named() bool { return c.Keys != "" || c.Gives.Schema.Find("key") >= 0 }
 
 // Iterated reports whether it is a source whose samples have no numbers.
 func (c *Call) Iterated() bool { return c.Kind == SourceCall && c.Length == nil }
@@ -145,6 +151,9 @@ func (b *Batches) Policy() bool { return !b.Stacks() || b.Lists }
 
 // Stacks reports whether samples are stacked as they come.
 func (b *Batches) Stacks() bool { return b.Buckets == nil && b.Pack == nil && b.Own == nil }
+
+// arrays reports whether the values of samples become arrays, which all have one shape.
+func (b *Batches) arrays() bool { return b != nil && b.Stacks() && b.Collate == nil }
 
 // DropsLast reports whether batches that are not full when an epoch ends are left out.
 func (b *Batches) DropsLast() bool {
@@ -202,16 +211,34 @@ type Tied struct {
 type Merging struct {
 	Order   string
 	Weights []float64
-	Seed    *uint64
 	Until   Until
 	Fill    *PadValue
 }
+
+// Varies reports whether the order of samples differs between runs, so that no run can be
+// repeated.
+func (m *Merging) Varies() bool { return m != nil && m.Order == "arrival" }
 
 // Routing says which of its chains a route gives a sample to: the first that has its
 // value of the field By. Whens of nil take all that no other takes.
 type Routing struct {
 	By    string
 	Whens [][]When
+}
+
+// Label names the values that the i-th chain takes, for people: `"*.png", "*.gif"`.
+func (r *Routing) Label(i int) string {
+	if r.Whens[i] == nil {
+		return "all others"
+	}
+	texts := make([]string, len(r.Whens[i]))
+	for k, w := range r.Whens[i] {
+		texts[k] = w.text()
+	}
+	if len(texts) > 4 {
+		texts = append(texts[:3:3], fmt.Sprintf("… %d in all", len(texts)))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // traited is implemented by arguments that have traits.

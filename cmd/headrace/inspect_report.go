@@ -251,29 +251,12 @@ func (b *boxer) holds(args recipe.Args, in sample.Schema) (all []inspectedChain)
 	chains, t := recipe.ChainsOf(args), recipe.TraitsOf(args)
 	for k, c := range chains {
 		if t.Routing != nil {
-			all = append(all, inspectedChain{whenText(t.Routing.Whens[k]), b.chain(c, in)})
+			all = append(all, inspectedChain{t.Routing.Label(k), b.chain(c, in)})
 		} else {
 			all = append(all, inspectedChain{fmt.Sprintf("%d of %d", k+1, len(chains)), b.chain(c, nil)})
 		}
 	}
 	return all
-}
-
-// whenText says what a branch takes.
-func whenText(when []recipe.When) string {
-	if when == nil {
-		return "all others"
-	}
-	var parts []string
-	for k, w := range when {
-		if k == 3 && len(when) > 4 {
-			parts = append(parts, fmt.Sprintf("… %d in all", len(when)))
-			break
-		}
-		text, _ := w.MarshalJSON()
-		parts = append(parts, string(text))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // carries tells whether a box has the stage of a step.

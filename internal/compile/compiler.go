@@ -132,7 +132,7 @@ func (b *builder) push(s *stage, f *recipe.Failures, do ops.Op, undo func(*recor
 	if s.python != nil {
 		h.Limit = 0 // they end a worker that takes longer
 	}
-	s.losses, s.known = h.Policy, s.known.and(handles(s.name, h))
+	s.losses, s.known = h.Policy, s.known.with(handles(s.name, h))
 	s.asks = s.asks || h.Replaces || h.Retries > 0 && h.Limit > 0
 
 	a := b.Env.Guard(do, h, b.path, undo)

@@ -29,7 +29,7 @@ func (b *builder) end() (e *batch.Writer, known facts, err error) {
 	} else {
 		e.Lay(layout, *b.plan, b.Columns.Of)
 	}
-	return e, known.and(handles(p.Name(), h)), nil
+	return e, known.with(handles(p.Name(), h)), nil
 }
 
 // section is what the plan makes batches with.

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"maps"
-	"slices"
 
 	"headrace/internal/ops"
 )
@@ -38,48 +37,55 @@ func handles(stage string, h ops.Handling) facts {
 	return f
 }
 
-// and is the sum of facts, those of later stages last.
-func (f facts) and(g facts) facts {
+// with returns the facts of a stage together with others of its own.
+func (f facts) with(g facts) facts {
+	f.add(g)
+	return f
+}
+
+// add sums facts up, those of later stages last.
+func (f *facts) add(g facts) {
 	f.drops = f.drops || g.drops
 	f.makes = f.makes || g.makes
 	f.uncounted = f.uncounted || g.uncounted
 	f.uneven = f.uneven || g.uneven
 	f.programs = f.programs || g.programs
 	f.relabels = f.relabels || g.relabels
-	f.gathers = slices.Concat(f.gathers, g.gathers)
-	f.skips = joined(f.skips, g.skips)
-	f.spends = joined(f.spends, g.spends)
-	f.judges = joined(f.judges, g.judges)
-	return f
+	f.gathers = append(f.gathers, g.gathers...)
+	join(&f.skips, g.skips)
+	join(&f.spends, g.spends)
+	join(&f.judges, g.judges)
 }
 
-// joined is a map of what is in either. A program has one even if nothing is.
-func joined[V any](a, b map[string]V) map[string]V {
-	all := map[string]V{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return all
+// join puts what is in b into a, which is nil if there is nothing yet.
+func join[V any](a *map[string]V, b map[string]V) {
+	if *a == nil {
+		*a = map[string]V{}
+	}
+	maps.Copy(*a, b)
 }
 
-// facts are those of all stages up to the batches of a section.
-func (s *section) facts() facts { return s.line.facts().and(s.known) }
+// tell adds the facts of all stages up to the batches of a section.
+func (s *section) tell(f *facts) {
+	s.line.tell(f)
+	f.add(s.known)
+}
 
-func (n *line) facts() (f facts) {
+func (n *line) tell(f *facts) {
 	if n.batches != nil {
-		f = n.batches.facts()
+		n.batches.tell(f)
 	}
 	for _, of := range n.of {
-		f = f.and(of.facts())
+		of.tell(f)
 	}
 	for _, s := range n.steps {
 		if s.stage != nil {
-			f = f.and(s.stage.known)
+			f.add(s.stage.known)
 			continue
 		}
-		f = f.and(s.routing.known)
+		f.add(s.routing.known)
 		for _, branch := range s.routing.branches {
-			f = f.and(branch.facts())
+			branch.tell(f)
 		}
 	}
-	return f
 }

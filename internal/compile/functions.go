@@ -35,9 +35,9 @@ func (b *builder) flatMap(p fuse.Part) error {
 	}
 	b.Schema = out
 	h := b.Policies.Of(p.Failures, b.samples)
-	known := ofFunction(next.Function).and(facts{drops: true, makes: true, uncounted: true})
+	known := ofFunction(next.Function).with(facts{drops: true, makes: true, uncounted: true})
 	if next.RefusesReplace = h.Replaces; !h.Replaces {
-		known = known.and(handles(p.Name(), h))
+		known = known.with(handles(p.Name(), h))
 	}
 	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy, known: known})
 	b.path = append(slices.Clip(b.path), ops.PathStep{Do: next.Again, Waits: true})
@@ -55,7 +55,7 @@ func (b *builder) aggregate(p fuse.Part) error {
 	}
 	b.Schema = out
 	h := b.Policies.Of(p.Failures, b.samples)
-	known := ofFunction(next.Function).and(facts{drops: true, makes: true, uncounted: true, gathers: []string{p.Name()}}).and(handles(p.Name(), h))
+	known := ofFunction(next.Function).with(facts{drops: true, makes: true, uncounted: true, gathers: []string{p.Name()}}).with(handles(p.Name(), h))
 	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy, known: known})
 	b.lose()
 	return nil

@@ -107,7 +107,7 @@ func (b *builder) apart(p fuse.Part) {
 	h := b.Policies.Of(nil, b.samples)
 	s := &stage{name: "index " + p.Names[0], expand: next.Expand, asks: true, losses: h.Policy, known: facts{drops: true, makes: true}}
 	if !h.Replaces { // it leaves what is wrong to the decoder, which replaces
-		s.known = s.known.and(handles(s.name, h))
+		s.known = s.known.with(handles(s.name, h))
 	}
 	b.path = append(slices.Clip(b.path), ops.PathStep{Do: next.Again})
 	if clips := next.Always(); clips > 0 && (b.line.source != nil || b.line.batches != nil) {
@@ -197,7 +197,7 @@ func (b *builder) unbatch(p fuse.Part) error {
 
 	h := b.Policies.Of(p.Failures, b.samples)
 	b.append(&stage{
-		name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy, known: known.and(handles(p.Name(), h)),
+		name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy, known: known.with(handles(p.Name(), h)),
 	})
 	b.lose()
 	return nil

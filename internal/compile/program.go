@@ -75,7 +75,9 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	end, known := last.end, last.facts()
+	end := last.end
+	var known facts
+	last.tell(&known)
 	t.Env.Room = at.Columns.Room
 
 	out := &Program{

@@ -51,7 +51,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 	switch {
 	case kind == extern.Iterate:
 		err = pool.Stream(ctx, c, note)
-	case call.Named || len(call.Seed) > 0: // the run has its names, and its random numbers
+	case call.Named() || len(call.Seed) > 0: // the run has its names, and its random numbers
 		if err = pool.Call(ctx, c); err == nil {
 			err = note(c.Out)
 		}

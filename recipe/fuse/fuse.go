@@ -90,7 +90,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	t, op := recipe.TraitsOf(s.Args), placeOf(s)
 	switch {
 	case t.Merging != nil:
-		return f.merge(c, s, t.Merging)
+		return f.merge(c, s, t)
 	case t.Routing != nil:
 		return f.route(c, s, t.Routing)
 	case op == recipe.Source:
@@ -174,9 +174,10 @@ func (f *fuser) seedOf(own *uint64) uint64 {
 	return f.seed
 }
 
-func (f *fuser) merge(c *chain, s recipe.Step, args *recipe.Merging) error {
+func (f *fuser) merge(c *chain, s recipe.Step, t recipe.Traits) error {
+	args := t.Merging
 	c.joint = s.Name
-	m := &Merge{Name: s.Name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(args.Seed), Until: args.Until}
+	m := &Merge{Name: s.Name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(t.Seed), Until: args.Until}
 	c.flow.Merge = m
 	for i, steps := range recipe.ChainsOf(s.Args) {
 		of, err := f.chain(steps, chain{})
@@ -314,7 +315,7 @@ const largeSample = 64 << 10
 // is there. Those of an object that is iterated over have a row when they are there.
 func readsInto(f *Flow, batch *recipe.Batches) bool {
 	object := f.Source.object()
-	if object == nil || len(f.Nodes) > 0 || !batch.Stacks() || object.Named {
+	if object == nil || len(f.Nodes) > 0 || !batch.Stacks() || object.Named() {
 		return false
 	}
 	gives := object.Gives.Schema

@@ -45,7 +45,7 @@ func readBy(f *Flow, p *Part) bool {
 		return false
 	}
 	first := linked(chain[0].Args)
-	if first == nil || object.Iterated() || object.Named {
+	if first == nil || object.Iterated() || object.Named() {
 		return false
 	}
 	for _, field := range object.Gives.Schema {
