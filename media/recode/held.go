@@ -22,24 +22,22 @@ func openHeld(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err := o.Check(); err != nil || !ok {
 		return nil, err
 	}
-	about, err := file.Stat()
+	from, err := sizeOf(file)
 	if err != nil {
 		return nil, err
 	}
-	from := io.NewSectionReader(file, 0, about.Size())
-	if from.Size() > mostHeld {
+	if from.size > mostHeld {
 		return nil, nil
 	}
 	name, begins, err := sound.NameOf(from)
 	if err != nil || name != coded.Frames && !isFLAC(from, begins) {
 		return nil, err
 	}
-	data := make([]byte, from.Size())
-	n, err := from.ReadAt(data, 0)
-	if err != nil && err != io.EOF {
+	data, err := from.content()
+	if err != nil {
 		return nil, err
 	}
-	stream, err := sound.Open(data[:n], track)
+	stream, err := sound.Open(data, track)
 	if err != nil {
 		return nil, err
 	}
