@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/leak"
-	"headrace/internal/ops"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Steps whose functions are in testdata/python/ahead.py: of numbers large arrays, and

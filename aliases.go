@@ -3,11 +3,11 @@ package headrace
 import (
 	"context"
 
-	"headrace/internal/ops"
-	"headrace/internal/source"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/state"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/state"
 )
 
 type (

@@ -3,9 +3,9 @@ package headrace
 import (
 	"iter"
 
-	"headrace/internal/batch"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Batch is a number of samples, stacked. It is in shared memory that its holder owns

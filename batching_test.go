@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
 )
 
 // byDigit is a toy of a batching policy: samples whose labels end in one digit come

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 // chain draws steps from decode_image to batch, in the notation of recipes.

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/arena"
-	"headrace/internal/batch"
-	"headrace/internal/leak"
-	"headrace/internal/record"
-	"headrace/tensor"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/tensor"
 )
 
 func openCollate(t *testing.T, root, steps string, c Config, o Options) *Loader {

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/media"
 )
 
 // Every pass has its own line in the statistics; what cannot be stored between passes

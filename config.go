@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/internal/compile"
-	"headrace/internal/ops"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/compile"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/recipe"
 )
 
 // Config says how a recipe is run: for whom, how often, with how much. Its zero value

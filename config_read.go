@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/bytesize"
-	"headrace/internal/words"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 )
 
 // Mistake is one mistake in a configuration. Where there are several, they come joined.

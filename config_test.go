@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 func TestConfigRefusals(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/report"
-	"headrace/pipe"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // lettersIn reads a file line by line, each strictly.

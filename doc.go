@@ -39,4 +39,4 @@
 // pixels are tested in package media and in Python, against Pillow and torchvision.
 package headrace
 
-import _ "headrace/media/stills" // every program that runs a recipe can decode all formats, whatever else it links
+import _ "github.com/headrace/headrace/media/stills" // every program that runs a recipe can decode all formats, whatever else it links

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/resume"
+	"github.com/headrace/headrace/pipe"
 )
 
 // ErrShort marks an epoch that came to its end before it had the batches that

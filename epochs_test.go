@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // An epoch's numbers are those of the whole epoch, however often it was cut.

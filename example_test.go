@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"headrace"
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // drawn makes a folder of images in the folders day and night.

@@ -13,12 +13,12 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // asTold does what a test says, for each sample.

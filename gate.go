@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Gate bounds how many operations run at once over all loaders that share it: as many as

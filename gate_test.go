@@ -3,8 +3,8 @@ package headrace
 import (
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 func until(epoch, position int64) *Until {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/pipe"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // rankRun is one rank's run over one epoch.

@@ -1,4 +1,4 @@
-module headrace
+module github.com/headrace/headrace
 
 go 1.26.0
 

@@ -16,11 +16,11 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/npy"
-	"headrace/internal/phototest"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // sequences writes files of int32 with these lengths into folders of two classes: file

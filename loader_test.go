@@ -14,13 +14,13 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/arena"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/media"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // row is a sample as a consumer sees it.

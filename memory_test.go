@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Random tests are about what comes out, for which they run without the race detector.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/tier"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/sample"
 )
 
 // Objects pass between functions, by operations that do not look at them, and into

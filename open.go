@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/extern"
-	"headrace/internal/batch"
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/internal/source"
-	"headrace/internal/survey"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/internal/survey"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Open checks everything that can be checked before a sample is read, lists the source,

@@ -16,15 +16,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/leak"
-	"headrace/internal/ops"
-	"headrace/internal/phototest"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // The operations of these tests. Each has a plain form too, which works on a plainSample.

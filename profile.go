@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/extern"
-	"headrace/internal/bytesize"
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/pipe"
-	"headrace/recipe"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // ProfileOptions say how a recipe is measured. The zero value is of use.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/pipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
 )
 
 func TestProfileMeasuresEveryStageAlone(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/extern"
-	"headrace/internal/leak"
-	"headrace/internal/tier"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // pythonHere is an interpreter whose workers find the functions of testdata/python.

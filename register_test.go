@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-	"headrace/internal/phototest"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // fake is an operation of any types, whose arguments are A.

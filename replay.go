@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
-	"headrace/internal/resume"
-	"headrace/internal/source"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/resume"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Seek returns the state n batches after another. Where batches can be counted without

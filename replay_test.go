@@ -8,12 +8,12 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/order"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
 )
 
 // From any state, the place n batches on is the one that the run comes to, whether it

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // byKey routes by the names of files; those from 012.jpg on are taken by none.

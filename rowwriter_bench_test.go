@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // BenchmarkRows puts arrays of 1 MiB, which a function returns as they are, into

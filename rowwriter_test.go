@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/tier"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
 )
 
 const severalGives = `"gives":{"small":{"dtype":"float32","shape":[3]},"image":{"dtype":"uint8","shape":[20,31,3]},"large":{"dtype":"float64","shape":[70,40]},"name":"text",

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/shard"
-	_ "headrace/shard/formats"
-	shardindex "headrace/shard/index"
-	"headrace/store"
-	"headrace/store/storetest"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/shard"
+	_ "github.com/headrace/headrace/shard/formats"
+	shardindex "github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/store/storetest"
 )
 
 // archives writes the images of a folder into so many tar files, as WebDataset has

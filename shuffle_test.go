@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/order"
-	"headrace/recipe"
-	shardindex "headrace/shard/index"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	shardindex "github.com/headrace/headrace/shard/index"
 )
 
 // compressed writes shards of JSON lines, each of which is unpacked as one.

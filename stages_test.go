@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
 )
 
 // apart are batches of four that are taken apart and put into batches of three, without a

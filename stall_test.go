@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 // hangs is an operation that does not return for some samples.

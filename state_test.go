@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/phototest"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
 )
 
 // The pipeline checks its own part of a record, before anything is stopped.

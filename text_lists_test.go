@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	shardindex "headrace/shard/index"
+	shardindex "github.com/headrace/headrace/shard/index"
 )
 
 // A Go program gets lists of text as such, whether a sample has them or a batch.

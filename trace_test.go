@@ -11,11 +11,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/report"
-	"headrace/pipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // traced reads a trace: by stage, the keys of the samples that were worked on there;

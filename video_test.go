@@ -13,16 +13,16 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/testvideo"
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/av"
-	_ "headrace/media/ffmpeg"
-	"headrace/media/video"
-	"headrace/media/yuv"
-	"headrace/order"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	_ "github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/tensor"
 )
 
 // films is a folder of some videos.

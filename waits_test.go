@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/arena"
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 // What the loader says that its consumer has waited is what a stopwatch of the consumer

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"headrace/internal/batch"
-	"headrace/internal/machine"
-	"headrace/internal/report"
-	"headrace/pipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // stallAfter is how long nothing moves before a stall is reported, unless a

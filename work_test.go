@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headrace/budget"
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/internal/phototest"
-	"headrace/internal/record"
-	"headrace/internal/source"
-	"headrace/pipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // panicking panics where an operation reports its bytes.

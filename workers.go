@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
 )
 
 // SetWorkers changes how many samples a stage has in hand at once, of those in

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Batches and states are those of a loop over the files, whenever the numbers of

@@ -6,7 +6,7 @@ import (
 	"math"
 	"sync"
 
-	"headrace/budget"
+	"github.com/headrace/headrace/budget"
 )
 
 // Options describe an arena. Slots and SlotBytes are required.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/budget"
+	"github.com/headrace/headrace/budget"
 )
 
 var background = context.Background()

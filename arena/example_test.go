@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/arena"
+	"github.com/headrace/headrace/arena"
 )
 
 func Example() {

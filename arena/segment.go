@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"headrace/budget"
+	"github.com/headrace/headrace/budget"
 )
 
 // segment is a piece of shared memory, mapped.

@@ -169,7 +169,7 @@ class Parts:
             return jpeg_part(source, f.name)
         if "media/turbo/" in f.source and source.startswith(("output", "adjust")):
             return "colours and output of Headrace"
-        if "headrace/media" in f.name or (source.endswith((".c", ".h")) and "runtime/cgo" not in f.source):
+        if "github.com/headrace/headrace/media" in f.name or (source.endswith((".c", ".h")) and "runtime/cgo" not in f.source):
             return "resizing"
         return "engine"
 

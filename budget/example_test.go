@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"headrace/budget"
+	"github.com/headrace/headrace/budget"
 )
 
 func Example() {

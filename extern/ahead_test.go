@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace/extern"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Memory that a worker asks for it gets when all that it sent was taken. So of what is

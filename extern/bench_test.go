@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"headrace/extern"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // BenchmarkCall measures a function that returns what it is given, and one that returns a

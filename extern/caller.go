@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"headrace/extern/internal/conn"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/pack"
-	"headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/conn"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/pack"
+	"github.com/headrace/headrace/extern/internal/queue"
 	"sync/atomic"
 	"time"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // caller exchanges packs with one thread of a worker, on a connection of its own and one

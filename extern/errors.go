@@ -3,7 +3,7 @@ package extern
 import (
 	"errors"
 	"fmt"
-	"headrace/extern/internal/child"
+	"github.com/headrace/headrace/extern/internal/child"
 	"strings"
 	"syscall"
 )

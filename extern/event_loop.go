@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync"
 
-	"headrace/extern/internal/conn"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/conn"
+	"github.com/headrace/headrace/wire"
 )
 
 // eventLoop is the event loop of a worker. It has a connection of its own, on which each

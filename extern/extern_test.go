@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"headrace/extern"
-	"headrace/internal/leak"
-	"headrace/internal/tier"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // interpreter is the Python that tests of the module use, as internal/oracle finds it,

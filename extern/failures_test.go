@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/extern"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
 )
 
 var troubled = sample.Schema{{Name: "x", Type: intType}, {Name: "what", Type: sample.TextType}}

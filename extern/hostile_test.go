@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace/extern"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // hostile has workers that break the protocol in this way.

@@ -2,10 +2,10 @@ package extern
 
 import (
 	"encoding/json"
-	"headrace/extern/internal/conn"
+	"github.com/headrace/headrace/extern/internal/conn"
 	"sync"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // joined are workers that several loaders of this process share, by their names.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/extern"
-	"headrace/internal/leak"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/leak"
 )
 
 // user is somebody who has joined workers.

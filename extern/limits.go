@@ -1,7 +1,7 @@
 package extern
 
 import (
-	"headrace/internal/machine"
+	"github.com/headrace/headrace/internal/machine"
 	"time"
 )
 

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/extern/internal/chain"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/pack"
-	"headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/chain"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/pack"
+	"github.com/headrace/headrace/extern/internal/queue"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 // Options describe the function that a pool runs, and its workers.

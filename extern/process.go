@@ -5,19 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/extern/internal/chain"
-	"headrace/extern/internal/child"
-	"headrace/extern/internal/conn"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/pack"
-	"headrace/extern/internal/queue"
-	"headrace/extern/internal/shared"
+	"github.com/headrace/headrace/extern/internal/chain"
+	"github.com/headrace/headrace/extern/internal/child"
+	"github.com/headrace/headrace/extern/internal/conn"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/pack"
+	"github.com/headrace/headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/shared"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // supervisor keeps one process running: when it dies, it starts another.

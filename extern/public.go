@@ -1,12 +1,12 @@
 package extern
 
 import (
-	"headrace/extern/internal/chain"
-	"headrace/extern/internal/child"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/pack"
-	"headrace/extern/internal/shared"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/chain"
+	"github.com/headrace/headrace/extern/internal/child"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/pack"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/wire"
 )
 
 // Heap is memory that the engine shares with its worker processes.

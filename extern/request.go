@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"headrace/extern/internal/pack"
-	"headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/pack"
+	"github.com/headrace/headrace/extern/internal/queue"
 )
 
 // request is a call of a pool's function.

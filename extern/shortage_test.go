@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/extern"
-	"headrace/internal/machine"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/machine"
 )
 
 // few leaves this process no descriptor more than it has, until the function that it

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace/extern"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var errEnough = errors.New("enough")

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/queue"
 )
 
 // callsTime is how long calls that are made together should take a worker: what is done

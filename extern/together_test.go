@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"headrace/extern"
+	"github.com/headrace/headrace/extern"
 )
 
 // callAll makes calls together, and returns what became of each.

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"headrace/arena"
-	"headrace/extern"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func array(d tensor.DType, data []byte, shape ...int) extern.Value {

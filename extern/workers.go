@@ -1,10 +1,10 @@
 package extern
 
 import (
-	"headrace/extern/internal/child"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/queue"
-	"headrace/extern/internal/shared"
+	"github.com/headrace/headrace/extern/internal/child"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/shared"
 	"slices"
 	"sync"
 )

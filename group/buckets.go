@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // BucketOpts are the settings of [Buckets]. A batch is handed on when it has Size

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/group"
-	"headrace/pipe"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Each bucket's samples, taken alone, are cut into the longest runs that keep the limits.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // BudgetOpts are the settings of [Budget].

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/group"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 var words = []string{"a", "weir", "turns", "the", "river", "in", "to", "its", "headrace"}

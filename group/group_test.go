@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"headrace/group"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

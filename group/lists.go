@@ -3,7 +3,7 @@ package group
 import (
 	"context"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Lists makes aggregators for samples whose batches are known before: list says which

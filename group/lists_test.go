@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/group"
-	"headrace/pipe"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Batches are the lists, without the samples that are gone, also where that is the last

@@ -3,7 +3,7 @@ package group
 import (
 	"fmt"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Overlong says what becomes of a sample that is longer than fits anywhere.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Row is several samples after each other. From Length on it is empty.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/group"
-	"headrace/pipe"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/pipe"
 )
 
 // rowModel is a row as a list of samples.

@@ -1,6 +1,6 @@
 package group
 
-import "headrace/pipe"
+import "github.com/headrace/headrace/pipe"
 
 // Placed is a sample with its place in a batch.
 type Placed[T, S any] struct {

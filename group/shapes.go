@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // DefaultOpen is how many batches of different shapes, or rows of a pack, are open at

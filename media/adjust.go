@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Adjust is one change of colours. What each computes is what Pillow's ImageEnhance and

@@ -3,7 +3,7 @@ package media
 import (
 	"encoding/binary"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // blend goes from one value to another by factor, and beyond, as Pillow's Image.blend:

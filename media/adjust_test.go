@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 var allKinds = []media.AdjustKind{media.Brightness, media.Contrast, media.Saturation, media.Hue, media.Grayscale, media.ToGray}

@@ -3,7 +3,7 @@ package media
 import (
 	"encoding/binary"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // multiplyAlpha multiplies colours with how opaque they are, rounded to the nearest

@@ -3,7 +3,7 @@ package media
 import (
 	"encoding/binary"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Border gives a colour, by channel and of the pixels' depth, to everything outside of

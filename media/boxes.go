@@ -1,6 +1,6 @@
 package media
 
-import "headrace/media/internal/orient"
+import "github.com/headrace/headrace/media/internal/orient"
 
 // Bounds are a part of an image by its edges, in pixels from the upper left corner.
 type Bounds struct{ X0, Y0, X1, Y1 float64 }

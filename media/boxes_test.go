@@ -6,9 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/order"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/tensor"
 )
 
 // A box of one colour is where that colour is when all is done.

@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Decode decodes an image of any format, carries out the steps, and returns what

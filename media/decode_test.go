@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/media"
-	_ "headrace/media/stills"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	_ "github.com/headrace/headrace/media/stills"
+	"github.com/headrace/headrace/tensor"
 )
 
 // What Encode makes, Decode reads; PNG keeps every value.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 type nobody struct{ media.GoJPEG }

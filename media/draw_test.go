@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 
 	"pgregory.net/rapid"
 )

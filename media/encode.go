@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // EncodeOptions say how pixels become a file. Format alone is needed; zero fields mean

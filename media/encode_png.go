@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // pngEncoder writes PNG from rows as they are in memory. image/png would drop an alpha

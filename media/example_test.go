@@ -3,9 +3,9 @@ package media_test
 import (
 	"fmt"
 
-	"headrace/media"
-	_ "headrace/media/stills"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	_ "github.com/headrace/headrace/media/stills"
+	"github.com/headrace/headrace/tensor"
 )
 
 // gradient is an image that gets lighter from left to right, as a PNG.

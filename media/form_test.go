@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestForm(t *testing.T) {

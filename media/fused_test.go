@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // One plan for all steps gives the bytes that one plan for each step gives, on the

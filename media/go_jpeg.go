@@ -10,8 +10,8 @@ import (
 	"image/jpeg"
 	"io"
 
-	"headrace/media/internal/orient"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/tensor"
 )
 
 // GoJPEG is the decoder that needs no C: image/jpeg, and the resampler of this package.

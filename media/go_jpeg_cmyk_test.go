@@ -3,9 +3,9 @@ package media_test
 import (
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
 )
 
 // Pillow writes CMYK as Adobe does, inverted. Where chroma is not subsampled,

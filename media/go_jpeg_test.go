@@ -3,8 +3,8 @@ package media_test
 import (
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
 )
 
 func TestGoJPEG(t *testing.T) { decodertest.Run(t, media.GoJPEG{}) }

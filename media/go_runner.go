@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/orient"
 )
 
 // GoRunner is the Runner in plain Go: what it computes is what every other one must

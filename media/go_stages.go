@@ -3,10 +3,10 @@ package media
 import (
 	"sync"
 
-	"headrace/internal/scratch"
-	"headrace/media/internal/orient"
-	"headrace/media/internal/resample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/resample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // goScratch is what plain Go keeps from image to image: the input and the output of

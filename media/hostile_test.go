@@ -3,9 +3,9 @@ package media_test
 import (
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/hostile"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/hostile"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 func TestHostileJPEG(t *testing.T) { hostile.Run(t, media.GoJPEG{}, media.JPEG) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // ColorJitter changes brightness, contrast, saturation and hue of an image, each by a

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // These numbers stay: a seed must give the same images in every release.

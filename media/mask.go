@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Decoder returns what decodes an image of this format as the options ask.

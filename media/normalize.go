@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Normalize turns values into floating point: of 8 bits v becomes (v/255 - Mean) / Std,

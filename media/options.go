@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Mode is a promise about pixels. Its zero value is Exact.

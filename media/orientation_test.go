@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // entry of a TIFF directory. A value of up to four bytes is in the entry, a longer

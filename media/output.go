@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Write converts pixels to the form of o, into rows that are stride bytes apart;

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/tensor"
 )
 
 // NumPy rounds to float16 and torch to bfloat16 as we do: all bit patterns are tried

@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Pad puts a border of one colour round an image.

@@ -6,9 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Effects with which a plan that moves a turn or a cut across one of them is noticed.

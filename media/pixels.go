@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Pixels are an image in memory: rows of interleaved channels, each of 8 bits, or of

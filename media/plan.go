@@ -3,8 +3,8 @@ package media
 import (
 	"fmt"
 
-	"headrace/media/internal/orient"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Plan is what a whole sequence of operations comes to for one image. Its zero value

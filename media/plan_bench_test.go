@@ -3,7 +3,7 @@ package media_test
 import (
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func BenchmarkMakePlan(b *testing.B) {

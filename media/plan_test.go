@@ -8,10 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // drawn is a media.Rand that gives the numbers of one operation, by the number of the

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // Items that refer to the image in great number, properties in great number, and

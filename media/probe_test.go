@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 func TestProbe(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Chains of operations on the geometry give the pixels of Pillow, torchvision and NumPy.

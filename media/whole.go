@@ -3,8 +3,8 @@ package media
 import (
 	"fmt"
 
-	"headrace/internal/scratch"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/tensor"
 )
 
 // PixelDecoder decodes whole images of one format, without regard to what becomes of

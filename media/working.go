@@ -1,8 +1,8 @@
 package media
 
 import (
-	"headrace/media/internal/resample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media/internal/resample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // WorkingBytes is an upper estimate, for byte budgets, of the memory that carrying out

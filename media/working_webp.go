@@ -3,7 +3,7 @@ package media
 import (
 	"encoding/binary"
 
-	"headrace/media/internal/vp8l"
+	"github.com/headrace/headrace/media/internal/vp8l"
 )
 
 // webpPlanes is what a library takes to hold what is coded without loss: the image,

@@ -3,7 +3,7 @@ package order_test
 import (
 	"fmt"
 
-	"headrace/order"
+	"github.com/headrace/headrace/order"
 )
 
 // The second batch of each of two ranks, in the third epoch.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/order"
+	"github.com/headrace/headrace/order"
 )
 
 // These are what saved states rely on. If a change makes this test fail, order.Version

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/order"
+	"github.com/headrace/headrace/order"
 )
 
 func TestDrawsMatchReference(t *testing.T) {

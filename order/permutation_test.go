@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/order"
+	"github.com/headrace/headrace/order"
 
 	"pgregory.net/rapid"
 )

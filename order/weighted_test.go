@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"headrace/order"
+	"github.com/headrace/headrace/order"
 )
 
 // Draws come as often as weights say, within four standard deviations.

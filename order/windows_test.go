@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/order"
+	"github.com/headrace/headrace/order"
 
 	"pgregory.net/rapid"
 )

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // budget puts numbers together as long as their sum is at most limit; a number beyond it

@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // What an item costs on its way is time, which the benchmarks tell, and no memory. A

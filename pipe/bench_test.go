@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // What an item costs on its way, with operations that do nothing: ns/op is per item. E18.

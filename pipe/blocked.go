@@ -3,7 +3,7 @@ package pipe
 import (
 	"context"
 
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // WaitBlocked calls f, which waits within an operation for room for what this makes:

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // gathersOne hands on what becomes of each item.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // Settings that no run can have are mistakes in the description, which Start and Check

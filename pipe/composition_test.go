@@ -14,9 +14,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/tier"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // saved is a state as it comes out of a file, after so many items of a flow, whose stages

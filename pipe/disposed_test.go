@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // What a stage has in hand when it cannot hand it on is disposed of, once. Each of these

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A description prints with names, settings and its places in the source; twice the same.

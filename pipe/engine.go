@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // An engine is the part of a run that has no types: its stages, and what stops them.

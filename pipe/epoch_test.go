@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // Epochs never mix, in either order: each yields exactly its items, and its last batch is

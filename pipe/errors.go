@@ -3,7 +3,7 @@ package pipe
 import (
 	"errors"
 
-	"headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/failure"
 )
 
 // Skip is what an operation returns to drop its item on purpose: quietly, without

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A chain is a random flow: a source, or a merge of chains, and constructs after it.

@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A note is a message of the model: a number, or the end of one, and the source items

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // show reads one epoch and prints it.

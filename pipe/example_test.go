@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 func Example() {

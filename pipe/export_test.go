@@ -1,8 +1,8 @@
 package pipe
 
 import (
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 
 	"pgregory.net/rapid"
 )

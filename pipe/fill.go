@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/rows"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/rows"
 )
 
 // A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves

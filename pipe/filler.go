@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/rows"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/rows"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A filler is a running Fill: the lock and the waiting around a machine, which decides

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/rows"
-	"headrace/pipe/internal/worker"
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/rows"
+	"github.com/headrace/headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 // mostRun is how many items an operation is given at most.

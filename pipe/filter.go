@@ -3,7 +3,7 @@ package pipe
 import (
 	"context"
 
-	"headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/failure"
 )
 
 // Filter keeps the items for which keep is true. The others are dropped as if by Skip.

@@ -1,8 +1,8 @@
 package pipe
 
 import (
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
 )
 
 // A Flow describes a pipeline whose last stage makes items of type T. It holds nothing of

@@ -1,6 +1,6 @@
 package pipe
 
-import "headrace/pipe/internal/gate"
+import "github.com/headrace/headrace/pipe/internal/gate"
 
 // A Gate limits how many operations run at once over all stages and runs that share it.
 // Nobody waits for anything else while holding a permit, so a gate of 1 cannot deadlock.

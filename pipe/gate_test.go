@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 func second(ctx context.Context, v int) (int, error) { return v, pipetest.Sleep(ctx, time.Second) }

@@ -3,9 +3,9 @@ package pipe
 import (
 	"slices"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
 )
 
 // holdings are the items in an aggregator's hands. Any of them may be released next, in a

@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A stage whose workers are elsewhere has several items in hand for each of them,

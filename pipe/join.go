@@ -3,8 +3,8 @@ package pipe
 import (
 	"sync"
 
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // An orderedJoin takes from the branches of a Route in the order in which they were

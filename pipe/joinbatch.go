@@ -1,9 +1,9 @@
 package pipe
 
 import (
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A batchJoin puts batches together again. It knows which branches have a part of the

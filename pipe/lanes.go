@@ -4,8 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Lanes bring the outputs of inputs that are worked on at once into a queue. Where order

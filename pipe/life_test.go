@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/internal/tier"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // Every buffer may be 1, and a million items with a consumer that is slow at times take

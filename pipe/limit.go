@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Limit returns an operation for a Map that takes no longer than most for an item, and a

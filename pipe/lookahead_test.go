@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // In a bubble nothing takes time, so that every stage and the consumer are fast, and take

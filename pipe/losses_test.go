@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // countingStages are flows with a stage that tolerates three losses of an epoch: items 2,

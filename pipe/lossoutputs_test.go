@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // named is a source of the texts "0", "1" and so on. What is made of an item in the tests

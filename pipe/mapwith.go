@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // MapWith is Map for operations that need something of their own for each worker: a

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // hundreds is a source of n numbers: 100k, 100k+1, … and 1000 more in each epoch.

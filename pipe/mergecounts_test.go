@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // What a merge takes are items, as of any stage: not the losses and drops of its inputs,

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // A node is the plain face of a stage: what is known about it without its types. Nodes

@@ -1,6 +1,6 @@
 package pipe
 
-import "headrace/pipe/observe"
+import "github.com/headrace/headrace/pipe/observe"
 
 // What a run tells about itself, with the fields and methods that package observe has.
 type (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Permit returns the number of the permit that the operation with this context holds:

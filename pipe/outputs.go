@@ -1,8 +1,8 @@
 package pipe
 
 import (
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
 )
 
 // Outputs are several that an aggregator makes of the same items: each is an item of its

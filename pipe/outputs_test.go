@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A hoard is an object with a mind of its own: what it gives depends on everything that

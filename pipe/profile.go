@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/queue"
 )
 
 // ProfileOpts are the settings of a Profile.

@@ -2,7 +2,7 @@
 
 package pipe_test
 
-import "headrace/internal/tier"
+import "github.com/headrace/headrace/internal/tier"
 
 const aMillion = 1_000_000
 

@@ -2,7 +2,7 @@
 
 package pipe_test
 
-import "headrace/internal/tier"
+import "github.com/headrace/headrace/internal/tier"
 
 // aMillion is less where every item takes ten times as long.
 const aMillion = 100_000

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the recorded states again")

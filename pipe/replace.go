@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Replace returns an operation for a Map that makes something else of an item for which f

@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A Backoff says how often an operation is tried again, and how long to wait before.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 type branches = []func(pipe.Flow[int]) pipe.Flow[int]

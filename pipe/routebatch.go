@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // RouteBatchOpts are the settings of a RouteBatch.

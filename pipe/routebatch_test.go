@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 type batchBranches = []func(pipe.Flow[[]int]) pipe.Flow[[]int]

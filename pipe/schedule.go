@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing

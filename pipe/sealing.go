@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/rows"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/rows"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // close carries out what the machine decides. It is one worker's role at a time: the one

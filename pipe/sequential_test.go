@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // An event is what a consumer sees: an item, the end of an epoch, or the failure, with

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 var errDescriptors = &os.PathError{Op: "open", Path: "4.jpg", Err: syscall.EMFILE}

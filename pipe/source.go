@@ -5,9 +5,9 @@ import (
 	"iter"
 	"time"
 
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A Source yields the items of an epoch from position pos on: the i-th that Items yields

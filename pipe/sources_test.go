@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // Every ready source yields the same items in each epoch, and goes on after any item.

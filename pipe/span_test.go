@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // spans are what a hook was reported.

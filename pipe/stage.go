@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/queue"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/queue"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A stage is a node in a run: its counters, and what it takes to stop it.

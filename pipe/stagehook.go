@@ -1,6 +1,6 @@
 package pipe
 
-import "headrace/pipe/internal/failure"
+import "github.com/headrace/headrace/pipe/internal/failure"
 
 // beginStages calls the hook for all stages.
 func (e *engine) beginStages() {

@@ -1,6 +1,6 @@
 package pipe
 
-import "headrace/pipe/internal/progress"
+import "github.com/headrace/headrace/pipe/internal/progress"
 
 // stages tells what of a flow a state says something about.
 func (n *node) stages() progress.Stages {

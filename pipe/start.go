@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Config says how a flow is run. The zero Config runs epoch 0, and stops at the first

@@ -1,6 +1,6 @@
 package pipe
 
-import "headrace/pipe/internal/progress"
+import "github.com/headrace/headrace/pipe/internal/progress"
 
 // StateVersion is what State.Version says.
 const StateVersion = progress.StateVersion

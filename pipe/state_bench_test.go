@@ -6,8 +6,8 @@ import (
 	"iter"
 	"testing"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // What a state costs while a thousand items are in flight: ns/op is for one call of

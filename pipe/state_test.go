@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/internal/tier"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // variety is a flow of everything that a state knows: two sources, turns, and outputs of

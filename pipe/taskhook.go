@@ -7,8 +7,8 @@ import (
 	"iter"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // watched is an operation with the hook around it: itself where there is none. An item

@@ -3,7 +3,7 @@ package pipe
 import (
 	"context"
 
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Ungated calls f, which waits for something, within an operation: without the permit

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // Wherever a run is cut and resumed, however often, with Until it ends where the

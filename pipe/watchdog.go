@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A watchdog looks at a run from time to time.

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // arrivals is a source whose items come so long after each other.

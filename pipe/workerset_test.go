@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/internal/tier"
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A bench has one stage of a kind whose number of workers can change, around an

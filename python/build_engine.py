@@ -135,7 +135,7 @@ def stamp(module: Path) -> str:
         done = subprocess.run(command, cwd=module, env=environment, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return ""
-    return f"-X headrace/internal/version.commit={done.stdout.strip()}" if done.returncode == 0 else ""
+    return f"-X github.com/headrace/headrace/internal/version.commit={done.stdout.strip()}" if done.returncode == 0 else ""
 
 
 def collect_licenses(module: Path, program: Path, into: Path) -> None:

@@ -1,6 +1,6 @@
 package recipe
 
-import "headrace/sample"
+import "github.com/headrace/headrace/sample"
 
 // Bare is the name of the one field of samples that are no dicts: any value of Python's.
 // Functions are given the value itself, and so is the loop.

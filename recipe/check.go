@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
 )
 
 // Check returns every mistake in r, joined, each an [*Error]; and, where there is none,

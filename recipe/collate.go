@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
 )
 
 // Collate is what a [Batch] has where a function of Python makes it of its samples. The

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 
-	"headrace/recipe/internal/rawjson"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Columns are fields of files beside their content: labels, captions, whatever a table

@@ -3,7 +3,7 @@ package recipe_test
 import (
 	"fmt"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 func Example() {

@@ -3,8 +3,8 @@ package recipe
 import (
 	"math"
 
-	"headrace/recipe/internal/argument"
-	"headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
 )
 
 // Holder is implemented by arguments that are in a struct of another type: one that knows

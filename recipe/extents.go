@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Extents is the shape of an array, of which some extents may differ from sample to

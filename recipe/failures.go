@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 // Failures say what becomes of samples that fail in a step; at a source, of files that

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 func TestFields(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 
-	"headrace/recipe/internal/argument"
-	"headrace/recipe/internal/decode"
-	"headrace/recipe/internal/document"
-	"headrace/recipe/internal/rawjson"
-	"headrace/recipe/internal/variables"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/decode"
+	"github.com/headrace/headrace/recipe/internal/document"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/variables"
+	"github.com/headrace/headrace/sample"
 )
 
 // File is a recipe with what else is in its file.

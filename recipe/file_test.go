@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/rawjson"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Gives are the types of what a function of Python gives; in JSON an object with a type

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the table of operations into the guide")

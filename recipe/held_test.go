@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 
 	"github.com/google/go-cmp/cmp"
 )

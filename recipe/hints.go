@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/argument"
-	"headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // operationOf finds the key of a step that names its operation, or is likely to be meant

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 func TestHostileYAML(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 func TestMaxErrors(t *testing.T) {

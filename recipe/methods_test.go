@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
-	"headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 const methods = "../python/src/headrace/_operations.py"

@@ -3,8 +3,8 @@ package recipe
 import (
 	"iter"
 
-	"headrace/recipe/internal/jsonschema"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/sample"
 )
 
 // Chain is a list of steps inside of an argument, each of which reads the one before it.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // numbersOf writes one number as it is, and several as a list.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
 )
 
 // On are the arguments that say which images an operation works on: the only one that

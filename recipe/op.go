@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 // Op is a kind of step.

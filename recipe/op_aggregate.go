@@ -3,7 +3,7 @@ package recipe
 import (
 	"errors"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 var aggregateOp = Op{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var batchOp = operation[Batch]("batch", Batching, "Stack samples into batches; images must have one size.")

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var boxesOp = operation[Boxes]("boxes", Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").more(`

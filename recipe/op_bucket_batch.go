@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Batch sequences of similar length, padded to one length per batch.").more(`

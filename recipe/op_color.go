@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/media"
-	"headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").

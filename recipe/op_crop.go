@@ -1,8 +1,8 @@
 package recipe
 
 import (
-	"headrace/media"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
 )
 
 var centerCropOp = operation[CenterCrop]("center_crop", Between, "Crop the middle of an image; a smaller image gets a black border.").more("", ".resize(256).center_crop(224)")

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"math"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").more(`

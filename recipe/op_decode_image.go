@@ -3,11 +3,11 @@ package recipe
 import (
 	"errors"
 
-	"headrace/internal/words"
-	"headrace/media"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").more(`

@@ -3,9 +3,9 @@ package recipe
 import (
 	"errors"
 
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").more(`

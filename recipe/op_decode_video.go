@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/yuv"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").more(`

@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/sample"
 )
 
 // FieldStep is implemented by arguments of operations that take fields away, or give them

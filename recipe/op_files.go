@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var filesOp = operation[Files]("files", Source, "Read files: those that match a pattern, all images below a folder, or a list.")

@@ -1,8 +1,8 @@
 package recipe
 
 import (
-	"headrace/media"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
 )
 
 var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Flip an image left to right at random.")

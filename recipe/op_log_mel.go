@@ -1,11 +1,11 @@
 package recipe
 
 import (
-	"headrace/internal/words"
-	"headrace/media/sound/mel"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/sound/mel"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var logMelOp = operation[LogMel]("log_mel", Between, "Make a log-mel spectrogram, float32, of one channel of audio.").more(`

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 var mapOp = operation[Map]("map", Between, "Call a Python function on each sample, in worker processes.")

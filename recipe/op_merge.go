@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
 )
 
 var mergeOp = operation[Merge]("merge", Source, "Combine several sources.")

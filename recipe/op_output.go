@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var normalizeOp = operation[Normalize]("normalize", Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").more(`

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var packOp = operation[Pack]("pack", Batching, "Pack several sequences into each row of a batch, without cutting any.").more(`

@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 
-	"headrace/media"
-	"headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var padOp = operation[Pad]("pad", Between, "Add a border of one colour to an image.").more("", ".pad(4)").called("padding, fill")

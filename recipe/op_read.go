@@ -10,10 +10,10 @@ import (
 	"path"
 	"reflect"
 
-	"headrace/recipe/internal/argument"
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/sample"
 )
 
 var readOp = operation[ReadShards]("read", Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")

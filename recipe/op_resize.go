@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"headrace/media"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
 )
 
 var resizeOp = operation[Resize]("resize", Between, "Resize an image, antialiased.").

@@ -1,8 +1,8 @@
 package recipe
 
 import (
-	"headrace/media"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
 )
 
 var rotate90Op = operation[Rotate90]("rotate90", Between, "Rotate an image by quarter turns.")

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var routeOp = operation[Route]("route", Between, "Send each sample to one of several branches.")

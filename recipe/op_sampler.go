@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math"
 
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
 )
 
 var samplerOp = operation[Sampler]("sampler", Ordering, "Visit samples in the order that a Python object gives for each epoch.")

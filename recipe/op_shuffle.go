@@ -3,8 +3,8 @@ package recipe
 import (
 	"fmt"
 
-	"headrace/internal/words"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
 )
 
 var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visit samples in another random order in each epoch.").more(`

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 var sourceOp = operation[Object]("source", Source, "Read samples from a Python object, by number or by iterating.")

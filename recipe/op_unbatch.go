@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var unbatchOp = operation[Unbatch]("unbatch", Between, "Split batches: each row becomes a sample again, with its own key and position.").more(`

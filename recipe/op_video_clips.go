@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/media/av"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 var videoClipsOp = operation[VideoClips]("video_clips", Between, "Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").more(`

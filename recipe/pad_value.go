@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // PadValue is the value where samples have nothing: one number, or one for each field

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // Path is a file's name or a pattern: bytes, mostly UTF-8. In JSON a byte that is not

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 var oddPaths = []string{

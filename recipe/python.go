@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
 )
 
 // Python are the arguments that all operations have which call a function of Python. A

@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"strings"
 
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 
 	"pgregory.net/rapid"
 )
@@ -110,7 +110,7 @@ func drawFailures(t *rapid.T) *recipe.Failures {
 // builtin are the operations of this package: other tests register their own.
 func builtin() (ops []recipe.Op) {
 	for _, op := range recipe.Ops() {
-		if t := reflect.TypeOf(op.New()); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "headrace/recipe" {
+		if t := reflect.TypeOf(op.New()); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "github.com/headrace/headrace/recipe" {
 			ops = append(ops, op)
 		}
 	}

@@ -2,9 +2,9 @@ package recipe
 
 import (
 	"fmt"
-	"headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/argument"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 // Version is the number of the notation, the value of the key "headrace".

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
 )
 
 // Size is a size in pixels; in JSON a number, or [height, width].

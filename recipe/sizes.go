@@ -3,9 +3,9 @@ package recipe
 import (
 	"slices"
 
-	"headrace/media"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // stacking is implemented by arguments of operations that stack images.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestSchemaOfObjects(t *testing.T) {

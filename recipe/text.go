@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 // String shows r for people: a chain on a line, and below a step that holds others a tree

@@ -3,7 +3,7 @@ package recipe
 import (
 	"cmp"
 
-	"headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 // Replace is what Errors says where text that is not UTF-8 gets U+FFFD. Otherwise such

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/media"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
 )
 
 // Traits are what plans, checks and pictures of a recipe have to know of a step besides

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/media"
-	"headrace/recipe/internal/argument"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/sample"
 )
 
 // Transform is implemented by arguments of operations on an image. What they do to it is

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headrace/media"
-	"headrace/recipe"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
 )
 
 // image reads a recipe with these steps between its source and its end.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/words"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // unite returns the schema of samples that come from any of several chains: they have the

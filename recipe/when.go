@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"headrace/recipe/internal/jsonschema"
-	"headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // When is a value of the field that a route goes by; in JSON text or a whole number.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"headrace/recipe/internal/format"
-	"headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/format"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // MarshalJSON writes r complete, without the names that steps have by default: equal

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"

@@ -3,8 +3,8 @@ package sample_test
 import (
 	"fmt"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func Example() {

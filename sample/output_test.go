@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 func TestOutputsAreNumbers(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 
 	"pgregory.net/rapid"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Kind says what sort of value a field holds. Its zero value is none of them, so that a

@@ -26,7 +26,7 @@ stamp() {
 	local commit
 	commit="$(GIT_OPTIONAL_LOCKS=0 GIT_CEILING_DIRECTORIES="$(dirname "$ROOT")" \
 		git -c safe.directory='*' describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null)" || return 0
-	printf -- '-X headrace/internal/version.commit=%s' "$commit"
+	printf -- '-X github.com/headrace/headrace/internal/version.commit=%s' "$commit"
 }
 
 # hardened has `go build` make a program whose addresses differ from run to run, whose

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/wire"
 )
 
 // client is the other side of a session: what a client library does, in the words of

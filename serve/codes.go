@@ -4,14 +4,14 @@ import (
 	"errors"
 	"syscall"
 
-	"headrace"
-	"headrace/arena"
-	"headrace/budget"
-	"headrace/extern"
-	"headrace/internal/machine"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/wire"
 )
 
 // codedError is an error with the code of its cause.

@@ -2,7 +2,7 @@
 
 package serve
 
-import "headrace/sample"
+import "github.com/headrace/headrace/sample"
 
 // BeforeC is called with the key of every sample that is about to be handed to C: tests
 // make it crash there. It is set before Serve.

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"syscall"
 
-	"headrace"
-	"headrace/extern"
-	"headrace/internal/machine"
-	"headrace/internal/version"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/version"
+	"github.com/headrace/headrace/wire"
 )
 
 // Options are the descriptors that the engine inherits; docs/protocol.md states what

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/wire"
 )
 
 // Sessions of one engine share its gate, and nothing else: each has its own pixels,

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // vanished tells whether err is only the client's going away, in whatever way its end

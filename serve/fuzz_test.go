@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/phototest"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/wire"
 )
 
 // FuzzOpen opens sessions with any configuration, state and place. Each is answered,

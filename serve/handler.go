@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // handler carries out one kind of task. It has one result, or fails.

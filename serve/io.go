@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace"
-	"headrace/arena"
-	"headrace/internal/machine"
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/pipe"
-	"headrace/sample"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/wire"
 )
 
 // ioSession is a session without a loader. It carries out tasks on media, one after the

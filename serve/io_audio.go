@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/media/sound"
-	"headrace/recipe"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/wire"
 )
 
 // prepareAudio checks the arguments of a task on a recording, which are those of

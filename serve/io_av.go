@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/machine"
-	"headrace/media"
-	"headrace/media/ffmpeg"
-	"headrace/media/recode"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/recode"
 )
 
 // avTask holds the arguments of tasks on packets, streams, and containers to be written.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // Tasks that go on with what was not begun, or that make no sense, are refused, and the

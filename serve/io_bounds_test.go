@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace"
-	"headrace/media"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/wire"
 )
 
 // bounded is a task with more keys.

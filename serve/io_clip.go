@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
-	"headrace/internal/ops"
-	"headrace/media/video"
-	"headrace/recipe"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
 )
 
 // clipOf is a clip of a video together with its audio.

@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/budget"
-	"headrace/internal/machine"
-	"headrace/media"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 // image is an input of a task, as far as it has been read.

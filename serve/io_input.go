@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/budget"
-	"headrace/internal/machine"
-	"headrace/media"
-	"headrace/store"
-	"headrace/wire"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/wire"
 )
 
 // inputMemory is the memory that tasks of all sessions share for compressed inputs and

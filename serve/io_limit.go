@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/internal/scratch"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
 )
 
 // errLate is the error of an input that took longer than the task allows.

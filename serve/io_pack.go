@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"headrace/arena"
-	"headrace/tensor"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/tensor"
 )
 
 // packed is several arrays in one result: 8 bytes with the length of a JSON text, the

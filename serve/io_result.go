@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"headrace/arena"
-	"headrace/tensor"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/tensor"
 )
 
 // result is an array in a slot.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/ffmpeg"
-	"headrace/media/recode"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/recode"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 // avArray says what frames or samples are like that the client has in memory.

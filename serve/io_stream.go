@@ -8,14 +8,14 @@ import (
 	"os"
 	"unsafe"
 
-	"headrace/budget"
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/media"
-	"headrace/media/recode"
-	"headrace/recipe"
-	"headrace/store"
-	"headrace/tensor"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/recode"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/tensor"
 )
 
 // errNone is the error of a task that continues a stream when none is open.

@@ -17,12 +17,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/arena"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/media"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 const decodeBatch = `{"do":"decode","batch":true,"color":"rgb","dtype":"uint8","mode":"exact","orient":true,"fit":"stretch","filter":"bilinear","width":24,"height":16}`

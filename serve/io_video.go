@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/media"
-	"headrace/media/video"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/recipe"
 )
 
 // prepareVideo checks the arguments of a task on a video: those of decode_video, or a

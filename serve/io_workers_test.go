@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/wire"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/wire"
 )
 
 // There are as many workers as cores while none waits for a disk, and each that does

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"headrace/extern"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/wire"
 )
 
 // logQueue keeps what workers say until the client reads it. Who says something never

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/extern"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/wire"
 )
 
 // A client that does not read keeps nobody waiting who says something, and nothing but

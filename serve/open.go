@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"headrace"
-	"headrace/internal/version"
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/version"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/wire"
 )
 
 func (s *session) open(ctx context.Context, f wire.Frame) error {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 // The crash page's layout; docs/protocol.md.

@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/sample"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/wire"
 )
 
 // newPage returns a crash page, and the client's view of the same memory.

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/internal/preview"
-	"headrace/media"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/preview"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/wire"
 )
 
 // preview draws the first samples of a recipe for a client that wants to see them. It

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/recipe"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/wire"
 )
 
 // previewed asks for a preview in a session of its own, and returns the answer.

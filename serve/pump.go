@@ -6,9 +6,9 @@ import (
 	"io"
 	"sync"
 
-	"headrace"
-	"headrace/pipe"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/wire"
 )
 
 // pump sends the batches of one stream, at most so many ahead of the client as its

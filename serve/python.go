@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"headrace/extern"
-	"headrace/recipe"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/wire"
 )
 
 // ReadInterpreter parses a client's description of its Python, as in OPEN.

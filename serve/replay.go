@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace"
-	"headrace/extern"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/wire"
 )
 
 // seek returns the state some batches after another. It may run until there, which a

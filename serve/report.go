@@ -3,12 +3,12 @@ package serve
 import (
 	"errors"
 
-	"headrace/extern"
-	"headrace/internal/report"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/wire"
 )
 
 // report sends an error to the client after all earlier output of workers. It names the

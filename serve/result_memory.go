@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 
-	"headrace/arena"
-	"headrace/wire"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/wire"
 )
 
 // resultMemory is the shared memory for a session's results, which may have any size: a

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace"
-	"headrace/arena"
-	"headrace/extern"
-	"headrace/internal/report"
-	"headrace/stats"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/wire"
 )
 
 // session is one connection with one loader.

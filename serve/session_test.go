@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headrace"
-	"headrace/arena"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	_ "headrace/shard/formats" // one of them is read
-	"headrace/shard/index"
-	"headrace/stats"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	_ "github.com/headrace/headrace/shard/formats" // one of them is read
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/wire"
 )
 
 func TestAnEpochArrivesWhole(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // leastToken is the shortest token that is taken, in characters: that of 128 bits in

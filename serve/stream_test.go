@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"headrace"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/wire"
 )
 
 // failure reads until ERROR.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // task holds the arguments of a task as docs/protocol.md defines them, and values derived

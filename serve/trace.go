@@ -9,11 +9,11 @@ import (
 	"syscall"
 	"time"
 
-	"headrace"
-	"headrace/internal/machine"
-	"headrace/recipe"
-	"headrace/stats"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/wire"
 )
 
 // tracing is the trace of a session's loader; its zero value: there is none.

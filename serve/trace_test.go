@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/phototest"
-	"headrace/recipe"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/wire"
 )
 
 // traceTo asks for a trace, or for its end, and returns the answer. Batches that were

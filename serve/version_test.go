@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/version"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/version"
+	"github.com/headrace/headrace/wire"
 )
 
 func TestHelloSaysWhichEngineThisIs(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/internal/phototest"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/wire"
 )
 
 // Another number of workers is an answer, and so is that there can be none; batches go

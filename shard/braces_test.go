@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Braces mean what they mean to bash.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/sample"
-	"headrace/shard/internal/textlist"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Column is a field that is read.

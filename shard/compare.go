@@ -3,7 +3,7 @@ package shard
 import (
 	"fmt"
 
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // compare makes sure that what is before the parts that were read tells of them.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/shard/index"
-	"headrace/store"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/store"
 )
 
 // Options say how [Open] finds shards, and what is kept of them.
@@ -70,7 +70,7 @@ type Dataset struct {
 // shards side by side, and only of what has changed.
 func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	if len(Names()) == 0 {
-		return nil, fmt.Errorf("%w: this program has no formats of shards: import headrace/shard/formats", ErrUnsupported)
+		return nil, fmt.Errorf("%w: this program has no formats of shards: import github.com/headrace/headrace/shard/formats", ErrUnsupported)
 	}
 	if o.Format != "" && !slices.Contains(Names(), o.Format) {
 		return nil, fmt.Errorf("%w: there is no format %q, but %s", ErrUnsupported, o.Format, strings.Join(Names(), ", "))

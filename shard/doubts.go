@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/internal/trust"
+	"github.com/headrace/headrace/internal/trust"
 )
 
 // doubts are about files that say where samples are, and were written by somebody who

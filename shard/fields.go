@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/sample"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // Schema is what samples have, with the types that its fields have where nobody says

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"headrace/sample"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // File is a shard: an object that is read in place. ReadAt may be called by several

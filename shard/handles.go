@@ -6,7 +6,7 @@ import (
 	"sync"
 	"syscall"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 // handles are the shards that are open: those used last, as many as this process may have

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/sample"
-	"headrace/shard/internal/textlist"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Lists in JSON that are arrays: of numbers or booleans alone, in lists that are equally

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/store"
 )
 
 // ErrNoShards marks a set that would have no shards.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/trust"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/internal/trust"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // load finds the index of the shards, or makes it.

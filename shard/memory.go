@@ -3,7 +3,7 @@ package shard
 import (
 	"bytes"
 
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // inMemory makes an index that is in no file.

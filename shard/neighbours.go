@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // Blocks returns the first sample of each block of neighbours: of at least so many, that

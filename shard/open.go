@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 // opened is a shard that is open, or a file that is beside one.

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/tier"
-	"headrace/sample"
-	"headrace/shard"
-	_ "headrace/shard/formats"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	_ "github.com/headrace/headrace/shard/formats"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // caption is what a sample of a shard has as JSON.

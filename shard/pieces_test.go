@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // What memory has no room for is kept in files until the index is written, which is the

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // wiring says where the columns of a Reader are in a shard.

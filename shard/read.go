@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/internal/words"
-	"headrace/sample"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {

@@ -3,8 +3,8 @@ package shard
 import (
 	"fmt"
 
-	"headrace/internal/words"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/sample"
 )
 
 // sniffed is what the first records have.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/internal/words"
+	"github.com/headrace/headrace/internal/words"
 )
 
 var registry struct {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 // Textual is a Parser whose records are text, with their names, such as lines of JSON.

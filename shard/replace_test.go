@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // What bytes.decode("utf-8", "replace") of Python gives; python/tests/test_text_errors.py

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"headrace/shard"
-	"headrace/shard/shardtest"
-	"headrace/store"
-	"headrace/store/storetest"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/store/storetest"
 )
 
 // inMemory are shards in a store whose scheme is named after the test.

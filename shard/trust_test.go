@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/tier"
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // Two users whom no file of the machine belongs to.

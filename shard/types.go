@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/sample"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // typeOf is what a part is, if only its name says that: WebDataset has such names.

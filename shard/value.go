@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // member is memberOf of a column.

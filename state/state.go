@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Version is the version of [State]'s form.

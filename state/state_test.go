@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 func TestStateJSONIsPinned(t *testing.T) {

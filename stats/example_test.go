@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
-	"headrace/stats"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
+	"github.com/headrace/headrace/stats"
 )
 
 func Example() {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"headrace/internal/words"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
 )
 
 // ProfileText returns a profile as text: the bottleneck, and a line for each number of

@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headrace/pipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/stats"
 
 	"pgregory.net/rapid"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/bytesize"
 )
 
 // Resources counts the resources that a loader's processes have used since a batch was

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/pipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/stats"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

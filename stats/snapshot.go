@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Snapshot is all that is counted of a loader: the engine's numbers, and those of the

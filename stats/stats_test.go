@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headrace/pipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/stats"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

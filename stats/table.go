@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headrace/internal/words"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
 )
 
 // width is the longest line in characters.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headrace/internal/bytesize"
-	"headrace/internal/words"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Text returns the report for people, without a line break at its end. No line is wider

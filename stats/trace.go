@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // TraceOptions add details to a Trace. The zero value is useful.

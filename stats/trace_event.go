@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Events are written by hand, because there are many. Each begins with a comma but the

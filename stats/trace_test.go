@@ -18,9 +18,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
-	"headrace/stats"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
+	"github.com/headrace/headrace/stats"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 const (

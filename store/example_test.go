@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 func Example() {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 // plant makes files, and folders where the name ends in a slash, and links where it has

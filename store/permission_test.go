@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 
 	"golang.org/x/sys/unix"
 )

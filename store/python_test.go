@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 
 	"pgregory.net/rapid"
 )

@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"

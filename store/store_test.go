@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/store"
-	"headrace/store/storetest"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/store/storetest"
 )
 
 func TestLocalIsAStore(t *testing.T) {

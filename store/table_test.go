@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 
 	"pgregory.net/rapid"
 )

@@ -3,7 +3,7 @@ package tensor_test
 import (
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 func Example() {

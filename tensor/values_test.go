@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestValuesAreTheMemory(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"headrace/internal/leak"
+	"github.com/headrace/headrace/internal/leak"
 )
 
 // pair returns both ends of a session.

@@ -1,3 +1,3 @@
 package main
 
-import _ "headrace/media/stills" // what needs no C
+import _ "github.com/headrace/headrace/media/stills" // what needs no C

@@ -4,10 +4,10 @@ package main
 
 // The decoders that the engine has.
 import (
-	_ "headrace/media/avif"
-	_ "headrace/media/jpeg"
-	_ "headrace/media/spng"
-	_ "headrace/media/tiff"
-	_ "headrace/media/turbo"
-	_ "headrace/media/webp"
+	_ "github.com/headrace/headrace/media/avif"
+	_ "github.com/headrace/headrace/media/jpeg"
+	_ "github.com/headrace/headrace/media/spng"
+	_ "github.com/headrace/headrace/media/tiff"
+	_ "github.com/headrace/headrace/media/turbo"
+	_ "github.com/headrace/headrace/media/webp"
 )

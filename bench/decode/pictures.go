@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 var steps = map[string][]media.Step{

@@ -2,4 +2,4 @@
 
 package main
 
-import _ "headrace/media/jpeg" // registers the decoder that the engine has
+import _ "github.com/headrace/headrace/media/jpeg" // registers the decoder that the engine has

@@ -15,8 +15,8 @@ import (
 	"os"
 	"strconv"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 )
 
 func main() {

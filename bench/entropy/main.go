@@ -25,7 +25,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"headrace/media/jpeg"
+	"github.com/headrace/headrace/media/jpeg"
 )
 
 func main() {

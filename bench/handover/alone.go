@@ -8,12 +8,12 @@ import (
 	"io"
 	"os"
 
-	"headrace"
-	"headrace/arena"
-	"headrace/order"
-	"headrace/sample"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"fmt"
 	"os"
 
-	"headrace/media"
-	"headrace/serve"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/serve"
 )
 
 // nothing leaves the row as it is.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"runtime"
 
-	"headrace/pipe"
-	"headrace/pipe/pipetest"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/pipetest"
 )
 
 // A form is what a pipeline of maps looks like.

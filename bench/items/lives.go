@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // spans is how long short pipelines live.

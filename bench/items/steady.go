@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // rate is what a running pipeline costs per item.

@@ -19,8 +19,8 @@ import (
 	"os"
 	"time"
 
-	"headrace/group"
-	"headrace/pipe"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/pipe"
 )
 
 func main() {

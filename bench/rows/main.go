@@ -20,8 +20,8 @@ import (
 	"strings"
 	"syscall"
 
-	"headrace/shard"
-	_ "headrace/shard/formats"
+	"github.com/headrace/headrace/shard"
+	_ "github.com/headrace/headrace/shard/formats"
 )
 
 func main() {

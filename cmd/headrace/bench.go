@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/internal/machine"
-	"headrace/internal/words"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 )
 
 func benchCommand() *cobra.Command {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"headrace/internal/machine"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // benchDocument is the JSON form of a result. docs/guide/bench-and-inspect.md states it.

@@ -11,9 +11,9 @@ import (
 	"os/exec"
 	"slices"
 
-	"headrace"
-	"headrace/pipe"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // benchPlan says what to measure.

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace"
-	"headrace/internal/machine"
-	"headrace/pipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/pipe"
 )
 
 // benchSlice is a stretch of time in which a recipe ran with one number of workers, and

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/bytesize"
-	"headrace/internal/machine"
-	"headrace/internal/words"
-	"headrace/stats"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/stats"
 )
 
 // table tells the result to people: a column for each number of workers.

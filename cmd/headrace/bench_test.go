@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/phototest"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/pipe"
 )
 
 const benched = `headrace: 1

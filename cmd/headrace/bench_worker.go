@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 )
 
 // A worker of bench is a process that runs the recipe with one number of workers, a

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // codeFrame is the line that a mistake in a recipe is in, with carets below what is

@@ -1,7 +1,7 @@
 package main
 
 // Without C they refuse what they would decode, and say how to get it.
-import _ "headrace/media/sound/coded"
+import _ "github.com/headrace/headrace/media/sound/coded"
 
 // What read can read.
-import _ "headrace/shard/formats"
+import _ "github.com/headrace/headrace/shard/formats"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 func convertCommand() *cobra.Command {

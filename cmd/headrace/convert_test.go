@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
-	"headrace/media/turbo"
-	"headrace/serve"
+	"github.com/headrace/headrace/media/turbo"
+	"github.com/headrace/headrace/serve"
 )
 
 func init() { serve.BeforeC = crashFor }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"headrace"
-	"headrace/internal/words"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/words"
 )
 
 // display shows people how far a run is: newBar on a terminal, newLines where what is

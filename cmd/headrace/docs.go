@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"headrace/internal/version"
+	"github.com/headrace/headrace/internal/version"
 )
 
 // docsCommand writes what --help says in the forms that packages and the guide need. It

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/doctor"
-	"headrace/internal/words"
+	"github.com/headrace/headrace/internal/doctor"
+	"github.com/headrace/headrace/internal/words"
 )
 
 func doctorCommand() *cobra.Command {

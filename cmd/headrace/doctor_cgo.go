@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 
-	"headrace/internal/doctor"
-	"headrace/media/avif"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound/libflac"
-	"headrace/media/tiff"
+	"github.com/headrace/headrace/internal/doctor"
+	"github.com/headrace/headrace/media/avif"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound/libflac"
+	"github.com/headrace/headrace/media/tiff"
 )
 
 func init() {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/doctor"
-	"headrace/internal/machine"
+	"github.com/headrace/headrace/internal/doctor"
+	"github.com/headrace/headrace/internal/machine"
 )
 
 var builtWithC struct {

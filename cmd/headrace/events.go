@@ -5,10 +5,10 @@ import (
 	"io"
 	"time"
 
-	"headrace"
-	"headrace/internal/export"
-	"headrace/recipe"
-	"headrace/stats"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/export"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // events writes what happens as JSON, an object a line, each with a key "event" and the

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"headrace"
-	failures "headrace/internal/report"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	failures "github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/recipe"
 )
 
 // How a command ends, for scripts.

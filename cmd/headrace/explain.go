@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"headrace/extern"
+	"github.com/headrace/headrace/extern"
 )
 
 func explainCommand() *cobra.Command {

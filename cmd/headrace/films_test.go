@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/testvideo"
 )
 
 // filmsIn writes videos into a folder.

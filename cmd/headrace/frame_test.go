@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/internal/phototest"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
 )
 
 // Wrong use ends with 2, and each mistake has a line of its own.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"headrace/internal/words"
+	"github.com/headrace/headrace/internal/words"
 )
 
 // perSecond writes a rate: 1,234 from a hundred on, 12.3 and 0.12 below.

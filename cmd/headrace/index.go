@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/words"
-	"headrace/media/video"
-	"headrace/media/video/index"
-	"headrace/shard"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/video/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/store"
 )
 
 func indexCommand() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/testvideo"
 )
 
 // here runs a command in this program, which can decode videos: the one that invoke runs

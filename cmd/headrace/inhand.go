@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 
-	"headrace"
-	"headrace/sample"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/sample"
 )
 
 // inHand has each goroutine say which sample it has in hand. A crash in C code ends the

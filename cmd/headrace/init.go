@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/npy"
-	"headrace/internal/words"
-	"headrace/media"
-	"headrace/media/sound"
-	"headrace/media/video"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/store"
 )
 
 func initCommand() *cobra.Command {

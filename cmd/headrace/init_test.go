@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // touch makes empty files below a folder.

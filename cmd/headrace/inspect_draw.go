@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace"
-	"headrace/internal/bytesize"
-	"headrace/internal/words"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/stats"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/tensor"
 )
 
 // draw tells an inspection to people: the graph, the sizes, the first samples.

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/media/av/whole"
-	"headrace/media/sound"
-	"headrace/media/video"
-	"headrace/recipe"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
 )
 
 // inspectedAudio is what a file says of the recording that is played if nobody chooses.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // inspection is all that inspect tells. Its JSON form is stated in

@@ -3,16 +3,16 @@ package main
 import (
 	"context"
 
-	"headrace"
-	"headrace/internal/export"
-	"headrace/internal/numbers"
-	"headrace/internal/preview"
-	"headrace/media"
-	"headrace/media/av/whole"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/store"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/export"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/preview"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/tensor"
 )
 
 // inspectedSample is one of the samples with which the first epoch begins: what its

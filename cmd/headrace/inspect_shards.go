@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/bytesize"
-	"headrace/internal/source"
-	"headrace/internal/words"
-	"headrace/recipe"
-	"headrace/shard"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/shard"
 )
 
 // isShards tells whether what somebody wants to look at is shards, and no recipe.

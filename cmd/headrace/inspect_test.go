@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the expected texts again")

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/media/av"
-	"headrace/media/video"
-	"headrace/media/video/index"
-	"headrace/recipe"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/video/index"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
 )
 
 // inspectedVideo is what a file says of the video that is shown if nobody chooses.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 )
 
 // listCommand is for the Python package, which labels files by a function of their names.

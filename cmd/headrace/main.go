@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/version"
+	"github.com/headrace/headrace/internal/version"
 )
 
 func main() {

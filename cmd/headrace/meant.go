@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"headrace/internal/words"
+	"github.com/headrace/headrace/internal/words"
 )
 
 // flagMeant adds to an error about an unknown flag which one was probably meant.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/words"
-	"headrace/recipe"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 )
 
 func opsCommand() *cobra.Command {

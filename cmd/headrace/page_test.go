@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9]*m")

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/bytesize"
-	"headrace/internal/machine"
-	"headrace/internal/preview"
-	"headrace/internal/words"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/preview"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media"
 )
 
 func previewCommand() *cobra.Command {

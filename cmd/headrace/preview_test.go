@@ -16,11 +16,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headrace"
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/media"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
 )
 
 // previewed runs the command and returns what it wrote to each side, and its exit code.

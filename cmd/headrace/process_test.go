@@ -17,10 +17,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/leak"
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/wire"
 )
 
 // patience is ten times what the engine promises, for machines that are busy.

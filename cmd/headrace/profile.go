@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/internal/machine"
-	"headrace/internal/words"
-	"headrace/pipe"
-	"headrace/serve"
-	"headrace/stats"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/serve"
+	"github.com/headrace/headrace/stats"
 )
 
 func profileCommand() *cobra.Command {

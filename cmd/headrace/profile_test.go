@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 
 	"pgregory.net/rapid"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Recipes in files name functions of Python, which are imported from the folder in

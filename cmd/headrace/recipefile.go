@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"headrace"
-	"headrace/internal/words"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 )
 
 // recipeOptions are the flags of commands that read a recipe. Where a flag is given, it

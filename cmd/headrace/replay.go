@@ -17,13 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/internal/export"
-	"headrace/internal/words"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/export"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func replayCommand() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 )
 
 // written are the pixels of batches 0 to 5, as headrace run writes them.

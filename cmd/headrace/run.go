@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/extern"
-	"headrace/stats"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/stats"
 )
 
 // runOptions are the flags of headrace run.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 // images is a folder with a recipe of 20 images in batches of 8.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/internal/bytesize"
-	"headrace/internal/export"
-	"headrace/internal/words"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/export"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 )
 
 // outOptions are the flags about what headrace run writes.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // tree is every file below a folder.

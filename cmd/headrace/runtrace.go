@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/internal/bytesize"
-	"headrace/internal/machine"
-	"headrace/internal/words"
-	"headrace/stats"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/stats"
 )
 
 // traceOptions are the flag with which headrace run is traced.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"headrace"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 )
 
 func schemaCommand() *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"headrace/serve"
+	"github.com/headrace/headrace/serve"
 )
 
 func serveCommand() *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"strconv"
 
-	"headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/bytesize"
 )
 
 // size is the value of a flag that takes a number of bytes: 1073741824, 512MiB, 2GB.

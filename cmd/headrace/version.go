@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headrace/internal/doctor"
-	"headrace/internal/version"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/doctor"
+	"github.com/headrace/headrace/internal/version"
+	"github.com/headrace/headrace/media"
 )
 
 func versionCommand() *cobra.Command {

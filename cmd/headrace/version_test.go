@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/doctor"
-	"headrace/internal/version"
+	"github.com/headrace/headrace/internal/doctor"
+	"github.com/headrace/headrace/internal/version"
 )
 
 // The program that tests run is built without C; python/tests asks the one that ships.

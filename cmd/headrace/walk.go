@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"headrace"
-	"headrace/internal/export"
-	"headrace/internal/machine"
-	"headrace/internal/words"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/stats"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/export"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // walk is a run from where it begins to its end.

@@ -3,10 +3,10 @@ package main
 import (
 	"time"
 
-	"headrace"
-	"headrace/internal/export"
-	"headrace/recipe"
-	"headrace/stats"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/export"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // progress is how far a run is.

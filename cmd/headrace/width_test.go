@@ -7,9 +7,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"headrace/internal/phototest"
-	"headrace/recipe"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // What people read fits a terminal of 80 columns, and a log. Names of files are theirs.

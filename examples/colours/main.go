@@ -11,9 +11,9 @@ import (
 	"io"
 	"os"
 
-	"headrace"
-	_ "headrace/media/turbo" // decodes with libjpeg-turbo; without this line Go's own decoder does
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	_ "github.com/headrace/headrace/media/turbo" // decodes with libjpeg-turbo; without this line Go's own decoder does
+	"github.com/headrace/headrace/recipe"
 )
 
 func main() {

@@ -11,15 +11,15 @@ import (
 	"io"
 	"os"
 
-	"headrace"
-	"headrace/media"
-	_ "headrace/media/avif"
-	_ "headrace/media/spng"
-	_ "headrace/media/tiff"
-	_ "headrace/media/turbo"
-	_ "headrace/media/webp"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/media"
+	_ "github.com/headrace/headrace/media/avif"
+	_ "github.com/headrace/headrace/media/spng"
+	_ "github.com/headrace/headrace/media/tiff"
+	_ "github.com/headrace/headrace/media/turbo"
+	_ "github.com/headrace/headrace/media/webp"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 const side, across, down = 128, 6, 4

@@ -12,11 +12,11 @@ import (
 	"os"
 	"slices"
 
-	"headrace"
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/stats"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/tensor"
 )
 
 // grain is the operation; its fields are the arguments.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/internal/phototest"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestCustomOp(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"headrace/media"
-	_ "headrace/media/stills" // PNG, WebP, GIF, BMP and TIFF in Go; JPEG is there anyway
-	"headrace/pipe"
+	"github.com/headrace/headrace/media"
+	_ "github.com/headrace/headrace/media/stills" // PNG, WebP, GIF, BMP and TIFF in Go; JPEG is there anyway
+	"github.com/headrace/headrace/pipe"
 )
 
 type paths []string

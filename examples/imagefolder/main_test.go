@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // The program runs as it is typed, and is short enough to be read at once.

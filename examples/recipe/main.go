@@ -10,13 +10,13 @@ import (
 	"os"
 	"strings"
 
-	"headrace"
-	_ "headrace/media/avif" // the decoders on C libraries; without these lines, or without a C compiler, those in Go
-	_ "headrace/media/spng"
-	_ "headrace/media/tiff"
-	_ "headrace/media/turbo"
-	_ "headrace/media/webp"
-	"headrace/recipe"
+	"github.com/headrace/headrace"
+	_ "github.com/headrace/headrace/media/avif" // the decoders on C libraries; without these lines, or without a C compiler, those in Go
+	_ "github.com/headrace/headrace/media/spng"
+	_ "github.com/headrace/headrace/media/tiff"
+	_ "github.com/headrace/headrace/media/turbo"
+	_ "github.com/headrace/headrace/media/webp"
+	"github.com/headrace/headrace/recipe"
 )
 
 func run(ctx context.Context, path string, given []string, out io.Writer) error {

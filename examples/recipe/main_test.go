@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/phototest"
 )
 
 func TestRecipe(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/shard"
-	_ "headrace/shard/formats"
-	"headrace/store"
+	"github.com/headrace/headrace/shard"
+	_ "github.com/headrace/headrace/shard/formats"
+	"github.com/headrace/headrace/store"
 )
 
 type files struct{ fs.FS }

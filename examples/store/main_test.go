@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard/index"
-	"headrace/store/storetest"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/store/storetest"
 )
 
 func TestFilesAreAStore(t *testing.T) {

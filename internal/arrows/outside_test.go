@@ -11,19 +11,19 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Who takes the engine alone takes nothing else along.
 func TestPipeNeedsTheStandardLibraryAlone(t *testing.T) {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "headrace/pipe")
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "github.com/headrace/headrace/pipe")
 	cmd.Dir = moduleRoot(t)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s, %v", out, err)
 	}
 	for _, needed := range strings.Fields(string(out)) {
-		if needed != "headrace/pipe" && !strings.HasPrefix(needed, "headrace/pipe/") {
+		if needed != "github.com/headrace/headrace/pipe" && !strings.HasPrefix(needed, "github.com/headrace/headrace/pipe/") {
 			t.Errorf("pipe needs %s", needed)
 		}
 	}
@@ -41,7 +41,7 @@ func TestUsersNeedNoC(t *testing.T) {
 			copyFile(t, filepath.Join(folder, name), from)
 		}
 		// The lines that docs/guide/go.md tells people to write.
-		module := "module example.org/user\n\ngo 1.26\n\nrequire headrace v0.0.0\n\nreplace headrace => " + root + "\n"
+		module := "module example.org/user\n\ngo 1.26\n\nrequire github.com/headrace/headrace v0.0.0\n\nreplace github.com/headrace/headrace => " + root + "\n"
 		if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(module), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -9,13 +9,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/arena"
-	"headrace/budget"
-	"headrace/internal/bytesize"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Batch is what headrace.Batch says of it, whose methods call those of the same name, and

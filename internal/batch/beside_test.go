@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/sample"
 )
 
 // What travels beside a batch is bounded, since it is one message.

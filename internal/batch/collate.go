@@ -7,13 +7,13 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Collating is a Python function that makes whole batches from lists of samples. Its

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"headrace/budget"
-	"headrace/group"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/media"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
 )
 
 // Grouping puts samples into batches by the shape of their image, or by the length of

@@ -3,8 +3,8 @@ package batch
 import (
 	"context"
 
-	"headrace/budget"
-	"headrace/internal/ops"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/ops"
 )
 
 // heap is the memory of a batch that a later stage takes. It is what samples are in, so

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // alignment of every tensor in a batch, in bytes: a cache line, and the widest vector

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/internal/ops"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Sizes whose product is beyond what an int holds must not come out as something small.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Opening makes samples of batches, for stages after the one that makes these. Their

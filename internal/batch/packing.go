@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"unsafe"
 
-	"headrace/group"
-	elements "headrace/internal/numbers"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/group"
+	elements "github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // packedField is a field of a packed row, in which the values of its samples are after

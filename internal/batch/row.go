@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // Writer is the last part of a recipe: it writes samples into their rows.

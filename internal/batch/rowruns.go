@@ -3,10 +3,10 @@ package batch
 import (
 	"context"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
 )
 
 // row is a sample with its row, as the engine says it.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // open prepares a slot for a sample that is delivered without a batch. The slot has the

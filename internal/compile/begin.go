@@ -1,9 +1,9 @@
 package compile
 
 import (
-	"headrace/internal/batch"
-	"headrace/internal/record"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // source gives places to what samples of a source have, and reads them.

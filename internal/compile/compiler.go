@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/internal/source"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // CheckCode finds steps that are registered without code: those of recipe.Register alone.

@@ -1,8 +1,8 @@
 package compile
 
 import (
-	"headrace/internal/batch"
-	"headrace/internal/ops"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
 )
 
 // end makes what fills the batches of the plan, with its last part.

@@ -3,7 +3,7 @@ package compile
 import (
 	"maps"
 
-	"headrace/internal/ops"
+	"github.com/headrace/headrace/internal/ops"
 )
 
 // facts are what a stage means for a whole program. Those of the program are the sum of

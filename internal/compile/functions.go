@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // python makes a part of steps that are functions of Python.

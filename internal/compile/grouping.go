@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"headrace/group"
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/internal/record"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
 )
 
 // group appends the stage that measures samples before they are grouped, and makes the

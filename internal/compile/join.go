@@ -3,10 +3,10 @@ package compile
 import (
 	"context"
 
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
 )
 
 // joiner makes a typed pipeline of lines: positions become files, files become samples,

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"headrace/group"
-	"headrace/internal/batch"
-	"headrace/internal/record"
-	"headrace/pipe"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
 )
 
 // collate is the flow of batches after the samples.

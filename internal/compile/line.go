@@ -5,12 +5,12 @@ import (
 	"iter"
 	"slices"
 
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/internal/source"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // line is a flow as stages: from a source, or from several lines that are merged, or from

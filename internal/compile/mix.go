@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // unknown is a length from which on nobody has counted a source.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // add appends a part whose result is stored.

@@ -4,13 +4,13 @@ import (
 	"math"
 	"slices"
 
-	"headrace/budget"
-	"headrace/extern"
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/internal/source"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // Target is what a plan is compiled for.

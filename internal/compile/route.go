@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strconv"
 
-	"headrace/internal/numbers"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/store"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/tensor"
 )
 
 // chooser says of a sample which of a route's branches takes it: the first that does.

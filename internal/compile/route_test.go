@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"headrace/internal/record"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestNumbersBeyondInt64AreShown(t *testing.T) {

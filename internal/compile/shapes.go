@@ -3,12 +3,12 @@ package compile
 import (
 	"slices"
 
-	"headrace/internal/batch"
-	"headrace/internal/ops"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Groups tells whether samples come into batches by what they are.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/internal/ops"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // Terms are what a configuration asks of a recipe.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // merge puts lines together.

@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"os"
 
-	"headrace/internal/version"
+	"github.com/headrace/headrace/internal/version"
 )
 
 // Status is the outcome of an examination.

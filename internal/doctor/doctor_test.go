@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headrace/internal/leak"
-	"headrace/media"
-	_ "headrace/media/stills"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/media"
+	_ "github.com/headrace/headrace/media/stills"
 )
 
 // plain is a machine of eight cores and 16 GiB that lacks nothing.

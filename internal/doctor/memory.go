@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/internal/bytesize"
-	"headrace/internal/machine"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/machine"
 )
 
 const memory = "memory"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 const pictures = "images"

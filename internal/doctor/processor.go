@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"headrace/internal/machine"
+	"github.com/headrace/headrace/internal/machine"
 )
 
 const processor = "CPU"

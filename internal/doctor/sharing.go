@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/arena"
-	"headrace/internal/bytesize"
-	"headrace/wire"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/wire"
 )
 
 const system = "system"

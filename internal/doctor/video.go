@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 const video = "video and audio"

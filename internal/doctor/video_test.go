@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func TestFFmpeg(t *testing.T) {

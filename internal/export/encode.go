@@ -3,11 +3,11 @@ package export
 import (
 	"fmt"
 
-	"headrace"
-	"headrace/internal/npy"
-	"headrace/media"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // encoder makes a file of a field of a sample.

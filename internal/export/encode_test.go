@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace"
-	"headrace/internal/npy"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func field(name string, d tensor.DType, shape ...int) headrace.Field {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"headrace"
-	"headrace/internal/trust"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/trust"
 )
 
 // Errors that say what is in the way.

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"headrace"
-	"headrace/internal/npy"
-	"headrace/internal/phototest"
-	"headrace/internal/tier"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 const never = time.Hour

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"headrace"
+	"github.com/headrace/headrace"
 )
 
 // journalVersion is the version of the form of journals and manifests.

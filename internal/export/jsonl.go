@@ -7,11 +7,11 @@ import (
 	"math"
 	"strconv"
 
-	"headrace"
-	"headrace/internal/numbers"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() { kinds["jsonl"] = kind{suffix: ".jsonl", open: openJSONL} }

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"headrace"
+	"github.com/headrace/headrace"
 )
 
 // kind is a form of shards.

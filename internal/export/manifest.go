@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Manifest says what was written. It is there when all of it is complete.

@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"headrace"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() { kinds["bin"] = kind{suffix: ".bin", beside: ".idx", open: openMegatron} }

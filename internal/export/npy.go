@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"headrace"
-	"headrace/internal/npy"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // arrays writes one file a field: an array of all samples, or the texts, each as JSON

@@ -9,11 +9,11 @@ import (
 	"math"
 	"slices"
 
-	"headrace"
-	"headrace/internal/numbers"
-	"headrace/internal/parquet"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/parquet"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"headrace"
+	"github.com/headrace/headrace"
 )
 
 // shards writes files of many samples each. Each sample is put together in memory first,

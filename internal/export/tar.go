@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace"
-	"headrace/sample"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/sample"
 )
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"headrace/arena"
+	"github.com/headrace/headrace/arena"
 )
 
 // A test that leaves something after fails, and its failure names it; what goes a

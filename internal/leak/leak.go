@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"headrace/arena"
+	"github.com/headrace/headrace/arena"
 )
 
 // patience is how long something may take to go: tenfold what a busy machine needs.

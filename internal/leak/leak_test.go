@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/arena"
+	"github.com/headrace/headrace/arena"
 )
 
 func TestWhatIsLeftIsNamed(t *testing.T) {

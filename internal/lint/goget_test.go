@@ -11,15 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // TestAModuleOfOnesOwn has a fresh module get Headrace from a proxy, as `go get` does
 // from the public one, and build against it: a package that needs nothing else, and in
 // `make test-all` a program that imports every public one.
-//
-// The go command gets no module whose path has no dot in its first element. Until ours
-// has one, the proxy serves it under an address.
 func TestAModuleOfOnesOwn(t *testing.T) {
 	tier.StartsProcesses(t)
 	served, program := serve(t), t.TempDir()
@@ -59,15 +56,7 @@ type servedModule struct {
 // the go command's own downloads, so that nothing is asked of the network.
 func serve(t *testing.T) servedModule {
 	mod := readFile(t, root(t), "go.mod")
-	own := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(mod)[1]
-	path, rename := own, func(text []byte) []byte { return text }
-	if first, _, _ := strings.Cut(own, "/"); !strings.Contains(first, ".") {
-		path = "headrace.example/" + own
-		imports := regexp.MustCompile(`(?m)^(\s*(?:import )?(?:[\w.]+ )?")` + regexp.QuoteMeta(own) + `(["/])`)
-		rename = func(text []byte) []byte { return imports.ReplaceAll(text, []byte("${1}"+path+"${2}")) }
-		mod = strings.Replace(mod, "module "+own, "module "+path, 1)
-	}
-
+	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(mod)[1]
 	proxy := t.TempDir()
 	versions := filepath.Join(path, "@v")
 	writeFile(t, proxy, filepath.Join(versions, "list"), "v0.1.0\n")
@@ -91,11 +80,7 @@ func serve(t *testing.T) servedModule {
 		if rel == "go.mod" || strings.HasPrefix(rel, ".") || strings.Contains(rel, "testdata/") || strings.HasSuffix(rel, "_test.go") {
 			return
 		}
-		text := []byte(readFile(t, root(t), rel))
-		if strings.HasSuffix(rel, ".go") {
-			text = rename(text)
-		}
-		add(rel, text)
+		add(rel, []byte(readFile(t, root(t), rel)))
 	})
 	if err := archive.Close(); err != nil {
 		t.Fatal(err)

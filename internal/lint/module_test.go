@@ -85,7 +85,7 @@ func checkModule(top string, folders []string) (*module, error) {
 	return m, nil
 }
 
-const moduleName = "headrace"
+const moduleName = "github.com/headrace/headrace"
 
 // parse reads the files of each folder that this machine's build takes.
 func (m *module) parse(top string, folders []string) error {

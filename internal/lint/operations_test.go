@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // rooms are where an operation's arguments may be named: what it says of itself, and what

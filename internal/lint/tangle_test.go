@@ -63,7 +63,7 @@ func TestTanglesAreFound(t *testing.T) {
 // declared.
 func TestReferencesAreResolved(t *testing.T) {
 	m := loadModule(t)
-	i := m.index["headrace/internal/lint/testdata/references"]
+	i := m.index["github.com/headrace/headrace/internal/lint/testdata/references"]
 	if i == nil {
 		t.Fatal("there is no package in testdata/references")
 	}

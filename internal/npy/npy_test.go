@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestHeadersAreNumPys(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // header is what the text of one says.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 const magic = "\x93NUMPY"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // descr is the name that the format has for an element type.

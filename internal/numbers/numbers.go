@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Reader returns a function that gives element i of contiguous data; nil where the type

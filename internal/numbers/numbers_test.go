@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 
 	"pgregory.net/rapid"
 )

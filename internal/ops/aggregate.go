@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // Aggregate is an object of Python that gathers samples, and makes others of them. One

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/internal/npy"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // ReadArray is a part of a recipe that finds the array in a file of NumPy's format. It

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/internal/numbers"
-	"headrace/internal/record"
-	"headrace/media/sound"
-	"headrace/media/sound/wav"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/wav"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() {

@@ -4,9 +4,9 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/internal/scratch"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Arrangement is samples in the order and of the type that a step asks for.

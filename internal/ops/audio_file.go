@@ -3,10 +3,10 @@ package ops
 import (
 	"context"
 
-	"headrace/internal/machine"
-	"headrace/internal/record"
-	"headrace/media/sound"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/store"
 )
 
 // audioFile is the file of a recording that is opened by its path.

@@ -5,10 +5,10 @@ import (
 	"context"
 	"math"
 
-	"headrace/internal/machine"
-	"headrace/internal/record"
-	"headrace/media/sound"
-	"headrace/store"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/store"
 )
 
 // HearAudio is a part of a recipe that decodes what is heard in a window of a file, which

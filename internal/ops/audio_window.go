@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/scratch"
-	"headrace/media/sound"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // AudioWindow is a window of a recording that is open, and must be closed.

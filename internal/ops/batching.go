@@ -9,9 +9,9 @@ import (
 	"sync"
 	"unsafe"
 
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Batching is what headrace.Batching says.

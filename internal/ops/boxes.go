@@ -3,12 +3,12 @@ package ops
 import (
 	"fmt"
 
-	"headrace/internal/numbers"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Boxes are the boxes of an image, and what has a row for each of them.

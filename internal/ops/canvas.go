@@ -3,8 +3,8 @@ package ops
 import (
 	"fmt"
 
-	"headrace/internal/record"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
 )
 
 // Canvas gives an operation memory for the image that it makes: a field of this type in

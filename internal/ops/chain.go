@@ -3,11 +3,11 @@ package ops
 import (
 	"slices"
 
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // link is a function of a chain.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // behindTrials has a chain that reads samples go on behind those of them that were read

@@ -3,10 +3,10 @@ package ops
 import (
 	"sync"
 
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/order"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // StepNames finds the names of steps by what they are called in random draws.

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/budget"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Env is what all parts of a loader share.

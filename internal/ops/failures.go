@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"headrace/arena"
-	"headrace/extern"
-	"headrace/internal/machine"
-	"headrace/internal/record"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Op is what an operation does to a sample.

@@ -3,10 +3,10 @@ package ops
 import (
 	"context"
 
-	"headrace/internal/numbers"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // FieldChange is a part of a recipe that takes fields away or gives them other names.

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"headrace/budget"
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // FlatMap is a function of Python that makes any number of samples of one. They have the

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/record"
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/video"
 )
 
 // frameWriter puts the frames of clips where they belong in memory.

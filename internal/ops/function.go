@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Function is a part of a recipe that is a function of Python: workers in other processes

@@ -1,11 +1,11 @@
 package ops
 
 import (
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // NewFunction makes a part of a step that is a function of Python, and returns the fields

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/media/sound"
-	"headrace/recipe"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/recipe"
 )
 
 // Heard is what is heard in a file from one second to another, on the clock of its video:

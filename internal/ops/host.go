@@ -10,11 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/arena"
-	"headrace/extern"
-	"headrace/internal/machine"
-	"headrace/recipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // Host has the workers of a loader's functions of Python, and the memory that they share

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // ImageSteps is a part of a recipe that consists of steps on an image. One plan carries

@@ -1,8 +1,8 @@
 package ops
 
 import (
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // HasCode reports whether the engine can carry a step out that is a part of its own.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"unsafe"
 
-	"headrace/internal/record"
-	"headrace/media/sound/mel"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media/sound/mel"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // LogMel is a part of a recipe that makes log-mel spectrograms.

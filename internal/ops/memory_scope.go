@@ -3,10 +3,10 @@ package ops
 import (
 	"context"
 
-	"headrace/budget"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/pipe"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/pipe"
 )
 
 // MemoryScope is as many parts of a recipe as can be foreseen at once: up to the next

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 // openNamed opens the file that a record names. Objects of Python name it as they would

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Operation is what headrace.Operation says.

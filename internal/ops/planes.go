@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/media/video"
-	"headrace/media/yuv"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // planesWriter writes frames as planes of 4:2:0.

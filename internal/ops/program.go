@@ -8,13 +8,13 @@ import (
 	"sync"
 	"unsafe"
 
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Program is implemented by arguments of steps that the engine has no code for, and that

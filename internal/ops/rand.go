@@ -1,6 +1,6 @@
 package ops
 
-import "headrace/order"
+import "github.com/headrace/headrace/order"
 
 // Rand gives an operation the random numbers of its sample: a field of this type in In is
 // filled. They depend on nothing but the recipe's seed, the epoch, the sample, the name

@@ -1,8 +1,8 @@
 package ops
 
 import (
-	"headrace/internal/record"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/sample"
 )
 
 // Scope is what a step finds at its place in a pipeline: the fields of samples, with the

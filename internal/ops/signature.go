@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // signature is what the types In and Out of an operation say.

@@ -3,7 +3,7 @@ package ops
 import (
 	"errors"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // A StepError is the failure of one step of several that a stage carries out.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/extern"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/sample"
 )
 
 // trials are what functions have made of samples while a loader was opened, to find out

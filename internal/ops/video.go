@@ -7,17 +7,17 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/machine"
-	"headrace/internal/numbers"
-	"headrace/internal/record"
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/video"
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/store"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Video is the part of decode_video that runs before memory is reserved: it finds the

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"headrace/internal/machine"
-	"headrace/internal/record"
-	"headrace/media/av"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // VideoApart makes several samples of one with a video: its clips. They have the place

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"headrace/media"
-	"headrace/media/video"
-	"headrace/media/video/index"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/video/index"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // FrameList says which frames a clip has, in this order and with repeats: by number, of

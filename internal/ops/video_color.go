@@ -1,6 +1,6 @@
 package ops
 
-import "headrace/media/av"
+import "github.com/headrace/headrace/media/av"
 
 // Names of ITU-T H.273's numbers, as FFmpeg has them. Those that nobody uses have none.
 var (

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // mostWorking bounds what several decoders of one clip may take.

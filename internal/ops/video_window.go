@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"math"
 
-	"headrace/internal/record"
-	"headrace/media/av"
-	"headrace/recipe"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/tensor"
 )
 
 // window tells a record when its clips begin and end.

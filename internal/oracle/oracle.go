@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Picture is pixels of 8 bits, row by row, channels interleaved: 1 grey, 3 RGB, 4 CMYK.

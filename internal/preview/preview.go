@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"headrace"
-	"headrace/internal/sheet"
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/sheet"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Request is what to draw.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"headrace/internal/sheet"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/sheet"
+	"github.com/headrace/headrace/tensor"
 )
 
 // A strip has the first frame and the last and those between, whatever the order of axes.

@@ -8,11 +8,11 @@ import (
 	"io"
 	"slices"
 
-	"headrace"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Rows runs a recipe for its first samples, one by one: no good sample waits for others

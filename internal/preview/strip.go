@@ -3,7 +3,7 @@ package preview
 import (
 	"strings"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // mostFrames is how many frames of a clip are shown.

@@ -3,7 +3,7 @@ package record
 import (
 	"maps"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 // Column is the place of a field's value in [Values].

@@ -3,7 +3,7 @@ package record
 import (
 	"sync"
 
-	"headrace/internal/scratch"
+	"github.com/headrace/headrace/internal/scratch"
 )
 
 // Memory gives records room for their values, and uses again what they give back. The

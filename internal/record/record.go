@@ -4,9 +4,9 @@ import (
 	"iter"
 	"slices"
 
-	"headrace/budget"
-	"headrace/media"
-	"headrace/sample"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/sample"
 )
 
 // Record is a sample on its way to its row: what the source knows of it, and later the

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"unsafe"
 
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Values are what a sample consists of, each at its [Column].

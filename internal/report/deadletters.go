@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 
-	"headrace/internal/machine"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // DeadLetters is the file that gets a line for each sample that was lost or replaced. The

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/pipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Failure tells in lines of an error that has ended a run: which sample, and why; then

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // namedOfStage is how many samples of a stage a warning names.
@@ -70,6 +70,7 @@ func operationCalls(stacks, stage string) []string {
 				continue
 			}
 			name, _, _ := strings.Cut(f[2], "+0x")
+			name = strings.TrimPrefix(name, "github.com/headrace/") // the reader knows whose it is
 			if strings.HasPrefix(name, "headrace/pipe.") || strings.HasPrefix(name, "headrace/pipe/internal/") {
 				break // what called the operation, or waits for one
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Without an operation to blame, a stall is reported by who waits; of many samples, some

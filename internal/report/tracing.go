@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/internal/machine"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/stats"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/stats"
 )
 
 // Tracing is where a loader's trace comes and goes.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"headrace/internal/machine"
-	"headrace/stats"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/stats"
 )
 
 // Usage is what the processes of a loader have used since it was opened: since a consumer

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headrace/stats"
+	"github.com/headrace/headrace/stats"
 )
 
 // process is what /proc says of one.

@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"headrace/internal/source"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/state"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/state"
 )
 
 // maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to

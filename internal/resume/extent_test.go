@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/order"
-	"headrace/state"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/state"
 )
 
 // run100 is a run over the source "files" of 100 samples.

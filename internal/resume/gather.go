@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/internal/source"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/state"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/state"
 )
 
 // Gather makes the record of a rank of the records of all ranks of another run. Extents

@@ -1,6 +1,6 @@
 package resume
 
-import "headrace/state"
+import "github.com/headrace/headrace/state"
 
 // Replacements counts the samples of an epoch that were replaced, against what is
 // allowed. It is the consumer's: batches come in order, so the one with the sample that

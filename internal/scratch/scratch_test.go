@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"headrace/internal/scratch"
+	"github.com/headrace/headrace/internal/scratch"
 )
 
 func TestPool(t *testing.T) {

@@ -1,7 +1,7 @@
 package sheet
 
 import (
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // fit brings an image to a box of so many pixels on a side: larger ones are scaled

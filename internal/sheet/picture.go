@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/numbers"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Undo says what normalized values were before: value·Std + Mean, between 0 and 1, for

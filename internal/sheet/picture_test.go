@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 
 	"pgregory.net/rapid"
 )

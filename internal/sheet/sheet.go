@@ -6,7 +6,7 @@ import (
 	"image/color"
 	"image/draw"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // Sheet is what is to be drawn.

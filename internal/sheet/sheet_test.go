@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // colored is an image of one colour, which nothing else on a sheet has.

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // pictures are the parts of WebDataset that are images.

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/state"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/state"
 )
 
 // Endless means the length of a source of which nobody knows it.

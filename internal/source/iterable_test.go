@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/internal/record"
-	"headrace/internal/source"
-	"headrace/state"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/state"
 )
 
 // States are bounded, however far the run is ahead of who asks.

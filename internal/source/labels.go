@@ -3,7 +3,7 @@ package source
 import (
 	"slices"
 
-	"headrace/recipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // labelByParent numbers the folders in which files are, in the order of their names'

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"headrace/extern"
-	"headrace/internal/record"
-	"headrace/pipe"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
 )
 
 // rowsAhead is how many samples of a stream are given a row before they are there.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/shard"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/shard"
 )
 
 // Lister makes the sources of a recipe. It lists files and opens shards once, however

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/order"
-	"headrace/pipe"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
 )
 
 // drawn is what a sampler gives in an epoch. Where it gives lists, each is a batch, and

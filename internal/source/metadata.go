@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/store"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/store"
 )
 
 // fileName is the column of a table that has the names of files: Hugging Face's

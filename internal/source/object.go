@@ -5,12 +5,12 @@ import (
 	"errors"
 	"strconv"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // object are contents that an object of Python has: its workers are asked for them by

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"sync"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Order says which samples an epoch has, where these are not all of the source: some may

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/budget"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/store"
-	"headrace/tensor"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Shards are contents that are in files which hold many samples.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/internal/record"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
 )
 
 // Waits for what the machine lacks: others give descriptors and memory back, servers come

@@ -13,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/arena"
-	"headrace/internal/machine"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/shard"
+	"github.com/headrace/headrace/arena"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
 )
 
 // What the machine lacks ends the run; what is wrong with a sample is the sample's.

@@ -1,6 +1,6 @@
 package source
 
-import "headrace/order"
+import "github.com/headrace/headrace/order"
 
 // Shuffle is a random order in which all samples of a source come, each once.
 type Shuffle struct {

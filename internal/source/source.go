@@ -6,13 +6,13 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/order"
-	"headrace/pipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/state"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/state"
 )
 
 // Listing is a source of numbered samples in an order: positions of this rank's epoch

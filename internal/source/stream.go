@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"iter"
 
-	"headrace/budget"
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // stream is the reading of one epoch of what is iterated over.

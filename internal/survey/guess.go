@@ -3,9 +3,9 @@ package survey
 import (
 	"slices"
 
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // guess is an extent that the first sample alone has told.

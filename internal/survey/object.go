@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/source"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // object finds out what the samples of an object are, where its step does not say so:

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/extern"
-	"headrace/internal/ops"
-	"headrace/internal/record"
-	"headrace/pipe"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // probing replaces a step of which it is not known what it gives. It takes

@@ -6,10 +6,10 @@ import (
 	"io"
 	"slices"
 
-	"headrace/internal/ops"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // Survey finds out what functions of Python give where a recipe does not say so: what

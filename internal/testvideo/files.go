@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // A recipe is the arguments of ffmpeg. Words that begin with @ are files made before.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Users and groups whom no file of the machine belongs to.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // Build is what one program was built from, and what for.
@@ -53,8 +53,8 @@ func Here() Build {
 }
 
 // commit is set by the scripts that build releases: -ldflags "-X
-// headrace/internal/version.commit=…". Go itself asks git only in a checkout that
-// belongs to who builds.
+// github.com/headrace/headrace/internal/version.commit=…". Go itself asks git only in a
+// checkout that belongs to who builds.
 var commit string
 
 func commitOf(settings map[string]string) string {

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func TestVersion(t *testing.T) {

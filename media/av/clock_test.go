@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // video is packets of these times of display, one tick apart, with a key packet where a

@@ -13,8 +13,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
 )
 
 func init() { media.Register(media.AVIF, media.Whole(Decoder{})) }

@@ -4,7 +4,7 @@
 // AVIF. Neither headers nor a library are needed to build, and programs that meet no
 // AVIF load none:
 //
-//	import _ "headrace/media/avif"
+//	import _ "github.com/headrace/headrace/media/avif"
 //
 // The library is libavif.so.16 (libavif 1.0 and later) or libavif.so.15 (0.11),
 // whichever is there; HEADRACE_AVIF in the environment names another file of one of

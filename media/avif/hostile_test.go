@@ -5,8 +5,8 @@ package avif
 import (
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/hostile"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/hostile"
 )
 
 func TestHostile(t *testing.T) { hostile.Run(t, media.Whole(Decoder{}), media.AVIF) }

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // names are tried in this order.

@@ -5,8 +5,8 @@ package ffmpeg
 import (
 	"slices"
 
-	"headrace/media/av"
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // AVI has no times of display. FFmpeg makes some of the order in which packets come, and

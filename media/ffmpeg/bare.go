@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // isBare reports whether a format is a stream of pictures without a container, whose

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // Bitstream changes coded packets without decoding them: h264_mp4toannexb and its kind.

@@ -10,8 +10,8 @@ import (
 	"io"
 	"unsafe"
 
-	"headrace/media/av"
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // matrices of the eight orientations, as MP4 has them.

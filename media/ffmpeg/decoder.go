@@ -20,8 +20,8 @@ import (
 	"syscall"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/yuv"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 // Decoder decodes the packets of one stream, in the order in which the container has

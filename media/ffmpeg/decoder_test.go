@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/yuv"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 // films are one of each codec, with B-frames where it has them.

@@ -15,11 +15,11 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/media/av"
-	"headrace/media/av/joined"
-	"headrace/media/av/packets"
-	"headrace/media/av/whole"
-	"headrace/media/video"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/media/video"
 )
 
 // Demux finds all packets of a file whose bytes are in memory, in any container that

@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // containers are one of each kind, with what they are made with.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // Encoder makes packets of frames. It has one thread, and has to be closed.

@@ -9,9 +9,9 @@ import (
 	"hash/maphash"
 	"io"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // openEnded reports whether a container does not say how long a packet is, so that a file

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/whole"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/whole"
 )
 
 // File is what a container has.

@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // Graph is filters for frames, described as for FFmpeg's -filter_complex. It has to be

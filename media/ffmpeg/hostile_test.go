@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/yuv"
-	_ "headrace/media/yuv/fast" // damaged frames are converted, too
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/yuv"
+	_ "github.com/headrace/headrace/media/yuv/fast" // damaged frames are converted, too
 )
 
 // damagedFilms are what is damaged: a codec of each family.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/joined"
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // clocksOf are those of the streams of a container; nil: its times are in order. Those of

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 type library struct {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // What is missing, or is no library, is said in one line, with what to do.

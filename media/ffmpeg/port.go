@@ -1,6 +1,6 @@
 package ffmpeg
 
-import "headrace/media/av"
+import "github.com/headrace/headrace/media/av"
 
 // Port is what enters or leaves a graph, and what an encoder is given. Formats are
 // FFmpeg's names: "rgb24", "fltp".

@@ -13,11 +13,11 @@ import (
 	"runtime"
 	"unsafe"
 
-	"headrace/media/av"
-	"headrace/media/av/joined"
-	"headrace/media/av/packets"
-	"headrace/media/av/vorbis"
-	"headrace/media/av/whole"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/vorbis"
+	"github.com/headrace/headrace/media/av/whole"
 )
 
 // Reader reads the packets of a container one after the other. It holds a packet and the

@@ -1,6 +1,6 @@
 package ffmpeg
 
-import "headrace/media/yuv"
+import "github.com/headrace/headrace/media/yuv"
 
 // Info is what an opened library is.
 type Info struct {

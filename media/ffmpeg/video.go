@@ -5,8 +5,8 @@ package ffmpeg
 import (
 	"errors"
 
-	"headrace/media/av/whole"
-	"headrace/media/video"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/media/video"
 )
 
 func init() { video.Use(videoLibrary{}) }

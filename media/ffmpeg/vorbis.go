@@ -7,9 +7,9 @@ import (
 	"io"
 	"math"
 
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/av/vorbis"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/vorbis"
 )
 
 // placed takes the times of Vorbis, and where its recordings begin and end, from the

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/video"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/video"
 )
 
 var errWithoutC = fmt.Errorf("%w: this program was built without C, and cannot open FFmpeg: use the wheel, or build with cgo (make build)", media.ErrUnsupported)

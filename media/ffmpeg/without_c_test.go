@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func TestWithoutC(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"runtime"
 	"unsafe"
 
-	"headrace/media/av"
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // Writer writes packets into a container. It has to be closed.

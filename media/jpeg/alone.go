@@ -10,7 +10,7 @@ import "C"
 import (
 	"unsafe"
 
-	"headrace/media/turbo"
+	"github.com/headrace/headrace/media/turbo"
 )
 
 // alone decodes a whole image to RGB with nothing to fall back on. Tests use it to see

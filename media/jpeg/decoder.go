@@ -11,8 +11,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/turbo"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/turbo"
 )
 
 func init() {

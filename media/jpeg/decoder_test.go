@@ -12,12 +12,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/hostile"
-	"headrace/media/internal/testjpeg"
-	"headrace/media/turbo"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/hostile"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/media/turbo"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestDecoder(t *testing.T) { decodertest.Run(t, Decoder{}) }

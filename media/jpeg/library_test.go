@@ -5,9 +5,9 @@ package jpeg_test
 import (
 	"testing"
 
-	"headrace/media"
-	"headrace/media/jpeg"
-	"headrace/media/turbo"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/jpeg"
+	"github.com/headrace/headrace/media/turbo"
 )
 
 // A loader may leave JPEG to the library, in images and in masks.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/turbo"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/turbo"
 )
 
 // Importing registers, unless the environment asks for libjpeg-turbo.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // What AVI says of key pictures may be wrong, and it says nothing of the order in which

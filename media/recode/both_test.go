@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/video"
 )
 
 // loaded decodes frames of a file by their numbers, with their times: all, if none are

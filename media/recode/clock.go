@@ -5,11 +5,11 @@ import (
 	"math"
 	"math/big"
 
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	headers "headrace/media/av/slices"
-	"headrace/media/recode/places"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	headers "github.com/headrace/headrace/media/av/slices"
+	"github.com/headrace/headrace/media/recode/places"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // Second is a time, exact. Nil is none.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/ffmpeg"
 )
 
 // decoding is a stream on its way from a file into its decoder.

@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/ffmpeg"
-	"headrace/store"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/store"
 )
 
 // Demux returns the packets of a window of a file, with those that decoding it needs: of

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/internal/avtest"
-	"headrace/media/sound"
-	_ "headrace/media/sound/coded"
-	"headrace/media/video"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
+	_ "github.com/headrace/headrace/media/sound/coded"
+	"github.com/headrace/headrace/media/video"
 )
 
 var both = "-f lavfi -i testsrc2=s=64x48:r=25:d=4 -f lavfi -i aevalsrc=0.3*sin(440*2*PI*t)+0.2*sin(300*t*t)|0.2*random(0):s=48000:d=4 -pix_fmt yuv420p "

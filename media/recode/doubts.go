@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 
-	"headrace/media"
-	"headrace/media/av/mp4"
-	"headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/ffmpeg"
 )
 
 // checkJoined refuses what package mp4 refuses: FFmpeg reads the first of files that were

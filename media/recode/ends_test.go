@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/video"
 )
 
 // Streams whose container does not say how long a packet is may end inside a picture,

@@ -8,9 +8,9 @@ import (
 	"math/big"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/ffmpeg"
 )
 
 // feed is what enters a graph, frame by frame.

@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 
-	"headrace/media/av"
-	"headrace/media/ffmpeg"
-	"headrace/store"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/store"
 )
 
 // Input is what enters a graph: an array of frames, or of samples of all channels; or a

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // cutOff is a file without its first bytes.

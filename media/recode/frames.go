@@ -8,12 +8,12 @@ import (
 	"math/big"
 	"os"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	headers "headrace/media/av/slices"
-	"headrace/media/ffmpeg"
-	"headrace/media/video"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	headers "github.com/headrace/headrace/media/av/slices"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/video"
 )
 
 // FramesOptions say which frames are wanted, and how they come out.

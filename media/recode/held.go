@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"os"
 
-	"headrace/media/sound"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // mostHeld is how large a file may be that is held in memory: more than an hour of MP3.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // allPlayed are all samples of a file, one after the other.

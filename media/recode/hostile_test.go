@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // Whatever bytes of a container are changed, each call ends with a result or an error.

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/video"
 )
 
 // parts are what recorders and people join byte by byte, and how it is made here.

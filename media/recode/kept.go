@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"os"
 
-	"headrace/media"
-	"headrace/media/sound"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // mostKept is how large a file may be that is damaged, and read to memory.

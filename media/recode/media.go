@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"os"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // Media decodes a video from its beginning to its end, and what is heard meanwhile. The

@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 
-	"headrace/media"
-	"headrace/media/av/mpa"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // mpegFrames tells frames of MP3, MP2 and ADTS from other bytes of their files, which

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/mp4"
-	"headrace/media/av/packets"
-	"headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/ffmpeg"
 )
 
 // container is a file that packets are read from one by one.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/av"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
 )
 
 func names(t *testing.T, folder string) (all []string) {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/media/av"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // openParts opens a recording whose samples are found without FFmpeg, as package sound

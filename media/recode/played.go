@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 func init() { sound.RegisterPlayer(play) }

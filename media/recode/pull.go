@@ -7,7 +7,7 @@ import (
 	"iter"
 	"os"
 
-	"headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/packets"
 )
 
 // puller is the packets of a window, taken one by one. It has to be closed.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/media/av/packets"
-	"headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/ffmpeg"
 )
 
 // restarts reports whether the clock of a file begins again somewhere: then a time does

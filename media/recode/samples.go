@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // SamplesOptions say which samples are wanted, and how they come out.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/ffmpeg"
 )
 
 // Saved is a stream that is made of arrays.

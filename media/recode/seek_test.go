@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media/av"
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // bytesRead is how many bytes this process has read of files.

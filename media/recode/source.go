@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // Open opens a file to read. Folders, devices and pipes are refused: a container is

@@ -7,13 +7,13 @@ import (
 	"math/big"
 	"os"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/joined"
-	"headrace/media/av/mp4"
-	"headrace/media/av/packets"
-	"headrace/media/sound"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // openTable opens the sound of an MP4 file by the table that package coded has of it, so

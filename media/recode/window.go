@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/recode/places"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/recode/places"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // Window says what of a file is wanted.

@@ -47,7 +47,7 @@ func RegisterPlayer(play func(File, PlayOptions) (Played, error)) { player = pla
 // is none.
 func Play(file File, o PlayOptions) (Played, error) {
 	if player == nil {
-		return nil, errors.New("sound: this program plays no files: import headrace/media/recode")
+		return nil, errors.New("sound: this program plays no files: import github.com/headrace/headrace/media/recode")
 	}
 	return player(file, o)
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/av/mpa"
 )
 
 // Info says what a recording is.

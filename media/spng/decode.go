@@ -14,9 +14,9 @@ import (
 	"hash/crc32"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() { media.Register(media.PNG, media.Whole(Decoder{})) }

@@ -3,7 +3,7 @@
 // Importing it registers it. Built without cgo the package is empty, and package
 // media/stills decodes in its stead, to the same pixels:
 //
-//	import _ "headrace/media/spng"
+//	import _ "github.com/headrace/headrace/media/spng"
 //
 // One call decodes an image into its place; what libspng has no form for (grey from
 // colours, 16 bits from 8) goes through memory that is used again. Of an animation the

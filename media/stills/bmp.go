@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
 )
 
 // A bitmap is a BMP whose header is read.

@@ -3,7 +3,7 @@
 // Importing it offers its decoders to package media; those of packages that call C take
 // precedence where they are linked:
 //
-//	import _ "headrace/media/stills"
+//	import _ "github.com/headrace/headrace/media/stills"
 //
 // # What is decoded
 //

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // decodeGIF has a reader of its own because image/gif forgets the colour under a

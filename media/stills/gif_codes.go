@@ -3,7 +3,7 @@ package stills
 import (
 	"fmt"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // codes reads the indexes of a GIF's frame: codes of growing width (LZW), the lower bits

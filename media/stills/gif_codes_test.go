@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Encoders exist that begin with codes of 1 bit, or of more than a colour has.

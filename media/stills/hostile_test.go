@@ -3,8 +3,8 @@ package stills
 import (
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/hostile"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/hostile"
 )
 
 func TestHostile(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"image"
 	"image/color"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
 )
 
 // fill writes one of Go's images into dst. RGBA, whose colours would be multiplied with

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/tensor"
 )
 
 type options = pixeltest.Options

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image/png"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func decodePNG(dst media.Pixels, src []byte, _ *media.Info) error {

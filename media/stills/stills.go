@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func init() {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/media/stills"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/stills"
 )
 
 func decoder(format string) media.PixelDecoder {

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
 )
 
 // decodeTIFF decodes row by row, so that an image takes no more memory than a few of

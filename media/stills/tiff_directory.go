@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // The tags that are read here, and values of two of them.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // shared is a gray TIFF of 8 bits whose strips of one row are all the same bytes.

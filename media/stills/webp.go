@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/image/webp"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
-	"headrace/media/internal/webpfile"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
+	"github.com/headrace/headrace/media/internal/webpfile"
 )
 
 func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {

@@ -8,9 +8,9 @@ import "C"
 import (
 	"fmt"
 
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/media/internal/samples"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
 )
 
 func init() {

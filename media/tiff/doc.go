@@ -5,7 +5,7 @@
 // decodes what it can. Building needs neither headers nor a library, and programs that
 // meet no TIFF load none:
 //
-//	import _ "headrace/media/tiff"
+//	import _ "github.com/headrace/headrace/media/tiff"
 //
 // The machine's is libtiff.so.6: version 4.5 or later. HEADRACE_TIFF in the environment
 // names another file. If none can be opened, each image's error says what was tried and

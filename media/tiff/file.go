@@ -22,7 +22,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // file is an image that is open in libtiff. Planes that are apart are read side by side,

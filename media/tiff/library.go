@@ -14,7 +14,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // pathVariable names the file of a library that is taken instead of the one that is

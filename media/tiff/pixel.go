@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 	"math"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
+	"github.com/headrace/headrace/tensor"
 )
 
 // pixel is what the samples of a pixel mean, and a row of them that is on its way to the

@@ -1,4 +1,4 @@
-// Changes of colours, in place. What they compute is defined by headrace/media
+// Changes of colours, in place. What they compute is defined by github.com/headrace/headrace/media
 // (Adjust.Apply); every set of kernels gives the same bytes.
 #ifndef HEADRACE_ADJUST_H
 #define HEADRACE_ADJUST_H

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // BenchmarkFiles reads, decodes and resizes the files of a list, once each per

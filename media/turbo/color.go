@@ -17,8 +17,8 @@ import "C"
 import (
 	"unsafe"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Lists of changes are passed to C as they are.

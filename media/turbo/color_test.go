@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 func TestAdjustEqualsGo(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // adobe is the segment that says how the colours of four components are stored: 0 as

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 var (

@@ -4,7 +4,7 @@
 // Importing it registers it. Built without cgo the package is empty, and media's own
 // decoder stays in place:
 //
-//	import _ "headrace/media/turbo"
+//	import _ "github.com/headrace/headrace/media/turbo"
 //
 // # How it works
 //

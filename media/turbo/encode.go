@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func init() { media.RegisterEncoder(media.JPEG, Encoder{}) }

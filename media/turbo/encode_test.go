@@ -10,11 +10,11 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/pixeltest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // noise has bytes between its rows that belong to nobody.

@@ -15,9 +15,9 @@ package turbo
 import "C"
 
 import (
-	"headrace/media"
-	"headrace/media/internal/orient"
-	"headrace/media/internal/resample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/resample"
 )
 
 // fast carries out a stage that resizes a JPEG as [media.Fast] allows: the inverse

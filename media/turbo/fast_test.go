@@ -10,11 +10,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/testjpeg"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/tensor"
 )
 
 // try decodes in a mode, as bytes of whatever form.

@@ -12,12 +12,12 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/media/internal/orient"
-	"headrace/media/internal/resample"
-	"headrace/media/yuv"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/resample"
+	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/tensor"
 )
 
 // frames resizes the planes of frames. Its tables are apart from those of images, so

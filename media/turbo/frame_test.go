@@ -8,12 +8,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/resample"
-	"headrace/media/yuv"
-	_ "headrace/media/yuv/fast"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/resample"
+	"github.com/headrace/headrace/media/yuv"
+	_ "github.com/headrace/headrace/media/yuv/fast"
+	"github.com/headrace/headrace/tensor"
 )
 
 // frameOf is an image of this size in planes, whose rows are followed by gap bytes,

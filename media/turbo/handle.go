@@ -10,8 +10,8 @@ import "C"
 import (
 	"sync"
 
-	"headrace/media"
-	"headrace/media/internal/resample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/resample"
 )
 
 // handle is a decoder of the C side with what Go keeps for it. One goroutine at a time

@@ -1,5 +1,5 @@
 // The integer kernels that resample RGB rows. What they compute is defined by
-// headrace/media/internal/resample; every set of kernels gives the same bytes.
+// github.com/headrace/headrace/media/internal/resample; every set of kernels gives the same bytes.
 #ifndef HEADRACE_KERNELS_H
 #define HEADRACE_KERNELS_H
 

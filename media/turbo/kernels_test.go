@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/media/internal/resample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/resample"
 )
 
 // Every set of kernels gives the bytes that the definition in Go gives, at every scale

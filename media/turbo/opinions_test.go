@@ -5,10 +5,10 @@ package turbo
 import (
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // Pillow brings a libjpeg-turbo of its own, of another version. Whole images come out

@@ -1,5 +1,5 @@
 // Rows of pixels become numbers of the type and order that a batch has. What the
-// numbers are is defined by headrace/media (Output.Write); every set of kernels gives
+// numbers are is defined by github.com/headrace/headrace/media (Output.Write); every set of kernels gives
 // the same bytes.
 #ifndef HEADRACE_OUTPUT_H
 #define HEADRACE_OUTPUT_H

@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/testjpeg"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/tensor"
 )
 
 // layouts are all ways to store an image that take a way of their own through libjpeg.

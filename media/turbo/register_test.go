@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func TestImportingRegisters(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/decodertest"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // A decoder is used again for the next image. What one image brought must not help

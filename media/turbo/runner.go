@@ -3,8 +3,8 @@
 package turbo
 
 import (
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Runner carries out plans on pixels in memory with the kernels that the decoder uses.

@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/media/internal/testjpeg"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/tensor"
 )
 
 // The runner makes of any pixels what the one in Go makes of them, by any operations,

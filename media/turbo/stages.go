@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/internal/orient"
-	"headrace/media/internal/resample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/resample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // picture is what a stage works on: a JPEG that is still to be decoded, or pixels.

@@ -5,7 +5,7 @@ package turbo
 import (
 	"testing"
 
-	"headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/media/internal/decodertest"
 )
 
 func TestDecoder(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/internal/orient"
-	"headrace/media/internal/resample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/resample"
 )
 
 func init() {

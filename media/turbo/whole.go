@@ -3,9 +3,9 @@
 package turbo
 
 import (
-	"headrace/media"
-	"headrace/media/internal/samples"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
+	"github.com/headrace/headrace/tensor"
 )
 
 // others decodes images to other forms than RGB of 8 bits: whole, and a Runner does the

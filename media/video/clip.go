@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/media/av"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
 )
 
 // Clip is some frames of a video, on their way. One goroutine at a time may use it, and

@@ -7,9 +7,9 @@ import (
 	"io"
 	"slices"
 
-	"headrace/media"
-	"headrace/media/av"
-	headers "headrace/media/av/slices"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	headers "github.com/headrace/headrace/media/av/slices"
 )
 
 // Decode calls show for each frame that is wanted, in any order, with its number: once,

@@ -11,5 +11,5 @@
 // made up because something was missing.
 //
 // The package does not decode by itself. A library registers with [Use] when it is
-// imported, as headrace/media/ffmpeg does.
+// imported, as github.com/headrace/headrace/media/ffmpeg does.
 package video

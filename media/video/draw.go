@@ -1,10 +1,10 @@
 package video
 
 import (
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/yuv"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Info describes the frames of a stream, as the header of an image does.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/video"
 )
 
 // What is wrong with a video is said of a video, whichever package finds it, and can be

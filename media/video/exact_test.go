@@ -14,12 +14,12 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/internal/tier"
-	"headrace/media/av"
-	_ "headrace/media/ffmpeg"
-	"headrace/media/internal/avtest"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media/av"
+	_ "github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/video"
 )
 
 // Files without the display times that their codec needs. They are refused, because no

@@ -3,8 +3,8 @@ package video
 import (
 	"io"
 
-	"headrace/media/av"
-	headers "headrace/media/av/slices"
+	"github.com/headrace/headrace/media/av"
+	headers "github.com/headrace/headrace/media/av/slices"
 )
 
 // fromFirstKey leaves out what cannot be decoded because the file begins in the middle of

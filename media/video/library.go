@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/yuv"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 // Library decodes, and finds packets in containers of any kind. It may be used by several
@@ -91,5 +91,5 @@ func inUse() (Library, error) {
 	if l := library.Load(); l != nil {
 		return *l, nil
 	}
-	return nil, fmt.Errorf("%w: this program decodes no video: import headrace/media/ffmpeg", media.ErrUnsupported)
+	return nil, fmt.Errorf("%w: this program decodes no video: import github.com/headrace/headrace/media/ffmpeg", media.ErrUnsupported)
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/mp4"
-	"headrace/media/av/whole"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/av/whole"
 )
 
 // File is what a video is read from.

@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/internal/samples"
-	"headrace/media/internal/webpfile"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/samples"
+	"github.com/headrace/headrace/media/internal/webpfile"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() { media.Register(media.WebP, media.Whole(Decoder{})) }

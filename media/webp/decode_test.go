@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
 )
 
 func TestDecoder(t *testing.T) { pixeltest.WebP(t, Decoder{}) }

@@ -13,8 +13,8 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 func init() { media.RegisterEncoder(media.WebP, Encoder{}) }

@@ -5,8 +5,8 @@ package webp
 import (
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/hostile"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/hostile"
 )
 
 func TestHostile(t *testing.T) { hostile.Run(t, media.Whole(Decoder{}), media.WebP) }

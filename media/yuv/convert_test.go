@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/media/yuv"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 // ways of putting samples into memory.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media/internal/orient"
+	"github.com/headrace/headrace/media/internal/orient"
 )
 
 // Planes is how the planes of a frame of 4:2:0 follow each other in memory, in rows of

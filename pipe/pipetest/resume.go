@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Resume runs a flow, then cuts it at every item: it restores the state that the run

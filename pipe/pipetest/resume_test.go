@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"headrace/pipe"
+	"github.com/headrace/headrace/pipe"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

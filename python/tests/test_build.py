@@ -119,7 +119,7 @@ def test_the_commit_is_linked_in(checkout):
         "package version\n\nvar commit string\n\nfunc Commit() string { return commit }\n"
     )
     (checkout / "cmd" / "headrace" / "main.go").write_text(
-        'package main\n\nimport "headrace/internal/version"\n\nfunc main() { println(version.Commit()) }\n'
+        'package main\n\nimport "github.com/headrace/headrace/internal/version"\n\nfunc main() { println(version.Commit()) }\n'
     )
 
     def said() -> str:

@@ -3,8 +3,8 @@ package fuse_test
 import (
 	"fmt"
 
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 func Example() {

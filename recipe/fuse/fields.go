@@ -3,9 +3,9 @@ package fuse
 import (
 	"slices"
 
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // fields adds a step that changes fields. Before steps on an image it does the same as

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // A step on several images is a step of the part of each, under one name in draws. Parts

@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"slices"
 
-	"headrace/media"
-	"headrace/order"
-	"headrace/recipe"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Fuse returns what r comes to. The recipe must have passed its Check. The error names

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/goldens.jsonl again, of the recipes that are in it")

@@ -3,8 +3,8 @@ package fuse
 import (
 	"slices"
 
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Joins tells whether a step is called by the same workers as the step before it, right

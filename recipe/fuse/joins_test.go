@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
-	"headrace/recipe/fuse"
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Maps and filters that say the same about their workers are one part, with batch if

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/media"
-	"headrace/recipe"
-	"headrace/sample"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Plan is a recipe as the engine runs it: where samples come from and what happens to

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/recipe"
-	"headrace/recipe/fuse"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // outline shows a flow: sources by name, merges and branches in brackets, parts as what

@@ -46,7 +46,7 @@ def test_errors_are_marked() -> None:
 
 def test_a_package_is_shown_as_go_doc_shows_it() -> None:
     page = hooks.content_of(hooks.ROOT / "order/doc.go")
-    assert '# package order\n\n`import "headrace/order"`' in page
+    assert '# package order\n\n`import "github.com/headrace/headrace/order"`' in page
     assert "func Permute(" in page
     with pytest.raises(PluginError, match=r"go doc -all \./docs"):
         hooks.package(hooks.DOCS)

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/window"
-	"headrace/shard/tfexample"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard/tfexample"
 )
 
 // begin is how every file of Riegeli begins: the header of its first block.

@@ -8,9 +8,9 @@ import (
 	"os"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/arrayrecord"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/arrayrecord"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // plain reads a file of testdata, which is compressed: ArrayRecords are blocks of 64 KiB,

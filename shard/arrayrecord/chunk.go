@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/shard"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/packed"
 
 	"github.com/minio/highwayhash"
 )

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/internal/tier"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/arrowipc"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/arrowipc"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 //go:embed testdata/oracle.py

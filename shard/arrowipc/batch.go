@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // values are those of a column, one a row. Which of the three there are depends on what

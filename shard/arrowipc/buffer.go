@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // buffer is where a buffer is in the file, packed or not.

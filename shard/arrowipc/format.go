@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // Format is Arrow's IPC format, as files and as streams. It is a [shard.Referring].

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Numbers in lists are one value of a sample, an array, which is a range of the buffer of

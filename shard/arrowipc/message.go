@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // scan is under way through a shard.

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/packed"
 )
 
 // Codecs of blocks, and in batches one less.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 const (

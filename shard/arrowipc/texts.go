@@ -3,7 +3,7 @@ package arrowipc
 import (
 	"fmt"
 
-	"headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/shard/internal/textlist"
 )
 
 // Lists of text are ranges of a stream of [textlist], to which the text of a batch

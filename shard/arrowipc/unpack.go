@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/textlist"
-	"headrace/tensor"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Unpack unpacks a buffer.

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headrace/internal/npy"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // photo and photos are the samples of BenchmarkRead: how many, and how long each is, as

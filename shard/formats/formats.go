@@ -6,18 +6,18 @@
 package formats
 
 import (
-	"headrace/shard"
-	"headrace/shard/arrayrecord"
-	"headrace/shard/arrowipc"
-	"headrace/shard/lines"
-	"headrace/shard/litdata"
-	"headrace/shard/mds"
-	"headrace/shard/megatron"
-	"headrace/shard/npy"
-	"headrace/shard/parquet"
-	"headrace/shard/tarfile"
-	"headrace/shard/tfrecord"
-	"headrace/shard/zipfile"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/arrayrecord"
+	"github.com/headrace/headrace/shard/arrowipc"
+	"github.com/headrace/headrace/shard/lines"
+	"github.com/headrace/headrace/shard/litdata"
+	"github.com/headrace/headrace/shard/mds"
+	"github.com/headrace/headrace/shard/megatron"
+	"github.com/headrace/headrace/shard/npy"
+	"github.com/headrace/headrace/shard/parquet"
+	"github.com/headrace/headrace/shard/tarfile"
+	"github.com/headrace/headrace/shard/tfrecord"
+	"github.com/headrace/headrace/shard/zipfile"
 )
 
 func init() {

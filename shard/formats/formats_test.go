@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // Every file that the packages of formats are tested with is read through an index, too,

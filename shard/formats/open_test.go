@@ -14,12 +14,12 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	_ "headrace/shard/formats"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	_ "github.com/headrace/headrace/shard/formats"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Every format is read through shard.Open as it is through the suite: with an index, and

@@ -4,7 +4,7 @@ package index
 import (
 	"math"
 
-	"headrace/sample"
+	"github.com/headrace/headrace/sample"
 )
 
 // Block is a range of a file that is unpacked as one: compressed bytes that need no

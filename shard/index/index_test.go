@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // webdataset is what a tar file of images with labels has.

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Segment is the index of one shard, as it is in a file. Samples are in groups, whose

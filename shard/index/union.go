@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // union is what all shards together have.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // CSV is a table, whose first row has the names of its columns. The values of .tsv files

@@ -10,10 +10,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/internal/textlist"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/tensor"
 )
 
 // A reader of JSON that finds values and leaves them where they are. What it accepts is

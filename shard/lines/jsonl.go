@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // JSONL is a JSON object on each line.

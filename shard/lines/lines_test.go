@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/internal/tier"
-	"headrace/shard"
-	"headrace/shard/lines"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/lines"
+	"github.com/headrace/headrace/shard/shardtest"
 
 	"github.com/klauspost/compress/zstd"
 )

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 func parse(t *testing.T, p shard.Parser, record string, want ...sample.Field) ([]shard.Value, error) {

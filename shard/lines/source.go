@@ -9,9 +9,9 @@ import (
 	"io"
 	"slices"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/window"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"

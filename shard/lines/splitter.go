@@ -5,8 +5,8 @@ import (
 	"context"
 	"math"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // splitter finds where lines begin and end, chunk after chunk, and keeps no text.

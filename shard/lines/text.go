@@ -3,9 +3,9 @@ package lines
 import (
 	"context"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // Text is lines of text, each of which is a sample, with the field "text".

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 
 	"github.com/klauspost/compress/zstd"
 )

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/internal/joint"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/joint"
+	"github.com/headrace/headrace/tensor"
 )
 
 // mostAxes is how many an array may have: NumPy has 64.

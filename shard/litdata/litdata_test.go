@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/litdata"
-	"headrace/shard/shardtest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/litdata"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // golden are the chunks of a set of testdata, which LitData has written, and the samples

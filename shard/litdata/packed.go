@@ -6,11 +6,11 @@ import (
 	"io"
 	"strings"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/joint"
-	"headrace/shard/internal/packed"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/joint"
+	"github.com/headrace/headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // unit is what is compressed as one.

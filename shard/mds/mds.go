@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"strings"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/joint"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/joint"
+	"github.com/headrace/headrace/shard/internal/packed"
 )
 
 const name = "mds"

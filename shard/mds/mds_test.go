@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/mds"
-	"headrace/shard/shardtest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/mds"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // golden are the shards of a set of testdata, which Streaming has written, and the

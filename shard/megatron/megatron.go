@@ -6,11 +6,11 @@ import (
 	"path"
 	"strings"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/window"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/window"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Field is the name of what a sample has.

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/megatron"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/megatron"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // The files of testdata are made from the description of Megatron's IndexedDataset:

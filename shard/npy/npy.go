@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 
-	"headrace/internal/npy"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // Field is the name of what a sample has.

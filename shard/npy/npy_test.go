@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/npy"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/npy"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // The files of testdata are numpy.save's, and their rows what numpy.load has:

@@ -6,9 +6,9 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // values are those of a column, one a row. Which of the three there are depends on what

@@ -3,9 +3,9 @@ package parquet
 import (
 	"fmt"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/packed"
 )
 
 // Codecs as metadata numbers them.

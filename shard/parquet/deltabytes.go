@@ -1,7 +1,7 @@
 package parquet
 
 import (
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // In pages of DELTA_BYTE_ARRAY a value says how much of the one before it begins with.

@@ -3,7 +3,7 @@ package parquet
 import (
 	"math"
 
-	"headrace/tensor"
+	"github.com/headrace/headrace/tensor"
 )
 
 // decode appends n values to dst, which are in b, and b begins at a place of the space of

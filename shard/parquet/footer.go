@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"headrace/shard"
-	"headrace/shard/arrowipc"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/arrowipc"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // Types of columns as they are stored.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // Format is Parquet. It is a [shard.Referring].

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 func wantError(t *testing.T, data []byte, kind error, words string) {

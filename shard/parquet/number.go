@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // number is how the numbers of a list are stored, and how they come out.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 var refusedColumns = []string{"money", "l_blobs", "l_deeper_texts", "l_ragged", "l_null_in", "l_map", "l_null"}

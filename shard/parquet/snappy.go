@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 
 	"github.com/klauspost/compress/s2"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // The suite of all formats: cut off and spoilt at every byte.

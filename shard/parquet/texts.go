@@ -3,7 +3,7 @@ package parquet
 import (
 	"errors"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // Lists of text are blocks as lists of numbers are, which unpack to streams of

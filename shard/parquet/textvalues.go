@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/shard"
-	"headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/textlist"
 )
 
 // mostTexts is how many bytes of text a page can have.

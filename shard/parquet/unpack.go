@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/textlist"
 )
 
 // Refers implements [shard.Referring].

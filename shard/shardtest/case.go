@@ -9,8 +9,8 @@ import (
 	"runtime/metrics"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/shard"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/shard"
 )
 
 // Case is a shard and what is in it.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // pairs is the smallest format that uses all of the contract: a mark, then records of a

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // Folder is files in memory, by their names.

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"sort"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // mostUnpacked is the size of blocks up to which the suite unpacks them. Those who read

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"testing"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Sample is one that a shard has.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // Sparse is a large shard of which only some pieces are in memory. What is between them

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // grouping makes samples of members that follow each other.

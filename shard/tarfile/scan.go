@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // member is a file in an archive.

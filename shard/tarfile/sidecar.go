@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // listed returns the files of an archive by the index that DALI's wds2idx has put beside

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // withIndex is a shard that has an index beside it.

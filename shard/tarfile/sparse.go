@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // Files with holes are written without them, with a table of what is there. A sample is

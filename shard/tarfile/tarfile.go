@@ -14,8 +14,8 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 )
 
 // Format is the format of tar files.

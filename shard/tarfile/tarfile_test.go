@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/internal/tier"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // inMemory is a shard.

@@ -3,7 +3,7 @@ package tarfile
 import (
 	"io"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // A window is what was last read of the file. Large members are hopped over, and what is

@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/internal/textlist"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/textlist"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Record is the name of the whole record as a field, where no feature has that name.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/tfexample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/tfexample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // field is one of a message.

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 // Records without data become very small, and are counted while they are read.

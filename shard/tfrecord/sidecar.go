@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/shard"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // listed returns where each record begins and the last one ends, by the index that

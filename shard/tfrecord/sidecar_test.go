@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
-	"headrace/shard/tfrecord"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard/tfrecord"
 )
 
 // counted is a shard that counts reads.

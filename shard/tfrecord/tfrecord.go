@@ -10,12 +10,12 @@ import (
 	"hash/crc32"
 	"io"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/packed"
-	"headrace/shard/internal/window"
-	"headrace/shard/tfexample"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard/tfexample"
 )
 
 const (

@@ -7,12 +7,12 @@ import (
 	"math/bits"
 	"testing"
 
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
-	"headrace/shard/tfrecord"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard/tfrecord"
+	"github.com/headrace/headrace/tensor"
 )
 
 // The files of testdata are TensorFlow's, and what it reads in them:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/shard"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // Sizes and marks of what a file has.

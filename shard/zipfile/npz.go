@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"headrace/internal/npy"
-	"headrace/sample"
-	"headrace/shard"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/packed"
 )
 
 // array is one of an npz whose rows can be fields.

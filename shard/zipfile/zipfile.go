@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/packed"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 // Format is that of zip files and of NumPy's npz.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/npy"
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/shardtest"
-	"headrace/shard/zipfile"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/npy"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard/zipfile"
+	"github.com/headrace/headrace/tensor"
 )
 
 // The files of testdata are those of Python's zipfile and of NumPy, and what these read

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 // Contract tests a store that is empty. Put makes an object in it, or replaces one.

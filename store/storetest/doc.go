@@ -1,3 +1,3 @@
-// Package storetest has the tests that every [headrace/store.Store] passes, and a store
-// in memory.
+// Package storetest has the tests that every [github.com/headrace/headrace/store.Store]
+// passes, and a store in memory.
 package storetest

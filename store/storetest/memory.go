@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/store"
+	"github.com/headrace/headrace/store"
 )
 
 // Memory is a store in memory. The version of an object is the sum of its content.

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/shared"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/sample"
 )
 
 // Function is one function of a chain.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/machine"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/wire"
 )
 
 // Child is one worker process, or threads of the program that act as one.

@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/machine"
-	"headrace/internal/tier"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/wire"
 )
 
 // A process has its descriptors where the worker expects them.

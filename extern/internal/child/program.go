@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // Program is the program that opened the recipe. Its threads call functions that need its

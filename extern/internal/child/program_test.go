@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/leak"
-	"headrace/wire"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/wire"
 )
 
 // connected returns a program of the engine, and its other end.

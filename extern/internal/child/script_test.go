@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/leak"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // python returns the interpreter of the project, with modules from these folders.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/wire"
+	"github.com/headrace/headrace/wire"
 )
 
 // Server is a process that workers are forked from. It has imported the functions'

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/leak"
+	"github.com/headrace/headrace/internal/leak"
 )
 
 // server returns a server that is closed when the test ends.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"headrace/internal/machine"
+	"github.com/headrace/headrace/internal/machine"
 )
 
 // Starter starts processes from one thread that lives as long as it does: the kernel ends

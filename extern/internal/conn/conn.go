@@ -6,8 +6,8 @@ package conn
 import (
 	"errors"
 	"fmt"
-	"headrace/extern/internal/shared"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/wire"
 	"slices"
 	"sync"
 )

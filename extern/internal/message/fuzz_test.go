@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/sample"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 // message is a RESULTS payload of words, with data and a tail after them.

@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
-	"headrace/sample"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 // The flags of PACK.

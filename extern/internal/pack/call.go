@@ -1,8 +1,8 @@
 package pack
 
 import (
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 	"time"
 )
 

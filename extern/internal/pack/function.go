@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/extern/internal/chain"
-	"headrace/extern/internal/shared"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern/internal/chain"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/sample"
 )
 
 // Function describes the function that packs are for, and holds statistics about it.

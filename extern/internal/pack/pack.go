@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"headrace/extern/internal/conn"
-	"headrace/extern/internal/shared"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/conn"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/wire"
 )
 
 // A Pack is a caller's current message to its worker and back: one or several calls.

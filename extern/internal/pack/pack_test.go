@@ -2,12 +2,12 @@ package pack
 
 import (
 	"encoding/binary"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/shared"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/shared"
 	"testing"
 
-	"headrace/sample"
-	"headrace/tensor"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // A function that works in place must not do it twice, so its results go back before the

@@ -1,7 +1,7 @@
 package pack
 
 import (
-	"headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/message"
 )
 
 // save reserves memory for a copy of values that the function may change in place, so

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"unsafe"
 
-	"headrace/extern/internal/message"
-	"headrace/sample"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/wire"
 )
 
 // results handles a RESULTS message: it completes calls, or passes a stream's samples on.

@@ -13,13 +13,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/extern/internal/conn"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/shared"
-	"headrace/internal/leak"
-	"headrace/sample"
-	"headrace/tensor"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/conn"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
+	"github.com/headrace/headrace/wire"
 )
 
 var (

@@ -3,9 +3,9 @@ package pack
 import (
 	"encoding/binary"
 	"fmt"
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/shared"
-	"headrace/sample"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/sample"
 	"unsafe"
 )
 

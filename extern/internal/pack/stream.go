@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/extern/internal/message"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/wire"
 )
 
 // stream passes a stream's samples on, or completes a call of several samples.

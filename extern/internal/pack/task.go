@@ -3,7 +3,7 @@ package pack
 import (
 	"context"
 
-	"headrace/extern/internal/shared"
+	"github.com/headrace/headrace/extern/internal/shared"
 )
 
 // A Task is a call together with its reader.

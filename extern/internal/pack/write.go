@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/extern/internal/message"
-	"headrace/extern/internal/shared"
-	"headrace/sample"
-	"headrace/wire"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/shared"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/wire"
 )
 
 // begin writes the message.

@@ -2,7 +2,7 @@ package shared
 
 import (
 	"fmt"
-	"headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/message"
 	"sync"
 	"sync/atomic"
 	"unsafe"

@@ -10,7 +10,7 @@ import (
 	"math"
 	"math/bits"
 
-	"headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/av/mpa"
 )
 
 // A Part is one of the files.

@@ -3,7 +3,7 @@ package mp4
 import (
 	"encoding/binary"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // readDescriptor reads esds: which codec it is, and what its decoder needs.

@@ -3,7 +3,7 @@ package mp4
 import (
 	"math"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // An edit shows media from a time on for a while. Times are in the track's time base.

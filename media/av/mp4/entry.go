@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // readEntries reads stsd: what codec the samples are of.

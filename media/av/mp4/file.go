@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // File is the index of a file.

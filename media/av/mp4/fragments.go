@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // fragmentDefaults are what samples of fragments are like where these do not say it.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/media/av"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/media/av"
 )
 
 // read reads all that there is to read, and checks what holds of any file.

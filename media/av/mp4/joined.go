@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // errJoined says that a file is several, one after the other. The first index knows

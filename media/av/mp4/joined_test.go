@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/testvideo"
 )
 
 // Of files that were joined byte by byte the first index knows the first alone: the rest

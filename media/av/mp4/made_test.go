@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/media/av"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/media/av"
 )
 
 // parts puts boxes together: numbers by their width, texts as they are.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/media/av"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/media/av"
 )
 
 func open(t testing.TB, path string) *File {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // soundOf makes a file with one track of sound, whose entry is given: 12 samples of a

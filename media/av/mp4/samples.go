@@ -3,7 +3,7 @@ package mp4
 import (
 	"math"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // listed makes packets of a track's table of samples.

@@ -1,6 +1,6 @@
 package mp4
 
-import "headrace/media/av"
+import "github.com/headrace/headrace/media/av"
 
 // A track is what a trak box says. The boxes of its table of samples are kept as they
 // are, until somebody wants its packets.

@@ -24,7 +24,7 @@ import (
 	"hash/crc32"
 	"math"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // NoTime is a time that is not known.

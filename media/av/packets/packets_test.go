@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 func some() *File {

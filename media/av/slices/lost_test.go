@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // avcFiles are the files of H.264 whose packets are whole.

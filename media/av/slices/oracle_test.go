@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/testvideo"
-	"headrace/media/av"
-	"headrace/media/av/mp4"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mp4"
 )
 
 // packets returns the table of a file's first stream, and what each packet holds.

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av/mpa"
-	"headrace/media/sound"
-	"headrace/media/sound/flac"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/flac"
 )
 
 // follow goes from frame to frame, whose size is what each says of the bytes there: 0 if

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/tier"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
 )
 
 // kind is files of a container: what may be in them, and options of the muxer, of which

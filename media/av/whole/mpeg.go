@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // transport: packets of a transport stream have 188 bytes, on disks of Blu-ray 192, and

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // mostPage is the largest page of Ogg (RFC 3533).

@@ -16,7 +16,7 @@ import (
 	"io"
 	"strings"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // End says how a file ends.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 func page(flags byte, serial uint32, laces ...byte) []byte {

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Library has this process decode with the machine's FFmpeg, by a shim that is built if

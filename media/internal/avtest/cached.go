@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 // Cached is [Make], with a file that stays for later runs of tests. It must not be

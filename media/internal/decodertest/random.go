@@ -5,8 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Hashed is a media.Rand whose numbers depend on everything.

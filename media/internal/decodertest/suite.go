@@ -8,11 +8,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/media/internal/testjpeg"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Run tests a decoder.

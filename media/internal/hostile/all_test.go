@@ -9,16 +9,16 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
 
-	_ "headrace/media/avif"
-	_ "headrace/media/jpeg"
-	_ "headrace/media/spng"
-	_ "headrace/media/stills"
-	_ "headrace/media/tiff"
-	_ "headrace/media/turbo"
-	_ "headrace/media/webp"
+	_ "github.com/headrace/headrace/media/avif"
+	_ "github.com/headrace/headrace/media/jpeg"
+	_ "github.com/headrace/headrace/media/spng"
+	_ "github.com/headrace/headrace/media/stills"
+	_ "github.com/headrace/headrace/media/tiff"
+	_ "github.com/headrace/headrace/media/turbo"
+	_ "github.com/headrace/headrace/media/webp"
 )
 
 // A job is an image and what is done with it, by the decoder that a program gets.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // A use is one thing that callers do with images.

@@ -7,10 +7,10 @@ import (
 	"math"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // bombs are files that are small and ask for much: memory, time, or trust.

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // truncated is the file cut at every byte.

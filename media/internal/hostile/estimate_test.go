@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/media/internal/testjpeg"
-	"headrace/media/internal/testwebp"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/media/internal/testwebp"
+	"github.com/headrace/headrace/tensor"
 )
 
 // What a plan says that decoding takes is not less than what it takes, for every

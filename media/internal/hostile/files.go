@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/internal/pixeltest"
 )
 
 const pngMagic = "\x89PNG\r\n\x1a\n"

@@ -3,7 +3,7 @@ package hostile
 import (
 	"testing"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // Fuzz feeds anything to the decoder of a format, for any use, beginning with intact

@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
 )
 
 // frugal checks that a decoder does not take more memory than the header gave reason to

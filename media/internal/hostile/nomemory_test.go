@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // A decoder that gets no memory from the system says that, and blames no image. It is

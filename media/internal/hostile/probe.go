@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
 )
 
 // Probe tests how headers that mean harm are read, of all formats.

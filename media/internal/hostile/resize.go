@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // Resized is an intact file whose header states another size, wherever the format does

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/tensor"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/tensor"
 )
 
 // load is an image in the form that the options ask for, by the decoder that a program

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/testjpeg"
 )
 
 // Each scan costs a pass over all blocks: hundreds of a large image are refused, those

@@ -3,11 +3,11 @@ package hostile
 import (
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
-	"headrace/media/internal/testjpeg"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/internal/testjpeg"
+	"github.com/headrace/headrace/tensor"
 )
 
 // A File is data with a name for people.

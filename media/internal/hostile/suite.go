@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/pixeltest"
 )
 
 // Run tests how the decoder of a format deals with files that mean harm.

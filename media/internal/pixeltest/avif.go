@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
 )
 
 // AVIF tests a decoder of AVIF. Its pixels may be so many levels from those of Pillow,

@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Options are those that Pillow's save takes.

@@ -9,9 +9,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // PNG tests a decoder of PNG.

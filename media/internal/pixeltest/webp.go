@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // WebP tests a decoder of WebP.

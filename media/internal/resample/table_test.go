@@ -10,8 +10,8 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/internal/tier"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/tier"
 )
 
 var filters = []Filter{Bilinear, Box, Hamming, Bicubic, Lanczos}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/oracle"
 )
 
 var modes = map[int]string{1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}

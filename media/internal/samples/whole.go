@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/internal/scratch"
-	"headrace/media"
-	"headrace/tensor"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/tensor"
 )
 
 // KindOf is what the pixels of an image consist of.

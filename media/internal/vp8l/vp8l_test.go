@@ -3,10 +3,10 @@ package vp8l_test
 import (
 	"testing"
 
-	"headrace/internal/oracle"
-	"headrace/media/internal/pixeltest"
-	"headrace/media/internal/testwebp"
-	"headrace/media/internal/vp8l"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/media/internal/pixeltest"
+	"github.com/headrace/headrace/media/internal/testwebp"
+	"github.com/headrace/headrace/media/internal/vp8l"
 )
 
 const header = 12 + 8 + 5 // of file, chunk, and image

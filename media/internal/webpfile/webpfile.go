@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"headrace/media"
+	"github.com/headrace/headrace/media"
 )
 
 // A Frame is where a frame stands on its canvas, and its chunks.

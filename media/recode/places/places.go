@@ -3,10 +3,10 @@
 package places
 
 import (
-	"headrace/media/av"
-	"headrace/media/av/packets"
-	"headrace/media/av/vorbis"
-	"headrace/media/sound/coded"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/vorbis"
+	"github.com/headrace/headrace/media/sound/coded"
 )
 
 // A Grid is where packets can begin of a stream of sound whose container has times that

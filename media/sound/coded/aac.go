@@ -1,6 +1,6 @@
 package coded
 
-import "headrace/media/av/mpa"
+import "github.com/headrace/headrace/media/av/mpa"
 
 // aacSamples is how many samples a packet of AAC gives at a rate, by the decoder's
 // configuration (ISO 14496-3, 1.6.2.1); 0: it does not say so. With SBR they are twice

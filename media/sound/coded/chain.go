@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sort"
 
-	"headrace/media"
-	"headrace/media/av/joined"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // openAny opens a file that may be several recordings, joined byte by byte.

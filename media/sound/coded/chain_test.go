@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media/internal/avtest"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // recordings makes files of a kind, with sound of their own.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"headrace/media/ffmpeg"
-	"headrace/media/internal/avtest"
-	"headrace/media/sound"
-	_ "headrace/media/sound/fast"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
+	_ "github.com/headrace/headrace/media/sound/fast"
 )
 
 // cpu is how much CPU time this process has used.

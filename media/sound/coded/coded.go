@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/mp4"
-	"headrace/media/av/mpa"
-	"headrace/media/av/whole"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound"
 )
 
 func init() {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"headrace/media/internal/avtest"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // A tone, a sweep and noise, of two channels that differ.

@@ -3,9 +3,9 @@ package coded
 import (
 	"encoding/binary"
 
-	"headrace/media/av"
-	"headrace/media/av/mpa"
-	"headrace/media/av/vorbis"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/av/vorbis"
 )
 
 // counts says how many samples each packet gives, once decoded: every one as many as

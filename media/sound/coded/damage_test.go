@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
 // all reads a whole file.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/media"
-	"headrace/media/av/joined"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound"
-	"headrace/media/sound/flac"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/flac"
 )
 
 // flacFormat is FLAC in files of its own, of which no more is read than the frames that

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
 )
 
 var flacs = []fixture{

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"headrace/media/av/joined"
-	"headrace/media/av/mp4"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/av/joined"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // large begin files of containers for video, besides MP4 and MPEG-TS: films are not read

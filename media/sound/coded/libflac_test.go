@@ -5,9 +5,9 @@ package coded
 import (
 	"testing"
 
-	"headrace/media/sound/flac"
+	"github.com/headrace/headrace/media/sound/flac"
 
-	_ "headrace/media/sound/libflac"
+	_ "github.com/headrace/headrace/media/sound/libflac"
 )
 
 // eachDecoder runs a test with libFLAC, and with FFmpeg, which decodes where it is not

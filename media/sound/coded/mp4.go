@@ -6,12 +6,12 @@ import (
 	"io"
 	"slices"
 
-	"headrace/media"
-	"headrace/media/av"
-	"headrace/media/av/mp4"
-	"headrace/media/av/whole"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // ofMP4 is a track of an MP4 file of this size.

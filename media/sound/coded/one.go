@@ -1,9 +1,9 @@
 package coded
 
 import (
-	"headrace/media/av"
-	"headrace/media/av/mpa"
-	"headrace/media/av/vorbis"
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/mpa"
+	"github.com/headrace/headrace/media/av/vorbis"
 )
 
 // PacketSamples is how many samples a packet of a stream gives, once decoded; 0 if that

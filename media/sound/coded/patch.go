@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"headrace/media/av"
+	"github.com/headrace/headrace/media/av"
 )
 
 // patch is what stands in for packets that are damaged, where they are kept: silence, as

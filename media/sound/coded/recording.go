@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sort"
 
-	"headrace/media"
-	"headrace/media/ffmpeg"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // Recording is the samples of a track.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 func init() { sound.Use(run, mean) }

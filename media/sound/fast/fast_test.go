@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // C gives the bits that Go does, with and without AVX2.

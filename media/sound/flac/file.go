@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/media"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // File is a FLAC file.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/tier"
-	"headrace/media"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // made is a file of frames that hold anything but have right check sums: finding them

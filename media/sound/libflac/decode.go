@@ -16,8 +16,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"headrace/media"
-	"headrace/media/sound/flac"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/sound/flac"
 )
 
 // Name is that of the library and its version, as in "libFLAC-1.4.2".

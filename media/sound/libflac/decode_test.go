@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/internal/avtest"
-	"headrace/media/sound"
-	"headrace/media/sound/flac"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/media/sound/flac"
 )
 
 // frames are a second of tones and noise, and what libFLAC makes of it in order.

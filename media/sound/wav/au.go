@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 const leastAU = 24

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 func isCAF(file []byte) bool { return len(file) >= 8 && string(file[:4]) == "caff" }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // together is how much of a file is read to look at some of it: chunks are small, and

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // The codes of samples.

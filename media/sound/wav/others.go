@@ -8,9 +8,9 @@ import (
 	"math"
 	"strings"
 
-	"headrace/media"
-	"headrace/media/av/whole"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/whole"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // These are formats besides WAV whose samples are most often not compressed, for

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media"
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // aiffFile is AIFF-C of one channel with so many samples, whose chunk has these bytes.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // Sphere is NIST SPHERE, for [sound.Register]: the files of many collections of speech.

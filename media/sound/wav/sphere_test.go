@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // sphere is a file of NIST SPHERE.

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"math"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // Format is WAV, for [sound.Register].

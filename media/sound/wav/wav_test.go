@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/media/sound"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // file is a WAV file of two channels and 16 bits.

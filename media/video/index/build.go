@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"sync"
 
-	"headrace/media/av/mp4"
-	"headrace/media/video"
-	"headrace/store"
+	"github.com/headrace/headrace/media/av/mp4"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/store"
 )
 
 // Variable names the folder of indices in the environment.

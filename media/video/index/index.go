@@ -23,8 +23,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/internal/trust"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/trust"
+	"github.com/headrace/headrace/media/video"
 )
 
 // Suffix is that of indices beside their files.

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/testvideo"
-	"headrace/internal/tier"
-	_ "headrace/media/ffmpeg"
-	"headrace/media/internal/avtest"
-	"headrace/media/video"
+	"github.com/headrace/headrace/internal/testvideo"
+	"github.com/headrace/headrace/internal/tier"
+	_ "github.com/headrace/headrace/media/ffmpeg"
+	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/video"
 )
 
 // reading is a file that counts what is read of it, and cannot be mapped.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"headrace/media/yuv"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 func init() { yuv.Use(convert) }

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/media/yuv"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 // random fills the parts of an image. Each part begins at the first byte of its own

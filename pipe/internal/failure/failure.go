@@ -3,7 +3,7 @@ package failure
 import (
 	"sync/atomic"
 
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // An origin is a stage, as far as its failures have to know it.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // A Policy says what a failed item means. The zero Policy stops the run at the first

@@ -3,7 +3,7 @@ package queue
 import (
 	"fmt"
 
-	"headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/failure"
 )
 
 // Abort releases all who wait here: nothing is taken any more.

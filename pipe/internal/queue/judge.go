@@ -1,9 +1,9 @@
 package queue
 
 import (
-	"headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/failure"
 
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // pass judges a message that leaves the ring. It reports whether it is the end of a

@@ -3,7 +3,7 @@ package queue
 import (
 	"context"
 
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A Lookahead is what the consumer holds of the last queue: a run of messages that were

@@ -1,8 +1,8 @@
 package queue
 
 import (
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // A msg is what travels in a queue: an item, or what became of items that travel no

@@ -3,7 +3,7 @@ package queue
 import (
 	"time"
 
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 // An occupancy follows how full a queue is. The ring that it belongs to guards it.

@@ -1,7 +1,7 @@
 package queue
 
 import (
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Resize changes how many places there may be. Those that are reserved too many are gone

@@ -4,9 +4,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A ring is the queue between two stages, and the one place where order is kept.

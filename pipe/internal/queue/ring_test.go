@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // Nobody who waits sleeps while there is something for them, whoever wakes them, however

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"headrace/pipe/internal/worker"
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 // A Run is several messages that were taken together. All are of one epoch.

@@ -1,8 +1,8 @@
 package rows
 
 import (
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // Options are the settings of a machine.

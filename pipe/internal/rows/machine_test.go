@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // batch is a batch of the store.

@@ -3,7 +3,7 @@ package rows
 import (
 	"slices"
 
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // A sealer deals with the inputs that are settled, from the oldest on.

@@ -3,7 +3,7 @@ package worker
 import (
 	"sync/atomic"
 
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // A heartbeat is what a worker tells those who watch for stalls.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 // A histogram counts durations in buckets whose width grows with the duration: 16 to a

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 // A workerRun is what the workers of all stages of a run share: a clock, the count of

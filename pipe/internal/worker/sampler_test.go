@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 func TestHistogramBuckets(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/gate"
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/gate"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 // A workerSet is the workers of a stage, and what they share.

@@ -3,9 +3,9 @@ package worker
 import (
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/progress"
-	"headrace/pipe/observe"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/observe"
 )
 
 // A tracer makes the spans of one worker. Some end while a lock is held, so that they are

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"headrace/pipe/internal/failure"
-	"headrace/pipe/internal/gate"
-	"headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/failure"
+	"github.com/headrace/headrace/pipe/internal/gate"
+	"github.com/headrace/headrace/pipe/internal/progress"
 )
 
 // A worker is one goroutine of a stage, with its context and its share of the stage's

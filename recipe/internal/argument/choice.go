@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/words"
+	"github.com/headrace/headrace/internal/words"
 )
 
 // Choice says what is wrong with an argument that accepts one of the words in its tag

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headrace/internal/words"
-	"headrace/recipe/internal/argument"
-	"headrace/recipe/internal/rawjson"
-	"headrace/recipe/internal/variables"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/variables"
 )
 
 type chain []string

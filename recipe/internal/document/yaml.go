@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // MaxBytes bounds what is read, for a wrong name may be one of something that does not

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 // ReadJSON reads the file that names the shards of a set.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard/internal/joint"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard/internal/joint"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 func file(t *testing.T, name string) *shardtest.File {

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"io"
 
-	"headrace/shard"
-	"headrace/shard/index"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/packed"
 )
 
 // Scan reads the offsets at the beginning of a shard. It is given what the file that

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/shard"
-	"headrace/shard/index"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/index"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/packed"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"

@@ -1,6 +1,6 @@
 package packed
 
-import "headrace/shard"
+import "github.com/headrace/headrace/shard"
 
 // Most samples that a compressed shard may have: some million, and more of a large file.
 // A sample takes some dozen bytes while the index is made, and a file of a megabyte could

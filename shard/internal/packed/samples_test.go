@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/internal/packed"
-	"headrace/shard/shardtest"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/packed"
+	"github.com/headrace/headrace/shard/shardtest"
 )
 
 func TestSamples(t *testing.T) {

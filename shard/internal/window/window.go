@@ -3,7 +3,7 @@ package window
 import (
 	"io"
 
-	"headrace/shard"
+	"github.com/headrace/headrace/shard"
 )
 
 const (

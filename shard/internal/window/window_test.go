@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"headrace/shard"
-	"headrace/shard/internal/window"
+	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/internal/window"
 )
 
 type file struct {
