@@ -548,6 +548,26 @@ def test_an_error_has_the_exception_itself_as_its_cause(function, gives, chain):
             assert innermost.tb_frame.f_locals["found"] == {"n": 3}, "as a debugger shows it"
 
 
+def test_the_error_of_a_slow_thread_is_whole():
+    """Others, ahead of the sample that the loop learns of, have failed before it."""
+    failed = threading.Semaphore(0)
+
+    def slow(n):
+        found = n
+        if n == 0:
+            for _ in range(12):
+                assert failed.acquire(timeout=LONG)
+        failed.release()
+        raise Bad(found)
+
+    with numbers(64).map(slow, fields="n", where="here", gives=int, workers=2).batch(2).loader() as loader:
+        with pytest.raises(hr.SampleError) as caught:
+            list(loader)
+        innermost = caught.value.__cause__.__traceback__
+        assert innermost.tb_frame.f_locals["found"] == 0
+        del innermost, caught
+
+
 def test_the_first_sample_may_be_the_one_that_fails():
     def first(n):
         raise Bad(n)
@@ -569,10 +589,11 @@ def test_exceptions_of_samples_that_are_skipped_hold_no_memory():
         arrays.append(weakref.ref(large))
         raise Bad(n)
 
-    with numbers(100).map(hold, fields="n", where="here", gives=int).batch(2).loader(epochs=1, on_error="skip", max_errors=100) as loader:
+    pipeline = numbers(100).map(hold, fields="n", where="here", gives=int, workers=2).batch(2)
+    with pipeline.loader(epochs=1, on_error="skip", max_errors=100) as loader:
         assert list(loader) == []
         assert len(arrays) == 100
-        assert sum(array() is not None for array in arrays) <= 9
+        assert sum(array() is not None for array in arrays) <= 8 + 2 + 1, "of both threads, and in work"
     gc.collect()
 
 
@@ -667,3 +688,24 @@ def no_event_loops():
 def test_an_event_loop_that_cannot_begin_in_a_process_is_told():
     with pytest.raises(hr.HeadraceError, match=r"(?s)no worker of map can start: .*OSError: too many open files"):
         all_of(numbers().map(rests, where=hr.Workers(processes=1, initializer=no_event_loops)).batch(8))
+
+
+def test_a_stream_ends_with_its_second_thread():
+    """It sends what a slow iterator has ready, and uses the connection and the memory that are let go of then."""
+
+    class Now:
+        def __iter__(self):
+            for n in range(10_000):
+                if n % 7 == 0:
+                    time.sleep(0.03)
+                yield {"n": n}
+
+    begun = 0
+    for i in range(6):
+        loader = hr.source(Now(), where="here").batch(2).loader(prefetch=1)
+        next(iter(loader))
+        time.sleep(0.05 + 0.005 * i)
+        begun += "headrace-held-back" in [thread.name for thread in threading.enumerate()]
+        loader.close()
+        assert "headrace-held-back" not in [thread.name for thread in threading.enumerate()]
+    assert begun

@@ -145,11 +145,11 @@ class Connection:
         self._answer()
         return True
 
-    def await_more(self) -> None:
-        """Wait until something has come; it is not read. For another thread than the one that reads."""
+    def await_more(self, seconds: float) -> bool:
+        """Wait until something has come, which is not read; false: in time nothing has. For another thread than the one that reads."""
         poller = select.poll()
         poller.register(self.socket.fileno(), select.POLLIN)
-        poller.poll()
+        return bool(poller.poll(seconds * 1000))
 
     def failed(self, e: BaseException, told: dict[str, Any]) -> None:
         """A sample has failed, which the engine is about to learn."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .lane import Engine
 
 _SHORT = 0.01  # seconds; an iterator that is quicker sends itself what it has
+_LOOK = 0.1  # seconds after which a wait for the engine looks whether the stream has ended
 
 
 class HeldBack:
@@ -31,21 +32,21 @@ class HeldBack:
         self._turn.acquire()
         self._held = threading.Event()  # something is ready that was not sent
         self._calls = 0  # of the iterator
-        self._started = False
+        self._thread: threading.Thread | None = None
         self._over = False
 
     def hold(self) -> None:
         """Something is ready, and the engine does not take it now."""
         if not self._held.is_set():
             self._held.set()
-            if not self._started:
-                self._started = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="headrace-held-back", daemon=True)
+                self._thread.start()
                 self._engine.at_end.append(self._end)
-                threading.Thread(target=self._watch, name="headrace-held-back", daemon=True).start()
 
     def sent(self) -> None:
         """Nothing is held back any more."""
-        if self._started:
+        if self._thread is not None:
             self._held.clear()
 
     def __enter__(self) -> None:
@@ -57,10 +58,12 @@ class HeldBack:
         self._turn.acquire()
 
     def _end(self) -> None:
-        """Have the second thread end with the stream's own, which calls this."""
+        """End the second thread before the stream's own, which calls this, lets go of the connection and of memory."""
+        assert self._thread is not None
         self._over = True
         self._held.set()
         self._turn.release()
+        self._thread.join()
 
     def _watch(self) -> None:
         try:
@@ -76,10 +79,10 @@ class HeldBack:
                 return
             calls = self._calls
             sleep(_SHORT)
-            if calls != self._calls:
+            if calls != self._calls or (engine.credit <= 0 and not engine.await_more(_LOOK)):
                 continue
-            if engine.credit <= 0:
-                engine.await_more()
             with self._turn:
-                if self._held.is_set() and (engine.credit > 0 or engine.pulled_now()) and engine.credit > 0 and not engine.stopped:
+                if self._over or not self._held.is_set():
+                    continue
+                if (engine.credit > 0 or engine.pulled_now()) and engine.credit > 0 and not engine.stopped:
                     self._send()

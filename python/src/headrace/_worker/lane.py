@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         def pulled_now(self) -> bool:
             """Whether it has taken something meanwhile."""
 
-        def await_more(self) -> None:
-            """Wait until it has said something."""
+        def await_more(self, seconds: float) -> bool:
+            """Wait until it has said something; false: in time it has not."""
 
         def failed(self, e: BaseException, told: dict[str, Any]) -> None:
             """A sample has failed, which the engine is about to learn."""

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _MOST = 32
-_WHOLE = 8  # that keep the variables of their functions, which may be large: samples fail ahead of the one that the loop learns of
+_WHOLE = 8  # that keep the variables of their functions, which may be large; and one of each thread
 
 
 class _One(NamedTuple):
     told: tuple[Any, ...]  # what the engine knows of it
     error: BaseException
-    whole: bool
+    whole: int  # the thread that raised it; 0: the variables of its functions are cleared
 
 
 class Raised:
@@ -43,9 +43,13 @@ class Raised:
         if not told["traceback"] or shown is None:
             return
         key = (told["type"], told["message"], told["traceback"])
+        # The loop learns of the first by order of samples, which is the first of its thread. Those of other threads, ahead of it, may have
+        # been raised before, and must not take its place.
+        thread = threading.get_ident()
         with self._lock:
-            whole = sum(one.whole for one in self._last) < _WHOLE
-            self._last.append(_One(key, e.with_traceback(shown), whole))
+            kept = [one.whole for one in self._last if one.whole]
+            whole = len(kept) < _WHOLE or thread not in kept
+            self._last.append(_One(key, e.with_traceback(shown), thread if whole else 0))
         if not whole:
             traceback.clear_frames(shown)
 
