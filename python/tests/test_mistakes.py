@@ -5,8 +5,10 @@ one of this package, and have the words that follow: what is wrong, why, and wha
 """
 
 import contextlib
+import copy
 import linecache
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -120,3 +122,23 @@ def test_every_transform_of_torchvision_is_known():
             with pytest.raises(AttributeError) as caught:
                 getattr(hr.files("data"), name)
             assert "lists them" not in str(caught.value), name
+
+
+def test_what_a_dataloader_has_is_known_of_a_loader():
+    """And is absent as any attribute is: for hasattr, defaults, copies and pickles."""
+    data = pytest.importorskip("torch.utils.data")
+    names = [name for name in dir(data.DataLoader([1])) if not name.startswith(("_", "check_"))]
+    assert {"dataset", "sampler", "batch_size", "num_workers", "collate_fn"} <= set(names)
+    with hr.source([{"x": 1}] * 4).batch(2).loader(epochs=1) as loader:
+        for name in names:
+            assert getattr(loader, name, None) is None
+            with pytest.raises(AttributeError, match=f"^a loader has no attribute {name}: ") as caught:
+                getattr(loader, name)
+            assert "lists them" not in str(caught.value), name
+        assert not hasattr(loader, "_iterator")
+        assert not hasattr(loader, "__pl_saved_args")
+        for send in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(hr.WrongType, match="cannot be pickled"):
+                send(loader)
+    with pytest.raises(AttributeError, match=r"^classes$"):  # of one that was never opened: not that there is no such name
+        hr.Loader.__new__(hr.Loader).classes  # noqa: B018

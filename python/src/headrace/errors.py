@@ -81,7 +81,7 @@ class NoSuchField(HeadraceError, KeyError):
 
 
 class NoSuchName(HeadraceError, AttributeError):
-    """A pipeline, batch or the package has no such attribute; the message says what to write instead."""
+    """A pipeline, loader, batch or the package has no such attribute; the message says what to write instead."""
 
 
 class NotInstalled(HeadraceError, ModuleNotFoundError):

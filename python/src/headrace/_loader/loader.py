@@ -11,7 +11,7 @@ from .._batch import format as formats
 from .._recipe.arguments import integer
 from .._recipe.functions import is_main
 from .._report.tracebacks import all_briefly, briefly
-from ..errors import EpochsExhausted, LoaderClosed, RecipeError, WrongType
+from ..errors import EpochsExhausted, LoaderClosed, NoSuchName, RecipeError, WrongType
 from .batches import Batches
 from .deadline import Deadline
 from .frontier import Frontier
@@ -333,6 +333,17 @@ class Loader:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # which would believe that it has any
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_") or hasattr(type(self), name):  # asked for by copy, pickle, Lightning and others, who go on without
+                raise NoSuchName(name)
+            from .._report.hints import no_loader_attribute
+            from ..pipeline import Pipeline
+
+            known, steps = ([one for one in dir(kind) if not one.startswith("_")] for kind in (Loader, Pipeline))
+            raise NoSuchName(no_loader_attribute(name, known, steps))
 
     def __reduce__(self) -> NoReturn:
         raise WrongType("a loader belongs to its process and cannot be pickled; send the pipeline, and call .loader() there")

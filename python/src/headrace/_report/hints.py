@@ -175,6 +175,86 @@ _ARGUMENTS = {
     "memorylimit": 'write memory="2GiB"',
 }
 
+_IN_PIPELINE = "is an argument of a step of the pipeline, or of .loader(): the recipe says it, print(loader.recipe())"
+_ON_PIPELINE = "steps are methods of the pipeline, before .loader()"
+_OWN_DATASET = (
+    "a loader keeps no dataset: use the one that you gave hr.source. len(loader) is the number of batches, loader.schema has fields"
+)
+_FIELDS_OF_BATCH = 'write for batch in loader: batch["{}"]'
+
+# What other libraries' loaders have.
+_OF_LOADER = {
+    # PyTorch, and what Lightning, Accelerate and torchdata add
+    "dataset": _OWN_DATASET,
+    "datasets": _OWN_DATASET,
+    "batchsize": "each batch says it, len(batch[name]), and the last one may be smaller. The size is an argument of .batch(n)",
+    "totalbatchsize": "each batch says it, len(batch[name]), and times world_size for all ranks. The size is an argument of .batch(n)",
+    "totaldatasetlength": _OWN_DATASET,
+    "sampler": "the engine orders samples. For an order of your own write hr.source(dataset, sampler=sampler); loader.set_epoch(epoch)"
+    " is for the loader itself",
+    "batchsampler": "the engine orders samples. For batches of your own write hr.source(dataset, sampler=sampler).batch(), without a size;"
+    " loader.set_epoch(epoch) is for the loader itself",
+    "numworkers": "the engine uses all CPUs of this process; loader.set_workers(n) changes how many samples are in work at once",
+    "collatefn": "write .batch(n, collate=function) in the pipeline",
+    "pinmemory": 'write loader.to("torch", pin_memory=True)',
+    "pinmemorydevice": 'write loader.to("torch", device="cuda")',
+    "droplast": f"drop_last {_IN_PIPELINE}",
+    "generator": "seeds are numbers: .shuffle(seed=n), or seed= of hr.files and hr.source",
+    "prefetchfactor": "batches are made ahead anyway; .loader(prefetch=n) says how many",
+    "persistentworkers": "workers live as long as the loader: leave it out",
+    "timeout": "write loader.get(timeout=seconds)",
+    "workerinitfn": "write hr.Workers(initializer=function) as where= of the step",
+    "multiprocessingcontext": "the engine starts its own workers: leave it out",
+    "inorder": 'write .loader(order="completion") for samples in the order in which they are ready',
+    "device": 'write loader.to("torch", device=…); where a batch is, its tensors say',
+    "iterator": "write for batch in loader:",
+    # methods of others
+    "next": "write for batch in loader:, or loader.get()",
+    "reset": "each for loop is an epoch, and starts the next one; loader.set_epoch(n) goes to any",
+    "shutdown": "write loader.close()",
+    "stop": "write loader.close()",
+    "end": "write loader.close()",
+    "start": "write for batch in loader:, which starts an epoch",
+    "iter": "write for batch in loader:",
+    "iterepochs": "write for batch in loader:, one for loop for each epoch",
+    "createdictiterator": "write for batch in loader:, whose batches are dicts of arrays",
+    "createtupleiterator": "write for batch in loader:, whose batches are dicts of arrays",
+    "asnumpyiterator": "write for batch in loader:, whose batches are dicts of arrays",
+    "length": "write len(loader)",
+    "size": "write len(loader) for the number of batches",
+    "epochsize": "write len(loader) for the number of batches",
+    "getdatasetsize": "write len(loader) for the number of batches",
+    "numbatches": "write len(loader)",
+    "cardinality": "write len(loader)",
+    "elementspec": "write loader.schema",
+    "features": "write loader.schema",
+    "columnnames": "write list(loader.schema)",
+    "columns": "write list(loader.schema)",
+    "fields": "write loader.schema",
+    "shape": "write loader.schema, which has the shape of each field",
+    "dtype": "write loader.schema, which has the dtype of each field",
+    "classtoidx": "write {name: number for number, name in enumerate(loader.classes)}",
+    "classnames": "write loader.classes",
+    "labels": _FIELDS_OF_BATCH.format("label"),
+    "targets": _FIELDS_OF_BATCH.format("label"),
+    "epoch": 'write loader.state_dict()["epoch"], or count your for loops',
+    "currentepoch": 'write loader.state_dict()["epoch"], or count your for loops',
+    "seed": f"seed {_IN_PIPELINE}",
+    "rank": "write torch.distributed.get_rank(), or keep what you gave .loader(rank=…)",
+    "worldsize": "write torch.distributed.get_world_size(), or keep what you gave .loader(world_size=…)",
+    "take": "write itertools.islice(loader, n), or .loader(steps_per_epoch=n) for n batches of each epoch",
+    "limit": "write .loader(steps_per_epoch=n) for n batches of each epoch",
+    "cuda": 'write loader.to("torch", device="cuda")',
+    "numpy": 'write loader.to("numpy")',
+    "tuples": 'a batch is a dict: write batch["image"], batch["label"]',
+    "totuple": 'a batch is a dict: write batch["image"], batch["label"]',
+    "save": "write torch.save(loader.state_dict(), path)",
+    "load": "write loader.load_state_dict(torch.load(path))",
+    "withepoch": "each for loop is an epoch: write .loader(epochs=n, steps_per_epoch=n)",
+    "repeat": f"epochs come from the loader: {_EPOCHS}",
+    "prefetch": _PREFETCH,
+}
+
 _TOP = {
     "dataloader": "write hr.files(…) or hr.source(dataset), then steps, then .loader()",
     "dataset": _SOURCE,
@@ -207,6 +287,17 @@ def no_method(name: str, known: Iterable[str]) -> str:
         built = {_plain(one).removeprefix("random"): one for one in known}.get(_plain(name).removeprefix("random"))
         remedy = f": write .{built}(…)" if built else remedy
     return f"a pipeline has no method {name}{remedy or ': help(headrace.Pipeline) lists them'}"
+
+
+def no_loader_attribute(name: str, known: Iterable[str], steps: Iterable[str]) -> str:
+    """What to say of an attribute that loaders do not have. Steps are the methods of pipelines."""
+    known, steps = list(known), {_plain(step): step for step in steps}
+    step = None if _plain(name) in _OF_LOADER else steps.get(_plain(name))
+    if step is not None:
+        remedy = f": {_ON_PIPELINE}: write pipeline.{step}(…).loader()"
+    else:
+        remedy = _remedy(name, _OF_LOADER, known, "write loader.{}")
+    return f"a loader has no attribute {name}{remedy or ': help(headrace.Loader) lists them'}"
 
 
 def no_member(name: str, known: Iterable[str]) -> str:
