@@ -81,28 +81,41 @@ load_wav.__module__ = "headrace.io"
 
 def _window(file: Any, about: str, start: float, duration: float | None) -> tuple[Array, int]:
     form, parts = _samples(file, about)
-    channels, width = form.channels, form.width
-    counts = [size // (channels * width) for _, size in parts]
-    count = sum(counts)
-    first = min(_whole(start * form.rate), count)
-    last = count if duration is None else min(first + _whole(duration * form.rate), count)
-    pieces = []
-    for (at, _), n in zip(parts, counts, strict=True):
-        begin, end = max(first, 0), min(last, n)
-        if begin < end:
-            data = file.at(at + begin * channels * width, (end - begin) * channels * width)
-            if len(data) < (end - begin) * channels * width:
-                raise bad("load_wav", about, "it has become shorter while it was read")
-            pieces.append(_array(data, form))
-        first, last = first - n, last - n
-    if len(pieces) == 1:
-        return pieces[0], form.rate
-    return numpy.concatenate([_array(memoryview(b""), form), *pieces]), form.rate
+    rate, block = form.rate, form.channels * form.width
+    first = _whole(start * rate) if start else 0
+    most = None if duration is None else _whole(duration * rate)
+    if len(parts) == 1:
+        at, size = parts[0]
+        return _piece(file, about, form, at, *_within(first, most, size // block)), rate
+    count = sum(size // block for _, size in parts)
+    first, last = _within(first, most, count)
+    pieces = [_array(memoryview(b""), form)]
+    for at, size in parts:
+        pieces.append(_piece(file, about, form, at, max(first, 0), max(min(last, size // block), first, 0)))
+        first, last = first - size // block, last - size // block
+    return numpy.concatenate(pieces), rate
+
+
+def _within(first: int, most: int | None, count: int) -> tuple[int, int]:
+    """Which of so many samples a window has."""
+    if first > count:
+        first = count
+    return first, count if most is None else min(first + most, count)
+
+
+def _piece(file: Any, about: str, form: _Form, at: int, first: int, last: int) -> Array:
+    """Some samples of a chunk."""
+    block = form.channels * form.width
+    size = (last - first) * block
+    data = file.at(at + first * block, size)
+    if len(data) < size:
+        raise bad("load_wav", about, "it has become shorter while it was read")
+    return _array(data, form)
 
 
 def _array(data: memoryview, form: _Form) -> Array:
     dtype, channels, _, width, wide = form
-    if width == 3 or wide:
+    if wide or width == 3:
         used = wide or width
         samples = numpy.zeros((len(data) // (channels * width), channels, 4), numpy.uint8)
         samples[..., 4 - used :] = numpy.frombuffer(data, numpy.uint8).reshape(-1, channels, width)[..., :used]
@@ -121,7 +134,8 @@ def _samples(file: Any, about: str) -> tuple[_Form, list[tuple[int, int]]]:
     if head[:4] == b"RIFF" and head[8:20] == b"WAVEfmt \x10\0\0\0" and head[36:40] == b"data":  # as most are
         size = int.from_bytes(head[40:], "little")
         if size > 0 and size + size % 2 == end - 44:
-            return _aligned(_format(head[20:36], about), file, 44, size), [(44, size)]
+            form = _format(head[20:36], about)
+            return _aligned(form, file, 44, size) if form.wide else form, [(44, size)]
     at = _behind_tags(file)
     head = bytes(file.at(at, 12))
     if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64", b"BW64") or head[8:] != b"WAVE":
