@@ -420,8 +420,31 @@ class Item:
     def size(self):
         return self.data.size
 
+@dataclasses.dataclass(slots=True)
+class Point:
+    x: int
+
+class Named(Point):
+    __slots__ = ("__name", "__weakref__", "free")
+
+    def __init__(self, x):
+        self.x, self.__name = x, str(x)
+
+    def name(self):
+        return self.__name
+
+class Open:
+    __slots__ = ("x", "__dict__")
+
 def make(sample):
-    return {"item": Item(Kind.LARGE if sample["n"] > 5 else Kind.SMALL, np.arange(sample["n"] * 1000))}
+    opened = Open()
+    opened.x = opened.y = sample["n"]
+    for slotted in (Point(1), Named(1)):
+        assert not hasattr(slotted, "__dict__") and slotted.__slots__
+    return {
+        "item": Item(Kind.LARGE if sample["n"] > 5 else Kind.SMALL, np.arange(sample["n"] * 1000)),
+        "slotted": [Point(sample["n"]), Named(sample["n"]), opened],
+    }
 
 def use(item):
     assert isinstance(item, Item) and isinstance(item.kind, Kind), type(item)
@@ -435,6 +458,9 @@ with pipeline.loader(epochs=1) as loader:
         for item, size in zip(batch["item"], batch["size"]):
             assert type(item) is Item and item.kind in (Kind.SMALL, Kind.LARGE)
             assert item.size() == size and Item.seen == 2
+        for point, named, opened in batch["slotted"]:
+            assert (type(point), type(named), type(opened)) == (Point, Named, Open)
+            assert point.x == named.x == int(named.name()) == opened.x == opened.y
 print("done")
 """
 

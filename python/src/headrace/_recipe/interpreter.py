@@ -146,7 +146,8 @@ def pickler() -> Any:
     cloudpickle knows plain modules only, and takes too much along: if a method that uses `torch` says `self.classes`, the pickle has
     `torch.classes`, an object of its own class. Modules that load lazily are like that, too.
 
-    cloudpickle 3.1.3 drops a function's file, which errors need.
+    cloudpickle 3.1.3 drops a function's file, which errors need, and makes classes without their `__slots__`: their objects could not come
+    back, since they have a `__dict__` there.
     """
     import importlib
     from types import CodeType, ModuleType
@@ -161,9 +162,27 @@ def pickler() -> Any:
                 make, parts = self.dispatch_table[CodeType](obj)
                 # A new string, so that the pickle does not depend on which others are the same.
                 return make, tuple(["".join(obj.co_filename) if part == "<dynamic-code>" else part for part in parts])
-            return super().reducer_override(obj)
+            reduced = super().reducer_override(obj)
+            if isinstance(obj, type) and "__slots__" in vars(obj) and reduced is not NotImplemented:
+                return _with_slots(obj, reduced)
+            return reduced
 
     return Pickler
+
+
+def _with_slots(cls: type, reduced: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What cloudpickle says of a class by value, with the slots that it is to be made with."""
+    from types import GetSetDescriptorType, MemberDescriptorType
+
+    make, of_class, *rest = reduced
+    if not (rest and isinstance(of_class, tuple) and len(of_class) > 3 and isinstance(of_class[3], dict)):
+        return reduced  # by its name
+    kind, name, bases, namespace, *more = of_class
+    members, attributes = rest[0]
+    made = (MemberDescriptorType, GetSetDescriptorType)  # the latter are __dict__ and __weakref__
+    slots = [n for n, value in vars(cls).items() if isinstance(value, made) and value.__objclass__ is cls]
+    members = {n: value for n, value in members.items() if n not in slots}  # such as _Class__private: making the class makes them
+    return (make, (kind, name, bases, {**namespace, "__slots__": slots}, *more), (members, attributes), *rest[1:])
 
 
 @functools.cache
