@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/report"
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/observe/counters"
 	"github.com/headrace/headrace/stats"
 )
 
@@ -95,7 +96,7 @@ func (l *Loader) Stats() stats.Snapshot {
 	l.mu.Unlock()
 	return stats.Snapshot{
 		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats(),
-		DamagedFrames: l.work.Damaged.Load(), DamagedAudio: l.work.DamagedAudio.Load(), Shards: stats.Shards{Read: l.work.ShardsRead.Load(), Used: l.work.ShardsUsed.Load()},
+		Counts: counters.Load(&l.work.Counts),
 	}
 }
 

@@ -7,52 +7,54 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/pipe/observe/counters"
 )
 
 // Resources counts the resources that a loader's processes have used since a batch was
 // first asked for, and those they hold now.
 type Resources struct {
-	Elapsed   time.Duration `json:"elapsed_ns"` // since then
-	Cores     int           `json:"cores"`      // that these processes may use
-	Processes []Process     `json:"processes"`
-	Network   *Network      `json:"network,omitempty"` // nil: the system does not say
-	Machine   *Machine      `json:"machine,omitempty"` // likewise
+	Elapsed   time.Duration `json:"elapsed_ns" counter:"ns" doc:"time since then"`
+	Cores     int           `json:"cores" gauge:"cores" doc:"CPU cores that these processes may use"`
+	Processes []Process     `json:"processes" doc:"the processes"`
+	Network   *Network      `json:"network,omitempty" doc:"the bytes on the network, by all that runs here; absent: unknown"`
+	Machine   *Machine      `json:"machine,omitempty" doc:"the time of all CPUs of the machine, for all programs; absent: unknown"`
 }
 
 // Machine counts the time of the machine's CPUs for all programs.
 type Machine struct {
-	Busy time.Duration `json:"busy_ns"`
-	Idle time.Duration `json:"idle_ns"`
+	Busy time.Duration `json:"busy_ns" counter:"ns" doc:"time in which CPUs worked"`
+	Idle time.Duration `json:"idle_ns" counter:"ns" doc:"time in which CPUs had nothing to do"`
 }
 
 // Process is one of them. A child that has ended is in the numbers of the process that
-// has waited for it: Ended is its time, and bytes are among that process's own.
+// has waited for it: Ended is its time, and bytes are among that process's own. Numbers
+// that the system does not tell are nil.
 type Process struct {
-	Name string `json:"name"` // trainer, engine, or the stage whose worker it is
-	PID  int    `json:"pid"`
+	Name string `json:"name" doc:"'trainer', 'engine', or the stage whose worker it is"`
+	PID  int    `json:"pid" doc:"its number"`
 
-	User    time.Duration `json:"user_ns"`   // of the CPUs' time, in the program itself
-	System  time.Duration `json:"system_ns"` // in the kernel on its behalf
-	Ended   time.Duration `json:"ended_ns"`  // of both, of children that have ended
-	Threads int           `json:"threads"`   // now
+	User    time.Duration `json:"user_ns" counter:"ns" doc:"CPU time in the program itself"`
+	System  time.Duration `json:"system_ns" counter:"ns" doc:"CPU time in the kernel on its behalf"`
+	Ended   time.Duration `json:"ended_ns" counter:"ns" doc:"CPU time of children that have ended"`
+	Threads int           `json:"threads" gauge:"threads" doc:"threads"`
 
-	Resident *int64 `json:"resident,omitempty"` // bytes in memory, now; nil, here and below: the system does not say
-	Shared   *int64 `json:"shared,omitempty"`   // of it, shared memory, which counts in every process that has it mapped
-	Peak     *int64 `json:"peak,omitempty"`     // the most that was ever resident
-	Swapped  *int64 `json:"swapped,omitempty"`  // bytes in swap, now
+	Resident *int64 `json:"resident,omitempty" gauge:"bytes" doc:"bytes in memory"`
+	Shared   *int64 `json:"shared,omitempty" gauge:"bytes" doc:"bytes of shared memory, which every process has that maps it"`
+	Peak     *int64 `json:"peak,omitempty" gauge:"bytes" doc:"the most bytes that were ever in memory"`
+	Swapped  *int64 `json:"swapped,omitempty" gauge:"bytes" doc:"bytes in swap"`
 
-	Read        *int64 `json:"read,omitempty"`         // bytes, by calls: what files, pipes and the page cache gave
-	ReadDisk    *int64 `json:"read_disk,omitempty"`    // bytes fetched from disk or a server
-	Written     *int64 `json:"written,omitempty"`      // bytes, by calls
-	WrittenDisk *int64 `json:"written_disk,omitempty"` // bytes that have to go to a disk or a server
+	Read        *int64 `json:"read,omitempty" counter:"bytes" doc:"bytes read by calls, from files, pipes and the page cache"`
+	ReadDisk    *int64 `json:"read_disk,omitempty" counter:"bytes" doc:"bytes fetched from a disk or server"`
+	Written     *int64 `json:"written,omitempty" counter:"bytes" doc:"bytes written by calls"`
+	WrittenDisk *int64 `json:"written_disk,omitempty" counter:"bytes" doc:"bytes that must go to a disk or server"`
 }
 
 // Network counts the bytes that passed the interfaces of the container, or of the machine
 // if there is none, without traffic to itself. All programs are included, because the
 // system counts by interface.
 type Network struct {
-	Received int64 `json:"received"` // bytes
-	Sent     int64 `json:"sent"`
+	Received int64 `json:"received" counter:"bytes" doc:"bytes received"`
+	Sent     int64 `json:"sent" counter:"bytes" doc:"bytes sent"`
 }
 
 // CPU is the CPUs' time of the process and of its children that have ended.
@@ -61,21 +63,15 @@ func (p Process) CPU() time.Duration { return p.User + p.System + p.Ended }
 // Minus returns the use between two readings of one loader. Resources held now stay as
 // they are. A process that did not exist earlier counts in full.
 func (r Resources) Minus(earlier Resources) Resources {
-	d := Resources{Elapsed: r.Elapsed - earlier.Elapsed, Cores: r.Cores}
-	for _, p := range r.Processes {
-		i := slices.IndexFunc(earlier.Processes, func(q Process) bool { return q.PID == p.PID && q.Name == p.Name })
-		if i >= 0 {
-			p = p.minus(earlier.Processes[i])
+	counters.Add(&r, -1, earlier)
+	r.Processes = slices.Clone(r.Processes)
+	for i, p := range r.Processes {
+		same := func(q Process) bool { return q.PID == p.PID && q.Name == p.Name }
+		if before := slices.IndexFunc(earlier.Processes, same); before >= 0 {
+			counters.Add(&r.Processes[i], -1, earlier.Processes[before])
 		}
-		d.Processes = append(d.Processes, p)
 	}
-	if r.Network != nil && earlier.Network != nil {
-		d.Network = &Network{r.Network.Received - earlier.Network.Received, r.Network.Sent - earlier.Network.Sent}
-	}
-	if r.Machine != nil && earlier.Machine != nil {
-		d.Machine = &Machine{r.Machine.Busy - earlier.Machine.Busy, r.Machine.Idle - earlier.Machine.Idle}
-	}
-	return d
+	return r
 }
 
 // others returns the number of CPUs that other programs used and the number that the
@@ -93,37 +89,6 @@ func (r Resources) others() (used, all float64, ok bool) {
 	return used, all, used > waits*all
 }
 
-func (p Process) minus(q Process) Process {
-	p.User, p.System, p.Ended = p.User-q.User, p.System-q.System, p.Ended-q.Ended
-	p.Read, p.ReadDisk = less(p.Read, q.Read), less(p.ReadDisk, q.ReadDisk)
-	p.Written, p.WrittenDisk = less(p.Written, q.Written), less(p.WrittenDisk, q.WrittenDisk)
-	return p
-}
-
-func less(a, b *int64) *int64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(*a - *b)
-}
-
-// plus adds up processes of one name.
-func (p Process) plus(q Process) Process {
-	p.User, p.System, p.Ended = p.User+q.User, p.System+q.System, p.Ended+q.Ended
-	p.Threads += q.Threads
-	for _, n := range []struct {
-		to   **int64
-		more *int64
-	}{{&p.Resident, q.Resident}, {&p.Shared, q.Shared}, {&p.Peak, q.Peak}, {&p.Swapped, q.Swapped}, {&p.Read, q.Read}, {&p.ReadDisk, q.ReadDisk}, {&p.Written, q.Written}, {&p.WrittenDisk, q.WrittenDisk}} {
-		if *n.to == nil || n.more == nil {
-			*n.to = nil
-			continue
-		}
-		*n.to = new(**n.to + *n.more)
-	}
-	return p
-}
-
 // resources draws a line for the processes of each name, in the order in which they are
 // listed.
 func resources(r Resources) string {
@@ -139,7 +104,7 @@ func resources(r Resources) string {
 			continue
 		}
 		i := slices.IndexFunc(all, func(q Process) bool { return q.Name == p.Name })
-		all[i] = all[i].plus(p)
+		counters.Merge(&all[i], p)
 	}
 
 	header := []string{"process", "cores", "memory", "shared", "peak", "read", "disk", "written"}

@@ -6,38 +6,55 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/observe/counters"
 )
 
 // Snapshot is all that is counted of a loader: the engine's numbers, and those of the
-// memory around it.
+// memory around it. Tags describe each number, for package pipe/observe/counters: Since
+// and the tables in docs/protocol.md are made from these.
 type Snapshot struct {
 	pipe.Stats
-	Memory    Memory     `json:"memory"`
-	Decoder   string     `json:"decoder"` // what decodes images; "": nothing does
-	Resources Resources  `json:"resources"`
-	Functions []Function `json:"functions,omitempty"` // of Python
+	Memory    Memory     `json:"memory" doc:"the byte budget and the pool of batches"`
+	Decoder   string     `json:"decoder" doc:"the decoder of images; empty: there is none"`
+	Resources Resources  `json:"resources" doc:"what the processes used since a batch was first asked for"`
+	Functions []Function `json:"functions,omitempty" doc:"the functions of Python"`
 
-	DamagedFrames int64  `json:"damaged_frames,omitempty"` // of videos, that were kept
-	DamagedAudio  int64  `json:"damaged_audio,omitempty"`  // recordings that were read so
-	Shards        Shards `json:"shards,omitzero"`
+	Counts
 
-	Handed   time.Duration `json:"handed_ns"`         // of Waited, what taking over batches took that were ready
-	Main     time.Duration `json:"main_ns,omitempty"` // of Waited, what functions of whole batches took that the consumer itself calls
-	Consumer string        `json:"-"`                 // what it is called in sentences; "": "The consumer"
+	Handed   time.Duration `json:"handed_ns" counter:"ns" doc:"time of 'waited_ns' in which batches that were ready were handed over"`
+	Main     time.Duration `json:"main_ns,omitempty" counter:"ns" doc:"time of 'waited_ns' in functions that the consumer calls with batches"`
+	Consumer string        `json:"-"` // what it is called in sentences; "": "The consumer"
+}
+
+// Counts are the counters of steps, which add to them with package sync/atomic. A line
+// here puts a counter into JSON, [Snapshot.Since] and the docs. [Text] tells those that
+// are not in a struct of their own: "Damaged frames that were kept: 3."
+type Counts struct {
+	DamagedFrames int64 `json:"damaged_frames,omitempty" counter:"frames" doc:"damaged frames that were kept"`
+	DamagedAudio  int64 `json:"damaged_audio,omitempty" counter:"recordings" doc:"damaged recordings that were kept"`
+
+	Shards Shards `json:"shards,omitzero" doc:"the bytes of shards"`
+}
+
+// Shards counts the bytes read from shards. If samples share a compressed block, more is
+// read than they use; compression makes it less.
+type Shards struct {
+	Read int64 `json:"read_bytes" counter:"bytes" doc:"bytes read from shards"`
+	Used int64 `json:"used_bytes" counter:"bytes" doc:"bytes of the fields of samples"`
 }
 
 // Function counts the work of a Python function's workers.
 type Function struct {
-	Stage    string        `json:"stage"`   // its step
-	Within   string        `json:"within"`  // the stage that it runs in, which several may have in common
-	Calls    int64         `json:"calls"`   // that have come back
-	Time     time.Duration `json:"time_ns"` // that they took, as workers measured it
-	Packs    int64         `json:"packs"`   // that they have travelled in
-	BytesIn  int64         `json:"bytes_in"`
-	BytesOut int64         `json:"bytes_out"`
-	Restarts int64         `json:"restarts"`          // processes that have taken the place of others
-	PIDs     []int         `json:"pids"`              // of those that run now
-	Spawned  string        `json:"spawned,omitempty"` // why they were started one by one, instead of forked from one that has imported their modules
+	Stage    string        `json:"stage" doc:"the step of the function"`
+	Within   string        `json:"within" doc:"the stage that it runs in, which several may have in common"`
+	Calls    int64         `json:"calls" counter:"calls" doc:"calls that have come back"`
+	Time     time.Duration `json:"time_ns" counter:"ns" doc:"time of these calls, as workers measured it"`
+	Packs    int64         `json:"packs" counter:"packs" doc:"messages that the calls have travelled in"`
+	BytesIn  int64         `json:"bytes_in" counter:"bytes" doc:"bytes sent to workers; the first function of a stage has those of all"`
+	BytesOut int64         `json:"bytes_out" counter:"bytes" doc:"bytes that workers sent back, likewise"`
+	Restarts int64         `json:"restarts" counter:"processes" doc:"processes that have replaced others"`
+	PIDs     []int         `json:"pids" doc:"the processes that run now"`
+	Spawned  string        `json:"spawned,omitempty" doc:"why workers were not forked from one that has imported their modules"`
 }
 
 // Since returns the counts since an earlier snapshot. Amounts held now, such as memory,
@@ -46,21 +63,16 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	if err := follows(s.Stats, earlier.Stats); err != nil {
 		return Snapshot{}, err
 	}
-	s.Stats, s.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
-	s.Handed -= earlier.Handed
-	s.Main -= earlier.Main
-	s.DamagedFrames -= earlier.DamagedFrames
-	s.DamagedAudio -= earlier.DamagedAudio
-	s.Shards.Read -= earlier.Shards.Read
-	s.Shards.Used -= earlier.Shards.Used
-	s.Functions = slices.Clone(s.Functions)
+	d := s
+	counters.Add(&d, -1, earlier)
+
+	// Lists have their own rules for what belongs together.
+	d.Stats, d.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
+	d.Functions = slices.Clone(s.Functions)
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
-		f, before := &s.Functions[i], earlier.Functions[i]
-		f.Calls, f.Packs, f.BytesIn = f.Calls-before.Calls, f.Packs-before.Packs, f.BytesIn-before.BytesIn
-		f.Time -= before.Time
-		f.BytesOut, f.Restarts = f.BytesOut-before.BytesOut, f.Restarts-before.Restarts
+		counters.Add(&d.Functions[i], -1, earlier.Functions[i])
 	}
-	return s, nil
+	return d, nil
 }
 
 // follows tells why numbers cannot be later ones of the same loader.
@@ -88,43 +100,36 @@ func follows(later, earlier pipe.Stats) error {
 	return nil
 }
 
-// Shards counts the bytes read from shards. If samples share a compressed block, more is
-// read than they use; compression makes it less.
-type Shards struct {
-	Read int64 `json:"read_bytes"`
-	Used int64 `json:"used_bytes"` // by samples: their fields
-}
-
 // Memory is the byte budget and the pool of batches.
 type Memory struct {
-	Limit    int64     `json:"limit"` // 0: there is no budget
-	Used     int64     `json:"used"`
-	Peak     int64     `json:"peak"`
-	Purposes []Purpose `json:"purposes"`
-	Batches  Batches   `json:"batches"`
+	Limit    int64     `json:"limit" gauge:"bytes" doc:"the byte budget; 0: there is none"`
+	Used     int64     `json:"used" gauge:"bytes" doc:"bytes of it in use"`
+	Peak     int64     `json:"peak" gauge:"bytes" doc:"the most bytes that were ever in use"`
+	Purposes []Purpose `json:"purposes" doc:"the uses of the budget"`
+	Batches  Batches   `json:"batches" doc:"the memory of finished batches"`
 }
 
 // Purpose names a use of the budget's bytes.
 type Purpose struct {
-	Name string `json:"name"`
-	Used int64  `json:"used"`
-	Peak int64  `json:"peak"`
+	Name string `json:"name" doc:"what the bytes are for"`
+	Used int64  `json:"used" gauge:"bytes" doc:"bytes in use"`
+	Peak int64  `json:"peak" gauge:"bytes" doc:"the most bytes that were ever in use"`
 }
 
 // Batches counts the memory of finished batches by owner.
 type Batches struct {
-	Slots    int   `json:"slots"`    // of the pool
-	Leased   int   `json:"leased"`   // held by the consumer
-	Unpooled int   `json:"unpooled"` // of these, made because the consumer held all of the pool
-	Bytes    int64 `json:"bytes"`    // of all
+	Slots    int   `json:"slots" gauge:"batches" doc:"batches that the pool has room for"`
+	Leased   int   `json:"leased" gauge:"batches" doc:"batches held by the consumer"`
+	Unpooled int   `json:"unpooled" gauge:"batches" doc:"of these, batches made because the consumer held all of the pool"`
+	Bytes    int64 `json:"bytes" gauge:"bytes" doc:"bytes of all batches"`
 }
 
 // Document is a snapshot with its text, as it is sent to a client.
 type Document struct {
 	Snapshot
-	Verdict string `json:"verdict"` // the sentence that says what limits
-	Limits  string `json:"limits"`  // the stage that it names; empty where it names none
-	Text    string `json:"text"`
+	Verdict string `json:"verdict" doc:"the sentence that says what limits"`
+	Limits  string `json:"limits" doc:"the stage that it names; empty: none"`
+	Text    string `json:"text" doc:"the table for people"`
 }
 
 // Report returns the counts with their text. Empty lists are never null in JSON.

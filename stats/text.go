@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/headrace/headrace/internal/bytesize"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/pipe/observe/counters"
 )
 
 // Text returns the report for people, without a line break at its end. No line is wider
@@ -39,7 +41,7 @@ func Brief(s Snapshot) string {
 		return Verdict(s)
 	}
 	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
-	for _, line := range []string{failures(s.Stages), damaged("frames", s.DamagedFrames), damaged("recordings", s.DamagedAudio), restarts(s.Functions)} {
+	for _, line := range slices.Concat([]string{failures(s.Stages)}, told(s.Counts), []string{restarts(s.Functions)}) {
 		if line != "" {
 			parts = append(parts, wrap(line))
 		}
@@ -117,12 +119,15 @@ func failures(stages []pipe.StageStats) string {
 	return strings.Join(all, " ")
 }
 
-// damaged says how many frames or recordings are not as they should be, or is empty.
-func damaged(what string, n int64) string {
-	if n == 0 {
-		return ""
+// told has a sentence for each of the counts that is not 0.
+func told(c Counts) (sentences []string) {
+	for field, n := range reflect.ValueOf(c).Fields() {
+		f := counters.FigureOf(field)
+		if f.Kind == counters.CounterKind && n.Int() != 0 {
+			sentences = append(sentences, fmt.Sprintf("%s%s: %d.", strings.ToUpper(f.Doc[:1]), f.Doc[1:], n.Int()))
+		}
 	}
-	return fmt.Sprintf("Damaged %s that were kept: %d.", what, n)
+	return sentences
 }
 
 // restarts says how many processes have taken the place of others that died or were

@@ -31,6 +31,7 @@ var arrows = []arrow{
 	{"pipe", "pipe/internal/rows", "which item is written where, and when a batch is sealed"},
 	{"pipe", "pipe/internal/gate", "which hold permits while they compute"},
 	{"pipe", "pipe/internal/failure", "what went wrong, and what of it a run tolerates"},
+	{"pipe/observe", "pipe/observe/counters", "intervals and sums follow from what numbers say of themselves"},
 	{"pipe", "pipe/observe", "what a run tells about itself"},
 	{"pipe/internal/queue", "pipe/internal/progress", "a message says what its item was made of"},
 	{"pipe/internal/queue", "pipe/internal/failure", "or why there is none, which a policy judges"},
@@ -291,6 +292,7 @@ var arrows = []arrow{
 
 	{"stats", "internal/words", "numbers of things"},
 	{"stats", "pipe", "it turns the engine's numbers into text"},
+	{"stats", "pipe/observe/counters", "likewise"},
 	{"stats", "internal/bytesize", "amounts of memory as every command writes them"},
 
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
@@ -516,6 +518,7 @@ var arrows = []arrow{
 	{".", "internal/record", "the top: samples on their way through the stages"},
 	{".", "arena", "the top: decoded rows are in slots"},
 	{".", "internal/scratch", "the top: memory of large files goes back at once"},
+	{".", "pipe/observe/counters", "counts are read while steps add to them"},
 	{".", "internal/bytesize", "the top: amounts of memory in recipes"},
 	{".", "internal/words", "the top: what somebody probably meant"},
 	{".", "internal/machine", "the top: defaults from what the machine has"},

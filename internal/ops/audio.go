@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/internal/numbers"
 	"github.com/headrace/headrace/internal/record"
@@ -126,10 +127,16 @@ func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *Tool, read
 	if err := read(w); err != nil {
 		return err
 	}
-	if w.Damaged() {
-		p.Env.DamagedAudio.Add(1)
-	}
+	p.Env.countDamaged(w)
 	return nil
+}
+
+// countDamaged counts a recording, or a window of one, that is kept although it is
+// damaged.
+func (w *Env) countDamaged(s sound.Patched) {
+	if s.Damaged() {
+		atomic.AddInt64(&w.Counts.DamagedAudio, 1)
+	}
 }
 
 // put gives a record its samples instead of the file.

@@ -45,9 +45,7 @@ func (p *HearAudio) hear(ctx context.Context, it *record.Record) error {
 	if err := a.fill(data, &p.Env.Images, func(all []float32) error { return h.Read(ctx, all) }); err != nil {
 		return err
 	}
-	if h.Damaged() {
-		p.Env.DamagedAudio.Add(1)
-	}
+	p.Env.countDamaged(h)
 	p.put(it, data, a.Shape())
 	return nil
 }

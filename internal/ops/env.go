@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/stats"
 )
 
 // Env is what all parts of a loader share.
@@ -28,12 +29,8 @@ type Env struct {
 	inFlight   InFlight
 	tools      sync.Pool // of *tool
 
-	Reads   atomic.Int64 // samples that were read
-	Damaged atomic.Int64 // frames of clips that are not as they should be, and were kept
-
-	DamagedAudio atomic.Int64 // likewise recordings, or windows of them
-
-	ShardsRead, ShardsUsed atomic.Int64 // bytes of shards, and of what their samples took of them
+	Reads  atomic.Int64 // samples that were read
+	Counts stats.Counts // for the statistics; added to with package sync/atomic
 
 	Doubt func(message string) // told, once, of an index that is not believed
 

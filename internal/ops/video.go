@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/numbers"
@@ -244,7 +245,7 @@ func (v *Video) mask(it *record.Record, o *opened, damaged map[int]bool) {
 		}
 	}
 	if count > 0 {
-		v.env.Damaged.Add(count)
+		atomic.AddInt64(&v.env.Counts.DamagedFrames, count)
 	}
 	if v.Mask.Kind != record.Arrays {
 		return

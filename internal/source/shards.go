@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/ops"
@@ -158,12 +159,12 @@ func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64
 	if err != nil {
 		return n, err
 	}
-	w.ShardsRead.Add(n)
+	atomic.AddInt64(&w.Counts.Shards.Read, n)
 	used := int64(0)
 	for i := range values {
 		used += int64(len(values[i].Bytes))
 	}
-	w.ShardsUsed.Add(used)
+	atomic.AddInt64(&w.Counts.Shards.Used, used)
 	s.put(w, v, *buffer, values)
 	if s.name.Kind != 0 {
 		v.Texts[s.name.At] = it.Key

@@ -5,8 +5,8 @@ import "time"
 // A Bucket counts the operations that took no longer than UpTo, and longer than the
 // bucket before.
 type Bucket struct {
-	UpTo  time.Duration `json:"up_to_ns"`
-	Count int64         `json:"count"`
+	UpTo  time.Duration `json:"up_to_ns" doc:"the most time that one took, in ns"`
+	Count int64         `json:"count" counter:"calls" doc:"operations that took longer than those of the bucket before"`
 }
 
 // Quantile is the duration below which a share q of the operations are; 0 when there were

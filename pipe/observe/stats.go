@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// Stats are a run's numbers: always on, and never going down.
+// Stats are a run's numbers: always on, and never going down. Tags describe them, for
+// package counters.
 type Stats struct {
-	Elapsed time.Duration `json:"elapsed_ns"` // since Start, until Close
-	Start   time.Duration `json:"start_ns"`   // of it the consumer waited in Next for its first item: no stage had anything yet
-	Loop    time.Duration `json:"loop_ns"`    // of it the consumer was in its loop: since its first item, but for the time between the end of an epoch, or a break out of All, and the next call of Next
-	Waited  time.Duration `json:"waited_ns"`  // of its loop it waited in Next
-	Yielded int64         `json:"yielded"`    // items that Next returned
-	Stages  []StageStats  `json:"stages"`     // from the source on
-	Queues  []QueueStats  `json:"queues"`     // the queue after each stage
+	Elapsed time.Duration `json:"elapsed_ns" counter:"ns" doc:"time since the start, until the end"`
+	Start   time.Duration `json:"start_ns" counter:"ns" doc:"time in which the loop waited for its first item"`
+	// The loop begins with its first item, and has breaks: from the end of an epoch, or a
+	// break out of All, until Next is called again.
+	Loop    time.Duration `json:"loop_ns" counter:"ns" doc:"time that the loop has run since its first item"`
+	Waited  time.Duration `json:"waited_ns" counter:"ns" doc:"time of the loop in which it waited for the next item"`
+	Yielded int64         `json:"yielded" counter:"items" doc:"items that the loop was given"`
+	Stages  []StageStats  `json:"stages" doc:"the stages, from the source on"`
+	Queues  []QueueStats  `json:"queues" doc:"the queue after each stage"`
 }
 
 // StageStats are the numbers of a stage. The clocks are sums over its workers and tell
@@ -24,59 +27,63 @@ type Stats struct {
 // operations at once, InFlightPerWorker for each worker, which wait for it while they are
 // queued; Shares tells what the workers did.
 type StageStats struct {
-	Name    string `json:"name"`
-	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
-	Workers int    `json:"workers"` // now, or at the end; the numbers below are also of workers that have left
+	Name string `json:"name" doc:"the name"`
+	Kind string `json:"kind" doc:"'source', 'map', 'flatmap', 'batch', 'merge', …"`
+	// The other numbers are also of workers that have left.
+	Workers int `json:"workers" gauge:"workers" doc:"workers, now or at the end"`
 
-	In      int64 `json:"in"`              // items taken; of a source, made
-	Ahead   int64 `json:"ahead,omitempty"` // of these, before the consumer came; clocks run from then on: see FromFirst
-	Out     int64 `json:"out"`             // items handed on
-	Lost    int64 `json:"lost"`            // items that failed, as far as the consumer has come
-	Skipped int64 `json:"skipped"`         // items dropped on purpose
-	Bytes   int64 `json:"bytes"`           // what operations reported with AddBytes
-	Moved   int64 `json:"moved"`           // of a fill: rows that were moved to close holes
+	In int64 `json:"in" counter:"items" doc:"items taken; by a source, made"`
+	// Clocks run from then on: see FromFirst.
+	Ahead   int64 `json:"ahead,omitempty" counter:"items" doc:"items taken before the consumer first asked"`
+	Out     int64 `json:"out" counter:"items" doc:"items handed on"`
+	Lost    int64 `json:"lost" counter:"items" doc:"items that failed, as far as the consumer has come"`
+	Skipped int64 `json:"skipped" counter:"items" doc:"items dropped on purpose"`
+	Bytes   int64 `json:"bytes" counter:"bytes" doc:"bytes that operations have reported, with AddBytes"`
+	Moved   int64 `json:"moved" counter:"rows" doc:"rows of batches that were moved to close holes"`
 
-	Retried  int64 `json:"retried"`  // calls of operations that were tries after the first, with Retry
-	Replaced int64 `json:"replaced"` // items that failed and were made by Replace
+	Retried  int64 `json:"retried" counter:"calls" doc:"operations that were tries after the first"`
+	Replaced int64 `json:"replaced" counter:"items" doc:"items that failed and were replaced"`
 
-	Abandoned int64 `json:"abandoned"` // operations that did not return when their Limit was over
+	Abandoned int64 `json:"abandoned" counter:"calls" doc:"operations that did not return when their time was over"`
 
-	Starved           time.Duration `json:"starved_ns"`
-	Busy              time.Duration `json:"busy_ns"`
-	Blocked           time.Duration `json:"blocked_ns"`
-	Gated             time.Duration `json:"gated_ns"`
-	Queued            time.Duration `json:"queued_ns,omitempty"`
-	Turn              time.Duration `json:"turn_ns,omitempty"` // operations of a FlatMap waited for those before them to begin
-	InFlightPerWorker int           `json:"hands,omitempty"`   // where workers are elsewhere
+	Starved time.Duration `json:"starved_ns" counter:"ns" doc:"time of workers that waited for the stage before"`
+	Busy    time.Duration `json:"busy_ns" counter:"ns" doc:"time of workers in operations"`
+	Blocked time.Duration `json:"blocked_ns" counter:"ns" doc:"time of workers that waited for the stage after, or for memory"`
+	Gated   time.Duration `json:"gated_ns" counter:"ns" doc:"time of workers that waited for a CPU"`
+	Queued  time.Duration `json:"queued_ns,omitempty" counter:"ns" doc:"time of operations that waited for a worker elsewhere"`
+	Turn    time.Duration `json:"turn_ns,omitempty" counter:"ns" doc:"time of operations that waited for earlier ones to begin"`
 
-	Over time.Duration `json:"over_ns,omitempty"` // there was nothing left to do, while other stages had; for all operations at once
+	InFlightPerWorker int `json:"hands,omitempty" gauge:"items" doc:"items in hand for each worker, if these are elsewhere"`
 
-	Mean    time.Duration `json:"mean_ns"` // of the time that an item keeps a worker busy
-	P50     time.Duration `json:"p50_ns"`  // of the time that an operation takes
-	P90     time.Duration `json:"p90_ns"`
-	P99     time.Duration `json:"p99_ns"`
-	Sampled bool          `json:"sampled"`         // only some operations were timed, because they are fast
-	Times   []Bucket      `json:"times,omitempty"` // what the percentiles are made of
+	// It counts once for all operations, unlike the other clocks.
+	Over time.Duration `json:"over_ns,omitempty" counter:"ns" doc:"time with nothing left to do, while other stages had"`
+
+	Mean    time.Duration `json:"mean_ns" gauge:"ns" doc:"time that an item keeps a worker busy, on average"`
+	P50     time.Duration `json:"p50_ns" gauge:"ns" doc:"time within which half of the operations end"`
+	P90     time.Duration `json:"p90_ns" gauge:"ns" doc:"time within which 90 % of the operations end"`
+	P99     time.Duration `json:"p99_ns" gauge:"ns" doc:"time within which 99 % of the operations end"`
+	Sampled bool          `json:"sampled" doc:"whether only some operations were timed, because they are fast"`
+	Times   []Bucket      `json:"times,omitempty" doc:"the times of operations, which the percentiles are made of"`
 }
 
 // QueueStats are the numbers of the queue between two stages. Messages about items that
 // were dropped or lost travel in it too, and the boundaries of epochs.
 type QueueStats struct {
-	From string `json:"from"`
-	To   string `json:"to"` // empty: the consumer
+	From string `json:"from" doc:"the stage before"`
+	To   string `json:"to" doc:"the stage after; empty: the consumer"`
 
-	Cap  int   `json:"cap"`
-	Len  int   `json:"len"`
-	Puts int64 `json:"puts"`
-	Gets int64 `json:"gets"`
+	Cap  int   `json:"cap" gauge:"messages" doc:"messages that it has room for"`
+	Len  int   `json:"len" gauge:"messages" doc:"messages in it"`
+	Puts int64 `json:"puts" counter:"messages" doc:"messages put in"`
+	Gets int64 `json:"gets" counter:"messages" doc:"messages taken out"`
 
-	Mean     float64       `json:"mean"`        // messages in it, over time
-	Empty    time.Duration `json:"empty_ns"`    // time in which the next stage would have had to wait
-	Full     time.Duration `json:"full_ns"`     // time in which Cap messages were ready
-	Observed time.Duration `json:"observed_ns"` // the time that Mean, Empty and Full are about
+	Mean     float64       `json:"mean" gauge:"messages" doc:"messages in it, on average over time"`
+	Empty    time.Duration `json:"empty_ns" counter:"ns" doc:"time in which the next stage would have had to wait"`
+	Full     time.Duration `json:"full_ns" counter:"ns" doc:"time in which it was full"`
+	Observed time.Duration `json:"observed_ns" counter:"ns" doc:"time that 'mean', 'empty_ns' and 'full_ns' are about"`
 
-	PutWait time.Duration `json:"put_wait_ns"` // time that workers waited for room, together
-	GetWait time.Duration `json:"get_wait_ns"` // time that the next stage's workers, or the consumer, waited for a message, together
+	PutWait time.Duration `json:"put_wait_ns" counter:"ns" doc:"time of workers that waited for room, together"`
+	GetWait time.Duration `json:"get_wait_ns" counter:"ns" doc:"time of workers, or of the consumer, that waited for a message"`
 }
 
 // WithTimes returns the numbers with the times that operations took, and what follows

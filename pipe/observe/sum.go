@@ -2,14 +2,16 @@ package observe
 
 import (
 	"slices"
-	"time"
+
+	"github.com/headrace/headrace/pipe/observe/counters"
 )
 
 // Plus adds the numbers of another run of the same definition: stages and queues are
 // matched by name, those that only the other has are appended. What is a state and not a
 // sum (a queue's length and capacity, a stage's workers) is the other's.
 func (s Stats) Plus(other Stats) Stats {
-	sum := s.plus(1, other)
+	sum := s
+	counters.Add(&sum, 1, other)
 	sum.Stages, sum.Queues = slices.Clone(s.Stages), slices.Clone(s.Queues)
 	for _, t := range other.Stages {
 		i := slices.IndexFunc(sum.Stages, func(u StageStats) bool { return u.Name == t.Name })
@@ -37,7 +39,8 @@ func (s Stats) Plus(other Stats) Stats {
 // last one, which ends with Close. What is a state and not a sum is that of the later
 // snapshot.
 func (s Stats) Minus(earlier Stats) Stats {
-	d := s.plus(-1, earlier)
+	d := s
+	counters.Add(&d, -1, earlier)
 	d.Stages, d.Queues = slices.Clone(s.Stages), slices.Clone(s.Queues)
 	for i, t := range earlier.Stages[:min(len(earlier.Stages), len(d.Stages))] {
 		d.Stages[i] = d.Stages[i].plus(-1, t)
@@ -55,10 +58,8 @@ func (s Stats) FromFirst(ahead Stats) Stats {
 	later := s.Minus(ahead)
 	later.Yielded, later.Start, later.Loop, later.Waited = s.Yielded, s.Start, s.Loop, s.Waited
 	for i, t := range s.Stages {
-		since := later.Stages[i]
-		t.Starved, t.Busy, t.Blocked, t.Gated = since.Starved, since.Busy, since.Blocked, since.Gated
-		t.Queued, t.Turn, t.Over = since.Queued, since.Turn, since.Over
-		t.Ahead = t.In - since.In
+		counters.AddClocks(&t, -1, ahead.Stages[i])
+		t.Ahead = t.In - later.Stages[i].In
 		if before := ahead.Stages[i]; t.InFlightPerWorker > 0 { // what was on its way to workers elsewhere was not done
 			t.Ahead = min(t.Ahead, before.Out+before.Lost+before.Skipped)
 		}
@@ -70,45 +71,19 @@ func (s Stats) FromFirst(ahead Stats) Stats {
 	return later
 }
 
-// plus adds the numbers of the run as a whole: once, or less once, as do those below.
-func (s Stats) plus(times int64, other Stats) Stats {
-	sums := func(s *Stats) []*int64 {
-		return []*int64{&s.Yielded, in(&s.Elapsed), in(&s.Start), in(&s.Loop), in(&s.Waited)}
-	}
-	add(sums(&s), times, sums(&other))
-	return s
-}
-
 func (t StageStats) plus(times int64, other StageStats) StageStats {
-	sums := func(t *StageStats) []*int64 {
-		return []*int64{
-			&t.In, &t.Ahead, &t.Out, &t.Lost, &t.Skipped, &t.Bytes, &t.Moved, &t.Retried, &t.Replaced, &t.Abandoned,
-			in(&t.Starved), in(&t.Busy), in(&t.Blocked), in(&t.Gated), in(&t.Queued), in(&t.Turn), in(&t.Over),
-		}
-	}
-	add(sums(&t), times, sums(&other))
+	counters.Add(&t, times, other)
 	return t.WithTimes(addBuckets(t.Times, times, other.Times))
 }
 
 func (q QueueStats) plus(times int64, other QueueStats) QueueStats {
-	sums := func(q *QueueStats) []*int64 {
-		return []*int64{&q.Puts, &q.Gets, in(&q.Empty), in(&q.Full), in(&q.Observed), in(&q.PutWait), in(&q.GetWait)}
-	}
 	area := q.Mean*float64(q.Observed) + float64(times)*other.Mean*float64(other.Observed)
-	add(sums(&q), times, sums(&other))
+	counters.Add(&q, times, other)
 	q.Mean = 0
 	if q.Observed > 0 {
 		q.Mean = area / float64(q.Observed)
 	}
 	return q
-}
-
-func in(d *time.Duration) *int64 { return (*int64)(d) }
-
-func add(sums []*int64, times int64, others []*int64) {
-	for i, n := range others {
-		*sums[i] += times * *n
-	}
 }
 
 // addBuckets adds lists that are in order of UpTo, without those that come to nothing.
