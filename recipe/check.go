@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -36,16 +36,16 @@ func (r Recipe) follow() (all []sample.Schema, out sample.Schema, err error) {
 		c.errs = append(c.errs, &Error{Err: fmt.Errorf("is nested more than %d deep", maxDepth)})
 		return c.schemas(), nil, errors.Join(c.errs...)
 	}
-	out = c.chain(r.Steps, surroundings{begins: true}, nil)
+	out = c.chain(r.Steps, Surroundings{Begins: true}, nil)
 	return c.schemas(), out, errors.Join(c.errs...)
 }
 
-// checkAlone checks an operation and what is in it, apart from a recipe.
-func checkAlone(args Args, in sample.Schema) (sample.Schema, error) {
+// CheckNested checks an operation and what is in it, apart from a recipe.
+func CheckNested(args Args, in sample.Schema) (sample.Schema, error) {
 	steps := Recipe{Steps: []Step{{Args: args}}}.Complete().Steps
 	c := newChecker(steps)
 	c.next = 1
-	out := c.nested(0, steps[0].Args.(nesting), in, 0)
+	out := c.nested(0, steps[0].Args.(Nesting), in, 0)
 	return out, errors.Join(c.errs...)
 }
 
@@ -113,17 +113,17 @@ func (c *checker) names() {
 // chain goes along a chain and returns the schema of what comes out of it. After a
 // mistake it goes on with what would come out but for it, so that one attempt shows all
 // of them.
-func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sample.Schema {
-	before := around.step
+func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) sample.Schema {
+	before := around.Step
 	for k := range steps {
 		i := c.next
 		c.next++
-		if around.op == "" {
+		if around.Op == "" {
 			c.top = append(c.top, i)
 		}
 		misplaced := false
 		if c.steps[i].op = c.op(i); c.steps[i].op.Name != "" {
-			misplaced = around.batched > 0 && looksInto(c.steps[i].Args)
+			misplaced = around.Batched > 0 && looksInto(c.steps[i].Args)
 			c.place(i, before, k == 0, around)
 			c.lists(i, around)
 			if s := c.steps[i]; s.Failures != nil {
@@ -133,11 +133,11 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		if misplaced {
 			in = nil // what else is wrong with it follows from that
 		}
-		in = c.step(i, in, around.batched)
+		in = c.step(i, in, around.Batched)
 		if in = c.behind(i, in, k == len(steps)-1); c.steps[i].op.Place == Batching {
-			around.batched = i + 1
+			around.Batched = i + 1
 		} else if TraitsOf(c.steps[i].Args).Count == Rows {
-			around.batched = 0
+			around.Batched = 0
 		}
 		before = i
 	}
@@ -160,7 +160,7 @@ func (c *checker) step(i int, in sample.Schema, batched int) (out sample.Schema)
 		in = nil
 	}
 	known := c.steps[i].op.Name != "" && (in != nil || c.steps[i].op.Place == Source)
-	switch n, ok := c.steps[i].Args.(nesting); {
+	switch n, ok := c.steps[i].Args.(Nesting); {
 	case ok:
 		out = c.nested(i, n, in, batched)
 	case known && batched > 0 && c.differ(i, in, batched):
@@ -184,7 +184,7 @@ func (c *checker) differ(i int, in sample.Schema, batched int) bool {
 		return false
 	}
 	for _, f := range in {
-		if stackable(f) != nil {
+		if Stackable(f) != nil {
 			before := c.steps[batched-1]
 			c.wrong(i, "", "cannot stack batches of different sizes: the field %q is %v; give %q a size and drop_last, or put unbatch before %q", f.Name, f.Type, before.Name, c.steps[i].Name)
 			return true
@@ -194,24 +194,24 @@ func (c *checker) differ(i int, in sample.Schema, batched int) bool {
 }
 
 // nested checks the chains that step i holds, and then what it says itself.
-func (c *checker) nested(i int, n nesting, in sample.Schema, batched int) sample.Schema {
-	around := n.inside()
-	around.step, around.batched = i, batched
+func (c *checker) nested(i int, n Nesting, in sample.Schema, batched int) sample.Schema {
+	around := n.Inside()
+	around.Step, around.Batched = i, batched
 	var outs []sample.Schema
-	for _, chain := range n.chains() {
+	for _, chain := range n.Chains() {
 		outs = append(outs, c.chain(chain, around, in))
 	}
-	if in == nil && !around.begins {
+	if in == nil && !around.Begins {
 		return nil
 	}
-	out, err := n.join(in, outs)
+	out, err := n.Join(in, outs)
 	c.found(i, "args", err)
 	return out
 }
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
-	if s, ok := c.steps[i].Args.(stacking); ok {
-		return s.checkSizes(in, c.shapes(slices.Index(c.top, i)), c.bucketsInside())
+	if s, ok := c.steps[i].Args.(Stacking); ok {
+		return s.CheckSizes(in, c.shapes(slices.Index(c.top, i)), c.bucketsInside())
 	}
 	return c.steps[i].Args.Check(in)
 }
@@ -245,38 +245,38 @@ func looksInto(args Args) bool { return TraitsOf(args).Content != "" }
 
 // joins tells whether an operation puts sources together.
 func joins(op Op, args Args) bool {
-	_, holds := args.(nesting)
+	_, holds := args.(Nesting)
 	return holds && op.Place == Source
 }
 
 // place checks whether step i may be where it does. It comes after another, or is the
 // first in what the other holds.
-func (c *checker) place(i, before int, first bool, around surroundings) {
+func (c *checker) place(i, before int, first bool, around Surroundings) {
 	place := c.steps[i].op.Place
 	if place == Source {
-		if !first || !around.begins {
+		if !first || !around.Begins {
 			c.wrong(i, "", "is a source and can only begin a recipe, or what merge puts together")
 		}
 		return
 	}
 
 	switch {
-	case first && around.begins && around.op == "":
+	case first && around.Begins && around.Op == "":
 		c.wrong(i, "", "has nothing to read: a recipe begins with a source such as files")
 		return
-	case first && around.begins:
+	case first && around.Begins:
 		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
 		return
-	case around.batched > 0 && looksInto(c.steps[i].Args):
-		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, or unbatch between them", c.steps[around.batched-1].Name)
+	case around.Batched > 0 && looksInto(c.steps[i].Args):
+		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, or unbatch between them", c.steps[around.Batched-1].Name)
 		return
 	}
 
 	switch {
-	case c.steps[i].op.gathers && around.beside:
-		c.wrong(i, "", "gathers samples inside %q, whose other branches go on meanwhile: put it before or after %[1]q", c.steps[around.step].Name)
-	case place == Batching && around.op != "":
-		c.wrong(i, "", "makes batches inside %q: put it after %[1]q", c.steps[around.step].Name)
+	case c.steps[i].op.Gathers && around.Beside:
+		c.wrong(i, "", "gathers samples inside %q, whose other branches go on meanwhile: put it before or after %[1]q", c.steps[around.Step].Name)
+	case place == Batching && around.Op != "":
+		c.wrong(i, "", "makes batches inside %q: put it after %[1]q", c.steps[around.Step].Name)
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
 		c.wrong(i, "", "comes after %q: it must directly follow the sources inside it, since it sets the order of a source", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):
@@ -288,17 +288,17 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 
 // lists checks that lists of a sampler come whole to the batch that makes batches of
 // them: what is in between gives a sample for each, or none.
-func (c *checker) lists(i int, around surroundings) {
+func (c *checker) lists(i int, around Surroundings) {
 	t := TraitsOf(c.steps[i].Args)
-	if t.Lists > 0 && around.op != "" {
-		c.wrong(i, "", "gives lists, inside %q: batches are made of one source's lists", c.steps[around.step].Name)
+	if t.Lists > 0 && around.Op != "" {
+		c.wrong(i, "", "gives lists, inside %q: batches are made of one source's lists", c.steps[around.Step].Name)
 	}
-	if t.Batches == nil || !t.Batches.Lists || around.op != "" {
+	if t.Batches == nil || !t.Batches.Lists || around.Op != "" {
 		return // inside others batches are not made, which place has said
 	}
 
 	for _, k := range slices.Backward(c.top[:slices.Index(c.top, i)]) {
-		_, sizes := c.steps[k].Args.(bucketing)
+		_, sizes := c.steps[k].Args.(Bucketing)
 		switch t := TraitsOf(c.steps[k].Args); {
 		case t.Call != nil && t.Call.Kind == OrderCall:
 			if t.Lists == 0 {
@@ -336,17 +336,16 @@ func (r Recipe) CheckWhole() error {
 
 // checkFailures returns what is wrong with the failures of a step.
 func checkFailures(f *Failures, op Op, args Args) error {
-	switch args := args.(type) {
-	case failing:
-		if err := args.checkFailures(f); err != nil {
+	if args, ok := args.(Failing); ok {
+		if err := args.CheckFailures(f); err != nil {
 			return err
 		}
-	case FieldStep, *Boxes, *Merge:
-		return noneFail(op.Name)
-	default:
-		if op.Place == Ordering || op.Place == Batching {
-			return noneFail(op.Name)
-		}
+		return f.Check()
+	}
+	_, fields := args.(FieldStep)
+	t := TraitsOf(args)
+	if fields || t.Tied != nil || t.Merging != nil || op.Place == Ordering || op.Place == Batching {
+		return NoneFail(op.Name)
 	}
 	return f.Check()
 }

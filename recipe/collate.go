@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -15,26 +15,28 @@ type Collate struct {
 	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the batch's fields: \"text\", \"object\", or an object with the dtype and shape of the whole array, null for an extent that differs; by default the first batch decides dtypes and axes. A batch that does not fit fails all its samples"`
 }
 
-func (c *Collate) complete() *Collate {
+// Complete returns the arguments with their defaults.
+func (c *Collate) Complete() *Collate {
 	if c == nil {
 		return nil
 	}
-	return &Collate{c.Python.complete(), c.Gives}
+	return &Collate{c.Python.Complete(), c.Gives}
 }
 
-func (c *Collate) identity() *Collate {
+// Identity returns the arguments that matter to what comes out.
+func (c *Collate) Identity() *Collate {
 	if c == nil {
 		return nil
 	}
-	return &Collate{Python: c.Python.identity()}
+	return &Collate{Python: c.Python.Identity()}
 }
 
-// check returns what is wrong, and the fields of a batch; nil: nobody has said what they
+// Check returns what is wrong, and the fields of a batch; nil: nobody has said what they
 // are. Sized says that images come in sizes of their own, and are to be put into batches
 // by these.
-func (c *Collate) check(in sample.Schema, sized bool) (sample.Schema, error) {
+func (c *Collate) Check(in sample.Schema, sized bool) (sample.Schema, error) {
 	var errs []error
-	for _, err := range append(c.Python.check(in), c.Gives.check(nil)) {
+	for _, err := range append(c.Python.CheckCall(in), c.Gives.Check(nil)) {
 		errs = append(errs, argument.Inside("collate", err))
 	}
 	if sized {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -120,9 +120,9 @@ func (c Columns) Digest(h io.Writer) {
 	}
 }
 
-// check returns what is wrong with columns beside so many files, which have these fields
+// Check returns what is wrong with columns beside so many files, which have these fields
 // already.
-func (c Columns) check(files int, has sample.Schema) (errs []error) {
+func (c Columns) Check(files int, has sample.Schema) (errs []error) {
 	seen := map[string]bool{}
 	for i := range c {
 		name := c[i].Name

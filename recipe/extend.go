@@ -3,8 +3,8 @@ package recipe
 import (
 	"math"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
 )
 
 // Holder is implemented by arguments that are in a struct of another type: one that knows

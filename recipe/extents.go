@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/tensor"
 )
 

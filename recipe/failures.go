@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 )
 
 // Failures say what becomes of samples that fail in a step; at a source, of files that
@@ -29,7 +29,7 @@ func (f *Failures) complete() *Failures {
 	}
 	c := *f
 	if c.Retries > 0 {
-		c.Wait = new(orElse(c.Wait, defaultWait))
+		c.Wait = new(argument.OrElse(c.Wait, defaultWait))
 	}
 	return &c
 }
@@ -51,20 +51,20 @@ func (f *Failures) Check() error {
 	return errors.Join(errs...)
 }
 
-// failing is implemented by arguments of operations about whose failures not everything
+// Failing is implemented by arguments of operations about whose failures not everything
 // can be done.
-type failing interface {
-	// checkFailures returns what of f cannot be; nil: all of it can.
-	checkFailures(f *Failures) error
+type Failing interface {
+	// CheckFailures returns what of f cannot be; nil: all of it can.
+	CheckFailures(f *Failures) error
 }
 
-// noneFail is for operations that do nothing to samples.
-func noneFail(op string) error {
+// NoneFail is for operations that do nothing to samples.
+func NoneFail(op string) error {
 	return fmt.Errorf("is given, but no sample fails in %s: put it at steps that read or change samples", op)
 }
 
-// checkOnce is for operations that can be given a sample once only.
-func (f *Failures) checkOnce(why string) error {
+// CheckOnce is for operations that can be given a sample once only.
+func (f *Failures) CheckOnce(why string) error {
 	if f.Retries != 0 || f.Wait != nil || f.OnError == "replace" {
 		return fmt.Errorf("tries again or draws another sample, but %s: use raise or skip for on_error, and no retries", why)
 	}

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/decode"
-	"github.com/headrace/headrace/recipe/internal/document"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
-	"github.com/headrace/headrace/recipe/internal/variables"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/decode"
+	"github.com/headrace/headrace/internal/document"
+	"github.com/headrace/headrace/internal/rawjson"
+	"github.com/headrace/headrace/internal/variables"
 	"github.com/headrace/headrace/sample"
 )
 

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace/recipe"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/recipe"
 )
 
 const train = `# what all recipes of this file begin with

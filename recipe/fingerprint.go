@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 )
 
-// identifier is implemented by arguments of which a part does not matter to which samples
+// Identifier is implemented by arguments of which a part does not matter to which samples
 // come out.
-type identifier interface {
-	// identity returns the arguments that do.
-	identity(r Recipe) Args
+type Identifier interface {
+	// Identity returns the arguments that do.
+	Identity(r Recipe) Args
 }
 
 // Fingerprint returns a number, in hexadecimal digits, that is the same for recipes that
@@ -45,14 +45,14 @@ func (r Recipe) identity(steps []Step) []identityStep {
 	all := make([]identityStep, len(steps))
 	for i, s := range steps {
 		id := identityStep{Op: s.Op, Name: s.Name, Args: s.Args}
-		if a, ok := s.Args.(identifier); ok {
-			id.Args = a.identity(r)
+		if a, ok := s.Args.(Identifier); ok {
+			id.Args = a.Identity(r)
 		}
-		if n, ok := id.Args.(nesting); ok {
-			for _, c := range n.chains() {
+		if n, ok := id.Args.(Nesting); ok {
+			for _, c := range n.Chains() {
 				id.Chains = append(id.Chains, r.identity(c))
 			}
-			id.Args = n.with(make([]Chain, len(n.chains())))
+			id.Args = n.With(make([]Chain, len(n.Chains())))
 		}
 		all[i] = id
 	}

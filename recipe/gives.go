@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -20,8 +20,8 @@ type Gives struct {
 	Tried  bool          // nobody has said it: a first sample has told
 }
 
-// givenArray is the type of an array in JSON.
-type givenArray struct {
+// GivenArray is the type of an array in JSON.
+type GivenArray struct {
 	DType string  `json:"dtype" required:"true"`
 	Shape Extents `json:"shape"`
 }
@@ -63,7 +63,7 @@ func (g Gives) MarshalJSON() ([]byte, error) {
 			b = rawjson.AppendQuote(b, name)
 			continue
 		}
-		t, err := json.Marshal(givenArray{name, Extents(f.Type.Shape)})
+		t, err := json.Marshal(GivenArray{name, Extents(f.Type.Shape)})
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (g *Gives) UnmarshalJSON(b []byte) error {
 		if err != nil || g.Schema.Find(name) >= 0 {
 			return rawjson.ErrKind
 		}
-		t, err := givenType(member)
+		t, err := ParseGiven(member)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,8 @@ func (g *Gives) UnmarshalJSON(b []byte) error {
 // severals are the kinds of which a batch has one value for each row.
 var severals = map[string]sample.Kind{"text": sample.Text, "object": sample.Object}
 
-func givenType(v rawjson.Value) (sample.Type, error) {
+// ParseGiven reads the type of one field, as in [Gives].
+func ParseGiven(v rawjson.Value) (sample.Type, error) {
 	switch string(v) {
 	case `"text"`:
 		return sample.TextType, nil
@@ -142,9 +143,9 @@ func givenType(v rawjson.Value) (sample.Type, error) {
 	return t, nil
 }
 
-// check returns what is wrong with the types, which are those of the fields with these
+// Check returns what is wrong with the types, which are those of the fields with these
 // names; nil: of whatever fields.
-func (g Gives) check(names []string) error {
+func (g Gives) Check(names []string) error {
 	if g.Schema == nil {
 		return nil
 	}
@@ -176,8 +177,8 @@ func (g Gives) check(names []string) error {
 // maxGiven bounds an array that a function gives.
 const maxGiven = 1 << 40
 
-// sourceAxes are those of an array that a source gives as an image, or as its mask.
-func sourceAxes(f sample.Field) string {
+// SourceAxes are those of an array that a source gives as an image, or as its mask.
+func SourceAxes(f sample.Field) string {
 	switch {
 	case f.Name == "image" && CouldBeImage(f.Type):
 		return "HWC"

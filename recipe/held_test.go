@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // blur knows nothing of recipes; held makes arguments of it.

@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // operationOf finds the key of a step that names its operation, or is likely to be meant
@@ -50,17 +50,17 @@ func unknownKey(op, key string) error {
 // isFailure tells whether a key is one of those in the key failures of a step.
 func isFailure(key string) bool { return argument.Has(reflect.TypeFor[Failures](), key) }
 
-// refuser is implemented by arguments that have none of some names that people look for.
-type refuser interface {
-	// refused returns the names, with what there is to say about each.
-	refused() map[string]string
+// Refuser is implemented by arguments that have none of some names that people look for.
+type Refuser interface {
+	// Refused returns the names, with what there is to say about each.
+	Refused() map[string]string
 }
 
 // unknownArgument says what is wrong with a name that is not among the arguments of an
 // operation.
 func unknownArgument(args any, key string, known []string) error {
-	if r, ok := args.(refuser); ok && r.refused()[key] != "" {
-		return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
+	if r, ok := args.(Refuser); ok && r.Refused()[key] != "" {
+		return fmt.Errorf("%s is not an argument: %s", key, r.Refused()[key])
 	}
 	if slices.Contains(besides, key) {
 		return fmt.Errorf("has the key %q as an argument: write it beside the operation, in YAML two spaces further out", key)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // Mistake is implemented by mistakes in a section of a recipe's file that somebody else

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/recipe"
-	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 const methods = "../python/src/headrace/_operations.py"

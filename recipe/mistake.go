@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // Error is one mistake in a recipe. Where there are several, they come joined.

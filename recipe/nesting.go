@@ -3,7 +3,7 @@ package recipe
 import (
 	"iter"
 
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -19,26 +19,26 @@ const (
 	maxSteps = 100_000
 )
 
-// nesting is implemented by arguments that have steps in them.
-type nesting interface {
+// Nesting is implemented by arguments that have steps in them.
+type Nesting interface {
 	Args
-	chains() []Chain       // in the order of the text
-	with(all []Chain) Args // a copy that has these
-	inside() surroundings  // where the steps of each are
-	// join returns what is wrong with the arguments, and the schema of what comes out
+	Chains() []Chain       // in the order of the text
+	With(all []Chain) Args // a copy that has these
+	Inside() Surroundings  // where the steps of each are
+	// Join returns what is wrong with the arguments, and the schema of what comes out
 	// where the chains give these; nil: that is not known.
 	//
 	// In is what the operation reads; without a source inside, it is known.
-	join(in sample.Schema, outs []sample.Schema) (sample.Schema, error)
+	Join(in sample.Schema, outs []sample.Schema) (sample.Schema, error)
 }
 
-// surroundings say what a chain is in.
-type surroundings struct {
-	op      string // "": the recipe itself
-	step    int    // of the operation, counted from 0
-	begins  bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
-	batched int    // the step that makes batches of the samples there, counted from 1; 0: none does
-	beside  bool   // whether other chains go on meanwhile, of the same samples
+// Surroundings say what a chain is in.
+type Surroundings struct {
+	Op      string // "": the recipe itself
+	Step    int    // of the operation, counted from 0
+	Begins  bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
+	Batched int    // the step that makes batches of the samples there, counted from 1; 0: none does
+	Beside  bool   // whether other chains go on meanwhile, of the same samples
 }
 
 // All yields every step of the tree with its number, from 1, in the order of the text: a
@@ -56,8 +56,8 @@ func visit(steps []Step, yield func(Step) bool) bool {
 		if !yield(s) {
 			return false
 		}
-		if n, ok := s.Args.(nesting); ok {
-			for _, c := range n.chains() {
+		if n, ok := s.Args.(Nesting); ok {
+			for _, c := range n.Chains() {
 				if !visit(c, yield) {
 					return false
 				}
@@ -71,8 +71,8 @@ func visit(steps []Step, yield func(Step) bool) bool {
 func depth(steps []Step) int {
 	deepest := 0
 	for _, s := range steps {
-		if n, ok := s.Args.(nesting); ok {
-			for _, c := range n.chains() {
+		if n, ok := s.Args.(Nesting); ok {
+			for _, c := range n.Chains() {
 				deepest = max(deepest, depth(c))
 			}
 		}

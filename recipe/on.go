@@ -20,11 +20,11 @@ type On struct {
 func (o On) Images(in sample.Schema) []string {
 	named := o.named()
 	if named == nil {
-		named = slices.DeleteFunc(in.Names(), func(name string) bool { return !isImage(in[in.Find(name)].Type) })
+		named = slices.DeleteFunc(in.Names(), func(name string) bool { return !IsImage(in[in.Find(name)].Type) })
 	}
 	return slices.DeleteFunc(slices.Clone(named), func(name string) bool {
 		i := in.Find(name)
-		return i < 0 || !isImage(in[i].Type)
+		return i < 0 || !IsImage(in[i].Type)
 	})
 }
 
@@ -35,8 +35,8 @@ func (o On) named() []string {
 	return o.Fields
 }
 
-// check says what is wrong with the names.
-func (o On) check(in sample.Schema) error {
+// CheckImages says what is wrong with the names.
+func (o On) CheckImages(in sample.Schema) error {
 	if o.named() == nil {
 		if images := o.Images(in); len(images) != 1 {
 			return noImage(in, images)
@@ -61,7 +61,7 @@ func (o On) check(in sample.Schema) error {
 			errs = append(errs, Wrong(argument, "has %q twice", name))
 		case at < 0:
 			errs = append(errs, Wrong(argument, "has %q: the samples have the fields %s", name, words.List(in.Names())))
-		case !isImage(in[at].Type):
+		case !IsImage(in[at].Type):
 			errs = append(errs, Wrong(argument, "has %q, which is %v: must be an image; put decode_image before it", name, in[at].Type))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
 )
 
 // Op is a kind of step.
@@ -27,19 +27,19 @@ type Op struct {
 	// by default with those that are required, or else the first.
 	Call string
 
-	gathers bool // it makes samples of several others, and has to be given all of them
+	Gathers bool // it makes samples of several others, and has to be given all of them
 }
 
-// operation is one of the catalogue, with arguments of the type T.
-func operation[T any, P interface {
+// NewOp is one of the catalogue, with arguments of the type T.
+func NewOp[T any, P interface {
 	*T
 	Args
 }](name string, place Place, doc string) Op {
 	return Op{Name: name, Doc: doc, Place: place, New: func() Args { return P(new(T)) }}
 }
 
-// more returns the operation with text and lines of Python that explain it.
-func (o Op) more(text string, example ...string) Op {
+// Explained returns the operation with text and lines of Python that explain it.
+func (o Op) Explained(text string, example ...string) Op {
 	o.More, o.Example = strings.TrimSpace(text), example
 	return o
 }
@@ -53,8 +53,8 @@ func (o Op) Paragraphs() []string {
 	return strings.Split(o.More, "\n\n")
 }
 
-// called returns the operation with the first arguments of its Python method.
-func (o Op) called(call string) Op {
+// Called returns the operation with the first arguments of its Python method.
+func (o Op) Called(call string) Op {
 	o.Call = call
 	return o
 }
@@ -98,7 +98,7 @@ func (o Op) Arguments() []Argument {
 
 // usual returns the defaults, as JSON has them.
 func (o Op) usual() (all map[string]json.RawMessage) {
-	if b, err := json.Marshal(completed(o.New())); err == nil {
+	if b, err := json.Marshal(Completed(o.New())); err == nil {
 		_ = json.Unmarshal(b, &all)
 	}
 	return all
@@ -156,8 +156,8 @@ func Find(name string) (Op, bool) {
 	return find(func(o Op) bool { return o.Name == name })
 }
 
-// findArgs returns the operation that has arguments of this type.
-func findArgs(args Args) (Op, bool) {
+// FindArgs returns the operation that has arguments of this type.
+func FindArgs(args Args) (Op, bool) {
 	return find(func(o Op) bool {
 		return reflect.TypeOf(argument.Struct(o.New())) == reflect.TypeOf(argument.Struct(args))
 	})

@@ -42,7 +42,7 @@ or times out, the run ends. The number of batches is not known in advance, and s
 .aggregate(Sums)`},
 	Call: "function, *, fields",
 
-	gathers: true,
+	Gathers: true,
 }
 
 // Aggregate are the arguments of the operation aggregate.
@@ -59,33 +59,35 @@ func (a *Aggregate) Python() Python {
 	return Python{Function: a.Function, Fields: a.Fields, Workers: new(1), Seed: a.Seed, Copy: true}
 }
 
-func (a Aggregate) complete() Args {
+// Complete implements [Completer].
+func (a Aggregate) Complete() Args {
 	if len(a.Seed) == 0 {
 		a.Seed = nil
 	}
 	return &a
 }
 
-func (a Aggregate) identity(Recipe) Args {
+// Identity implements [Identifier].
+func (a Aggregate) Identity(Recipe) Args {
 	return &Aggregate{Function: a.Function, Fields: a.Fields, Seed: a.Seed}
 }
 
-// checkFailures implements [failing].
-func (a *Aggregate) checkFailures(f *Failures) error {
-	return f.checkOnce("the object has been given the sample already")
+// CheckFailures implements [Failing].
+func (a *Aggregate) CheckFailures(f *Failures) error {
+	return f.CheckOnce("the object has been given the sample already")
 }
 
 // Check implements [Args]. The schema is nil where Gives does not say what comes out.
 func (a *Aggregate) Check(in sample.Schema) (sample.Schema, error) {
-	out, err := result(in, nil, nil, a.Gives)
+	out, err := ResultOf(in, nil, nil, a.Gives)
 	p := a.Python()
-	if err := errors.Join(append(p.check(in), err)...); err != nil {
+	if err := errors.Join(append(p.CheckCall(in), err)...); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (a *Aggregate) Traits() Traits {
 	return Traits{Count: Gathers, Call: &Call{Kind: AggregateCall, Python: a.Python(), Gives: &a.Gives}}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var batchOp = operation[Batch]("batch", Batching, "Stack samples into batches; images must have one size.")
+var batchOp = NewOp[Batch]("batch", Batching, "Stack samples into batches; images must have one size.")
 
 // Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is
 // given.
@@ -22,21 +22,23 @@ type Batch struct {
 	Collate *Collate `json:"collate,omitempty" doc:"a Python function, with arguments as for map: it is passed a list of samples and returns the batch's fields; by default arrays of one shape are stacked, text and objects become lists"`
 }
 
-func (b Batch) complete() Args {
-	b.Collate = b.Collate.complete()
+// Complete implements [Completer].
+func (b Batch) Complete() Args {
+	b.Collate = b.Collate.Complete()
 	return &b
 }
 
-func (b Batch) identity(Recipe) Args {
-	b.Collate = b.Collate.identity()
+// Identity implements [Identifier].
+func (b Batch) Identity(Recipe) Args {
+	b.Collate = b.Collate.Identity()
 	return &b
 }
 
-// checkFailures implements [failing]: only a function can fail.
-func (b *Batch) checkFailures(f *Failures) error {
+// CheckFailures implements [Failing]: only a function can fail.
+func (b *Batch) CheckFailures(f *Failures) error {
 	switch {
 	case b.Collate == nil:
-		return noneFail(batchOp.Name)
+		return NoneFail(batchOp.Name)
 	case f.OnError == "replace":
 		return errors.Join(f.Check(), Wrong("on_error", `is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
 	}
@@ -46,11 +48,11 @@ func (b *Batch) checkFailures(f *Failures) error {
 // Check implements [Args]. The schema that comes out is that of a row: each field is
 // stacked, text and objects become lists. With Collate it is that of a whole batch, and
 // nil where nobody has said what that is.
-func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil, false) }
+func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.CheckSizes(in, nil, false) }
 
-// checkSizes is Check, where the image has one of these shapes. Inside says that there is
+// CheckSizes is Check, where the image has one of these shapes. Inside says that there is
 // a resize_to_bucket in a chain of a merge or route.
-func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error) {
+func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error) {
 	var errs []error
 	switch {
 	case b.Size == 0 && b.GlobalSize == 0:
@@ -64,19 +66,19 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 	}
 
 	if b.Collate != nil {
-		out, err := b.Collate.check(in, shapes != nil || inside)
+		out, err := b.Collate.Check(in, shapes != nil || inside)
 		return out, errors.Join(append(errs, err)...)
 	}
 
 	for _, f := range in {
 		switch {
-		case !isImage(f.Type):
-			errs = append(errs, stackable(f))
+		case !IsImage(f.Type):
+			errs = append(errs, Stackable(f))
 		case shapes != nil:
 		case inside && !f.Type.Fixed():
 			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put resize_to_bucket after the merge or route, and not into it", f.Name, f.Type))
 		default:
-			errs = append(errs, stackable(f))
+			errs = append(errs, Stackable(f))
 		}
 	}
 	return in, errors.Join(errs...)
@@ -97,25 +99,7 @@ func checkSome(name string, n int) error {
 	return nil
 }
 
-// stackable says why a field cannot be stacked, and what to do about it.
-func stackable(f sample.Field) error {
-	switch {
-	case f.Type.Kind == sample.Text || f.Type.Kind == sample.Object || f.Type.Fixed():
-		return nil
-	case isImage(f.Type) && ImageForm(f.Type).Frames == tensor.Unknown:
-		return fmt.Errorf("cannot stack clips of different lengths: the field %q is %v; set frames in decode_video, or end the recipe without batch: each sample comes by itself", f.Name, f.Type)
-	case isImage(f.Type):
-		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
-	case f.Type.Kind == sample.Bytes:
-		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it, leave the field out: drop(%q), or keep the bytes as they are, as objects: the source or function that makes them says gives={%q: object}", f.Name, f.Name, f.Name)
-	case f.Type.Ragged():
-		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead, or with batch and a collate function", f.Name, f.Type)
-	default:
-		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
-	}
-}
-
-// Traits implements [traited].
+// Traits implements [Traited].
 func (b *Batch) Traits() Traits {
 	t := Traits{Batches: &Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}}
 	if c := b.Collate; c != nil {
@@ -130,7 +114,7 @@ func (b Batch) WithGives(g Gives) Args {
 	return &b
 }
 
-// withBatches implements [stacker].
-func (*Batch) withBatches(b Batches) Args {
+// WithBatches implements [Stacker].
+func (*Batch) WithBatches(b Batches) Args {
 	return &Batch{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var boxesOp = operation[Boxes]("boxes", Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").more(`
+var boxesOp = NewOp[Boxes]("boxes", Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").Explained(`
 Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields 'along' with it, as
 by torchvision's transforms followed by 'SanitizeBoundingBoxes'. Coordinates are pixels of the image at this step, upright if 'decode_image'
 turned it.`,
@@ -29,21 +30,21 @@ type Boxes struct {
 
 // Check implements [Args].
 func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
-	b = completed(b).(*Boxes)
-	errs := []error{differentNames("along", b.Along)}
-	find := func(argument, name string, takes string, fits func(sample.Type) bool) {
+	b = Completed(b).(*Boxes)
+	errs := []error{argument.CheckNames("along", b.Along)}
+	find := func(arg, name string, takes string, fits func(sample.Type) bool) {
 		switch i := in.Find(name); {
 		case i < 0:
-			errs = append(errs, Wrong(argument, "is an %w", words.Unknown("field", name, in.Names())))
+			errs = append(errs, Wrong(arg, "is an %w", words.Unknown("field", name, in.Names())))
 		case !fits(in[i].Type):
-			errs = append(errs, Wrong(argument, "is %q, which is %v: must be %s", name, in[i].Type, takes))
+			errs = append(errs, Wrong(arg, "is %q, which is %v: must be %s", name, in[i].Type, takes))
 		}
 	}
 	find("field", b.Field, "float32 or float64 [?, 4]: the edges of each box", func(t sample.Type) bool {
 		return t.Kind == sample.Tensor && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && len(t.Shape) == 2 && t.Shape[0] == tensor.Unknown && t.Shape[1] == 4
 	})
 	find("image", b.Image, "an image; put decode_image before it", func(t sample.Type) bool {
-		return isImage(t) && !strings.ContainsAny(t.Axes, "TN")
+		return IsImage(t) && !strings.ContainsAny(t.Axes, "TN")
 	})
 	for i, name := range b.Along {
 		find(fmt.Sprintf("along[%d]", i), name, "an array with a row for each box", func(t sample.Type) bool {
@@ -53,7 +54,7 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(errs...)
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (b *Boxes) Traits() Traits {
 	return Traits{Tied: &Tied{Field: b.Field, Along: b.Along, Image: b.Image}}
 }

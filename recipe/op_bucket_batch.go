@@ -6,19 +6,19 @@ import (
 	"math"
 	"slices"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Batch sequences of similar length, padded to one length per batch.").more(`
+var bucketBatchOp = NewOp[BucketBatch]("bucket_batch", Batching, "Batch sequences of similar length, padded to one length per batch.").Explained(`
 A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it. A batch has [rows, length, …] and, for each 'field', its
 unpadded lengths as 'field_length', 'int64 [rows]'. A sample goes into the first bucket that fits its longest sequence, and all its sequences
 are padded alike. Other fields are stacked.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
 	".bucket_batch([128, 256, 512], size=32)").
-	called("lengths, *, size, tokens, bytes, pad, pad_to")
+	Called("lengths, *, size, tokens, bytes, pad, pad_to")
 
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
 // Tokens and Bytes is given; a batch keeps all that are.
@@ -33,8 +33,9 @@ type BucketBatch struct {
 	DropLast bool     `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
 }
 
-func (b BucketBatch) complete() Args {
-	b.Pad = b.Pad.complete()
+// Complete implements [Completer].
+func (b BucketBatch) Complete() Args {
+	b.Pad = b.Pad.Complete()
 	return &b
 }
 
@@ -52,14 +53,14 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
-		return in, errors.Join(append(errs, noRagged(in, "put into buckets"))...)
+		return in, errors.Join(append(errs, NoSequences(in, "put into buckets"))...)
 	}
-	errs = append(errs, b.Pad.check(sequences)...)
+	errs = append(errs, b.Pad.Check(sequences)...)
 
 	out := in
 	for _, f := range in {
 		if !f.Type.Ragged() {
-			errs = append(errs, stackable(f))
+			errs = append(errs, Stackable(f))
 			continue
 		}
 
@@ -86,7 +87,7 @@ func (b *BucketBatch) checkLengths() error {
 	}
 	for i, n := range b.Lengths {
 		if n < 1 || i > 0 && n <= b.Lengths[i-1] {
-			return Wrong("lengths", "is %s: must be rising numbers, at least 1", shown(b.Lengths))
+			return Wrong("lengths", "is %s: must be rising numbers, at least 1", argument.Written(b.Lengths))
 		}
 	}
 	return nil
@@ -165,7 +166,7 @@ func beside(s sample.Schema, name string, t sample.Type) (sample.Schema, error) 
 	return s.With(name, t), nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (b *BucketBatch) Traits() Traits {
 	return Traits{Batches: &Batches{Buckets: &Buckets{
 		Lengths: b.Lengths, Rows: b.Rows, Longest: b.PadTo == "longest", Pad: b.Pad, Overlong: b.Overlong, DropLast: b.DropLast,

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-
 	"github.com/headrace/headrace/sample"
 )
 
-var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
-	more("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is").
-	called("brightness, contrast, saturation, hue")
+var colorJitterOp = NewOp[ColorJitter]("color_jitter", Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
+	Explained("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is").
+	Called("brightness, contrast, saturation, hue")
 
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
@@ -37,11 +37,11 @@ func (j *Jitter) Takes() string { return "a number, or [least, greatest]" }
 func (Jitter) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 2) }
 
 // MarshalJSON writes a number or a list.
-func (j Jitter) MarshalJSON() ([]byte, error) { return numbersOf(j...), nil }
+func (j Jitter) MarshalJSON() ([]byte, error) { return argument.MarshalNumbers(j...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (j *Jitter) UnmarshalJSON(b []byte) error {
-	n, err := readNumbers[float64](b, j.Takes(), 2)
+	n, err := argument.UnmarshalNumbers[float64](b, j.Takes(), 2)
 	if err == nil {
 		*j = n
 	}
@@ -91,12 +91,13 @@ func (j Jitter) check(name string, least, greatest float64) error {
 		ok = j[0] <= greatest
 	}
 	if !ok {
-		return Wrong(name, "is %s: must be %s", shown(j), must)
+		return Wrong(name, "is %s: must be %s", argument.Written(j), must)
 	}
 	return nil
 }
 
-func (c ColorJitter) complete() Args {
+// Complete implements [Completer].
+func (c ColorJitter) Complete() Args {
 	c.Brightness, c.Contrast = c.Brightness.complete(1), c.Contrast.complete(1)
 	c.Saturation, c.Hue = c.Saturation.complete(1), c.Hue.complete(0)
 	if c.P != nil && *c.P == 1 {
@@ -124,7 +125,7 @@ func factors(j Jitter) [2]float64 {
 
 // Check implements [Args].
 func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, c,
+	return CheckTransform(in, c,
 		c.Brightness.check("brightness", 0, math.Inf(1)),
 		c.Contrast.check("contrast", 0, math.Inf(1)),
 		c.Saturation.check("saturation", 0, math.Inf(1)),
@@ -132,7 +133,7 @@ func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
 	)
 }
 
-var grayscaleOp = operation[Grayscale]("grayscale", Between, "Convert an image to gray.")
+var grayscaleOp = NewOp[Grayscale]("grayscale", Between, "Convert an image to gray.")
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
@@ -147,13 +148,13 @@ func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: *g
 // Check implements [Args].
 func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
 	var wrong error
-	if n := orElse(g.Channels, 1); n != 1 && n != 3 {
+	if n := argument.OrElse(g.Channels, 1); n != 1 && n != 3 {
 		wrong = Wrong("channels", "is %d: must be 1 or 3", n)
 	}
-	return checkTransform(in, g, wrong)
+	return CheckTransform(in, g, wrong)
 }
 
-var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, "Convert an image to gray at random; it keeps its channels.")
+var randomGrayscaleOp = NewOp[RandomGrayscale]("random_grayscale", Between, "Convert an image to gray at random; it keeps its channels.")
 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {
@@ -167,5 +168,5 @@ func (g *RandomGrayscale) Transform() media.Op { return media.RandomGrayscale{P:
 
 // Check implements [Args].
 func (g *RandomGrayscale) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, g)
+	return CheckTransform(in, g)
 }

@@ -1,11 +1,12 @@
 package recipe
 
 import (
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
 )
 
-var centerCropOp = operation[CenterCrop]("center_crop", Between, "Crop the middle of an image; a smaller image gets a black border.").more("", ".resize(256).center_crop(224)")
+var centerCropOp = NewOp[CenterCrop]("center_crop", Between, "Crop the middle of an image; a smaller image gets a black border.").Explained("", ".resize(256).center_crop(224)")
 
 // CenterCrop are the arguments of the operation center_crop.
 type CenterCrop struct {
@@ -14,21 +15,22 @@ type CenterCrop struct {
 	On
 }
 
-func (c CenterCrop) complete() Args {
-	c.Size = c.Size.square()
+// Complete implements [Completer].
+func (c CenterCrop) Complete() Args {
+	c.Size = c.Size.Square()
 	return &c
 }
 
 // Transform implements [Transform].
 func (c *CenterCrop) Transform() media.Op {
-	height, width := c.Size.both()
+	height, width := c.Size.Both()
 	return media.CenterCrop{Height: height, Width: width}
 }
 
 // Check implements [Args].
-func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, c) }
+func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) { return CheckTransform(in, c) }
 
-var randomCropOp = operation[RandomCrop]("random_crop", Between, "Crop a random part of an image. A smaller image is a bad sample: 'pad' or 'resize' it first.").more("", ".pad(4).random_crop(32)")
+var randomCropOp = NewOp[RandomCrop]("random_crop", Between, "Crop a random part of an image. A smaller image is a bad sample: 'pad' or 'resize' it first.").Explained("", ".pad(4).random_crop(32)")
 
 // RandomCrop are the arguments of the operation random_crop.
 type RandomCrop struct {
@@ -37,21 +39,22 @@ type RandomCrop struct {
 	On
 }
 
-func (c RandomCrop) complete() Args {
-	c.Size = c.Size.square()
+// Complete implements [Completer].
+func (c RandomCrop) Complete() Args {
+	c.Size = c.Size.Square()
 	return &c
 }
 
 // Transform implements [Transform].
 func (c *RandomCrop) Transform() media.Op {
-	height, width := c.Size.both()
+	height, width := c.Size.Both()
 	return media.RandomCrop{Height: height, Width: width}
 }
 
 // Check implements [Args].
-func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, c) }
+func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) { return CheckTransform(in, c) }
 
-var randomResizedCropOp = operation[RandomResizedCrop]("random_resized_crop", Between, "Crop a random part of an image and resize it.").called("size, scale, ratio")
+var randomResizedCropOp = NewOp[RandomResizedCrop]("random_resized_crop", Between, "Crop a random part of an image and resize it.").Called("size, scale, ratio")
 
 // RandomResizedCrop are the arguments of the operation random_resized_crop.
 type RandomResizedCrop struct {
@@ -63,19 +66,21 @@ type RandomResizedCrop struct {
 	On
 }
 
-func (c RandomResizedCrop) complete() Args {
-	c.Size = c.Size.square()
+// Complete implements [Completer].
+func (c RandomResizedCrop) Complete() Args {
+	c.Size = c.Size.Square()
 	return &c
 }
 
-func (c RandomResizedCrop) identity(Recipe) Args {
-	c.Filter = unless(c.Filter, usualFilter)
+// Identity implements [Identifier].
+func (c RandomResizedCrop) Identity(Recipe) Args {
+	c.Filter = argument.Unless(c.Filter, usualFilter)
 	return &c
 }
 
 // Transform implements [Transform].
 func (c *RandomResizedCrop) Transform() media.Op {
-	height, width := c.Size.both()
+	height, width := c.Size.Both()
 	return media.RandomResizedCrop{Height: height, Width: width, Scale: *c.Scale, Ratio: *c.Ratio, Filter: filter(c.Filter)}
 }
 
@@ -89,5 +94,5 @@ func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
 	if r := c.Ratio; r != nil && !(r[0] > 0 && r[0] <= r[1]) {
 		errs = append(errs, Wrong("ratio", "is [%v, %v]: must be two rising numbers above 0", r[0], r[1]))
 	}
-	return checkTransform(in, c, errs...)
+	return CheckTransform(in, c, errs...)
 }

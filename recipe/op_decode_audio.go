@@ -5,19 +5,19 @@ import (
 	"errors"
 	"math"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeAudioOp = operation[DecodeAudio]("decode_audio", Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").more(`
+var decodeAudioOp = NewOp[DecodeAudio]("decode_audio", Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").Explained(`
 A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After 'files(…, content=False)'
 little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at 0.913 of half the lower rate;
 from that half on it is 110 dB down.`,
 	`words = hr.files("words")`,
 	`words.decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
-	called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream")
+	Called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream")
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
@@ -36,7 +36,8 @@ type DecodeAudio struct {
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: [channels, time]"`
 }
 
-func (d DecodeAudio) complete() Args {
+// Complete implements [Completer].
+func (d DecodeAudio) Complete() Args {
 	if d.Layout == "" {
 		d.Layout = "TC"
 		if d.Channels != nil && *d.Channels == 1 {
@@ -79,16 +80,16 @@ func (d *DecodeAudio) Type() sample.Type {
 	return sample.TensorType(dtype, length, channels)
 }
 
-// identity leaves out what recipes had no word for when states were saved with them.
-func (d DecodeAudio) identity(Recipe) Args {
-	d.Damaged = unless(d.Damaged, "error")
+// Identity leaves out what recipes had no word for when states were saved with them.
+func (d DecodeAudio) Identity(Recipe) Args {
+	d.Damaged = argument.Unless(d.Damaged, "error")
 	return &d
 }
 
 // Completed returns the arguments with their defaults, without those that name fields,
 // for anyone who decodes outside of a recipe. It returns an error if they are wrong.
 func (d *DecodeAudio) Completed() (*DecodeAudio, error) {
-	full := completed(d).(*DecodeAudio)
+	full := Completed(d).(*DecodeAudio)
 	return full, full.check()
 }
 
@@ -149,7 +150,7 @@ func (d *DecodeAudio) FieldIn(in sample.Schema) string {
 	return cmp.Or(d.Field, "bytes")
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (*DecodeAudio) Traits() Traits { return Traits{Content: "audio"} }
 
 // Fills implements fuse.Filler.

@@ -3,16 +3,16 @@ package recipe
 import (
 	"errors"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").more(`
+var decodeImageOp = NewOp[DecodeImage]("decode_image", Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").Explained(`
 JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.`).
-	called("*, field, to, mode, orient, color, background, dtype, frame")
+	Called("*, field, to, mode, orient, color, background, dtype, frame")
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
@@ -27,7 +27,8 @@ type DecodeImage struct {
 	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"only 0: the first frame of an animation or page of a document"`
 }
 
-func (d DecodeImage) complete() Args {
+// Complete implements [Completer].
+func (d DecodeImage) Complete() Args {
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
@@ -37,15 +38,17 @@ func (d DecodeImage) complete() Args {
 	return &d
 }
 
-func (d DecodeImage) identity(Recipe) Args {
-	d.Color, d.DType = unless(d.Color, "rgb"), unless(d.DType, "uint8")
+// Identity implements [Identifier].
+func (d DecodeImage) Identity(Recipe) Args {
+	d.Color, d.DType = argument.Unless(d.Color, "rgb"), argument.Unless(d.DType, "uint8")
 	return &d
 }
 
 // firstFrame is why arguments are refused that ask for others.
 const firstFrame = "only the first frame is decoded"
 
-func (*DecodeImage) refused() map[string]string {
+// Refused implements [Refuser].
+func (*DecodeImage) Refused() map[string]string {
 	return map[string]string{"frames": firstFrame, "num_frames": firstFrame, "page": firstFrame, "pages": firstFrame, "index": firstFrame}
 }
 
@@ -77,13 +80,13 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 
 	if b := d.Background; b != nil {
 		if min(b[0], b[1], b[2]) < 0 || max(b[0], b[1], b[2]) > 255 {
-			errs = append(errs, Wrong("background", "is %v: must be three numbers from 0 to 255", shown(b)))
+			errs = append(errs, Wrong("background", "is %v: must be three numbers from 0 to 255", argument.Written(b)))
 		}
 		if d.Color == "rgba" {
-			errs = append(errs, Wrong("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
+			errs = append(errs, Wrong("background", `is %v, but color="rgba" keeps what is transparent`, argument.Written(b)))
 		}
 		if d.Color == "mask" {
-			errs = append(errs, Wrong("background", `is %v, but color="mask" has no colours`, shown(b)))
+			errs = append(errs, Wrong("background", `is %v, but color="mask" has no colours`, argument.Written(b)))
 		}
 	}
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
@@ -114,7 +117,7 @@ func checkDecoding(in sample.Schema, field, to string, opens bool) error {
 	return errors.Join(errs...)
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (*DecodeImage) Traits() Traits { return Traits{Content: "image"} }
 
 // Decoding implements [Decoder].

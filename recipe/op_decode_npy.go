@@ -3,15 +3,15 @@ package recipe
 import (
 	"errors"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").more(`
+var decodeNPYOp = NewOp[DecodeNPY]("decode_npy", Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").Explained(`
 A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.`,
 	`tokens = hr.files("tokens/*.npy").shuffle()`,
-	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).called("dtype, shape")
+	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).Called("dtype, shape")
 
 // DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
 // hold; it is said here, too, so that everything can be checked before one is read, and a
@@ -45,5 +45,5 @@ func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 	return in.Replace(d.Field, sample.Field{Name: d.To, Type: d.Type()}), nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (*DecodeNPY) Traits() Traits { return Traits{Content: "array"} }

@@ -6,21 +6,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/yuv"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeVideoOp = operation[DecodeVideo]("decode_video", Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").more(`
+var decodeVideoOp = NewOp[DecodeVideo]("decode_video", Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").Explained(`
 Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow treat all frames
 of a clip alike. A damaged frame makes a bad sample, named with frame and time.`,
 	`films = hr.files("kinetics/*/*.mp4", label="parent", content=False)`,
 	`films.decode_video(16, stride=4).random_resized_crop(224).batch(8)`).
-	called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream")
+	Called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream")
 
 // DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the
 // formulas by which frames are taken.
@@ -55,17 +55,18 @@ type DecodeVideo struct {
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"largest frame decoded, in pixels; by default 178,956,970, which is also the most"`
 }
 
-func (d DecodeVideo) complete() Args {
+// Complete implements [Completer].
+func (d DecodeVideo) Complete() Args {
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
-	d.Size = d.Size.square()
+	d.Size = d.Size.Square()
 	return &d
 }
 
-// refused names the arguments that other libraries have for what is called otherwise
+// Refused names the arguments that other libraries have for what is called otherwise
 // here.
-func (*DecodeVideo) refused() map[string]string {
+func (*DecodeVideo) Refused() map[string]string {
 	return map[string]string{
 		"num_frames": "it is called frames", "clip_len": "it is called frames", "num_frames_per_clip": "it is called frames", "sequence_length": "it is called frames",
 		"frame_interval": "it is called stride", "frame_rate": "it is called fps", "frames_per_clip": "it is called frames",
@@ -88,9 +89,9 @@ func (d *DecodeVideo) FieldIn(in sample.Schema) string {
 // the caller sets Seconds.
 func (d *DecodeVideo) Clip() (c av.Clip, err error) {
 	c = av.Clip{
-		Frames: orElse(d.Frames, 0), Stride: orElse(d.Stride, 0), Segments: orElse(d.Segments, 0), Clips: orElse(d.Clips, 0),
-		Duration: orElse(d.Duration, 0), Seconds: orElse(d.Offset, 0),
-		Min: orElse(d.MinFrames, 0), Max: orElse(d.MaxFrames, 0), Multiple: orElse(d.Multiple, 0),
+		Frames: argument.OrElse(d.Frames, 0), Stride: argument.OrElse(d.Stride, 0), Segments: argument.OrElse(d.Segments, 0), Clips: argument.OrElse(d.Clips, 0),
+		Duration: argument.OrElse(d.Duration, 0), Seconds: argument.OrElse(d.Offset, 0),
+		Min: argument.OrElse(d.MinFrames, 0), Max: argument.OrElse(d.MaxFrames, 0), Multiple: argument.OrElse(d.Multiple, 0),
 	}
 	if d.FPS != nil {
 		if c.Rate, err = av.Decimal(*d.FPS); err != nil {
@@ -118,7 +119,7 @@ func (d *DecodeVideo) Clip() (c av.Clip, err error) {
 
 // Options are what the arguments, complete and checked, ask of what makes pixels.
 func (d *DecodeVideo) Options() media.Options {
-	o := media.Options{Orient: *d.Orient, Square: d.Aspect == "square", MaxPixels: orElse(d.MaxPixels, 0)}
+	o := media.Options{Orient: *d.Orient, Square: d.Aspect == "square", MaxPixels: argument.OrElse(d.MaxPixels, 0)}
 	if d.Mode == "fast" {
 		o.Mode = media.Fast
 	}
@@ -133,7 +134,7 @@ func (d *DecodeVideo) Planes() bool { return d.Color == "yuv420" || d.Color == "
 
 // PlanesOf are the planes of an upright frame of this size.
 func (d *DecodeVideo) PlanesOf(width, height int) yuv.Planes {
-	if h, w := d.Size.both(); h != 0 {
+	if h, w := d.Size.Both(); h != 0 {
 		width, height = w, h
 	}
 	return yuv.Planes{Width: width, Height: height, Interleaved: d.Color == "nv12", Wide: d.DType == "uint16"}
@@ -152,7 +153,7 @@ func (d *DecodeVideo) Form() media.Form {
 	if c, err := d.Clip(); err == nil && c.Count() > 0 {
 		f.Frames = c.Count()
 	}
-	if orElse(d.Clips, 1) > 1 {
+	if argument.OrElse(d.Clips, 1) > 1 {
 		f.Clips = *d.Clips
 	}
 	return f
@@ -161,7 +162,7 @@ func (d *DecodeVideo) Form() media.Form {
 // Completed returns the arguments with all defaults filled in, or what is wrong with
 // those that do not depend on samples.
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
-	errs := []error{argument.CheckTags(completed(d))}
+	errs := []error{argument.CheckTags(Completed(d))}
 	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
 		errs = append(errs, errors.New("has more than one of start, offset and at: give one of them"))
 	}
@@ -177,7 +178,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	case sized && d.DType == "uint16":
 		errs = append(errs, Wrong("size", "is for planes of bytes, but dtype is \"uint16\": leave one of them out"))
 	case sized:
-		h, w := d.Size.both()
+		h, w := d.Size.Both()
 		if err := (media.ResizeExact{Height: h, Width: w}).Check(); err != nil {
 			errs = append(errs, Wrong("size", "is not possible: %w", err))
 		}
@@ -188,7 +189,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	if d.Mask != "" && d.Damaged != "keep" {
 		errs = append(errs, Wrong("mask", "is for damaged \"keep\": damaged frames make bad samples"))
 	}
-	return completed(d).(*DecodeVideo), errors.Join(errs...)
+	return Completed(d).(*DecodeVideo), errors.Join(errs...)
 }
 
 // Check implements [Args].
@@ -307,7 +308,7 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 	return errors.Join(errs...)
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (*DecodeVideo) Traits() Traits { return Traits{Content: "video"} }
 
 // Decoding implements [Decoder].

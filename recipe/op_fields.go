@@ -7,23 +7,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
 	"github.com/headrace/headrace/sample"
 )
 
-// FieldStep is implemented by arguments of operations that take fields away, or give them
-// other names or several, and look at no value.
-type FieldStep interface {
-	Args
-	// Kept returns, for samples of a schema, the fields that there are then, in their
-	// order, by the names that they had and have then. One whose value several get is
-	// there several times. The arguments must have been checked.
-	Kept(in sample.Schema) (before, after []string)
-}
-
-var selectOp = operation[Select]("select", Between, "Keep some fields of each sample, in this order, and drop the others.").more(`
+var selectOp = NewOp[Select]("select", Between, "Keep some fields of each sample, in this order, and drop the others.").Explained(`
 Nothing is copied, and image steps before and after still run as one pass.`,
 	`.select("image", "label")`)
 
@@ -32,21 +23,21 @@ type Select struct {
 	Fields []string `json:"fields,omitempty" required:"true" example:"[\"image\", \"key\"]" doc:"the fields to keep"`
 }
 
-var dropOp = operation[Drop]("drop", Between, "Drop some fields of each sample.").more("Nothing is copied.", `.drop("path")`)
+var dropOp = NewOp[Drop]("drop", Between, "Drop some fields of each sample.").Explained("Nothing is copied.", `.drop("path")`)
 
 // Drop are the arguments of the operation drop.
 type Drop struct {
 	Fields []string `json:"fields,omitempty" required:"true" example:"[\"key\"]" doc:"the fields to drop"`
 }
 
-var renameOp = operation[Rename]("rename", Between, "Rename fields.")
+var renameOp = NewOp[Rename]("rename", Between, "Rename fields.")
 
 // Rename are the arguments of the operation rename.
 type Rename struct {
 	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"each field's new name; two may swap names"`
 }
 
-var copyOp = operation[Copy]("copy", Between, "Copy a field under other names, for several views of an image.").more(`
+var copyOp = NewOp[Copy]("copy", Between, "Copy a field under other names, for several views of an image.").Explained(`
 Images are only copied in memory if the pipeline has a Python function, which could change one in place. For augmented views, Python has 'views'.`,
 	`.copy("image", to=["clean", "noisy"])`)
 
@@ -152,7 +143,7 @@ func (r *Rename) Check(in sample.Schema) (sample.Schema, error) {
 
 // Check implements [Args].
 func (c *Copy) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{differentNames("to", c.To)}
+	errs := []error{argument.CheckNames("to", c.To)}
 	switch {
 	case c.Field == "":
 		errs = append(errs, errors.New("lacks the argument field"))
@@ -192,7 +183,7 @@ func checkFields(in sample.Schema, names []string) error {
 	if len(names) == 0 {
 		return Wrong("fields", "is empty: give names of %s", words.List(in.Names()))
 	}
-	errs := []error{differentNames("fields", names)}
+	errs := []error{argument.CheckNames("fields", names)}
 	for i, name := range names {
 		if in.Find(name) < 0 {
 			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is an %w", words.Unknown("field", name, in.Names())))
@@ -214,5 +205,5 @@ func keep(in sample.Schema, s FieldStep, wrong error) (sample.Schema, error) {
 	return out, nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (c *Copy) Traits() Traits { return Traits{Copies: c.Field} }

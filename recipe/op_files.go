@@ -11,13 +11,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var filesOp = operation[Files]("files", Source, "Read files: those that match a pattern, all images below a folder, or a list.")
+var filesOp = NewOp[Files]("files", Source, "Read files: those that match a pattern, all images below a folder, or a list.")
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.
@@ -46,11 +47,12 @@ type Pair struct {
 // the machine.
 const defaultMaxBytes = 1 << 30
 
-func (f Files) complete() Args {
+// Complete implements [Completer].
+func (f Files) Complete() Args {
 	if f.MaxBytes == 0 {
 		f.MaxBytes = defaultMaxBytes
 	}
-	f.Errors = notStrict(f.Errors)
+	f.Errors = NotStrict(f.Errors)
 	if f.Reads() {
 		f.Content = nil
 	}
@@ -59,11 +61,11 @@ func (f Files) complete() Args {
 
 // Reads reports whether samples have the content of their files, and not their paths
 // alone.
-func (f *Files) Reads() bool { return orElse(f.Content, true) }
+func (f *Files) Reads() bool { return argument.OrElse(f.Content, true) }
 
-// identity leaves out the folder in which relative paths start, as the data may move, and
+// Identity leaves out the folder in which relative paths start, as the data may move, and
 // has the digest of a list in its place, as it may be long.
-func (f Files) identity(Recipe) Args {
+func (f Files) Identity(Recipe) Args {
 	f.Root, f.Gives = "", Gives{} // states know what is in the table
 
 	h := sha256.New()
@@ -106,7 +108,7 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	if f.Columns != nil && f.Paths == nil {
 		errs = append(errs, Wrong("columns", "is for a list of paths"))
 	} else {
-		errs = append(errs, f.Columns.check(len(f.Paths), s.With("key", sample.TextType))...)
+		errs = append(errs, f.Columns.Check(len(f.Paths), s.With("key", sample.TextType))...)
 	}
 	for i := range f.Columns {
 		s = s.With(f.Columns[i].Name, f.Columns[i].Type())
@@ -149,17 +151,17 @@ func (f *Files) checkGiven() error {
 
 func (f *Files) checkPaths() error {
 	if f.Pattern != "" {
-		if err := f.Pattern.check(); err != nil {
+		if err := f.Pattern.Check(); err != nil {
 			return Wrong("pattern", "%w", err)
 		}
 	}
 	for i, p := range f.Paths {
-		if err := p.check(); err != nil {
+		if err := p.Check(); err != nil {
 			return Wrong(fmt.Sprintf("paths[%d]", i), "%w", err)
 		}
 	}
 	for i, p := range f.Pairs {
-		if err := p.Path.check(); err != nil {
+		if err := p.Path.Check(); err != nil {
 			return Wrong(fmt.Sprintf("pairs[%d]", i), "has a path that %w", err)
 		}
 	}
@@ -168,7 +170,7 @@ func (f *Files) checkPaths() error {
 
 func (f *Files) checkRest() error {
 	var errs []error
-	if f.Root != "" && (f.Root[0] != '/' || f.Root.check() != nil) {
+	if f.Root != "" && (f.Root[0] != '/' || f.Root.Check() != nil) {
 		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(f.Root)))
 	}
 	switch {
@@ -187,17 +189,17 @@ func (f *Files) checkMetadata() error {
 	switch {
 	case f.Metadata == "" && f.Fields != nil:
 		return Wrong("fields", "names columns of metadata, and there is none: give metadata, the name of a table")
-	case f.Metadata == "" && notStrict(f.Errors) != "":
+	case f.Metadata == "" && NotStrict(f.Errors) != "":
 		return Wrong("errors", "is %q for the text of metadata, and there is none: give metadata, the name of a table", f.Errors)
 	case f.Metadata == "":
 		return nil
 	case f.Pattern == "":
 		return Wrong("metadata", "is for files of a pattern or a folder: give pattern")
 	}
-	if err := f.Metadata.check(); err != nil {
+	if err := f.Metadata.Check(); err != nil {
 		return Wrong("metadata", "%w", err)
 	}
-	return errors.Join(f.Fields.check(), f.Gives.check(nil), checkErrors(f.Errors))
+	return errors.Join(f.Fields.check(), f.Gives.Check(nil), CheckTextErrors(f.Errors))
 }
 
 // Takes implements [Taker].

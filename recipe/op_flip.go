@@ -5,7 +5,7 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Flip an image left to right at random.")
+var randomFlipOp = NewOp[RandomFlip]("random_flip", Between, "Flip an image left to right at random.")
 
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {
@@ -18,9 +18,9 @@ type RandomFlip struct {
 func (f *RandomFlip) Transform() media.Op { return media.RandomFlip{P: *f.P} }
 
 // Check implements [Args].
-func (f *RandomFlip) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, f) }
+func (f *RandomFlip) Check(in sample.Schema) (sample.Schema, error) { return CheckTransform(in, f) }
 
-var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip", Between, "Flip an image top to bottom at random.")
+var randomVerticalFlipOp = NewOp[RandomVerticalFlip]("random_vertical_flip", Between, "Flip an image top to bottom at random.")
 
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {
@@ -34,5 +34,5 @@ func (f *RandomVerticalFlip) Transform() media.Op { return media.RandomVerticalF
 
 // Check implements [Args].
 func (f *RandomVerticalFlip) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, f)
+	return CheckTransform(in, f)
 }

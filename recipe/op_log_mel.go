@@ -1,17 +1,17 @@
 package recipe
 
 import (
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media/sound/mel"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var logMelOp = operation[LogMel]("log_mel", Between, "Make a log-mel spectrogram, float32, of one channel of audio.").more(`
+var logMelOp = NewOp[LogMel]("log_mel", Between, "Make a log-mel spectrogram, float32, of one channel of audio.").Explained(`
 It does not resample: decode at the preset's rate. A recording too short for one frame is a bad sample.`,
 	`words = hr.files("words").decode_audio(16000, "mono", 1.0)`,
-	`words.log_mel("whisper").batch(32)`).called("preset")
+	`words.log_mel("whisper").batch(32)`).Called("preset")
 
 // LogMel are the arguments of the operation log_mel. Presets say what is not given.
 type LogMel struct {
@@ -97,5 +97,5 @@ func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 	return in.Replace(l.Field, sample.Field{Name: l.To, Type: out}), nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (*LogMel) Traits() Traits { return Traits{Content: "audio"} }

@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var normalizeOp = operation[Normalize]("normalize", Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").more(`
+var normalizeOp = NewOp[Normalize]("normalize", Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").Explained(`
 NumPy has no bfloat16: arrays are 'ml_dtypes.bfloat16' if that package is installed (JAX brings it), else 'uint16' with the same bytes, as
 'loader.schema' says; 'torch.from_numpy(a).view(torch.bfloat16)' converts them. After '.to("torch")' they are 'torch.bfloat16'.`,
-	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).called("mean, std, dtype")
+	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).Called("mean, std, dtype")
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
@@ -37,11 +37,11 @@ func (c *Channels) Takes() string { return "a number, or [red, green, blue]" }
 func (Channels) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 3) }
 
 // MarshalJSON writes a number or a list.
-func (c Channels) MarshalJSON() ([]byte, error) { return numbersOf(c...), nil }
+func (c Channels) MarshalJSON() ([]byte, error) { return argument.MarshalNumbers(c...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (c *Channels) UnmarshalJSON(b []byte) error {
-	n, err := readNumbers[float64](b, c.Takes(), 3)
+	n, err := argument.UnmarshalNumbers[float64](b, c.Takes(), 3)
 	if err == nil {
 		*c = n
 	}
@@ -56,8 +56,9 @@ func (c Channels) three() (n [3]float64) {
 	return n
 }
 
-func (n Normalize) complete() Args {
-	n.Mean, n.Std = oneIfEqual(n.Mean), oneIfEqual(n.Std)
+// Complete implements [Completer].
+func (n Normalize) Complete() Args {
+	n.Mean, n.Std = argument.OneIfEqual(n.Mean), argument.OneIfEqual(n.Std)
 	return &n
 }
 
@@ -71,11 +72,11 @@ func (n *Normalize) Transform() media.Op {
 func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkCount("mean", n.Mean), checkCount("std", n.Std)}
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
-		errs = append(errs, Wrong("std", "is %s: must be numbers above 0", shown(n.Std)))
+		errs = append(errs, Wrong("std", "is %s: must be numbers above 0", argument.Written(n.Std)))
 	}
 	// Numbers for values up to 255 would give a model nothing but noise to train on.
 	errs = append(errs, checkScale("mean", n.Mean), checkScale("std", n.Std))
-	return checkTransform(in, n, errs...)
+	return CheckTransform(in, n, errs...)
 }
 
 // checkScale refuses numbers for images whose values go up to 255: here they go up to 1,
@@ -88,7 +89,7 @@ func checkScale(name string, c Channels) error {
 	for i, v := range c {
 		scaled[i] = math.Round(v/255*1e4) / 1e4
 	}
-	return Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s", shown(c), shown(scaled))
+	return Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s", argument.Written(c), argument.Written(scaled))
 }
 
 // checkCount refuses what only a Go program can write.
@@ -99,7 +100,7 @@ func checkCount(name string, c Channels) error {
 	return nil
 }
 
-var layoutOp = operation[Layout]("layout", Between, "Reorder the axes of an image or clip.")
+var layoutOp = NewOp[Layout]("layout", Between, "Reorder the axes of an image or clip.")
 
 // Layout are the arguments of the operation layout.
 type Layout struct {
@@ -129,5 +130,5 @@ func (l *Layout) checkMoves(in sample.Schema) error {
 
 // Check implements [Args].
 func (l *Layout) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, l, l.checkMoves(in))
+	return CheckTransform(in, l, l.checkMoves(in))
 }

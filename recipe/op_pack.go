@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var packOp = operation[Pack]("pack", Batching, "Pack several sequences into each row of a batch, without cutting any.").more(`
+var packOp = NewOp[Pack]("pack", Batching, "Pack several sequences into each row of a batch, without cutting any.").Explained(`
 A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it; those of a sample must be equally long. A batch has
 [size, length, …] and, for each 'field':
 
@@ -21,7 +21,7 @@ A single number, such as a label, is repeated for each element. Text, such as 'k
 one value per sequence.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
-	".pack(2048, 8)").called("length, size")
+	".pack(2048, 8)").Called("length, size")
 
 // Pack are the arguments of the operation pack.
 type Pack struct {
@@ -34,8 +34,9 @@ type Pack struct {
 	DropLast bool     `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
 }
 
-func (p Pack) complete() Args {
-	p.Pad = p.Pad.complete()
+// Complete implements [Completer].
+func (p Pack) Complete() Args {
+	p.Pad = p.Pad.Complete()
 	return &p
 }
 
@@ -59,7 +60,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
-		return in, errors.Join(append(errs, noRagged(in, "pack"))...)
+		return in, errors.Join(append(errs, NoSequences(in, "pack"))...)
 	}
 
 	out := in
@@ -86,10 +87,10 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: only arrays whose first extent alone is unknown, single numbers and text can be packed", f.Name, f.Type))
 		}
 	}
-	return out, errors.Join(append(errs, p.Pad.check(padded)...)...)
+	return out, errors.Join(append(errs, p.Pad.Check(padded)...)...)
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (p *Pack) Traits() Traits {
 	return Traits{Batches: &Batches{Pack: &Packing{
 		Length: p.Length, Size: p.Size, Open: p.Open, First: p.Fit == "first", Pad: p.Pad, Overlong: p.Overlong, DropLast: p.DropLast,

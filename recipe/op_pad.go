@@ -6,14 +6,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var padOp = operation[Pad]("pad", Between, "Add a border of one colour to an image.").more("", ".pad(4)").called("padding, fill")
+var padOp = NewOp[Pad]("pad", Between, "Add a border of one colour to an image.").Explained("", ".pad(4)").Called("padding, fill")
 
 // Pad are the arguments of the operation pad. Exactly one of Padding and Size is given.
 type Pad struct {
@@ -43,16 +43,16 @@ func (Padding) JSONSchema() map[string]any {
 func (p Padding) MarshalJSON() ([]byte, error) {
 	switch {
 	case p == Padding{p.Left, p.Left, p.Left, p.Left}:
-		return numbersOf(p.Left), nil
+		return argument.MarshalNumbers(p.Left), nil
 	case p.Left == p.Right && p.Top == p.Bottom:
-		return numbersOf(p.Left, p.Top), nil
+		return argument.MarshalNumbers(p.Left, p.Top), nil
 	}
-	return numbersOf(p.Left, p.Top, p.Right, p.Bottom), nil
+	return argument.MarshalNumbers(p.Left, p.Top, p.Right, p.Bottom), nil
 }
 
 // UnmarshalJSON reads any of the three forms.
 func (p *Padding) UnmarshalJSON(b []byte) error {
-	n, err := readNumbers[int](b, p.Takes(), 2, 4)
+	n, err := argument.UnmarshalNumbers[int](b, p.Takes(), 2, 4)
 	if err == nil {
 		k := len(n) // each side has one, or two have one together, or all have the one
 		*p = Padding{n[0], n[1%k], n[2%k], n[3%k]}
@@ -73,20 +73,21 @@ func (Fill) JSONSchema() map[string]any {
 }
 
 // MarshalJSON writes one number as it is, and several as a list.
-func (f Fill) MarshalJSON() ([]byte, error) { return numbersOf(f...), nil }
+func (f Fill) MarshalJSON() ([]byte, error) { return argument.MarshalNumbers(f...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (f *Fill) UnmarshalJSON(b []byte) error {
-	n, err := readNumbers[int](b, f.Takes(), 1, 2, 3, 4)
+	n, err := argument.UnmarshalNumbers[int](b, f.Takes(), 1, 2, 3, 4)
 	if err == nil {
 		*f = n
 	}
 	return err
 }
 
-func (p Pad) complete() Args {
+// Complete implements [Completer].
+func (p Pad) Complete() Args {
 	if !p.Size.IsZero() {
-		p.Size, p.Anchor = p.Size.square(), cmp.Or(p.Anchor, usualAnchor)
+		p.Size, p.Anchor = p.Size.Square(), cmp.Or(p.Anchor, usualAnchor)
 	}
 	return &p
 }
@@ -94,7 +95,7 @@ func (p Pad) complete() Args {
 // Transform implements [Transform].
 func (p *Pad) Transform() media.Op {
 	if !p.Size.IsZero() {
-		height, width := p.Size.both()
+		height, width := p.Size.Both()
 		return media.PadTo{Height: height, Width: width, Anchor: anchor(p.Anchor), Fill: p.Fill.color()}
 	}
 	return media.Pad{Left: p.Padding.Left, Top: p.Padding.Top, Right: p.Padding.Right, Bottom: p.Padding.Bottom, Fill: p.Fill.color()}
@@ -125,9 +126,9 @@ func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
 		errs = append(errs, Wrong("anchor", "is %q, but there is no size: it is where the image is in that", p.Anchor))
 	}
 	if b := p.Padding; b != nil && min(b.Left, b.Top, b.Right, b.Bottom) < 0 {
-		errs = append(errs, Wrong("padding", "is %s: must be at least 0", shown(b)))
+		errs = append(errs, Wrong("padding", "is %s: must be at least 0", argument.Written(b)))
 	}
-	return checkTransform(in, p, append(errs, p.Fill.check(in, p.Images(in)))...)
+	return CheckTransform(in, p, append(errs, p.Fill.check(in, p.Images(in)))...)
 }
 
 // check holds a colour against images of a schema.
@@ -148,9 +149,9 @@ func (f Fill) fits(form media.Form) error {
 	}
 	switch n := form.Color.Channels(); {
 	case len(f) > 1 && len(f) != n:
-		return Wrong("fill", "is %s: must be one number, or %d, because the image is %v", shown(f), n, form.Color)
+		return Wrong("fill", "is %s: must be one number, or %d, because the image is %v", argument.Written(f), n, form.Color)
 	case slices.Min(f) < 0 || slices.Max(f) > highest:
-		return Wrong("fill", "is %s: must be from 0 to %d, because the image is %v", shown(f), highest, form.DType)
+		return Wrong("fill", "is %s: must be from 0 to %d, because the image is %v", argument.Written(f), highest, form.DType)
 	}
 	return nil
 }

@@ -10,13 +10,13 @@ import (
 	"path"
 	"reflect"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/sample"
 )
 
-var readOp = operation[ReadShards]("read", Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
+var readOp = NewOp[ReadShards]("read", Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
 
 // ReadShards are the arguments of the operation read.
 type ReadShards struct {
@@ -29,18 +29,19 @@ type ReadShards struct {
 	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types, if known without reading the files; by default read from them"`
 }
 
-func (r ReadShards) complete() Args {
+// Complete implements [Completer].
+func (r ReadShards) Complete() Args {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultMaxBytes
 	}
-	r.Errors = notStrict(r.Errors)
+	r.Errors = NotStrict(r.Errors)
 	return &r
 }
 
-// identity leaves out where the files are, as the data may move, and what is known of
+// Identity leaves out where the files are, as the data may move, and what is known of
 // them: states say which they were. What has no suffix may be a folder that is called
 // otherwise there.
-func (r ReadShards) identity(Recipe) Args {
+func (r ReadShards) Identity(Recipe) Args {
 	h := sha256.New()
 	var names Shards
 	for _, from := range r.From {
@@ -59,8 +60,8 @@ func (r ReadShards) identity(Recipe) Args {
 
 // Check implements [Args]. The schema is nil where nobody has looked into the files.
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.check(nil), checkErrors(r.Errors)}
-	if r.Root != "" && (r.Root[0] != '/' || r.Root.check() != nil) {
+	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.Check(nil), CheckTextErrors(r.Errors)}
+	if r.Root != "" && (r.Root[0] != '/' || r.Root.Check() != nil) {
 		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
 	}
 	if r.MaxBytes < 0 {
@@ -83,7 +84,7 @@ func (r *ReadShards) schema() sample.Schema {
 	}
 	out := sample.Schema{}
 	for _, f := range r.Gives.Schema {
-		f.Type.Axes = sourceAxes(f)
+		f.Type.Axes = SourceAxes(f)
 		out = append(out, f)
 	}
 	if out.Find("key") < 0 {
@@ -97,7 +98,7 @@ func (r *ReadShards) checkFrom() error {
 		return argument.Given("from", false)
 	}
 	for i, p := range r.From {
-		if err := p.check(); err != nil {
+		if err := p.Check(); err != nil {
 			return Wrong(fmt.Sprintf("from[%d]", i), "%w", err)
 		}
 	}
@@ -221,7 +222,7 @@ func (f FieldsFrom) MarshalJSON() ([]byte, error) {
 		if one.Type.Kind != sample.Tensor {
 			name = one.Type.Kind.String()
 		}
-		t, err := json.Marshal(givenArray{name, Extents(one.Type.Shape)})
+		t, err := json.Marshal(GivenArray{name, Extents(one.Type.Shape)})
 		if err != nil {
 			return nil, err
 		}
@@ -299,11 +300,11 @@ func typeNamed(v rawjson.Value) (sample.Type, error) {
 			return sample.Type{}, err
 		}
 		if name == "text" || name == "bytes" {
-			return givenType(v)
+			return ParseGiven(v)
 		}
 		v = rawjson.Value(append(rawjson.AppendQuote([]byte(`{"dtype":`), name), '}'))
 	}
-	t, err := givenType(v)
+	t, err := ParseGiven(v)
 	if err == nil && (t.Kind == sample.Object || t.Kind == sample.Text && len(t.Shape) == 0) {
 		err = rawjson.ErrKind
 	}

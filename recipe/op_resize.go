@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
 )
 
-var resizeOp = operation[Resize]("resize", Between, "Resize an image, antialiased.").
-	more("", `.resize((480, 640), fit="pad", fill=114)    # a letterbox`).called("size, max_size")
+var resizeOp = NewOp[Resize]("resize", Between, "Resize an image, antialiased.").
+	Explained("", `.resize((480, 640), fit="pad", fill=114)    # a letterbox`).Called("size, max_size")
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
@@ -23,25 +24,27 @@ type Resize struct {
 	On
 }
 
-func (r Resize) complete() Args {
+// Complete implements [Completer].
+func (r Resize) Complete() Args {
 	r.Fit = r.fit()
 	switch r.Fit {
 	case "pad":
-		r.Size, r.Anchor = r.Size.square(), cmp.Or(r.Anchor, usualAnchor)
+		r.Size, r.Anchor = r.Size.Square(), cmp.Or(r.Anchor, usualAnchor)
 		if r.Fill == nil {
 			r.Fill = Fill{0}
 		}
 	case "crop":
-		r.Size, r.Anchor = r.Size.square(), cmp.Or(r.Anchor, usualAnchor)
+		r.Size, r.Anchor = r.Size.Square(), cmp.Or(r.Anchor, usualAnchor)
 	case "stretch":
-		r.Size.Height, r.Size.Width = r.Size.both() // one form with the size alone
+		r.Size.Height, r.Size.Width = r.Size.Both() // one form with the size alone
 	}
 	return &r
 }
 
-func (r Resize) identity(Recipe) Args {
-	r.Filter = unless(r.Filter, usualFilter)
-	r.Fit = unless(r.Fit, r.Size.usualFit())
+// Identity implements [Identifier].
+func (r Resize) Identity(Recipe) Args {
+	r.Filter = argument.Unless(r.Filter, usualFilter)
+	r.Fit = argument.Unless(r.Fit, r.Size.usualFit())
 	return &r
 }
 
@@ -58,7 +61,7 @@ func (s Size) usualFit() string {
 
 // Transform implements [Transform].
 func (r *Resize) Transform() media.Op {
-	height, width := r.Size.both()
+	height, width := r.Size.Both()
 	switch f := filter(r.Filter); r.fit() {
 	case "stretch":
 		return media.ResizeExact{Height: height, Width: width, Filter: f}
@@ -89,11 +92,11 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 		wrong(fit == "short" && r.MaxSize <= r.Size.Height, "max_size", "is %d and size is %d: the longer edge must be allowed more than the shorter one gets; for %[2]d × %[1]d pixels write one size, [%[2]d, %[1]d]", r.MaxSize, r.Size.Height)
 	}
 	wrong(r.Anchor != "" && fit != "pad" && fit != "crop", "anchor", `is %q, but fit is %q: it is for "pad" and "crop"`, r.Anchor, fit)
-	wrong(r.Fill != nil && fit != "pad", "fill", `is %s, but fit is %q: it is for "pad"`, shown(r.Fill), fit)
-	return checkTransform(in, r, append(errs, r.Fill.check(in, r.Images(in)))...)
+	wrong(r.Fill != nil && fit != "pad", "fill", `is %s, but fit is %q: it is for "pad"`, argument.Written(r.Fill), fit)
+	return CheckTransform(in, r, append(errs, r.Fill.check(in, r.Images(in)))...)
 }
 
-var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resize to cover the size whose proportions are nearest, and crop the middle.").more(`
+var resizeToBucketOp = NewOp[ResizeToBucket]("resize_to_bucket", Between, "Resize to cover the size whose proportions are nearest, and crop the middle.").Explained(`
 With several sizes, each batch holds images of one size. Operations in between must keep the size, or change each to another; a crop or resize to
 one size makes all batches alike again.`,
 	".resize_to_bucket([[256, 256], [256, 384], [384, 256]])")
@@ -106,10 +109,11 @@ type ResizeToBucket struct {
 	On
 }
 
-func (r ResizeToBucket) complete() Args {
+// Complete implements [Completer].
+func (r ResizeToBucket) Complete() Args {
 	sizes := make([]Size, len(r.Sizes))
 	for i, s := range r.Sizes {
-		sizes[i] = s.square()
+		sizes[i] = s.Square()
 	}
 	if r.Sizes != nil {
 		r.Sizes = sizes
@@ -121,14 +125,14 @@ func (r ResizeToBucket) complete() Args {
 func (r *ResizeToBucket) Transform() media.Op {
 	op := media.ResizeToBucket{Filter: filter(r.Filter)}
 	for _, s := range r.Sizes {
-		height, width := s.both()
+		height, width := s.Both()
 		op.Sizes = append(op.Sizes, media.Size{Height: height, Width: width})
 	}
 	return op
 }
 
-// buckets implements [bucketing].
-func (r *ResizeToBucket) buckets() []Size { return r.Sizes }
+// Buckets implements [Bucketing].
+func (r *ResizeToBucket) Buckets() []Size { return r.Sizes }
 
 // Check implements [Args].
 func (r *ResizeToBucket) Check(in sample.Schema) (sample.Schema, error) {
@@ -141,15 +145,20 @@ func (r *ResizeToBucket) Check(in sample.Schema) (sample.Schema, error) {
 			errs = append(errs, Wrong(fmt.Sprintf("sizes[%d]", i), "is 0: must be [height, width]"))
 		}
 	}
-	return checkTransform(in, r, errs...)
+	return CheckTransform(in, r, errs...)
 }
 
 // torchvisionsNames are refused with what they are called here.
 var torchvisionsNames = map[string]string{"interpolation": "it is called filter", "antialias": "every resize is antialiased"}
 
-func (*Resize) refused() map[string]string            { return torchvisionsNames }
-func (*ResizeToBucket) refused() map[string]string    { return torchvisionsNames }
-func (*RandomResizedCrop) refused() map[string]string { return torchvisionsNames }
+// Refused implements [Refuser].
+func (*Resize) Refused() map[string]string { return torchvisionsNames }
+
+// Refused implements [Refuser].
+func (*ResizeToBucket) Refused() map[string]string { return torchvisionsNames }
+
+// Refused implements [Refuser].
+func (*RandomResizedCrop) Refused() map[string]string { return torchvisionsNames }
 
 // usualFilter is that of every resize that names none.
 const usualFilter = "bilinear"

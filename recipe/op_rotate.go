@@ -5,7 +5,7 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var rotate90Op = operation[Rotate90]("rotate90", Between, "Rotate an image by quarter turns.")
+var rotate90Op = NewOp[Rotate90]("rotate90", Between, "Rotate an image by quarter turns.")
 
 // Rotate90 are the arguments of the operation rotate90.
 type Rotate90 struct {
@@ -14,7 +14,8 @@ type Rotate90 struct {
 	On
 }
 
-func (r Rotate90) complete() Args {
+// Complete implements [Completer].
+func (r Rotate90) Complete() Args {
 	r.Turns = new((*r.Turns%4 + 4) % 4)
 	return &r
 }
@@ -23,9 +24,9 @@ func (r Rotate90) complete() Args {
 func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: *r.Turns} }
 
 // Check implements [Args].
-func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
+func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return CheckTransform(in, r) }
 
-var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.")
+var randomRotate90Op = NewOp[RandomRotate90]("random_rotate90", Between, "Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.")
 
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {
@@ -38,4 +39,4 @@ type RandomRotate90 struct {
 func (r *RandomRotate90) Transform() media.Op { return media.RandomRotate90{P: *r.P} }
 
 // Check implements [Args].
-func (r *RandomRotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
+func (r *RandomRotate90) Check(in sample.Schema) (sample.Schema, error) { return CheckTransform(in, r) }

@@ -10,7 +10,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var routeOp = operation[Route]("route", Between, "Send each sample to one of several branches.")
+var routeOp = NewOp[Route]("route", Between, "Send each sample to one of several branches.")
 
 // Route are the arguments of the operation route.
 type Route struct {
@@ -24,7 +24,8 @@ type Branch struct {
 	Steps Chain  `json:"steps" required:"true" doc:"its steps; [] is none"`
 }
 
-func (r *Route) chains() []Chain {
+// Chains implements [Nesting].
+func (r *Route) Chains() []Chain {
 	all := make([]Chain, len(r.Branches))
 	for i, b := range r.Branches {
 		all[i] = b.Steps
@@ -32,7 +33,8 @@ func (r *Route) chains() []Chain {
 	return all
 }
 
-func (r Route) with(all []Chain) Args {
+// With implements [Nesting].
+func (r Route) With(all []Chain) Args {
 	r.Branches = slices.Clone(r.Branches)
 	for i, c := range all {
 		r.Branches[i].Steps = c
@@ -40,13 +42,15 @@ func (r Route) with(all []Chain) Args {
 	return &r
 }
 
-func (*Route) inside() surroundings { return surroundings{op: routeOp.Name, beside: true} }
+// Inside implements [Nesting].
+func (*Route) Inside() Surroundings { return Surroundings{Op: routeOp.Name, Beside: true} }
 
 // Check implements [Args]. Mistakes in the branches are numbered from this operation,
 // which is step 1.
-func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(r, in) }
+func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return CheckNested(r, in) }
 
-func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, error) {
+// Join implements [Nesting].
+func (r *Route) Join(in sample.Schema, outs []sample.Schema) (sample.Schema, error) {
 	var errs []error
 	number, err := r.checkBy(in)
 	if err != nil {
@@ -67,12 +71,12 @@ func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, err
 			errs = append(errs, Wrong(branch(i)+".when", "is empty, and matches nothing"))
 		}
 	}
-	out, err := unite(outs, branch)
+	out, err := Unite(outs, branch)
 	return out, errors.Join(append(errs, err)...)
 }
 
-// checkFailures implements [failing].
-func (r *Route) checkFailures(f *Failures) error {
+// CheckFailures implements [Failing].
+func (r *Route) CheckFailures(f *Failures) error {
 	if f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil {
 		return errors.New("is for samples that no branch matches: set on_error and max_errors here, and the rest at the steps of the branches")
 	}
@@ -106,22 +110,22 @@ func (r *Route) checkWhens(number bool) error {
 	for i, b := range r.Branches {
 		for k, w := range b.When {
 			place := fmt.Sprintf("%s.when[%d]", branch(i), k)
-			switch first, again := seen[w.text()]; {
+			switch first, again := seen[w.Text()]; {
 			case (w.Number != nil) != number:
-				errs = append(errs, Wrong(place, "is %s, but %q is %s", w.text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
-			case w.Number == nil && w.Pattern.check() != nil:
-				errs = append(errs, Wrong(place, "%w", w.Pattern.check()))
+				errs = append(errs, Wrong(place, "is %s, but %q is %s", w.Text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
+			case w.Number == nil && w.Pattern.Check() != nil:
+				errs = append(errs, Wrong(place, "%w", w.Pattern.Check()))
 			case again:
-				errs = append(errs, Wrong(place, "is %s, which %s already matches", w.text(), first))
+				errs = append(errs, Wrong(place, "is %s, which %s already matches", w.Text(), first))
 			default:
-				seen[w.text()] = place
+				seen[w.Text()] = place
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (r *Route) Traits() Traits {
 	t := Traits{Routing: &Routing{By: r.By}}
 	for _, b := range r.Branches {

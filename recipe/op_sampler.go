@@ -4,11 +4,11 @@ import (
 	"errors"
 	"math"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
-var samplerOp = operation[Sampler]("sampler", Ordering, "Visit samples in the order that a Python object gives for each epoch.")
+var samplerOp = NewOp[Sampler]("sampler", Ordering, "Visit samples in the order that a Python object gives for each epoch.")
 
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
@@ -20,7 +20,7 @@ type Sampler struct {
 
 // Check implements [Args].
 func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkFunction(s.Function), argument.Given("length", s.Length != 0)}
+	errs := []error{CheckFunction(s.Function), argument.Given("length", s.Length != 0)}
 	if s.Length < 0 || s.Length > mostSamples {
 		errs = append(errs, Wrong("length", "is %d: must be from 1 to %d", s.Length, int64(mostSamples)))
 	}
@@ -30,10 +30,10 @@ func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(errs...)
 }
 
-var weightedOp = operation[Weighted]("weighted", Ordering, "Draw each epoch's samples by weights.").more(`
+var weightedOp = NewOp[Weighted]("weighted", Ordering, "Draw each epoch's samples by weights.").Explained(`
 It follows the source, instead of 'shuffle'. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets different
 random crops.`,
-	".weighted([1.0, 0.5, 0.5], draws=1000)").called("weights, draws, replacement")
+	".weighted([1.0, 0.5, 0.5], draws=1000)").Called("weights, draws, replacement")
 
 // Weighted are the arguments of the operation weighted.
 type Weighted struct {
@@ -43,15 +43,16 @@ type Weighted struct {
 	Seed        *uint64   `json:"seed,omitempty" doc:"by default the pipeline's"`
 }
 
-func (w Weighted) complete() Args {
+// Complete implements [Completer].
+func (w Weighted) Complete() Args {
 	if w.Draws == 0 {
 		w.Draws = int64(len(w.Weights))
 	}
 	return &w
 }
 
-// identity writes out whose seed it is.
-func (w Weighted) identity(r Recipe) Args {
+// Identity writes out whose seed it is.
+func (w Weighted) Identity(r Recipe) Args {
 	if w.Seed == nil {
 		w.Seed = &r.Seed
 	}
@@ -77,16 +78,16 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 		return in, Wrong("weights", "has the sum %v: must be numbers with a sum above 0", sum)
 	case w.Draws < 0 || w.Draws > mostSamples:
 		return in, Wrong("draws", "is %d: must be from 1 to %d", w.Draws, int64(mostSamples))
-	case !orElse(w.Replacement, true) && w.Draws > some:
+	case !argument.OrElse(w.Replacement, true) && w.Draws > some:
 		return in, Wrong("draws", "is %d without replacement, but only %d samples have a weight above 0", w.Draws, some)
 	}
 	return in, nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (s *Sampler) Traits() Traits {
 	return Traits{Lists: s.Lists, Call: &Call{Kind: OrderCall, Python: Python{Function: s.Function}}}
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (w *Weighted) Traits() Traits { return Traits{Seed: w.Seed} }

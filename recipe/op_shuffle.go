@@ -3,11 +3,12 @@ package recipe
 import (
 	"fmt"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/sample"
 )
 
-var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visit samples in another random order in each epoch.").more(`
+var shuffleOp = NewOp[Shuffle]("shuffle", Ordering, "Visit samples in another random order in each epoch.").Explained(`
 By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images, uncompressed rows. If many
 are compressed together, as in '.json.gz', each read decompresses them all: set 'window' to shuffle among about 64 runs of neighbours, which
 are read once. 'headrace inspect' says what your data needs.
@@ -21,8 +22,8 @@ type Shuffle struct {
 	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"shuffle this many samples at a time, drawn as runs of neighbours from many places, so that what they share is read once; by default all at once. 65,536 suits text"`
 }
 
-// identity writes out whose seed it is.
-func (s Shuffle) identity(r Recipe) Args {
+// Identity writes out whose seed it is.
+func (s Shuffle) Identity(r Recipe) Args {
 	if s.Seed == nil {
 		s.Seed = &r.Seed
 	}
@@ -31,13 +32,13 @@ func (s Shuffle) identity(r Recipe) Args {
 
 // Check implements [Args].
 func (s *Shuffle) Check(in sample.Schema) (sample.Schema, error) {
-	if w := orElse(s.Window, 1); w < 1 || w > mostSamples {
+	if w := argument.OrElse(s.Window, 1); w < 1 || w > mostSamples {
 		return in, Wrong("window", "is %d: must be from 1 to %d", w, int64(mostSamples))
 	}
 	return in, nil
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (s *Shuffle) Traits() Traits {
 	t := Traits{Seed: s.Seed, Notes: "shuffled again in each"}
 	if s.Window != nil {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
-var sourceOp = operation[Object]("source", Source, "Read samples from a Python object, by number or by iterating.")
+var sourceOp = NewOp[Object]("source", Source, "Read samples from a Python object, by number or by iterating.")
 
 // Object are the arguments of the operation source.
 type Object struct {
@@ -21,16 +22,17 @@ type Object struct {
 	Keys     string   `json:"keys,omitempty" example:"datasets:names" doc:"\"module:name\" of sample names for messages: a function of the number, or a list; by default the number, or the text field key"`
 }
 
-func (o Object) complete() Args {
+// Complete implements [Completer].
+func (o Object) Complete() Args {
 	if len(o.Seed) == 0 {
 		o.Seed = nil
 	}
 	return &o
 }
 
-// identity leaves out what does not matter to which samples come: how many there are,
+// Identity leaves out what does not matter to which samples come: how many there are,
 // states say themselves.
-func (o Object) identity(Recipe) Args {
+func (o Object) Identity(Recipe) Args {
 	id := &Object{Function: o.Function, Fields: o.Fields, Seed: o.Seed}
 	if o.Length != nil {
 		id.Length = new(int64)
@@ -40,7 +42,7 @@ func (o Object) identity(Recipe) Args {
 
 // Python are the arguments of what workers call: the object itself.
 func (o *Object) Python() Python {
-	return Python{Function: o.Function, Fields: o.Fields, Where: o.Where, Seed: o.Seed}.complete()
+	return Python{Function: o.Function, Fields: o.Fields, Where: o.Where, Seed: o.Seed}.Complete()
 }
 
 // Iterated tells whether samples come as the object gives them, in its own order, and not
@@ -53,7 +55,7 @@ const mostSamples = 1 << 48
 
 // Check implements [Args]. The schema is nil where Gives does not say what comes.
 func (o *Object) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{checkFunction(o.Function), checkWhere(o.Where), differentNames("fields", o.Fields), o.Gives.check(o.Fields), checkSeed(o.Seed)}
+	errs := []error{CheckFunction(o.Function), CheckWhere(o.Where), argument.CheckNames("fields", o.Fields), o.Gives.Check(o.Fields), CheckSeed(o.Seed)}
 	if o.Where == Here && len(o.Seed) > 0 {
 		errs = append(errs, Wrong("seed", `is given with where="here": it would seed the program's own generators`))
 	}
@@ -68,7 +70,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	}
 
 	if o.Keys != "" {
-		errs = append(errs, checkCallable("keys", o.Keys))
+		errs = append(errs, CheckCallable("keys", o.Keys))
 		if o.Iterated() {
 			errs = append(errs, Wrong("keys", "is for samples that are read by their numbers: what is iterated over gives a field key, which is text"))
 		}
@@ -97,7 +99,7 @@ func (o *Object) schema() sample.Schema {
 	}
 	out := sample.Schema{}
 	for _, f := range o.Gives.Schema {
-		f.Type.Axes = sourceAxes(f)
+		f.Type.Axes = SourceAxes(f)
 		out = append(out, f)
 	}
 	if out.Find("key") < 0 && !IsBare(out) {
@@ -106,7 +108,7 @@ func (o *Object) schema() sample.Schema {
 	return out
 }
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (o *Object) Traits() Traits {
 	return Traits{Call: &Call{Kind: SourceCall, Python: o.Python(), To: o.Fields, Gives: &o.Gives, Length: o.Length, Keys: o.Keys}}
 }

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media/av"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var videoClipsOp = operation[VideoClips]("video_clips", Between, "Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").more(`
+var videoClipsOp = NewOp[VideoClips]("video_clips", Between, "Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").Explained(`
 Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and resuming decodes none
 again. Random steps draw for each clip. 'len(loader)' is exact with 'clips'; the number of pieces is not known in advance.`,
 	`films = hr.files("films/*.mp4", content=False)`,
 	`every = films.video_clips(32, stride=2, step=64).resize(224, fit="crop")`,
 	`some = films.shuffle().video_clips(16, stride=4, clips=4)`).
-	called("frames, *, stride, fps, step, clips, start, short, times, window, number, stream")
+	Called("frames, *, stride, fps, step, clips, start, short, times, window, number, stream")
 
 // VideoClips are the arguments of the operation video_clips. Without Clips, the whole
 // video comes in pieces, one after the other.
@@ -48,8 +48,9 @@ type VideoClips struct {
 	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
 }
 
-func (v VideoClips) complete() Args {
-	v.MaxPixels, v.Size = v.One().MaxPixels, v.Size.square()
+// Complete implements [Completer].
+func (v VideoClips) Complete() Args {
+	v.MaxPixels, v.Size = v.One().MaxPixels, v.Size.Square()
 	if v.Start == "" && v.Clips == nil {
 		v.Start = "begin"
 	}
@@ -58,13 +59,13 @@ func (v VideoClips) complete() Args {
 		v.Stride = new(1)
 	}
 	if v.Clips == nil && v.Step == nil && v.Frames != nil {
-		v.Step = new(*v.Frames * orElse(v.Stride, 1))
+		v.Step = new(*v.Frames * argument.OrElse(v.Stride, 1))
 	}
 	return &v
 }
 
-// refused implements [refusing].
-func (*VideoClips) refused() map[string]string { return (*DecodeVideo)(nil).refused() }
+// Refused implements [refusing].
+func (*VideoClips) Refused() map[string]string { return (*DecodeVideo)(nil).Refused() }
 
 // One is what decodes one clip, but for where it begins.
 func (v *VideoClips) One() *DecodeVideo {
@@ -76,7 +77,7 @@ func (v *VideoClips) One() *DecodeVideo {
 	if d.Short == "drop" {
 		d.Short = "error"
 	}
-	return completed(&d).(*DecodeVideo)
+	return Completed(&d).(*DecodeVideo)
 }
 
 // Sampling is how a video is taken apart.
@@ -84,13 +85,13 @@ func (v *VideoClips) Sampling() (s av.Sampling, err error) {
 	if s.Clip, err = v.One().Clip(); err != nil {
 		return s, err
 	}
-	s.Step, s.Clip.Clips, s.Drop = orElse(v.Step, 0), orElse(v.Clips, 0), v.Short == "drop"
+	s.Step, s.Clip.Clips, s.Drop = argument.OrElse(v.Step, 0), argument.OrElse(v.Clips, 0), v.Short == "drop"
 	return s, nil
 }
 
 // Check implements [Args].
 func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("frames", v.Frames != nil), argument.CheckTags(completed(v))}
+	errs := []error{argument.Given("frames", v.Frames != nil), argument.CheckTags(Completed(v))}
 	switch {
 	case v.Clips != nil && v.Step != nil:
 		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))
@@ -118,7 +119,7 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 // NumberType is that of the field Number.
 var NumberType = sample.TensorType(tensor.Int64)
 
-// Traits implements [traited].
+// Traits implements [Traited].
 func (*VideoClips) Traits() Traits { return Traits{Count: Times, Content: "video"} }
 
 // Decoding implements [Decoder].

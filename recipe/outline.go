@@ -17,8 +17,8 @@ func (r Recipe) Outline() []string {
 func (r Recipe) outline(all []string, steps []Step) []string {
 	for i, id := range r.identity(steps) {
 		var chains []Chain
-		if n, ok := steps[i].Args.(nesting); ok {
-			chains = n.chains()
+		if n, ok := steps[i].Args.(Nesting); ok {
+			chains = n.Chains()
 		}
 
 		// Only how long the chains are is of the step itself: what is in them has its own

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -30,8 +30,8 @@ func (p PadValue) Of(field string) float64 {
 	return p.All
 }
 
-// complete is the one form of what names no field.
-func (p PadValue) complete() PadValue {
+// Complete is the one form of what names no field.
+func (p PadValue) Complete() PadValue {
 	if len(p.Fields) == 0 {
 		p.Fields = nil
 	}
@@ -79,10 +79,10 @@ func (p *PadValue) UnmarshalJSON(b []byte) (err error) {
 	return rawjson.ErrKind
 }
 
-// check holds the values against the fields that are padded.
-func (p PadValue) check(padded []sample.Field) (errs []error) {
+// Check holds the values against the fields that are padded.
+func (p PadValue) Check(padded []sample.Field) (errs []error) {
 	for _, f := range padded {
-		if v := p.Of(f.Name); !hasValue(f.Type.DType, v) {
+		if v := p.Of(f.Name); !HasValue(f.Type.DType, v) {
 			errs = append(errs, Wrong("pad", "is %v for the field %q: no %v has this value", v, f.Name, f.Type.DType))
 		}
 	}
@@ -94,9 +94,9 @@ func (p PadValue) check(padded []sample.Field) (errs []error) {
 	return errs
 }
 
-// hasValue tells whether an element of a type can have a value, or one as near as
+// HasValue tells whether an element of a type can have a value, or one as near as
 // floating point comes.
-func hasValue(d tensor.DType, v float64) bool {
+func HasValue(d tensor.DType, v float64) bool {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return false // no recipe can be written with it
 	}
@@ -116,8 +116,8 @@ func hasValue(d tensor.DType, v float64) bool {
 	return true
 }
 
-// noRagged says that there is nothing to pad or to pack, and what to do about it.
-func noRagged(in sample.Schema, what string) error {
+// NoSequences says that there is nothing to pad or to pack, and what to do about it.
+func NoSequences(in sample.Schema, what string) error {
 	if slices.ContainsFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }) {
 		return fmt.Errorf("has no sequences to %s, only %v; put decode_npy before it", what, in)
 	}

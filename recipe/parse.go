@@ -6,11 +6,11 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/decode"
+	"github.com/headrace/headrace/internal/rawjson"
+	"github.com/headrace/headrace/internal/variables"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/decode"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
-	"github.com/headrace/headrace/recipe/internal/variables"
 )
 
 // Parse reads a recipe in its JSON form, as programs send it to each other, and returns

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace/recipe"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/recipe"
 )
 
 // wrap makes a recipe of steps.

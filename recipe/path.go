@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // Path is a file's name or a pattern: bytes, mostly UTF-8. In JSON a byte that is not
@@ -28,8 +28,8 @@ func (p *Path) UnmarshalJSON(b []byte) error {
 // JSONSchema implements [Schemer].
 func (Path) JSONSchema() map[string]any { return map[string]any{"type": "string"} }
 
-// check returns what no path of a file can be.
-func (p Path) check() error {
+// Check returns what no path of a file can be.
+func (p Path) Check() error {
 	switch {
 	case p == "":
 		return errors.New("is empty")

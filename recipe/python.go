@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -23,7 +23,8 @@ type Python struct {
 	Copy     bool     `json:"copy" doc:"pass arrays as copies that may be kept; otherwise they are valid until the function returns"`
 }
 
-func (p Python) complete() Python {
+// Complete returns the arguments with their defaults.
+func (p Python) Complete() Python {
 	p.Where = cmp.Or(p.Where, "process")
 	if p.Where == Here && p.Workers == nil {
 		p.Workers = new(1) // what a program has, such as a connection, is seldom for several threads
@@ -34,9 +35,9 @@ func (p Python) complete() Python {
 	return p
 }
 
-// identity is the part that matters to which samples come out. Of the function that is
+// Identity is the part that matters to which samples come out. Of the function that is
 // its name: nobody can tell whether its code is the same.
-func (p Python) identity() Python {
+func (p Python) Identity() Python {
 	return Python{Function: p.Function, Fields: p.Fields, Seed: p.Seed}
 }
 
@@ -61,13 +62,14 @@ const Here = "here"
 
 const mostPythonWorkers = 256
 
-// check returns what is wrong with arguments of a step that reads samples of this schema.
-func (p *Python) check(in sample.Schema) (errs []error) {
-	errs = append(errs, checkFunction(p.Function), checkWhere(p.Where))
+// CheckCall returns the mistakes in the arguments of a step that reads samples of this
+// schema.
+func (p *Python) CheckCall(in sample.Schema) (errs []error) {
+	errs = append(errs, CheckFunction(p.Function), CheckWhere(p.Where))
 	if p.Fields != nil && len(p.Fields) == 0 {
 		errs = append(errs, Wrong("fields", "is empty: give names of fields, or null for the whole sample"))
 	}
-	errs = append(errs, differentNames("fields", p.Fields))
+	errs = append(errs, argument.CheckNames("fields", p.Fields))
 	for i, name := range p.Fields {
 		if in.Find(name) < 0 {
 			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is an %w", words.Unknown("field", name, in.Names())))
@@ -79,33 +81,37 @@ func (p *Python) check(in sample.Schema) (errs []error) {
 	if p.Where == Here && len(p.Seed) > 0 {
 		errs = append(errs, Wrong("seed", `is given with where="here": it would seed the program's own generators; use an argument rng`))
 	}
-	return append(errs, checkSeed(p.Seed))
+	return append(errs, CheckSeed(p.Seed))
 }
 
-func checkSeed(names []string) error {
+// CheckSeed returns an error unless the names are modules that can be seeded.
+func CheckSeed(names []string) error {
 	var errs []error
 	for i, name := range names {
 		errs = append(errs, argument.OneOf(fmt.Sprintf("seed[%d]", i), name, []string{"random", "numpy", "torch"}))
 	}
-	return errors.Join(append(errs, differentNames("seed", names))...)
+	return errors.Join(append(errs, argument.CheckNames("seed", names))...)
 }
 
-func checkFunction(name string) error {
+// CheckFunction returns an error unless the argument function names one.
+func CheckFunction(name string) error {
 	if name == "" {
 		return argument.Given("function", false)
 	}
-	return checkCallable("function", name)
+	return CheckCallable("function", name)
 }
 
-func checkCallable(argument, name string) error {
+// CheckCallable returns an error unless an argument is of the form "module:name".
+func CheckCallable(arg, name string) error {
 	module, function, ok := strings.Cut(name, ":")
 	if !ok || module == "" || function == "" || strings.ContainsAny(name, "\x00\n") {
-		return Wrong(argument, `is %q: must be "module:name", such as "transforms:augment"`, name)
+		return Wrong(arg, `is %q: must be "module:name", such as "transforms:augment"`, name)
 	}
 	return nil
 }
 
-func checkWhere(where string) error {
+// CheckWhere returns an error unless functions can be called there.
+func CheckWhere(where string) error {
 	if where == "main" {
 		return Wrong("where", `is "main": that is for the last steps, after batch, which the Python package carries out by itself`)
 	}
@@ -115,26 +121,14 @@ func checkWhere(where string) error {
 	return argument.OneOf("where", cmp.Or(where, "process"), []string{"process", "thread", Here})
 }
 
-// differentNames refuses a name that a list has twice.
-func differentNames(argument string, names []string) error {
-	seen := make(map[string]bool)
-	for i, name := range names {
-		if seen[name] {
-			return Wrong(fmt.Sprintf("%s[%d]", argument, i), "is %q, a second time", name)
-		}
-		seen[name] = true
-	}
-	return nil
-}
-
-// result returns the schema of what a function gives of samples of this one, where it
+// ResultOf returns the schema of what a function gives of samples of this one, where it
 // says so: the values of some fields, or whole samples.
-func result(in sample.Schema, fields []string, to []string, g Gives) (sample.Schema, error) {
+func ResultOf(in sample.Schema, fields []string, to []string, g Gives) (sample.Schema, error) {
 	names := to
 	if names == nil {
 		names = fields
 	}
-	if err := errors.Join(checkTo(fields, to), g.check(names)); err != nil || g.Schema == nil {
+	if err := errors.Join(checkTo(fields, to), g.Check(names)); err != nil || g.Schema == nil {
 		return nil, err
 	}
 	out := sample.Schema{}
@@ -161,7 +155,7 @@ func checkTo(fields, to []string) error {
 			return Wrong(fmt.Sprintf("to[%d]", i), "is empty: give the name of a field")
 		}
 	}
-	return differentNames("to", to)
+	return argument.CheckNames("to", to)
 }
 
 // likeBefore is the type of a field that a function gives. What was an image or a clip

@@ -9,7 +9,6 @@ import (
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
-
 	"pgregory.net/rapid"
 )
 

@@ -2,8 +2,8 @@ package recipe
 
 import (
 	"fmt"
-	"github.com/headrace/headrace/recipe/internal/argument"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -34,19 +34,19 @@ type Args interface {
 	Check(in sample.Schema) (sample.Schema, error)
 }
 
-// completer is implemented by arguments of which a tag does not say all: their defaults
+// Completer is implemented by arguments of which a tag does not say all: their defaults
 // depend on each other, or they can be given in several forms.
-type completer interface {
-	// complete returns the arguments, which have the defaults of the tags, with all
+type Completer interface {
+	// Complete returns the arguments, which have the defaults of the tags, with all
 	// others, and in the one form that equal arguments have.
-	complete() Args
+	Complete() Args
 }
 
-// completed returns arguments with all defaults written out.
-func completed(args Args) Args {
+// Completed returns arguments with all defaults written out.
+func Completed(args Args) Args {
 	args = argument.Complete(args)
-	if d, ok := args.(completer); ok {
-		return d.complete()
+	if d, ok := args.(Completer); ok {
+		return d.Complete()
 	}
 	return args
 }
@@ -68,7 +68,7 @@ func (c completion) chain(steps []Step) []Step {
 	for i, s := range steps {
 		op, known := Find(s.Op)
 		if s.Op == "" && s.Args != nil {
-			op, known = findArgs(s.Args)
+			op, known = FindArgs(s.Args)
 			s.Op = op.Name
 		}
 		if s.Args == nil && known {
@@ -79,9 +79,9 @@ func (c completion) chain(steps []Step) []Step {
 			s.Name = numbered(s.Op, c[s.Op])
 		}
 
-		s.Args = completed(s.Args)
-		if n, ok := s.Args.(nesting); ok {
-			s.Args = n.with(each(n.chains(), c.chain))
+		s.Args = Completed(s.Args)
+		if n, ok := s.Args.(Nesting); ok {
+			s.Args = n.With(each(n.Chains(), c.chain))
 		}
 		s.Failures = s.Failures.complete()
 		all[i] = s

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/variables"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/variables"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of recipes in files, for editors, with

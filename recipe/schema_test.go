@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/recipe"
-
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/recipe"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 )

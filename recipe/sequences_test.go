@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // parsed reads steps after files with labels.

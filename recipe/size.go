@@ -4,7 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/jsonschema"
 )
 
 // Size is a size in pixels; in JSON a number, or [height, width].
@@ -24,16 +25,16 @@ func (Size) JSONSchema() map[string]any {
 // IsZero reports whether there is no size.
 func (s Size) IsZero() bool { return s == Size{} }
 
-// both returns height and width, where one number means both.
-func (s Size) both() (height, width int) {
+// Both returns height and width, where one number means both.
+func (s Size) Both() (height, width int) {
 	if s.Width == 0 {
 		return s.Height, s.Height
 	}
 	return s.Height, s.Width
 }
 
-// square is the one form of a size of which one number means both.
-func (s Size) square() Size {
+// Square is the one form of a size of which one number means both.
+func (s Size) Square() Size {
 	if s.Width == s.Height {
 		s.Width = 0
 	}
@@ -43,9 +44,9 @@ func (s Size) square() Size {
 // MarshalJSON writes a number or a list of two.
 func (s Size) MarshalJSON() ([]byte, error) {
 	if s.Width == 0 {
-		return numbersOf(s.Height), nil
+		return argument.MarshalNumbers(s.Height), nil
 	}
-	return numbersOf(s.Height, s.Width), nil
+	return argument.MarshalNumbers(s.Height, s.Width), nil
 }
 
 var errSize = errors.New("recipe: must be a whole number, or [height, width]")
@@ -53,7 +54,7 @@ var errSize = errors.New("recipe: must be a whole number, or [height, width]")
 // UnmarshalJSON reads what MarshalJSON wrote. Numbers below 1 are refused here: zero has
 // another meaning in a Size.
 func (s *Size) UnmarshalJSON(b []byte) error {
-	n, err := readNumbers[int](b, s.Takes(), 2)
+	n, err := argument.UnmarshalNumbers[int](b, s.Takes(), 2)
 	if err != nil || slices.Min(n) < 1 {
 		return errSize
 	}

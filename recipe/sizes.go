@@ -8,18 +8,18 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// stacking is implemented by arguments of operations that stack images.
-type stacking interface {
-	// checkSizes is Check, where the image has one of these shapes. Inside says that
+// Stacking is implemented by arguments of operations that stack images.
+type Stacking interface {
+	// CheckSizes is Check, where the image has one of these shapes. Inside says that
 	// images get sizes of their own in a chain of a merge or route.
-	checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error)
+	CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error)
 }
 
-// bucketing is implemented by arguments of operations that give each image one of several
+// Bucketing is implemented by arguments of operations that give each image one of several
 // sizes.
-type bucketing interface {
+type Bucketing interface {
 	Transform
-	buckets() []Size
+	Buckets() []Size
 }
 
 // ImageShapes returns the shapes of which the images in a batch have one, the same for
@@ -30,7 +30,7 @@ type bucketing interface {
 func (r Recipe) ImageShapes() []tensor.Shape {
 	r = r.Complete()
 	c := newChecker(r.Steps)
-	c.chain(r.Steps, surroundings{begins: true}, nil)
+	c.chain(r.Steps, Surroundings{Begins: true}, nil)
 	for at, i := range c.top {
 		if c.steps[i].op.Place == Batching {
 			return c.shapes(at)
@@ -44,7 +44,7 @@ func (r Recipe) ImageShapes() []tensor.Shape {
 func (c *checker) shapes(at int) (all []tensor.Shape) {
 	from := at - 1
 	for ; from >= 0; from-- {
-		if b, ok := c.steps[c.top[from]].Args.(bucketing); ok && len(b.buckets()) > 0 {
+		if b, ok := c.steps[c.top[from]].Args.(Bucketing); ok && len(b.Buckets()) > 0 {
 			break
 		}
 		switch c.steps[c.top[from]].Args.(type) {
@@ -58,16 +58,16 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 	}
 
 	out := c.steps[c.top[from]].out
-	differ := func(f sample.Field) bool { return isImage(f.Type) && !f.Type.Fixed() }
+	differ := func(f sample.Field) bool { return IsImage(f.Type) && !f.Type.Fixed() }
 	image := slices.IndexFunc(out, differ)
 	if image < 0 || slices.ContainsFunc(out[image+1:], differ) {
 		return nil // a mistake that was found, or several images of sizes of their own
 	}
 
 	// Two sizes may become one on the way.
-	for _, s := range c.steps[c.top[from]].Args.(bucketing).buckets() {
+	for _, s := range c.steps[c.top[from]].Args.(Bucketing).Buckets() {
 		form := ImageForm(out[image].Type)
-		form.Height, form.Width = s.both()
+		form.Height, form.Width = s.Both()
 		for _, i := range c.top[from+1 : at] {
 			var ok bool
 			if form, ok = c.result(i, out[image].Name, form); !ok {
@@ -88,7 +88,7 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 // bucketsInside tells whether images are resized to buckets before their ways join.
 func (c *checker) bucketsInside() bool {
 	for i, s := range c.steps {
-		if _, ok := s.Args.(bucketing); ok && !slices.Contains(c.top, i) {
+		if _, ok := s.Args.(Bucketing); ok && !slices.Contains(c.top, i) {
 			return true
 		}
 	}

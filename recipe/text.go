@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 )
 
 // String shows r for people: a chain on a line, and below a step that holds others a tree
@@ -20,7 +20,7 @@ func lines(steps []Step) (all []string) {
 			line += " → "
 		}
 		line += s.text()
-		if n, ok := s.Args.(nesting); ok && len(n.chains()) > 0 {
+		if n, ok := s.Args.(Nesting); ok && len(n.Chains()) > 0 {
 			all = append(append(all, strings.TrimPrefix(line, " ")), branches(n)...)
 			line = ""
 		}
@@ -32,8 +32,8 @@ func lines(steps []Step) (all []string) {
 }
 
 // branches shows the chains that an operation holds, each with what is taken by it.
-func branches(n nesting) (all []string) {
-	chains := n.chains()
+func branches(n Nesting) (all []string) {
+	chains := n.Chains()
 	for i, c := range chains {
 		first, next := "├─ ", "│  "
 		if i == len(chains)-1 {
@@ -88,7 +88,7 @@ func (s Step) shown() []string {
 }
 
 // differing returns the fields of a struct that are not as usual. Zero is always usual:
-// [identifier] writes it for defaults.
+// [Identifier] writes it for defaults.
 func differing(args, as any) (shown []string) {
 	given, usual := reflect.ValueOf(argument.Struct(args)).Elem(), reflect.ValueOf(argument.Struct(as)).Elem()
 	for _, f := range argument.Fields(given.Type()) {

@@ -3,7 +3,7 @@ package recipe
 import (
 	"cmp"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 )
 
 // Replace is what Errors says where text that is not UTF-8 gets U+FFFD. Otherwise such
@@ -14,13 +14,15 @@ const Replace = "replace"
 // before there was a choice stay as they are.
 const strict = "strict"
 
-func notStrict(errors string) string {
+// NotStrict returns the word, and "" for the default.
+func NotStrict(errors string) string {
 	if errors == strict {
 		return ""
 	}
 	return errors
 }
 
-func checkErrors(errors string) error {
+// CheckTextErrors returns an error unless the argument errors has one of its words.
+func CheckTextErrors(errors string) error {
 	return argument.OneOf("errors", cmp.Or(errors, strict), []string{strict, Replace})
 }

@@ -168,17 +168,17 @@ func (b *Batches) DropsLast() bool {
 	return b.DropLast
 }
 
-// stacker is implemented by arguments of the operation that stacks samples.
-type stacker interface {
+// Stacker is implemented by arguments of the operation that stacks samples.
+type Stacker interface {
 	Args
-	withBatches(Batches) Args
+	WithBatches(Batches) Args
 }
 
 // StackOf returns arguments of the operation batch that make such batches, which no
 // policy makes.
 func StackOf(b Batches) Args {
 	op, _ := Find("batch")
-	return op.New().(stacker).withBatches(b)
+	return op.New().(Stacker).WithBatches(b)
 }
 
 // Buckets are batches of sequences of like length.
@@ -233,7 +233,7 @@ func (r *Routing) Label(i int) string {
 	}
 	texts := make([]string, len(r.Whens[i]))
 	for k, w := range r.Whens[i] {
-		texts[k] = w.text()
+		texts[k] = w.Text()
 	}
 	if len(texts) > 4 {
 		texts = append(texts[:3:3], fmt.Sprintf("… %d in all", len(texts)))
@@ -241,14 +241,14 @@ func (r *Routing) Label(i int) string {
 	return strings.Join(texts, ", ")
 }
 
-// traited is implemented by arguments that have traits.
-type traited interface{ Traits() Traits }
+// Traited is implemented by arguments that have traits.
+type Traited interface{ Traits() Traits }
 
 // TraitsOf returns what there is to know of a step with these arguments, which must be
 // complete.
 func TraitsOf(args Args) (t Traits) {
 	switch args := args.(type) {
-	case traited:
+	case Traited:
 		t = args.Traits()
 	case Transform:
 		t.Content = "image"
@@ -260,8 +260,8 @@ func TraitsOf(args Args) (t Traits) {
 
 // ChainsOf returns the chains of steps that arguments hold, in the order of the text.
 func ChainsOf(args Args) []Chain {
-	if n, ok := args.(nesting); ok {
-		return n.chains()
+	if n, ok := args.(Nesting); ok {
+		return n.Chains()
 	}
 	return nil
 }
@@ -269,8 +269,8 @@ func ChainsOf(args Args) []Chain {
 // EachChain returns arguments with others in the places of the chains that they hold;
 // where they hold none, the arguments.
 func EachChain(args Args, do func([]Step) []Step) Args {
-	if n, ok := args.(nesting); ok {
-		return n.with(each(n.chains(), do))
+	if n, ok := args.(Nesting); ok {
+		return n.With(each(n.Chains(), do))
 	}
 	return args
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/recipe/internal/argument"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -20,13 +20,13 @@ type Transform interface {
 	Transform() media.Op
 	// Images are the fields that it works on, of those that the samples have.
 	Images(in sample.Schema) []string
-	check(in sample.Schema) error
+	CheckImages(in sample.Schema) error
 }
 
-// checkTransform holds arguments against their tags, and finds the images of a schema and
+// CheckTransform holds arguments against their tags, and finds the images of a schema and
 // what becomes of them. Of the errors, nil counts for nothing.
-func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema, error) {
-	t = completed(t).(Transform)
+func CheckTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema, error) {
+	t = Completed(t).(Transform)
 	errs = slices.DeleteFunc(append([]error{argument.CheckTags(t)}, errs...), func(err error) bool { return err == nil })
 	var op media.Op
 	if len(errs) == 0 {
@@ -35,7 +35,7 @@ func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema
 			errs = append(errs, fmt.Errorf("is not possible: %w", err))
 		}
 	}
-	if err := t.check(in); err != nil {
+	if err := t.CheckImages(in); err != nil {
 		return in, errors.Join(append(errs, err)...)
 	}
 	if len(errs) > 0 {
@@ -53,7 +53,8 @@ func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema
 	return out, errors.Join(errs...)
 }
 
-func isImage(t sample.Type) bool { return t.Axes != "" }
+// IsImage reports whether a field holds images or clips.
+func IsImage(t sample.Type) bool { return t.Axes != "" }
 
 // ImageType is the type of a field that holds images of this form.
 func ImageType(f media.Form) sample.Type {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/recipe"
 )

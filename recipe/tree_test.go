@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // tree is a recipe with everything that holds steps, nested both ways.

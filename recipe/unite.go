@@ -9,10 +9,10 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// unite returns the schema of samples that come from any of several chains: they have the
+// Unite returns the schema of samples that come from any of several chains: they have the
 // same fields of the same dtypes, in the same order. An extent that is not the same
 // everywhere is not known. Schemas that are nil are left out.
-func unite(all []sample.Schema, argument func(i int) string) (sample.Schema, error) {
+func Unite(all []sample.Schema, argument func(i int) string) (sample.Schema, error) {
 	var out sample.Schema
 	first := ""
 	for i, s := range all {
@@ -54,7 +54,7 @@ func differ(s, first sample.Schema, name string) error {
 
 // alike reports whether two types differ in their extents at most.
 func alike(a, b sample.Type) bool {
-	return a.Kind == b.Kind && a.DType == b.DType && len(a.Shape) == len(b.Shape) && a.Axes == b.Axes && (isImage(a) == isImage(b)) && (!isImage(a) || ImageForm(a).Color == ImageForm(b).Color)
+	return a.Kind == b.Kind && a.DType == b.DType && len(a.Shape) == len(b.Shape) && a.Axes == b.Axes && (IsImage(a) == IsImage(b)) && (!IsImage(a) || ImageForm(a).Color == ImageForm(b).Color)
 }
 
 // inFull is like "uint8 [?, ?, 3] (HWC)".

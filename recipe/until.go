@@ -8,7 +8,8 @@ import (
 // Until says when an epoch of a [Merge] ends: "longest", "shortest", or [UntilSamples].
 type Until string
 
-var untilWords = []string{"longest", "shortest"}
+// UntilWords are the words that an [Until] may be.
+var UntilWords = []string{"longest", "shortest"}
 
 // UntilSamples ends an epoch when so many samples have come of it, on all ranks together.
 func UntilSamples(n int64) Until { return Until(strconv.FormatInt(n, 10)) }
@@ -24,7 +25,7 @@ func (*Until) Takes() string { return `"longest", "shortest", or a whole number`
 
 // JSONSchema implements [Schemer].
 func (Until) JSONSchema() map[string]any {
-	return map[string]any{"anyOf": []any{map[string]any{"enum": untilWords}, map[string]any{"type": "integer", "minimum": 1}}}
+	return map[string]any{"anyOf": []any{map[string]any{"enum": UntilWords}, map[string]any{"type": "integer", "minimum": 1}}}
 }
 
 // MarshalJSON writes a word or a number.

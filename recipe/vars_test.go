@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace/recipe"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/recipe"
 )
 
 // withVars reads a recipe of one step that has arguments in it.

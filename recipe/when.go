@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/headrace/headrace/recipe/internal/jsonschema"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/jsonschema"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // When is a value of the field that a route goes by; in JSON text or a whole number.
@@ -19,8 +19,8 @@ type When struct {
 // Takes implements [Taker].
 func (*When) Takes() string { return "text, or a whole number" }
 
-// text is how recipes write it.
-func (w When) text() string {
+// Text is how recipes write it.
+func (w When) Text() string {
 	b, _ := w.MarshalJSON()
 	return string(b)
 }

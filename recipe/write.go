@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/headrace/headrace/recipe/internal/format"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/format"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // MarshalJSON writes r complete, without the names that steps have by default: equal
@@ -22,8 +22,8 @@ func (r Recipe) MarshalJSON() ([]byte, error) {
 // unwritable says which step cannot be written.
 func (r Recipe) unwritable(err error) error {
 	for i, s := range r.Complete().All() {
-		if n, ok := s.Args.(nesting); ok {
-			s.Args = n.with(make([]Chain, len(n.chains())))
+		if n, ok := s.Args.(Nesting); ok {
+			s.Args = n.With(make([]Chain, len(n.Chains())))
 		}
 		if _, err := json.Marshal(s.Args); err != nil {
 			return &Error{Step: i, Name: s.Name, Path: "args", Err: fmt.Errorf("cannot be written: %w", err)}
@@ -91,8 +91,8 @@ func (d defaultNames) without(steps []Step) []Step {
 		if d[s.Op]++; s.Name == numbered(s.Op, d[s.Op]) {
 			s.Name = ""
 		}
-		if n, ok := s.Args.(nesting); ok {
-			s.Args = n.with(each(n.chains(), d.without))
+		if n, ok := s.Args.(Nesting); ok {
+			s.Args = n.With(each(n.Chains(), d.without))
 		}
 		all[i] = s
 	}

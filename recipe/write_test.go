@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace/recipe"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/headrace/headrace/recipe"
 	"pgregory.net/rapid"
 )
 

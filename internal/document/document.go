@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // Document is the text of a file as one JSON value, of which each part can be known where

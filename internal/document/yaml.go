@@ -12,8 +12,7 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // MaxBytes bounds what is read, for a wrong name may be one of something that does not

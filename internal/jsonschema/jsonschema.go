@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/argument"
+	"github.com/headrace/headrace/internal/argument"
 )
 
 // Schema is a JSON Schema.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
 // A Section is a key at the top of a file, with its value. That of "steps" has a line for

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/rawjson"
+	"github.com/headrace/headrace/internal/variables"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
-	"github.com/headrace/headrace/recipe/internal/variables"
 )
 
 type chain []string

@@ -12,10 +12,10 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/rawjson"
+	"github.com/headrace/headrace/internal/variables"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
-	"github.com/headrace/headrace/recipe/internal/variables"
 )
 
 // Decoder fills what belongs together: a step, or what is around all steps.

@@ -1,15 +1,15 @@
-package recipe
+package argument
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/headrace/headrace/recipe/internal/rawjson"
+	"github.com/headrace/headrace/internal/rawjson"
 )
 
-// numbersOf writes one number as it is, and several as a list.
-func numbersOf[T int | float64](n ...T) []byte {
+// MarshalNumbers writes one number as it is, and several as a list.
+func MarshalNumbers[T int | float64](n ...T) []byte {
 	var v any = n
 	if len(n) == 1 {
 		v = n[0]
@@ -18,8 +18,8 @@ func numbersOf[T int | float64](n ...T) []byte {
 	return b
 }
 
-// readNumbers reads a number, or a list of one of so many. Takes says what is taken.
-func readNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T, err error) {
+// UnmarshalNumbers reads a number, or a list of one of so many. Takes says what is taken.
+func UnmarshalNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T, err error) {
 	v := rawjson.Value(b)
 	each := func(e rawjson.Value) {
 		var one T
@@ -41,8 +41,8 @@ func readNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T,
 	return n, err
 }
 
-// shown writes an argument as recipes do.
-func shown(v any) string {
+// Written writes an argument as recipes do.
+func Written(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return "?"
@@ -50,8 +50,8 @@ func shown(v any) string {
 	return string(b)
 }
 
-// oneIfEqual is the one form of numbers that may be given for each channel.
-func oneIfEqual[T int | float64](n []T) []T {
+// OneIfEqual is the one form of numbers that may be given for each channel.
+func OneIfEqual[T int | float64](n []T) []T {
 	if len(n) > 0 && !slices.ContainsFunc(n, func(x T) bool { return x != n[0] }) {
 		return n[:1]
 	}

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe/internal/argument"
-	"github.com/headrace/headrace/recipe/internal/rawjson"
 )
 
 // Var is a variable of a file.
