@@ -57,7 +57,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		}
 	}
 
-	var tuple []string
+	unnamed := ""
 	if survey.Needed(r) {
 		if o.Look {
 			return nil, ErrUncalled
@@ -76,7 +76,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		}
 		m.host.Renew(shareOf(c.withDefaults()), false)
 		m.room = roomFor(s.Made.Bytes, c.withDefaults())
-		tuple = s.Tuple
+		unnamed = s.Unnamed
 	}
 
 	l, err := assemble(ctx, r, schema, m)
@@ -84,17 +84,10 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		return nil, err
 	}
 	l.lists = m.lists
-	if len(tuple) > 0 && r.Stacks() {
-		warn("tuple", tupleHint(tuple))
+	if unnamed != "" && r.Stacks() {
+		warn("unnamed", unnamed)
 	}
 	return l, nil
-}
-
-// tupleHint is for who gives pairs, and expects their values apart.
-func tupleHint(names []string) string {
-	quoted := "'" + strings.Join(names, "', '") + "'"
-	return fmt.Sprintf("samples are tuples of %d values, so a batch is a list of these. To stack the values, name them: hr.source(…, fields=[%s]);"+
-		" batches are dicts then. If a list of tuples is meant, write gives=object", len(names), quoted)
 }
 
 // checkPlaces refuses functions that the program calls, or workers that it describes,

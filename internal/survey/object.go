@@ -71,8 +71,8 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 		return gives, mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
 
-	if f.Tuple == nil {
-		f.Tuple = c.Tuple
+	if f.Unnamed == "" {
+		f.Unnamed = c.Unnamed
 	}
 	gives.Schema = bare(gives.Schema, r)
 	f.remember(gives.Schema, false)

@@ -32,10 +32,10 @@ type Survey struct {
 	// its recipe says what.
 	Made Made
 
-	// Tuple are names that the values of samples could have, where the object gives
-	// tuples without names, and no function makes anything else of them; nil: it is not
-	// so.
-	Tuple []string
+	// Unnamed says what to write where the object gives samples whose values have no
+	// fields, such as tuples, and no function makes anything else of them; empty: it is
+	// not so.
+	Unnamed string
 
 	guesses []guess // extents that first samples have told
 }
@@ -56,7 +56,7 @@ func (f *Survey) Complete(ctx context.Context, r recipe.Recipe) (recipe.Recipe, 
 		return r, err
 	}
 	if makes(r) {
-		f.Tuple = nil
+		f.Unnamed = ""
 	}
 	if _, err := r.Check(); err == nil {
 		f.loosen(func() error { _, err := r.Check(); return err })

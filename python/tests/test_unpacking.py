@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import re
 import sqlite3
+import types
 import warnings
 import zipfile
 
+import attrs
 import numpy as np
 import pytest
 import torch
@@ -81,6 +84,84 @@ def test_tuples_without_fields_say_how_they_are_stacked(make, names):
         assert next(iter(loader)) == [make(0), make(1)]
         loader.load_state_dict(state)
         assert next(iter(loader)) == [make(0), make(1)]
+
+
+@dataclasses.dataclass
+class Item:
+    image: np.ndarray
+    label: int
+
+
+@attrs.frozen
+class Frozen:
+    image: np.ndarray
+    label: int
+
+
+class Model:
+    """As pydantic's models, which declare their fields so."""
+
+    model_fields = {"image": None, "label": None}  # noqa: RUF012
+
+    def __init__(self, image, label):
+        self.image, self.label = image, label
+
+
+IMAGE = np.ones((2, 3), np.uint8)
+TO_DICT = "{'image': one.image, 'label': one.label}"
+FIELDS = "name them: hr.source(…, fields=['name1', 'name2'])"
+
+
+@pytest.mark.parametrize(
+    ("make", "what", "how"),
+    [
+        (lambda i: Item(IMAGE, i), "Item objects", f".map(lambda one: {TO_DICT})"),
+        (lambda i: Frozen(IMAGE, i), "Frozen objects", f".map(lambda one: {TO_DICT})"),
+        (lambda i: Model(IMAGE, i), "Model objects", f".map(lambda one: {TO_DICT})"),
+        (lambda i: types.SimpleNamespace(image=IMAGE, label=i), "SimpleNamespace objects", f".map(lambda one: {TO_DICT})"),
+        (lambda i: [IMAGE, i], "lists of 2 values", FIELDS),
+        (lambda i: [torch.ones(2, 3), torch.tensor(i)], "lists of 2 values", FIELDS),
+        (lambda i: ["a", i], "lists of 2 values", FIELDS),
+        (lambda i: [IMAGE, None], "lists of 2 values", FIELDS),
+        (lambda i: [Item(IMAGE, i)] * 2, "lists of test_unpacking.Item objects", f".flat_map(lambda items: [{TO_DICT} for one in items])"),
+        (lambda i: [Pair(IMAGE, i)] * 2, "lists of test_unpacking.Pair objects", f".flat_map(lambda items: [{TO_DICT} for one in items])"),
+        (lambda i: [{"image": IMAGE, "label": i}], "lists of dicts", ".flat_map(lambda items: items)"),
+        (lambda i: [i, i + 1], None, None),
+        (lambda i: [str(i), "b"], None, None),
+        (lambda i: [[i], [i, i]], None, None),
+        (lambda i: {i}, None, None),
+        (lambda i: types.SimpleNamespace(), None, None),
+    ],
+)
+def test_other_values_without_fields_say_how_they_are_stacked(make, what, how):
+    """And what they say works."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", hr.HeadraceWarning)
+        source(make).batch(2).loader(epochs=1).close()
+    if what is None:
+        assert told == []
+        return
+    (warning,) = told
+    text = str(warning.message)
+    assert what in text
+    assert f"{how}" in text
+    assert warning.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source(make, gives=object).batch(2).loader(epochs=1).close()
+        if how is FIELDS:
+            pipeline = source(make, fields=["image", "label"])
+        else:
+            pipeline = eval(f"source(make){how}", {"source": source, "make": make})
+        with pipeline.batch(2).loader(epochs=1) as loader:
+            assert {"image", "label"} <= set(next(iter(loader)))
+
+
+def test_fields_of_an_object_say_how_it_becomes_a_dict():
+    with pytest.raises(
+        hr.HeadraceError, match=r"Item, not 2 values: image, label; instead of fields= write \.map\(lambda one: {'image': one"
+    ):
+        source(lambda i: Item(IMAGE, i), fields=["image", "label"]).batch(2).loader(epochs=1)
 
 
 def pairs(where, **options):

@@ -126,7 +126,7 @@ type Results struct {
 	Data     []byte
 	Schema   sample.Schema
 	Names    []string // where the message itself says what the fields are
-	Tuple    []string // of a sample that is a tuple: names that its values could have; nil: it is none
+	Unnamed  string   // of a sample whose values have no fields: what to write; empty: it is none
 	columns  []resultColumn
 	failures []failure
 	State    []byte
@@ -151,7 +151,7 @@ type tail struct {
 	Fields   []Field    `json:"fields"`
 	State    *string    `json:"state"`
 	Found    []*[]Field `json:"found"`
-	Tuple    []string   `json:"tuple"`
+	Unnamed  string     `json:"unnamed"`
 }
 
 func (r *Results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
@@ -313,10 +313,7 @@ func (p *parser) tail(text []byte, functions int) error {
 	if p.Schema, err = schema(t.Fields); err != nil {
 		return bad("with fields that are none: %v", err)
 	}
-	p.Names, p.Tuple = p.Schema.Names(), t.Tuple
-	if len(p.Tuple) > MostFields {
-		return bad("of a tuple of %d values", len(p.Tuple))
-	}
+	p.Names, p.Unnamed = p.Schema.Names(), t.Unnamed
 	if p.Found, err = found(t.Found); err != nil || len(p.Found) > functions {
 		return bad("with fields of %d functions: %v", len(p.Found), err)
 	}

@@ -77,9 +77,12 @@ type Call struct {
 	Out   []Value
 	Same  []int           // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
 	Names []string        // of Out, where Options.Gives is nil
-	Tuple []string        // Index, Iterate, where Options.Gives is nil: names that the values of a sample could have that is a tuple; nil: it is none
 	Keep  bool            // Filter, Chain
 	Found []sample.Schema // Chain, where Options.Gives is nil: what each function has returned; nil of a filter
+
+	// Unnamed says what to write where the sample's values have no fields, such as those
+	// of a tuple; empty: they have. Index and Iterate without Options.Gives only.
+	Unnamed string
 
 	// Took is how long a worker worked for the call; of a stream, for what yield was
 	// given so far. Of a coroutine it is the time from its own start to its end.

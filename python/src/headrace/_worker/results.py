@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._recipe.functions import BARE
+from . import unnamed
 from .errors import Misfit
 from .types import told
 
@@ -10,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-_MOST_NAMED = 16  # values of a tuple
 
 
 def is_bare(fields: list[dict[str, Any]]) -> bool:
@@ -79,7 +78,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
         if not isinstance(result, (tuple, list)) or len(result) != len(to):
             what = f"{len(result)} values" if isinstance(result, (tuple, list)) else told(result)
             number = len(to) if isinstance(result, (tuple, list)) else f"{len(to)} values"
-            raise Misfit("", f"returned {what}, not {number}: {', '.join(to)}")
+            how = unnamed.as_dicts(result) if named else None
+            raise Misfit("", f"returned {what}, not {number}: {', '.join(to)}{(how and f'; instead of fields= write {how}') or ''}")
         return result if order is None else [result[i] for i in order]
 
     def take(result: Any) -> Any:
@@ -102,7 +102,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             if not may_be_bare(result):
                 return of_dict(result)
             writer.find([BARE], [result])
-            writer.tuple = _names_of(result) if named and isinstance(result, tuple) else None
+            if named and writer.fields[0]["kind"] == "object":
+                writer.unnamed = unnamed.hint(result)
             return [result]
         found = list(result.keys())
         for name in found:
@@ -116,12 +117,3 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
         return values
 
     return probed
-
-
-def _names_of(values: tuple[Any, ...]) -> list[str] | None:
-    """Names that the values of a tuple could have; None: these are hardly fields."""
-    if not 1 < len(values) <= _MOST_NAMED:
-        return None
-    if isinstance(names := getattr(values, "_fields", None), tuple) and len(names) == len(values):
-        return list(map(str, names))
-    return [f"name{i}" for i in range(1, len(values) + 1)]

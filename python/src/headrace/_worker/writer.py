@@ -41,7 +41,7 @@ class Writer:
         self.function: Any = None
         self.counts: list[int] = []  # of a chain, for each function its calls, and how long they took
         self.found: list[Any] | None = None  # of a chain, what each function gives, if that must be found out
-        self.tuple: list[str] | None = None  # of a first sample that is a tuple: names that its values could have
+        self.unnamed: str | None = None  # of a first sample whose values have no fields: what to write
         self.lent: dict[int, dict[int, tuple[Any, int | None]]] = {}  # by sample, then field
         self.own: dict[int, tuple[Any, int | None]] = {}  # of the sample whose results are added
 
@@ -161,8 +161,8 @@ class Writer:
             told["fields"] = self.fields
             if self.found is not None:
                 told["found"] = self.found
-            if self.tuple is not None:
-                told["tuple"] = self.tuple
+            if self.unnamed is not None:
+                told["unnamed"] = self.unnamed
         tail = json.dumps(told).encode() if told else b""
         words = [self.first, n, flags, len(tail), 0, self.rest, *self.status, *self.counts]
         parts: list[Any] = [self.memory[: self.end]]
