@@ -43,20 +43,6 @@ func TestE7DefinitionPrintsAsATree(t *testing.T) {
 	}
 }
 
-func TestPolicyStrings(t *testing.T) {
-	for want, p := range map[string]pipe.Policy{
-		"stops at a failure":                 {},
-		"skips failures":                     {Skip: true, Count: -1},
-		"skips 2 failures":                   {Skip: true, Count: 2},
-		"skips a share of 0.5":               {Skip: true, Rate: 0.5},
-		"skips 2 failures or a share of 0.5": {Skip: true, Count: 2, Rate: 0.5},
-	} {
-		if p.String() != want {
-			t.Errorf("%+v is %q", p, p)
-		}
-	}
-}
-
 // A chain of stages is a few lines, and all of them run. E1.
 func TestE1ChainOfStages(t *testing.T) {
 	f := pipe.From("numbers", pipetest.Numbers{N: 9})

@@ -388,19 +388,6 @@ func TestGoexitStopsTheRun(t *testing.T) {
 	})
 }
 
-// What is about no item, or no epoch, does not name one.
-func TestStageErrorsNameWhatThereIs(t *testing.T) {
-	for want, err := range map[string]*pipe.StageError{
-		"pipe: stage map: epoch 2, item 3: bad": {Stage: "map", Epoch: 2, Pos: 3, Err: errors.New("bad")},
-		"pipe: stage map: epoch 2: bad":         {Stage: "map", Epoch: 2, Pos: -1, Err: errors.New("bad")},
-		"pipe: stage map: bad":                  {Stage: "map", Epoch: -1, Pos: -1, Err: errors.New("bad")},
-	} {
-		if err.Error() != want {
-			t.Errorf("%v, not %s", err, want)
-		}
-	}
-}
-
 func TestSkipIsQuiet(t *testing.T) {
 	skip := func(_ context.Context, v int) (int, error) {
 		if v%2 == 1 {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"os/exec"
 	"slices"
 	"syscall"
 	"testing"
@@ -85,20 +84,4 @@ func TestShortagesPass(t *testing.T) {
 			t.Errorf("%v, then %v", got, err)
 		}
 	})
-}
-
-func TestWhatIsAShortage(t *testing.T) {
-	for _, err := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.ENOSPC, syscall.EDQUOT, &exec.Error{Name: "python", Err: syscall.EMFILE},
-		&os.PathError{Op: "fork/exec", Path: "python", Err: syscall.EAGAIN},
-	} {
-		if !pipe.Stops(err) {
-			t.Errorf("%v is an item's", err)
-		}
-	}
-	for _, err := range []error{syscall.ENOENT, syscall.EIO, syscall.ECONNREFUSED, syscall.EAGAIN, &os.PathError{Op: "fork/exec", Path: "python", Err: syscall.ENOENT}, io.EOF} {
-		if pipe.Stops(err) {
-			t.Errorf("%v is not an item's", err)
-		}
-	}
 }

@@ -2,8 +2,6 @@ package pipe_test
 
 import (
 	"context"
-	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,41 +109,6 @@ func TestFastStagesAreSampled(t *testing.T) {
 		}
 		if !s.Sampled || timed == 0 || timed >= s.In || s.In != 20000 || s.Out != 20000 {
 			t.Errorf("%d of %d were timed, sampled: %v", timed, s.In, s.Sampled)
-		}
-	})
-}
-
-func TestStatsPlus(t *testing.T) {
-	stats := func() pipe.Stats {
-		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 30}), restless, pipe.Opts{Name: "map", Workers: 3})
-		run := start(t, f, pipe.Config{})
-		collect(t, run)
-		run.Close()
-		return run.Stats()
-	}
-	synctest.Test(t, func(t *testing.T) {
-		one, two := stats(), stats()
-		sum := one.Plus(two)
-		if sum.Elapsed != one.Elapsed+two.Elapsed || sum.Yielded != 60 || len(sum.Stages) != 2 || len(sum.Queues) != 2 {
-			t.Errorf("%+v", sum)
-		}
-		m, a, b := sum.Stages[1], one.Stages[1], two.Stages[1]
-		if m.In != 60 || m.Busy != a.Busy+b.Busy || m.P50 != a.P50 || m.P99 != a.P99 {
-			t.Errorf("%+v + %+v = %+v", a, b, m)
-		}
-		if q := sum.Queues[1]; q.Puts != 62 || q.Observed != one.Queues[1].Observed+two.Queues[1].Observed || q.Mean > 2 {
-			t.Errorf("%+v", q)
-		}
-		if got := (pipe.Stats{}).Plus(one); !reflect.DeepEqual(got, one) {
-			t.Errorf("nothing plus something is %+v", got)
-		}
-		text, err := json.Marshal(sum)
-		var back pipe.Stats
-		if err == nil {
-			err = json.Unmarshal(text, &back)
-		}
-		if err != nil || !reflect.DeepEqual(back, sum) {
-			t.Errorf("%v: %s", err, text)
 		}
 	})
 }
