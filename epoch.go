@@ -59,19 +59,6 @@ func (l *Loader) endEpoch() {
 // Epoch tells what became of the epoch that ended last.
 func (l *Loader) Epoch() EpochSummary { return l.ended }
 
-// limitSteps makes the number of batches what StepsPerEpoch says.
-func (l *Loader) limitSteps() error {
-	if l.config.StepsPerEpoch == nil {
-		return nil
-	}
-	steps := int64(*l.config.StepsPerEpoch)
-	if most := l.info.BatchesPerEpoch; steps > most && most >= 0 {
-		return fmt.Errorf("%w: steps_per_epoch is %d: an epoch of %d samples has %d batches", ErrConfig, steps, l.info.SamplesPerEpoch, most)
-	}
-	l.info.BatchesPerEpoch, l.info.Exact, l.extent.Steps = steps, true, steps
-	return nil
-}
-
 // full tells whether the epoch that Next is in has had all batches that it is to have.
 func (l *Loader) full() bool {
 	return l.config.StepsPerEpoch != nil && l.count.Batches >= int64(*l.config.StepsPerEpoch)

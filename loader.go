@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 
@@ -127,23 +126,19 @@ type Loader struct {
 	live // guarded by mu
 }
 
-// assembly is what a loader is made of. Open makes it, and it stays.
+// assembly has the results of assemble, which stay.
 type assembly struct {
-	sources []*source.Listing // in the order of the recipe
-	batch   recipe.Batches
-	groups  bool // samples come into batches by what they are
-	layout  batch.Layout
-
-	gate   *Gate
-	budget *budget.Budget
-	arena  *arena.Arena
-	slots  *batch.Slots
-	work   ops.Env
-
+	listing  // the samples
+	budget   *budget.Budget
+	arena    *arena.Arena
+	slots    *batch.Slots
+	consumer *consumer
+	gate     *Gate
+	work     *ops.Env
 	compiled *compile.Program
 	extent   resume.Extent
-	lists    *source.Lister // what has to be closed with the loader; nil: it is another's
-	probes   bool           // the workers are a survey's, which goes on with them
+	lists    *source.Lister
+	probes   bool // lists and workers are a survey's, which goes on with them
 }
 
 // watched are files and numbers that are kept beside a run.
@@ -164,8 +159,6 @@ type live struct {
 	place   State                   // where there is no run
 	total   pipe.Stats              // of the runs before
 	last    *stats.Resources        // nil before Close
-
-	giveUp context.CancelCauseFunc // ends the wait of a consumer in this process
 }
 
 // Info returns what is known before anything runs, with the numbers of workers that were
@@ -369,31 +362,15 @@ func (l *Loader) take(ctx context.Context, run *pipe.Run[*batch.Batch]) (*batch.
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l.waits(cancel)
-	defer l.waits(nil)
+	l.consumer.waits(cancel)
+	l.SetWaiting(true)
+	defer l.SetWaiting(false)
+	defer l.consumer.waits(nil)
 	b, err := run.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return b, b.Take()
-}
-
-// waits says whether a consumer in this process waits, and how to end that.
-func (l *Loader) waits(giveUp context.CancelCauseFunc) {
-	l.mu.Lock()
-	l.giveUp = giveUp
-	l.mu.Unlock()
-	l.SetWaiting(giveUp != nil)
-}
-
-// held tells the consumer that it holds all that it may.
-func (l *Loader) held(err *arena.HeldError) {
-	l.options.Held(err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.giveUp != nil {
-		l.giveUp(err)
-	}
 }
 
 // State returns the place after the batch that Next returned last; after an epoch's last
@@ -476,13 +453,12 @@ func (l *Loader) Close() error {
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
-	if !l.probes {
+	switch {
+	case !l.probes:
 		l.work.Host.Close()
-	} else if l.compiled.Writers != nil {
-		l.compiled.Writers.DropSegments()
-	}
-	if l.lists != nil {
 		l.lists.Close()
+	case l.compiled.Writers != nil:
+		l.compiled.Writers.DropSegments()
 	}
 	return errors.Join(unfinished, l.arena.Close())
 }
@@ -546,11 +522,6 @@ func (l *Loader) tell(lost Lost) {
 	if l.options.Lost != nil {
 		l.options.Lost(lost)
 	}
-}
-
-// source returns that of a name.
-func (l *Loader) source(name string) *source.Listing {
-	return l.sources[slices.IndexFunc(l.sources, func(s *source.Listing) bool { return s.Name == name })]
 }
 
 // Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on

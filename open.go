@@ -83,7 +83,6 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 	if err != nil {
 		return nil, err
 	}
-	l.lists = m.lists
 	if unnamed != "" && r.Stacks() {
 		warn("unnamed", unnamed)
 	}

@@ -32,7 +32,7 @@ var turns = [...]turn{
 // mostTurns are the doc comments of functions and types of each top folder that have such
 // a turn. The numbers only fall: they count what was there when the rule came.
 var mostTurns = map[string][len(turns)]int{
-	".":        {33, 33, 9, 8},
+	".":        {18, 31, 9, 7},
 	"arena":    {2, 6, 6, 6},
 	"bench":    {5, 9, 0, 0},
 	"budget":   {3, 4, 3, 1},

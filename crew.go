@@ -1,0 +1,69 @@
+package headrace
+
+import (
+	"sync"
+
+	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/recipe"
+)
+
+// crew is the fourth result of assemble: the workers, and the environment in which steps
+// work.
+type crew struct {
+	gate    *Gate
+	workers int      // samples in hand at once
+	env     *ops.Env // shared by all parts of the loader
+}
+
+// hire opens the gate for this loader's share of the cores, and starts a host if a
+// function of Python needs one.
+func hire(d design, from listing, host *ops.Host) (w crew, err error) {
+	share := shareOf(d.config)
+	w.gate, w.workers = d.options.Gate, workersFor(d.config, share)
+	w.gate.Widen(share) // more workers than cores would only make each sample later, the first ones above all
+
+	var doubted sync.Once
+	w.env = &ops.Env{
+		Doubt: func(message string) { doubted.Do(func() { d.options.Warn("index", message) }) },
+		Seed:  d.recipe.Seed,
+		Ranks: d.config.mustAgree(), Ledger: d.options.Ledger, Gate: w.gate.stages(),
+		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
+	}
+	if !callsPython(d.recipe) {
+		return w, nil
+	}
+	if w.env.Host = host; host == nil {
+		if w.env.Host, err = ops.NewHost(d.options.Python, d.options.Log, d.options.Look, share, false); err != nil {
+			return w, err
+		}
+	}
+	w.env.Share(w.env.Host.Heap)
+	return w, nil
+}
+
+func callsPython(r recipe.Recipe) bool {
+	for _, s := range r.All() {
+		if ops.NeedsWorkers(s.Args) {
+			return true
+		}
+	}
+	return false
+}
+
+// shareOf returns how many cores are the loader's to use.
+func shareOf(c Config) int { return min(machine.Here().Workers(c.LocalWorldSize), maxWorkers) }
+
+// workersFor returns how many samples a loader with this share of the cores has in hand.
+func workersFor(c Config, share int) int {
+	if c.Workers != nil {
+		return *c.Workers
+	}
+	return min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
+}
+
+// readersFor returns how many files are read at once. Reading waits, so it is not bound
+// to the cores; beyond this many, disks gain nothing.
+func readersFor(workers int) int { return min(2*workers+2, 32) }

@@ -1,0 +1,168 @@
+package headrace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/headrace/headrace/internal/compile"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
+)
+
+// listing is the first result of assemble: the samples, and this rank's share of them.
+type listing struct {
+	sources []*source.Listing // in the order of the recipe
+	classes []recipe.Path     // the names of labels; nil: they have none
+	division
+}
+
+// division says how ranks share samples and batches.
+type division struct {
+	world, rank int
+	batch       recipe.Batches // the first that are made of samples
+	uneven      bool           // ranks may have different numbers of batches
+	several     bool           // there is more than one source
+	groups      bool           // samples come into batches by what they are
+	multiplies  bool           // a sample may become several, or several one
+}
+
+// listSources lists the sources of a plan, and gives each this rank's share.
+func listSources(ctx context.Context, d design, lists *source.Lister, most int64) (l listing, err error) {
+	if l.sources, l.classes, err = lists.List(ctx, d.plan, d.config.Rank, d.config.WorldSize); err != nil {
+		return l, err
+	}
+	l.division = divisionOf(d, len(l.sources))
+	for _, s := range l.sources {
+		if s.Split, err = l.split(s, l.world, l.rank); err != nil {
+			return l, err
+		}
+		s.Most = most
+	}
+	return l, checkRanks(d)
+}
+
+func divisionOf(d design, sources int) division {
+	first := d.plan.First()
+	batch := first.Batch
+	if batch.Policy() {
+		batch = recipe.Batches{Size: 1}
+	}
+	return division{
+		world: d.config.WorldSize, rank: d.config.Rank, batch: batch, uneven: d.config.Uneven,
+		several: sources > 1, groups: compile.Groups(d.recipe, *first), multiplies: multiplies(d.recipe),
+	}
+}
+
+// multiplies reports whether samples of batches are others than those of the source.
+func multiplies(r recipe.Recipe) bool {
+	for _, s := range r.All() {
+		switch recipe.TraitsOf(s.Args).Count {
+		case recipe.More, recipe.Gathers, recipe.Times:
+			return true
+		}
+	}
+	return false
+}
+
+// split returns a rank's share of the epoch of a source. One source is cut into global
+// batches. Several are dealt to the ranks sample by sample, so that they are equally long
+// on all of them, and merges take the same turns.
+func (d division) split(from *source.Listing, world, rank int) (order.Split, error) {
+	s := d.divided(from.Places(), world, rank)
+	if err := d.check(s.Samples, world, rank); err != nil {
+		return s, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if from.Iterated() { // each rank has one of its own
+		return order.Split{Samples: source.Endless, Batch: 1, World: 1}, nil
+	}
+	return s, nil
+}
+
+// check refuses batches that the ranks of a world cannot share.
+func (d division) check(samples int64, world, rank int) error {
+	all := d.global(world, rank)
+	all.Samples = samples
+	if err := all.Check(); err != nil {
+		return err
+	}
+	if d.several && all.Batch%int64(world) != 0 {
+		return fmt.Errorf("a global batch of %d rows of several sources and %d ranks: must be a multiple of the number of ranks",
+			all.Batch, world)
+	}
+	return nil
+}
+
+// divided returns a rank's share of a number of samples.
+func (d division) divided(samples int64, world, rank int) order.Split {
+	s := d.global(world, rank)
+	s.Samples = samples
+
+	// Leaving out the last few samples says nothing about batches if these have others.
+	apart := d.several || d.groups || s.DropLast && d.multiplies
+	if apart {
+		s.Batch, s.DropLast = int64(world), false
+	}
+	return s
+}
+
+// global returns a rank's share of batches.
+func (d division) global(world, rank int) order.Split {
+	global := int64(d.batch.GlobalSize)
+	if global == 0 {
+		global = int64(d.batch.Size) * int64(world)
+	}
+	return order.Split{Batch: global, World: world, Rank: rank, DropLast: d.batch.DropLast, Uneven: d.uneven}
+}
+
+// size returns the number of samples, or rows, of a full batch of this rank.
+func (d division) size() int { return d.global(d.world, d.rank).BatchSize() }
+
+// rowsOf returns the number of samples, or rows, that a full batch of a plan has on this
+// rank.
+func (d division) rowsOf(p *fuse.Plan) int {
+	b := p.Batch
+	switch {
+	case b.Lists:
+		return b.Size
+	case p == p.First() || b.Policy():
+		return d.size()
+	case b.GlobalSize > 0:
+		return (order.Split{Batch: int64(b.GlobalSize), World: d.world, Rank: d.rank}).BatchSize()
+	}
+	return b.Size
+}
+
+// iterated returns a source whose number of samples is unknown; nil: there is none.
+func (l listing) iterated() *source.Listing {
+	for _, s := range l.sources {
+		if s.Iterated() {
+			return s
+		}
+	}
+	return nil
+}
+
+// source returns that of a name.
+func (l listing) source(name string) *source.Listing {
+	return l.sources[slices.IndexFunc(l.sources, func(s *source.Listing) bool { return s.Name == name })]
+}
+
+// splitOf returns the split of an epoch of a source.
+func (l listing) splitOf(name string, epoch int, s order.Split) order.Split {
+	return l.source(name).SplitOf(s, epoch)
+}
+
+// items returns this rank's share of the samples of merges that end after a number of
+// them.
+func (l listing) items(p fuse.Plan) map[string]order.Split {
+	all := map[string]order.Split{}
+	for _, m := range p.Samples.Merges() {
+		if n, ok := m.Until.Samples(); ok {
+			all[m.Name] = l.divided(n, l.world, l.rank)
+		}
+	}
+	return all
+}
