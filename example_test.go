@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
@@ -40,7 +41,7 @@ func Example() {
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: recipe.Path(root), Label: "parent"}},
 		{Op: "decode_image"},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: 16, Width: 24}}},
+		{Args: &image.Resize{Size: recipe.Size{Height: 16, Width: 24}}},
 		{Args: &recipe.Batch{Size: 4}},
 	}}
 	loader, err := headrace.Open(context.Background(), r, headrace.Config{}, headrace.Options{})

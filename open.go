@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/internal/survey"
+	_ "github.com/headrace/headrace/op" // what recipes can say
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )

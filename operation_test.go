@@ -14,17 +14,17 @@ import (
 	"sync"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"pgregory.net/rapid"
 )
 
 // The operations of these tests. Each has a plain form too, which works on a plainSample.
@@ -364,15 +364,15 @@ func randomChain(t *rapid.T) []plainStep {
 		side := func() int { return rapid.IntRange(1, 60).Draw(t, "side") }
 		switch pick("between", "crop", "flip", "rotate", "resize", "relabel", "invert", "thin", "trim", "random_crop") {
 		case "crop":
-			chain = append(chain, transform(&recipe.CenterCrop{Size: recipe.Size{Height: side(), Width: side()}}, name("crop")))
+			chain = append(chain, transform(&image.CenterCrop{Size: recipe.Size{Height: side(), Width: side()}}, name("crop")))
 		case "resize":
-			chain = append(chain, transform(&recipe.Resize{Size: recipe.Size{Height: side(), Width: side()}}, name("resize")))
+			chain = append(chain, transform(&image.Resize{Size: recipe.Size{Height: side(), Width: side()}}, name("resize")))
 		case "random_crop": // of what is smaller it is an error
-			chain = append(chain, transform(&recipe.RandomCrop{Size: recipe.Size{Height: side(), Width: min(9, side())}}, name("random_crop")))
+			chain = append(chain, transform(&image.RandomCrop{Size: recipe.Size{Height: side(), Width: min(9, side())}}, name("random_crop")))
 		case "flip":
-			chain = append(chain, transform(&recipe.RandomFlip{}, name("flip")))
+			chain = append(chain, transform(&image.RandomFlip{}, name("flip")))
 		case "rotate":
-			chain = append(chain, transform(&recipe.RandomRotate90{}, name("rotate")))
+			chain = append(chain, transform(&image.RandomRotate90{}, name("rotate")))
 		case "relabel":
 			addRelabel()
 		case "invert":
@@ -398,7 +398,7 @@ func randomChain(t *rapid.T) []plainStep {
 			})
 		}
 	}
-	chain = append(chain, transform(&recipe.CenterCrop{Size: recipe.Size{Height: rapid.IntRange(1, 40).Draw(t, "height"), Width: 7}}, name("crop")))
+	chain = append(chain, transform(&image.CenterCrop{Size: recipe.Size{Height: rapid.IntRange(1, 40).Draw(t, "height"), Width: 7}}, name("crop")))
 	switch pick("behind", "nothing", "relabel", "invert", "mean", "mean and invert") {
 	case "relabel":
 		addRelabel()
@@ -577,7 +577,7 @@ func troubled(root string, what trouble, batch recipe.Batch) recipe.Recipe {
 		{Args: &recipe.Shuffle{Seed: new(uint64(3))}},
 		{Args: Args(&what)},
 		{Op: "decode_image"},
-		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 16}}},
+		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 16}}},
 		{Op: "random_flip"},
 		{Args: &batch},
 	}}

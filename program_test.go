@@ -28,6 +28,7 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/media"
+	opimage "github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -41,7 +42,7 @@ func filesOf(root string) recipe.Step {
 }
 
 func cropTo(height, width int) recipe.Step {
-	return recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: height, Width: width}}}
+	return recipe.Step{Args: &opimage.CenterCrop{Size: recipe.Size{Height: height, Width: width}}}
 }
 
 // An operation may decode by itself: its bytes are gone then, and its image is in
@@ -127,7 +128,7 @@ func TestTwoPicturesOfASample(t *testing.T) {
 	root := phototest.Folder(t, 30)
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		filesOf(root), {Op: "second"}, {Op: "decode_image"}, cropTo(8, 9),
-		{Args: &recipe.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &recipe.Batch{Size: 4}},
+		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &recipe.Batch{Size: 4}},
 	}}
 	var want []string
 	for _, fuse := range []bool{true, false} {
@@ -170,7 +171,7 @@ func TestBytesOfTheirOwn(t *testing.T) {
 	registerSecond(t)
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		filesOf(phototest.Folder(t, 3)), {Op: "second"}, {Op: "cipher"}, {Op: "raw"},
-		{Args: &recipe.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &recipe.Batch{Size: 3}},
+		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &recipe.Batch{Size: 3}},
 	}}
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	for _, row := range drain(t, l)[0] {
@@ -241,8 +242,8 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	chain := func(steps ...recipe.Step) recipe.Recipe {
 		return recipe.Recipe{Steps: append(append([]recipe.Step{filesOf("x")}, steps...), recipe.Step{Args: &recipe.Batch{Size: 1}})}
 	}
-	large := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 700, Width: 900}}}
-	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
+	large := recipe.Step{Args: &opimage.Resize{Size: recipe.Size{Height: 700, Width: 900}}}
+	normalize := recipe.Step{Args: &opimage.Normalize{Mean: opimage.Channels{0}, Std: opimage.Channels{1}}}
 	own := recipe.Step{Args: Args(&cipher{Alloc: true})}
 	for name, r := range map[string]recipe.Recipe{
 		"in place":         chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "invert"}, cropTo(9, 9)),

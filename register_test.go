@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -195,8 +196,8 @@ func (o *told[In, Out]) Result(media.Form) (media.Form, error)     { return o.fo
 
 func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 	register(t)
-	decode, crop := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}
-	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
+	decode, crop := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}
+	normalize := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}
 	if err := Register("told", "Says.", func() Operation[oneImage, imageOut] { return new(told[oneImage, imageOut]) }); err != nil {
 		t.Fatal(err)
 	}
@@ -227,10 +228,10 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
 recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},
 		{`step "told" (#3): reads the field "a"`, []recipe.Step{decode, {Op: "told"}}},
-		{`step "told" (#4): is not possible: it does not work`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{}, errFail)}},
+		{`step "told" (#4): is not possible: it does not work`, []recipe.Step{{Args: &image.DecodeImage{To: "a"}}, crop, toldOf(media.Form{}, errFail)}},
 		{`step "told" (#4): gives the image "image", which its method Result says is uint8 [0, 3, 3]: must be uint8 or uint16, a height, a width, and 1, 3 or 4 channels`,
-			[]recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Width: 3}, nil)}},
-		{`says is float32 [3, 3, 3]`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Height: 3, Width: 3, DType: tensor.Float32}, nil)}},
+			[]recipe.Step{{Args: &image.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Width: 3}, nil)}},
+		{`says is float32 [3, 3, 3]`, []recipe.Step{{Args: &image.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Height: 3, Width: 3, DType: tensor.Float32}, nil)}},
 		{`step "cipher" (#3): reads the field "bytes": the samples have "image", "label", "key"`, []recipe.Step{decode, {Op: "cipher"}}},
 		{`step "raw_2" (#3): reads the field "bytes": the samples have "label", "key", "image"`, []recipe.Step{{Op: "raw"}, {Op: "raw"}}},
 		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &recipe.Batch{Size: 1}}}},
@@ -256,7 +257,7 @@ func TestAnOperationWithoutCodeIsRefused(t *testing.T) {
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: recipe.Path(phototest.Folder(t, 1)), Root: "/"}}, {Op: "decode_image"},
-		{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, {Op: "described"}, {Args: &recipe.Batch{Size: 1}},
+		{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Op: "described"}, {Args: &recipe.Batch{Size: 1}},
 	}}
 	_, err := Open(t.Context(), r, Config{}, Options{})
 	var mistake *recipe.Error
@@ -304,7 +305,7 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 	} {
 		r := recipe.Recipe{Steps: []recipe.Step{
 			{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},
-			{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &recipe.Batch{Size: 1}},
+			{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &recipe.Batch{Size: 1}},
 		}}
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 		if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "000.jpg") {

@@ -1,14 +1,8 @@
 package recipe
 
-// The operations that there are without anybody registering any. This is the only place
-// that names all of them.
-func init() {
-	registry.ops = []Op{
-		filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeImageOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
-		selectOp, dropOp, renameOp, copyOp, boxesOp,
-		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
-		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
-		colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,
-		batchOp, bucketBatchOp, packOp, unbatchOp,
-	}
+// Catalogue are the operations that have no room yet.
+var Catalogue = Room{
+	filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
+	selectOp, dropOp, renameOp, copyOp,
+	batchOp, bucketBatchOp, packOp, unbatchOp,
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -15,8 +16,8 @@ import (
 var (
 	files  = recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent"}}
 	decode = recipe.Step{Op: "decode_image"}
-	resize = recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}}}
-	crop   = recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224}}}
+	resize = recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 256}}}
+	crop   = recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 224}}}
 	flip   = recipe.Step{Op: "random_flip"}
 	batch  = recipe.Step{Args: &recipe.Batch{Size: 32}}
 )
@@ -26,7 +27,7 @@ func steps(s ...recipe.Step) recipe.Recipe { return recipe.Recipe{Steps: s} }
 func TestSchemasAlongTheWay(t *testing.T) {
 	unlabelled := recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a"}}}
 	pairs := recipe.Step{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "a", Label: 1}}}}
-	exact := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 10, Width: 20}}}
+	exact := recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 10, Width: 20}}}
 	for _, c := range []struct {
 		r    recipe.Recipe
 		want string
@@ -36,12 +37,12 @@ func TestSchemasAlongTheWay(t *testing.T) {
 		{steps(pairs), "bytes bytes, label int64, key text"},
 		{steps(files, recipe.Step{Op: "shuffle"}), "bytes bytes, label int64, key text"},
 		{steps(files, decode), "image uint8 [?, ?, 3], label int64, key text"},
-		{steps(unlabelled, recipe.Step{Args: &recipe.DecodeImage{To: "x"}}), "x uint8 [?, ?, 3], key text"},
+		{steps(unlabelled, recipe.Step{Args: &image.DecodeImage{To: "x"}}), "x uint8 [?, ?, 3], key text"},
 		{steps(files, decode, resize), "image uint8 [?, ?, 3], label int64, key text"},
 		{steps(files, decode, exact), "image uint8 [10, 20, 3], label int64, key text"},
 		{steps(files, decode, exact, resize), "image uint8 [256, 512, 3], label int64, key text"},
 		{steps(files, decode, resize, crop), "image uint8 [224, 224, 3], label int64, key text"},
-		{steps(files, decode, recipe.Step{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}}}, flip), "image uint8 [3, 4, 3], label int64, key text"},
+		{steps(files, decode, recipe.Step{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}}}, flip), "image uint8 [3, 4, 3], label int64, key text"},
 		{steps(files, decode, crop, batch), "image uint8 [224, 224, 3], label int64, key text"},
 		{steps(unlabelled, decode, crop, recipe.Step{Args: &recipe.Batch{GlobalSize: 7}}), "image uint8 [224, 224, 3], key text"},
 	} {
@@ -56,7 +57,7 @@ func TestSchemasAlongTheWay(t *testing.T) {
 
 // Anyone who draws a recipe has the schema of each edge, also where there are mistakes.
 func TestSchemas(t *testing.T) {
-	wrong := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 8}, Filter: "area"}}
+	wrong := recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 8}, Filter: "area"}}
 	all, err := steps(files, decode, wrong, recipe.Step{Op: "resise"}, crop).Schemas()
 	want := []string{"bytes bytes, label int64, key text", "image uint8 [?, ?, 3], label int64, key text", "image uint8 [?, ?, 3], label int64, key text", "", ""}
 	var got []string
@@ -104,25 +105,25 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "decode_image_2" (#3): field is "bytes": the samples have the fields image, label, key`,
 			`step "decode_image_2" (#3): to is "image": the samples have a field of this name already`,
 		}},
-		{steps(files, with(&recipe.DecodeImage{Field: "key", To: "label", Mode: "fats"})), []string{
+		{steps(files, with(&image.DecodeImage{Field: "key", To: "label", Mode: "fats"})), []string{
 			`step "decode_image" (#2): mode is "fats": did you mean "fast"? must be "exact" or "fast"`,
 			`step "decode_image" (#2): field is "key", which is text: must be a field of bytes`,
 			`step "decode_image" (#2): to is "label": the samples have a field of this name already`,
 		}},
-		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 3, Width: 4}, MaxSize: 5})), []string{`step "resize" (#3): max_size is 5, but size says both height and width`}},
-		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 300}, MaxSize: 200})), []string{
+		{steps(files, decode, with(&image.Resize{Size: recipe.Size{Height: 3, Width: 4}, MaxSize: 5})), []string{`step "resize" (#3): max_size is 5, but size says both height and width`}},
+		{steps(files, decode, with(&image.Resize{Size: recipe.Size{Height: 300}, MaxSize: 200})), []string{
 			`step "resize" (#3): max_size is 200 and size is 300: the longer edge must be allowed more than the shorter one gets; for 300 × 200 pixels write one size, [300, 200]`,
 		}},
-		{steps(files, decode, with(&recipe.CenterCrop{Size: recipe.Size{Height: -3}}), with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 1 << 40}}), batch), []string{
+		{steps(files, decode, with(&image.CenterCrop{Size: recipe.Size{Height: -3}}), with(&image.RandomResizedCrop{Size: recipe.Size{Height: 1 << 40}}), batch), []string{
 			`step "center_crop" (#3): is not possible: media: impossible geometry: center_crop to a height of -3 and a width of -3 pixels`,
 			`step "random_resized_crop" (#4): is not possible: media: impossible geometry: random_resized_crop to a height of 1099511627776 and a width of 1099511627776 pixels`,
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
-		{steps(files, decode, with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 3}, Scale: &[2]float64{0, 0}, Ratio: &[2]float64{2, 1}})), []string{
+		{steps(files, decode, with(&image.RandomResizedCrop{Size: recipe.Size{Height: 3}, Scale: &[2]float64{0, 0}, Ratio: &[2]float64{2, 1}})), []string{
 			`step "random_resized_crop" (#3): scale is [0, 0]: must be two rising shares, above 0 and up to 1`,
 			`step "random_resized_crop" (#3): ratio is [2, 1]: must be two rising numbers above 0`,
 		}},
-		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: must be from 0 to 1`}},
+		{steps(files, decode, with(&image.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: must be from 0 to 1`}},
 
 		// batch
 		{steps(files, decode, resize, batch), []string{
@@ -154,7 +155,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		// what only Go programs can write
 		{steps(recipe.Step{}), []string{`step #1: has no operation`}},
 		{steps(recipe.Step{Op: "resise"}), []string{`step "resise" (#1): there is no operation "resise": did you mean "resize"?`}},
-		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: must be *recipe.DecodeImage`}},
+		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: must be *image.DecodeImage`}},
 	} {
 		schema, err := c.r.Check()
 		if err == nil {
@@ -168,7 +169,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 }
 
 func TestCompleteChangesNothing(t *testing.T) {
-	r := steps(files, decode, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 4, Width: 4}}}, flip)
+	r := steps(files, decode, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 4, Width: 4}}}, flip)
 	before, err := json.Marshal(r.Steps[2].Args)
 	if err != nil {
 		t.Fatal(err)
@@ -207,11 +208,11 @@ func TestString(t *testing.T) {
 			`files(pattern="data", label="parent") → shuffle → decode_image → resize(size=256) → center_crop(size=224) → random_flip → random_flip_2 → batch(size=32)`,
 		},
 		{
-			steps(recipe.Step{Args: &recipe.Files{Pattern: "a<b\xff", Root: "/x"}}, recipe.Step{Name: "d", Args: &recipe.DecodeImage{Orient: new(false), Field: "bytes"}}, recipe.Step{Args: &recipe.RandomFlip{P: new(0.25)}, Name: "mirror"}),
+			steps(recipe.Step{Args: &recipe.Files{Pattern: "a<b\xff", Root: "/x"}}, recipe.Step{Name: "d", Args: &image.DecodeImage{Orient: new(false), Field: "bytes"}}, recipe.Step{Args: &image.RandomFlip{P: new(0.25)}, Name: "mirror"}),
 			`files(pattern="a<b\udcff") → d: decode_image(orient=false) → mirror: random_flip(p=0.25)`,
 		},
 		{
-			steps(recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a", "b", "c", "d"}}}, recipe.Step{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}, Scale: &[2]float64{0.5, 1}}}),
+			steps(recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a", "b", "c", "d"}}}, recipe.Step{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}, Scale: &[2]float64{0.5, 1}}}),
 			`files(paths=["a", … 4 in all]) → random_resized_crop(size=[3,4], scale=[0.5,1])`,
 		},
 		{
@@ -242,9 +243,9 @@ func TestFingerprint(t *testing.T) {
 	for name, r := range map[string]recipe.Recipe{
 		"root":                edit(0, recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
 		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(5))}}),
-		"defaults":            edit(2, recipe.Step{Name: "decode_image", Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0), MaxPixels: new(178_956_970)}}),
-		"the filter":          edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}}),
-		"a square":            edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
+		"defaults":            edit(2, recipe.Step{Name: "decode_image", Args: &image.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0), MaxPixels: new(178_956_970)}}),
+		"the filter":          edit(3, recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}}),
+		"a square":            edit(4, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
 	} {
 		if r.Fingerprint() != pinned {
 			t.Errorf("%s changes the fingerprint of what gives the same samples", name)
@@ -256,14 +257,14 @@ func TestFingerprint(t *testing.T) {
 		"the seed":            seed,
 		"pattern":             edit(0, recipe.Step{Args: &recipe.Files{Pattern: "other", Label: "parent"}}),
 		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(6))}}),
-		"orient":              edit(2, recipe.Step{Args: &recipe.DecodeImage{Orient: new(false)}}),
-		"color":               edit(2, recipe.Step{Args: &recipe.DecodeImage{Color: "gray"}}),
-		"dtype":               edit(2, recipe.Step{Args: &recipe.DecodeImage{DType: "uint16"}}),
-		"background":          edit(2, recipe.Step{Args: &recipe.DecodeImage{Background: &[3]int{}}}),
-		"max_pixels":          edit(2, recipe.Step{Args: &recipe.DecodeImage{MaxPixels: new(178_956_969)}}),
-		"mode":                edit(2, recipe.Step{Args: &recipe.DecodeImage{Mode: "fast"}}),
-		"filter":              edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "box"}}),
-		"size":                edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 225}}}),
+		"orient":              edit(2, recipe.Step{Args: &image.DecodeImage{Orient: new(false)}}),
+		"color":               edit(2, recipe.Step{Args: &image.DecodeImage{Color: "gray"}}),
+		"dtype":               edit(2, recipe.Step{Args: &image.DecodeImage{DType: "uint16"}}),
+		"background":          edit(2, recipe.Step{Args: &image.DecodeImage{Background: &[3]int{}}}),
+		"max_pixels":          edit(2, recipe.Step{Args: &image.DecodeImage{MaxPixels: new(178_956_969)}}),
+		"mode":                edit(2, recipe.Step{Args: &image.DecodeImage{Mode: "fast"}}),
+		"filter":              edit(3, recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "box"}}),
+		"size":                edit(4, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 225}}}),
 		"a name":              edit(4, recipe.Step{Name: "crop", Args: crop.Args}),
 		"batch":               edit(5, recipe.Step{Args: &recipe.Batch{Size: 33}}),
 	} {

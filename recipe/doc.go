@@ -35,8 +35,8 @@
 // # Reading
 //
 // Three files are what all others are about: recipe.go has the types, op.go the
-// operations that there are, nesting.go what holds steps. An operation is a file op_*.go
-// with its arguments and their Check, and a word in catalogue.go; transform.go is what
+// operations that there are, nesting.go what holds steps. Operations are in the rooms
+// below package op, those that have none yet in files op_*.go here; transform.go is what
 // those on images share, python.go those that call a function. size.go, columns.go,
 // gives.go and others are arguments with a form of their own.
 //

@@ -3,6 +3,7 @@ package recipe_test
 import (
 	"fmt"
 
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -11,7 +12,7 @@ func Example() {
 		{Args: &recipe.Files{Pattern: "data/train/*/*.JPEG", Label: "parent"}},
 		{Op: "shuffle"},
 		{Op: "decode_image"},
-		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
+		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip"},
 		{Args: &recipe.Batch{Size: 32}},
 	}}
@@ -83,7 +84,7 @@ func ExampleRecipe_YAML() {
 		{Args: &recipe.Files{Pattern: "data/*.jpg"}},
 		{Op: "shuffle"},
 		{Op: "decode_image"},
-		{Name: "mirror", Args: &recipe.RandomFlip{}},
+		{Name: "mirror", Args: &image.RandomFlip{}},
 	}}
 	fmt.Printf("%s", r.YAML())
 	// Output:

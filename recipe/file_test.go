@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -50,10 +51,10 @@ func TestRead(t *testing.T) {
 		{Args: &recipe.Files{Pattern: "/data/*/*.JPEG", Label: "parent"}},
 		{Op: "shuffle"},
 		{Op: "decode_image"},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bicubic"}},
-		{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224}}},
-		{Name: "flip", Args: &recipe.RandomFlip{P: new(0.25)}},
-		{Args: &recipe.Pad{Padding: &recipe.Padding{Left: 1, Top: 2, Right: 1, Bottom: 2}}},
+		{Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "bicubic"}},
+		{Args: &image.CenterCrop{Size: recipe.Size{Height: 224}}},
+		{Name: "flip", Args: &image.RandomFlip{P: new(0.25)}},
+		{Args: &image.Pad{Padding: &image.Padding{Left: 1, Top: 2, Right: 1, Bottom: 2}}},
 		{Args: &recipe.Batch{Size: 32, DropLast: true}},
 	}}.Complete()
 	if diff := cmp.Diff(want, f.Recipe); diff != "" {

@@ -60,10 +60,10 @@ var spellings = map[string]spelling{
 	"[]string":         {hint: "Some", turn: "names_of(%[2]q, (%[1]s,))"},
 	"recipe.Size":      {hint: "Size", turn: "size_of(%[1]s)"},
 	"[]recipe.Size":    {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
-	"recipe.Fill":      {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"*recipe.Padding":  {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"recipe.Jitter":    {hint: "Jitter", turn: "numbers_of(%[1]q, %[1]s)", usual: "0"},
-	"recipe.Channels":  {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"image.Jitter":     {hint: "Jitter", turn: "numbers_of(%[1]q, %[1]s)", usual: "0"},
+	"image.Channels":   {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"recipe.Extents":   {hint: "Sequence[int | None]", turn: "[optional(\"shape\", n) for n in %[1]s]"},
 	"recipe.PadValue":  {hint: "float | Mapping[str, float]", turn: "numbers_for(%[1]q, %[1]s)", usual: "0"},
 	"a whole number":   {hint: "int", turn: "optional(%[1]q, %[1]s)", none: true},
@@ -120,7 +120,7 @@ var within = map[string]string{"decode_audio.offset": "start", "decode_video.off
 var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*recipe.Padding", "recipe.Jitter"}
+var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Jitter"}
 
 // parameter is an argument of a method.
 type parameter struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/sound"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -115,7 +116,7 @@ func (d *DecodeAudio) check() error {
 func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 	full, err := d.Completed()
 	field := full.FieldIn(in)
-	if err := errors.Join(err, checkDecoding(in, field, full.To, true), d.checkWindow(in)); err != nil {
+	if err := errors.Join(err, CheckDecoding(in, field, full.To, true), d.checkWindow(in)); err != nil {
 		return nil, err
 	}
 
@@ -151,7 +152,7 @@ func (d *DecodeAudio) FieldIn(in sample.Schema) string {
 }
 
 // Traits implements [Traited].
-func (*DecodeAudio) Traits() Traits { return Traits{Content: "audio"} }
+func (*DecodeAudio) Traits() Traits { return Traits{Content: "audio", Suffixes: sound.Suffixes()} }
 
 // Fills implements fuse.Filler.
 func (d *DecodeAudio) Fills() bool { return d.Window == "" && d.Type().Fixed() }

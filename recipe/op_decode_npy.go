@@ -35,7 +35,7 @@ func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 	if err := tensor.Shape(d.Shape).Check(); err != nil {
 		errs = append(errs, Wrong("shape", "is %v: must be at least 0, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
 	}
-	errs = append(errs, checkDecoding(in, d.Field, d.To, false))
+	errs = append(errs, CheckDecoding(in, d.Field, d.To, false))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -46,4 +46,4 @@ func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 }
 
 // Traits implements [Traited].
-func (*DecodeNPY) Traits() Traits { return Traits{Content: "array"} }
+func (*DecodeNPY) Traits() Traits { return Traits{Content: "array", Suffixes: []string{".npy"}} }

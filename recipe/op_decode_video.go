@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/yuv"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -309,7 +310,7 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 }
 
 // Traits implements [Traited].
-func (*DecodeVideo) Traits() Traits { return Traits{Content: "video"} }
+func (*DecodeVideo) Traits() Traits { return Traits{Content: "video", Suffixes: video.Suffixes()} }
 
 // Decoding implements [Decoder].
 func (d *DecodeVideo) Decoding(in sample.Schema) Decoding {

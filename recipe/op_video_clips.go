@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -120,7 +121,9 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 var NumberType = sample.TensorType(tensor.Int64)
 
 // Traits implements [Traited].
-func (*VideoClips) Traits() Traits { return Traits{Count: Times, Content: "video"} }
+func (*VideoClips) Traits() Traits {
+	return Traits{Count: Times, Content: "video", Suffixes: video.Suffixes()}
+}
 
 // Decoding implements [Decoder].
 func (v *VideoClips) Decoding(in sample.Schema) Decoding { return v.One().Decoding(in) }

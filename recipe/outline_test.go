@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -42,7 +43,7 @@ func TestOutlineChangesWhereTheFingerprintDoes(t *testing.T) {
 		at   int
 		step recipe.Step
 	}{
-		"another size":     {3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 255}}}},
+		"another size":     {3, recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 255}}}},
 		"a name":           {4, recipe.Step{Name: "crop", Args: crop.Args}},
 		"a long list":      {0, many("e")},
 		"its last element": {0, many("f")},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -33,15 +34,15 @@ func TestParse(t *testing.T) {
 	want := recipe.Recipe{Seed: 1<<64 - 1, Steps: []recipe.Step{
 		{Op: "files", Name: "files", Args: &recipe.Files{Pattern: "data/*/\xff.jpg", Root: "/home/me", Label: "parent", MaxBytes: 1000}},
 		{Op: "shuffle", Name: "shuffle", Args: &recipe.Shuffle{Seed: new(uint64(7))}},
-		{Op: "decode_image", Name: "decode", Args: &recipe.DecodeImage{Field: "bytes", To: "x", Mode: "exact", Orient: new(false), Color: "rgb", DType: "uint8"}},
-		{Op: "resize", Name: "resize", Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear", Fit: "short"}},
-		{Op: "resize", Name: "resize_2", Args: &recipe.Resize{Size: recipe.Size{Height: 224, Width: 192}, Filter: "bilinear", Fit: "stretch"}},
-		{Op: "center_crop", Name: "center_crop", Args: &recipe.CenterCrop{Size: recipe.Size{Height: 200}}},
-		{Op: "random_resized_crop", Name: "random_resized_crop", Args: &recipe.RandomResizedCrop{
+		{Op: "decode_image", Name: "decode", Args: &image.DecodeImage{Field: "bytes", To: "x", Mode: "exact", Orient: new(false), Color: "rgb", DType: "uint8"}},
+		{Op: "resize", Name: "resize", Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear", Fit: "short"}},
+		{Op: "resize", Name: "resize_2", Args: &image.Resize{Size: recipe.Size{Height: 224, Width: 192}, Filter: "bilinear", Fit: "stretch"}},
+		{Op: "center_crop", Name: "center_crop", Args: &image.CenterCrop{Size: recipe.Size{Height: 200}}},
+		{Op: "random_resized_crop", Name: "random_resized_crop", Args: &image.RandomResizedCrop{
 			Size: recipe.Size{Height: 128}, Scale: &[2]float64{0.5, 1}, Ratio: &[2]float64{3. / 4, 4. / 3}, Filter: "bilinear",
 		}},
-		{Op: "random_flip", Name: "random_flip", Args: &recipe.RandomFlip{P: new(0.0)}},
-		{Op: "random_flip", Name: "random_flip_2", Args: &recipe.RandomFlip{P: new(0.5)}},
+		{Op: "random_flip", Name: "random_flip", Args: &image.RandomFlip{P: new(0.0)}},
+		{Op: "random_flip", Name: "random_flip_2", Args: &image.RandomFlip{P: new(0.5)}},
 		{Op: "batch", Name: "batch", Args: &recipe.Batch{GlobalSize: 256, DropLast: true}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -154,7 +155,7 @@ func TestErrorsTellTheirPlace(t *testing.T) {
 	if !errors.As(err, &e) || e.Step != 1 || e.Name != "files" || e.Path != "args.paths[1]" {
 		t.Errorf("got %+v of %v", e, err)
 	}
-	_, err = recipe.Recipe{Steps: []recipe.Step{{Op: "files"}, {Op: "decode_image", Args: &recipe.DecodeImage{Mode: "quick"}}}}.Check()
+	_, err = recipe.Recipe{Steps: []recipe.Step{{Op: "files"}, {Op: "decode_image", Args: &image.DecodeImage{Mode: "quick"}}}}.Check()
 	var modes []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
 		if e := e.(*recipe.Error); e.Step == 2 {

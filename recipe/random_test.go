@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -42,7 +44,7 @@ func drawChain(t *rapid.T, most int) recipe.Chain {
 // branches, each in the other.
 func drawTree(t *rapid.T) recipe.Recipe {
 	all := append(drawSource(t, 2), drawImageSteps(t, 2)...)
-	all = append(all, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 4}})
+	all = append(all, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 4}})
 	return recipe.Recipe{Seed: rapid.Uint64().Draw(t, "seed"), Steps: all}.Complete()
 }
 
@@ -106,10 +108,12 @@ func drawFailures(t *rapid.T) *recipe.Failures {
 	return f
 }
 
-// builtin are the operations of this package: other tests register their own.
+var isRoom = regexp.MustCompile(`^github.com/headrace/headrace/(op/\w+|recipe)$`)
+
+// builtin are the operations of the rooms: other tests register their own.
 func builtin() (ops []recipe.Op) {
 	for _, op := range recipe.Ops() {
-		if t := reflect.TypeOf(op.New()); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "github.com/headrace/headrace/recipe" {
+		if t := reflect.TypeOf(op.New()); t.Kind() == reflect.Pointer && isRoom.MatchString(t.Elem().PkgPath()) {
 			ops = append(ops, op)
 		}
 	}
@@ -194,12 +198,12 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 			recipe.ColumnOf("float32", several(some(0, 1, 3), func() float32 { return rapid.Float32().Draw(t, "float32") })),
 			recipe.ColumnOf(strings.ToValidUTF8(drawText(t), ""), several(some(0, 1, 3), func() bool { return rapid.Bool().Draw(t, "bool") })),
 		}
-	case *recipe.Padding:
-		return &recipe.Padding{Left: whole(), Top: whole(), Right: whole(), Bottom: whole()}
-	case recipe.Fill:
-		return recipe.Fill(several(some(1, 3, 4), whole))
-	case recipe.Jitter:
-		return recipe.Jitter(several(some(1, 2), number))
+	case *image.Padding:
+		return &image.Padding{Left: whole(), Top: whole(), Right: whole(), Bottom: whole()}
+	case image.Fill:
+		return image.Fill(several(some(1, 3, 4), whole))
+	case image.Jitter:
+		return image.Jitter(several(some(1, 2), number))
 	case recipe.Until:
 		return rapid.SampledFrom([]recipe.Until{"longest", "shortest", recipe.UntilSamples(int64(whole()))}).Draw(t, "until")
 	case *recipe.MaxErrors:
@@ -254,8 +258,8 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return new(rapid.Int64().Draw(t, "int64"))
 	case recipe.Gives:
 		return drawGives(t)
-	case recipe.Channels:
-		return recipe.Channels(several(some(1, 3), number))
+	case image.Channels:
+		return image.Channels(several(some(1, 3), number))
 	}
 	t.Fatalf("how to draw a %v is not said here", typ)
 	return nil

@@ -18,6 +18,9 @@ type Traits struct {
 	// cannot come after a step that makes batches: "image", "array", "audio" or "video".
 	// Empty: it does not look into samples, or takes batches too.
 	Content string
+	// Suffixes are those of the names of files with such content, in lower case: a folder
+	// is listed for them. nil: the step decodes none.
+	Suffixes []string
 
 	Call    *Call    // the Python function that it calls; nil: none
 	Batches *Batches // how it makes batches; nil: it makes none

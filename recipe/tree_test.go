@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -54,17 +55,17 @@ func treeRecipe() recipe.Recipe {
 				{pattern("cats"), {Op: "shuffle"}, decode},
 				{
 					{Name: "canines", Args: &recipe.Merge{Order: "arrival", Of: []recipe.Chain{{pattern("dogs")}, {pattern("wolves")}}}},
-					{Args: &recipe.DecodeImage{Mode: "fast"}, Failures: &recipe.Failures{OnError: "replace", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 1, TimeLimit: new(2.5)}},
+					{Args: &image.DecodeImage{Mode: "fast"}, Failures: &recipe.Failures{OnError: "replace", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 1, TimeLimit: new(2.5)}},
 				},
 			},
 			Weights: []float64{3, 1}, Seed: new(uint64(7)),
 		}},
 		{Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorCount(3))}, Args: &recipe.Route{By: "key", Branches: []recipe.Branch{
 			{When: []recipe.When{{Pattern: "*.png"}, {Pattern: "*.gif"}}, Steps: recipe.Chain{
-				{Args: &recipe.RandomCrop{Size: eight}},
+				{Args: &image.RandomCrop{Size: eight}},
 				{Args: &recipe.Route{By: "label", Branches: []recipe.Branch{{When: []recipe.When{{Number: new(int64(0))}, {Number: new(int64(-3))}}, Steps: recipe.Chain{flip}}, {}}}},
 			}},
-			{Steps: recipe.Chain{{Args: &recipe.CenterCrop{Size: eight}}, flip}},
+			{Steps: recipe.Chain{{Args: &image.CenterCrop{Size: eight}}, flip}},
 		}}},
 		flip,
 		{Args: &recipe.Batch{Size: 4}},
@@ -129,7 +130,7 @@ func TestSchemasInTrees(t *testing.T) {
 // what fixes them, may follow.
 func TestExtentsThatDiffer(t *testing.T) {
 	r := treeRecipe().Complete()
-	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[0].Args = &recipe.CenterCrop{Size: recipe.Size{Height: 9, Width: 8}}
+	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[0].Args = &image.CenterCrop{Size: recipe.Size{Height: 9, Width: 8}}
 	all, _ := r.Schemas()
 	if got := all[8].String(); got != "image uint8 [?, 8, 3], label int64, key text" {
 		t.Errorf("after the route: %s", got)
@@ -300,13 +301,13 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files})), []string{`step "merge" (#1): of[1] gives samples without the field "image", which of[0] has`}},
 		{steps(merge(recipe.Chain{files}, recipe.Chain{unlabelled})), []string{`step "merge" (#1): of[1] gives samples without the field "label", which of[0] has`}},
 		{steps(merge(recipe.Chain{unlabelled}, recipe.Chain{files})), []string{`step "merge" (#1): of[1] gives samples with the field "label", which of[0] does not have`}},
-		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, {Args: &recipe.DecodeImage{DType: "uint16"}}})), []string{
+		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, {Args: &image.DecodeImage{DType: "uint16"}}})), []string{
 			`step "merge" (#1): of[1] gives the field "image" as uint16 [?, ?, 3] (HWC), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
-		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, {Args: &recipe.DecodeImage{Color: "gray"}}})), []string{
+		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, {Args: &image.DecodeImage{Color: "gray"}}})), []string{
 			`step "merge" (#1): of[1] gives the field "image" as uint8 [?, ?, 1] (HWC), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
-		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, decode, {Args: &recipe.Layout{Layout: "NCHW"}}})), []string{
+		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, decode, {Args: &image.Layout{Layout: "NCHW"}}})), []string{
 			`step "merge" (#1): of[1] gives the field "image" as uint8 [3, ?, ?] (CHW), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
 		{steps(weights(2, recipe.Merge{Order: "by_weight", Until: "end"})), []string{
@@ -556,7 +557,7 @@ r:5:18: step "merge" (#2): of[0] is "${t}", here ["shuffle"]: must be a list of 
 
 func TestTreesThatCannotBeWritten(t *testing.T) {
 	r := treeRecipe()
-	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[1].Args = &recipe.RandomFlip{P: new(math.NaN())}
+	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[1].Args = &image.RandomFlip{P: new(math.NaN())}
 	_, err := json.Marshal(r)
 	if e := (*recipe.Error)(nil); !errors.As(err, &e) || e.Step != 14 || e.Path != "args" {
 		t.Errorf("NaN in a branch: %v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -42,14 +43,14 @@ func TestVariables(t *testing.T) {
 		{`{n: 3}`, `shuffle: {seed: "${n}"}`, given("n", "null"), &recipe.Shuffle{}},
 		{`{d: false}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, nil},
 		{`{s: 8, d: true}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, &recipe.Batch{Size: 8, DropLast: true}},
-		{`{h: 8, w: 9}`, `resize: {size: ["${h}", "${w}"]}`, nil, &recipe.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
-		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, nil, &recipe.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
-		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, given("s", "5"), &recipe.Resize{Size: recipe.Size{Height: 5}}},
-		{`{s: [[8, 9], 3]}`, `resize_to_bucket: {sizes: "${s}"}`, nil, &recipe.ResizeToBucket{Sizes: []recipe.Size{{Height: 8, Width: 9}, {Height: 3}}}},
-		{`{s: 9}`, `resize_to_bucket: {sizes: [["${s}", 8]]}`, nil, &recipe.ResizeToBucket{Sizes: []recipe.Size{{Height: 9, Width: 8}}}},
-		{`{x: 0.5}`, `random_resized_crop: {size: 9, scale: ["${x}", 1.0]}`, nil, &recipe.RandomResizedCrop{Size: recipe.Size{Height: 9}, Scale: &[2]float64{0.5, 1}}},
-		{`{x: [0.5, 0.6, 0.7]}`, `normalize: {mean: "${x}", std: 1}`, nil, &recipe.Normalize{Mean: recipe.Channels{0.5, 0.6, 0.7}, Std: recipe.Channels{1}}},
-		{`{p: 3}`, `pad: {padding: "${p}", fill: ["${p}", 0, 1]}`, nil, &recipe.Pad{Padding: &recipe.Padding{Left: 3, Top: 3, Right: 3, Bottom: 3}, Fill: recipe.Fill{3, 0, 1}}},
+		{`{h: 8, w: 9}`, `resize: {size: ["${h}", "${w}"]}`, nil, &image.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
+		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, nil, &image.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
+		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, given("s", "5"), &image.Resize{Size: recipe.Size{Height: 5}}},
+		{`{s: [[8, 9], 3]}`, `resize_to_bucket: {sizes: "${s}"}`, nil, &image.ResizeToBucket{Sizes: []recipe.Size{{Height: 8, Width: 9}, {Height: 3}}}},
+		{`{s: 9}`, `resize_to_bucket: {sizes: [["${s}", 8]]}`, nil, &image.ResizeToBucket{Sizes: []recipe.Size{{Height: 9, Width: 8}}}},
+		{`{x: 0.5}`, `random_resized_crop: {size: 9, scale: ["${x}", 1.0]}`, nil, &image.RandomResizedCrop{Size: recipe.Size{Height: 9}, Scale: &[2]float64{0.5, 1}}},
+		{`{x: [0.5, 0.6, 0.7]}`, `normalize: {mean: "${x}", std: 1}`, nil, &image.Normalize{Mean: image.Channels{0.5, 0.6, 0.7}, Std: image.Channels{1}}},
+		{`{p: 3}`, `pad: {padding: "${p}", fill: ["${p}", 0, 1]}`, nil, &image.Pad{Padding: &image.Padding{Left: 3, Top: 3, Right: 3, Bottom: 3}, Fill: image.Fill{3, 0, 1}}},
 
 		// Dollar signs.
 		{`{a: x}`, `files: {pattern: "$a $$a $${a} $$${a} $"}`, nil, &recipe.Files{Pattern: "$a $a ${a} $x $"}},

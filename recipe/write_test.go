@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"pgregory.net/rapid"
 )
@@ -73,9 +74,9 @@ func TestWhatIsWritten(t *testing.T) {
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		{Args: &recipe.Files{Paths: []recipe.Path{"a.jpg", "no", "b c.jpg", "a$b", "\xff", recipe.Path("long/" + strings.Repeat("x", 90) + ".jpg")}, Root: "/data"}},
 		{Op: "shuffle"},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: 3, Width: 4}}, Name: "small"},
-		{Op: "random_flip", Args: &recipe.RandomFlip{P: new(1e-7)}},
-		{Args: &recipe.Normalize{Mean: recipe.Channels{0.5}, Std: recipe.Channels{1, 2, 3}}},
+		{Args: &image.Resize{Size: recipe.Size{Height: 3, Width: 4}}, Name: "small"},
+		{Op: "random_flip", Args: &image.RandomFlip{P: new(1e-7)}},
+		{Args: &image.Normalize{Mean: image.Channels{0.5}, Std: image.Channels{1, 2, 3}}},
 	}}
 	f := recipe.File{Recipe: r, Loader: json.RawMessage(`{"epochs": 1, "order": "input"}`)}
 	const yaml = `headrace: 1
@@ -142,7 +143,7 @@ loader:
 
 // A file without what it should have would be worse than none.
 func TestWhatCannotBeWritten(t *testing.T) {
-	r := recipe.Recipe{Steps: []recipe.Step{{Args: &recipe.RandomFlip{P: new(math.NaN())}}}}
+	r := recipe.Recipe{Steps: []recipe.Step{{Args: &image.RandomFlip{P: new(math.NaN())}}}}
 	if got := r.YAML(); got != nil {
 		t.Errorf("NaN was written: %s", got)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/media"
+	opimage "github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -110,7 +111,7 @@ func loaded(t *testing.T, root string, n int, steps ...recipe.Step) (all [][]byt
 
 // The steps of tests are these: everything that is drawn at random is in them.
 var usualSteps = []recipe.Step{
-	{Op: "shuffle"}, {Op: "decode_image"}, {Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 64}}}, {Op: "random_flip"},
+	{Op: "shuffle"}, {Op: "decode_image"}, {Args: &opimage.RandomResizedCrop{Size: recipe.Size{Height: 64}}}, {Op: "random_flip"},
 }
 
 var usualText = []string{"shuffle", "decode_image", "random_resized_crop: {size: 64}", "random_flip"}
@@ -208,7 +209,7 @@ func TestPreviewShowsTheSamples(t *testing.T) {
 	})
 	t.Run("gray", func(t *testing.T) {
 		gray := append([]recipe.Step{}, usualSteps...)
-		gray[1] = recipe.Step{Args: &recipe.DecodeImage{Color: "gray"}}
+		gray[1] = recipe.Step{Args: &opimage.DecodeImage{Color: "gray"}}
 		var want [][]byte
 		for _, p := range loaded(t, root, 8, gray...) {
 			three := make([]byte, 0, 3*len(p))

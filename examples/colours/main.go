@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace"
 	_ "github.com/headrace/headrace/media/turbo" // decodes with libjpeg-turbo; without this line Go's own decoder does
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -32,7 +33,7 @@ func run(ctx context.Context, folder string, out io.Writer) error {
 	r := recipe.Recipe{Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: recipe.Path(folder), Label: "parent"}},
 		{Op: "decode_image"},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: side, Width: side}}},
+		{Args: &image.Resize{Size: recipe.Size{Height: side, Width: side}}},
 		{Args: &recipe.Batch{Size: 32}},
 	}}
 	loader, err := headrace.Open(ctx, r, headrace.Config{}, headrace.Options{})

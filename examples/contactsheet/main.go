@@ -18,6 +18,7 @@ import (
 	_ "github.com/headrace/headrace/media/tiff"
 	_ "github.com/headrace/headrace/media/turbo"
 	_ "github.com/headrace/headrace/media/webp"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
@@ -59,8 +60,8 @@ func draw(ctx context.Context, folder string) (media.Pixels, error) {
 	loader, err := headrace.Open(ctx, recipe.Recipe{Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: recipe.Path(folder)}},
 		{Op: "decode_image"},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: side}}},
-		{Args: &recipe.CenterCrop{Size: recipe.Size{Height: side}}},
+		{Args: &image.Resize{Size: recipe.Size{Height: side}}},
+		{Args: &image.CenterCrop{Size: recipe.Size{Height: side}}},
 		{Args: &recipe.Batch{Size: across * down}},
 	}}, headrace.Config{}, headrace.Options{})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/internal/ops"
+	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/sample"
 )
 

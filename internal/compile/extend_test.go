@@ -18,6 +18,7 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"

@@ -19,6 +19,7 @@ import (
 	"github.com/headrace/headrace/internal/npy"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
@@ -28,8 +29,8 @@ const never = time.Hour
 
 // pipeline makes small images of a folder's images, each other in every epoch.
 func pipeline(root string, more ...recipe.Args) recipe.Recipe {
-	args := []recipe.Args{&recipe.Files{Pattern: recipe.Path(root), Label: "parent"}, &recipe.Shuffle{}, &recipe.DecodeImage{},
-		&recipe.RandomResizedCrop{Size: recipe.Size{Height: 6, Width: 5}}}
+	args := []recipe.Args{&recipe.Files{Pattern: recipe.Path(root), Label: "parent"}, &recipe.Shuffle{}, &image.DecodeImage{},
+		&image.RandomResizedCrop{Size: recipe.Size{Height: 6, Width: 5}}}
 	args = append(append(args, more...), &recipe.Batch{Size: 7})
 	var r recipe.Recipe
 	for _, a := range args {
@@ -163,7 +164,7 @@ func jobs(t *testing.T) map[string]job {
 		"bin":                 {tokens(t, 40), 1, headrace.Raise, Options{Target: kindOf("bin"), ShardSamples: 11}},
 		"npy":                 {pipeline(root), 1, headrace.Raise, Options{Target: arrays}},
 		"npy, epochs, lost":   {pipeline(spoilt), 2, headrace.Skip, Options{Target: arrays}},
-		"npy, floating point": {pipeline(root, &recipe.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}), 1, headrace.Raise, Options{Target: arrays}},
+		"npy, floating point": {pipeline(root, &image.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}), 1, headrace.Raise, Options{Target: arrays}},
 	}
 }
 
@@ -613,7 +614,7 @@ func TestOptions(t *testing.T) {
 		`--shard-size is -1: must be`:                      func(j *job) { j.options.ShardBytes = -1 },
 		`not fit: --shard-samples is -1: must be`:          func(j *job) { j.options.ShardSamples = -1 },
 		`image is float32 [6, 5, 3]: must be uint8 (PNG: ui`: func(j *job) {
-			j.options.Images, j.recipe = "jpg", pipeline(t.TempDir(), &recipe.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}})
+			j.options.Images, j.recipe = "jpg", pipeline(t.TempDir(), &image.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}})
 		},
 	} {
 		j := base

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/pipe"
 )
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/headrace/headrace/internal/machine"
@@ -14,8 +13,6 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/media/sound"
-	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -201,27 +198,19 @@ func fileRoom(w *ops.Env, f store.File) int {
 // suffixes are those of the files that a folder is listed for: arrays, recordings and
 // videos, where the recipe reads any, and images, unless it decodes none.
 func suffixes(r recipe.Recipe) (all []string) {
-	reads := func(op recipe.Args) bool {
-		for _, s := range r.All() {
-			if reflect.TypeOf(s.Args) == reflect.TypeOf(op) {
-				return true
-			}
+	found := map[string][]string{}
+	for _, s := range r.All() {
+		if t := recipe.TraitsOf(s.Args); t.Suffixes != nil {
+			found[t.Content] = t.Suffixes
 		}
-		return false
 	}
-	if reads(&recipe.DecodeNPY{}) {
-		all = append(all, ".npy")
+	for _, content := range [...]string{"array", "audio", "video", "image"} {
+		all = append(all, found[content]...)
 	}
-	if reads(&recipe.DecodeAudio{}) {
-		all = append(all, sound.Suffixes()...)
+	if all == nil {
+		return media.Suffixes()
 	}
-	if reads(&recipe.DecodeVideo{}) || reads(&recipe.VideoClips{}) {
-		all = append(all, video.Suffixes()...)
-	}
-	if all != nil && !reads(&recipe.DecodeImage{}) {
-		return all
-	}
-	return append(all, media.Suffixes()...)
+	return all
 }
 
 // ErrSource marks data that cannot be listed.

@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"

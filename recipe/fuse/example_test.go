@@ -3,6 +3,8 @@ package fuse_test
 import (
 	"fmt"
 
+	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -11,7 +13,7 @@ func Example() {
 	r := recipe.Recipe{Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: "data/train"}},
 		{Op: "decode_image"},
-		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
+		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip"},
 		{Args: &recipe.Batch{Size: 32}},
 	}}

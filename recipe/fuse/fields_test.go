@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -18,10 +18,10 @@ func TestStepsOnSeveralImages(t *testing.T) {
 	r := recipe.Recipe{Steps: []recipe.Step{
 		{Args: &recipe.Object{Function: "a:b", Length: new(int64(9)), Gives: gives(t, `{"bytes":"bytes","seg":"bytes"}`)}},
 		{Op: "decode_image"},
-		{Args: &recipe.DecodeImage{Field: "seg", To: "mask", Color: "mask"}},
-		{Args: &recipe.RandomCrop{Size: recipe.Size{Height: 8}, On: both}},
-		{Args: &recipe.Grayscale{On: recipe.On{Field: "image"}}},
-		{Args: &recipe.RandomFlip{On: both}},
+		{Args: &image.DecodeImage{Field: "seg", To: "mask", Color: "mask"}},
+		{Args: &image.RandomCrop{Size: recipe.Size{Height: 8}, On: both}},
+		{Args: &image.Grayscale{On: recipe.On{Field: "image"}}},
+		{Args: &image.RandomFlip{On: both}},
 		{Args: &recipe.Batch{Size: 2}},
 	}}
 	fused := fusing(t, r)

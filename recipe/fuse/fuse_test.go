@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -25,7 +25,7 @@ func TestTrainingRecipe(t *testing.T) {
 		files(),
 		{Op: "shuffle"},
 		{Op: "decode_image"},
-		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
+		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip", Name: "mirror"},
 		{Op: "random_flip"},
 		{Args: &recipe.Batch{Size: 32}},
@@ -62,11 +62,11 @@ func TestValidationRecipe(t *testing.T) {
 	got := fusing(t, recipe.Recipe{Steps: []recipe.Step{
 		files(),
 		{Args: &recipe.Shuffle{Seed: new(uint64(3))}},
-		{Args: &recipe.DecodeImage{To: "pixels", Orient: new(false)}},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, MaxSize: 512}},
-		{Args: &recipe.Resize{Size: recipe.Size{Height: 200, Width: 300}}},
-		{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224, Width: 192}}},
-		{Args: &recipe.RandomFlip{P: new(0.0)}},
+		{Args: &image.DecodeImage{To: "pixels", Orient: new(false)}},
+		{Args: &image.Resize{Size: recipe.Size{Height: 256}, MaxSize: 512}},
+		{Args: &image.Resize{Size: recipe.Size{Height: 200, Width: 300}}},
+		{Args: &image.CenterCrop{Size: recipe.Size{Height: 224, Width: 192}}},
+		{Args: &image.RandomFlip{P: new(0.0)}},
 		{Args: &recipe.Batch{GlobalSize: 256, DropLast: true}},
 	}})
 	want := &fuse.Images{To: "pixels", Field: "bytes", Form: decoded, Steps: []media.Step{
@@ -145,9 +145,9 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	decode, batch, blurs := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.Batch{Size: 1}}, recipe.Step{Op: "blur"}
-	crop, flip := recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
-	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
-	layout := recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}
+	crop, flip := recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
+	normalize := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}
+	layout := recipe.Step{Args: &image.Layout{Layout: "NCHW"}}
 	audio := recipe.Step{Args: &recipe.DecodeAudio{Rate: new(16000), Channels: new(1), Duration: new(0.5)}}
 	limited := audio
 	limited.Failures = &recipe.Failures{TimeLimit: new(2.0)}
@@ -199,7 +199,7 @@ func TestStoredPicturesKeepTheirMode(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{files(), {Args: &recipe.DecodeImage{Mode: "fast", Color: "gray", DType: "uint16"}}, {Op: "blur"}, {Args: &recipe.CenterCrop{Size: recipe.Size{Height: 1}}}, {Args: &recipe.Batch{Size: 1}}}})
+	p, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{files(), {Args: &image.DecodeImage{Mode: "fast", Color: "gray", DType: "uint16"}}, {Op: "blur"}, {Args: &image.CenterCrop{Size: recipe.Size{Height: 1}}}, {Args: &recipe.Batch{Size: 1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +213,8 @@ func TestRecipesThatCannotRun(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
-	decode, crop, batch := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 1}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
-	normalize, layout := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}, recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}
+	decode, crop, batch := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 1}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
+	normalize, layout := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}, recipe.Step{Args: &image.Layout{Layout: "NCHW"}}
 	for _, c := range []struct {
 		want  string
 		steps []recipe.Step

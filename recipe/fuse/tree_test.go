@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -44,7 +45,7 @@ func TestTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	decode, flip, blurs := recipe.Step{Op: "decode_image"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "blur"}
-	crop, batch := recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
+	crop, batch := recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
 	merge := func(of ...recipe.Chain) recipe.Step { return recipe.Step{Args: &recipe.Merge{Of: of}} }
 	route := func(of ...recipe.Chain) recipe.Step {
 		r := &recipe.Route{By: "label"}
@@ -103,12 +104,12 @@ func TestTrees(t *testing.T) {
 			t.Errorf("%s has the failures %+v", part.Name(), part.Failures)
 		}
 	}
-	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
+	normalize := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}
 	for want, steps := range map[string][]recipe.Step{
 		`recipe: step "layout" (#5): has other failures than "normalize" before it: its image is float32 [8, 8, 3] there, and normalize and layout can only be followed by each other, as one operation; give both the same`: {
-			files(), decode, crop, normalize, failing(recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}, skip), batch},
+			files(), decode, crop, normalize, failing(recipe.Step{Args: &image.Layout{Layout: "NCHW"}}, skip), batch},
 		`recipe: step "layout" (#8): cannot follow "route": its image is float32 [8, 8, 3] there, and normalize and layout can only be followed by each other; put "layout" before it, in each of its branches`: {
-			files(), decode, crop, route(recipe.Chain{normalize}, recipe.Chain{flip, normalize}), {Args: &recipe.Layout{Layout: "NCHW"}}, batch},
+			files(), decode, crop, route(recipe.Chain{normalize}, recipe.Chain{flip, normalize}), {Args: &image.Layout{Layout: "NCHW"}}, batch},
 	} {
 		if _, err := fuse.Fuse(recipe.Recipe{Steps: steps}); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

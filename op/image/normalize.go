@@ -1,21 +1,21 @@
-package recipe
+package image
 
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var normalizeOp = NewOp[Normalize]("normalize", Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Normalize]("normalize", recipe.Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").Explained(`
 NumPy has no bfloat16: arrays are 'ml_dtypes.bfloat16' if that package is installed (JAX brings it), else 'uint16' with the same bytes, as
 'loader.schema' says; 'torch.from_numpy(a).view(torch.bfloat16)' converts them. After '.to("torch")' they are 'torch.bfloat16'.`,
-	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).Called("mean, std, dtype")
+	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).Called("mean, std, dtype"))
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
@@ -23,17 +23,17 @@ type Normalize struct {
 	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"divides the difference, likewise; above 0"`
 	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"the dtype of the result"`
 
-	On
+	recipe.On
 }
 
 // Channels is a number for all channels or one for each of red, green and blue; in JSON a
 // number or a list of three.
 type Channels []float64
 
-// Takes implements [Taker].
+// Takes implements [recipe.Taker].
 func (c *Channels) Takes() string { return "a number, or [red, green, blue]" }
 
-// JSONSchema implements [Schemer].
+// JSONSchema implements [recipe.Schemer].
 func (Channels) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 3) }
 
 // MarshalJSON writes a number or a list.
@@ -56,27 +56,27 @@ func (c Channels) three() (n [3]float64) {
 	return n
 }
 
-// Complete implements [Completer].
-func (n Normalize) Complete() Args {
+// Complete implements [recipe.Completer].
+func (n Normalize) Complete() recipe.Args {
 	n.Mean, n.Std = argument.OneIfEqual(n.Mean), argument.OneIfEqual(n.Std)
 	return &n
 }
 
-// Transform implements [Transform].
+// Transform implements [recipe.Transform].
 func (n *Normalize) Transform() media.Op {
 	d, _ := tensor.ParseDType(n.DType)
 	return media.Normalize{Mean: n.Mean.three(), Std: n.Std.three(), DType: d}
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkCount("mean", n.Mean), checkCount("std", n.Std)}
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
-		errs = append(errs, Wrong("std", "is %s: must be numbers above 0", argument.Written(n.Std)))
+		errs = append(errs, recipe.Wrong("std", "is %s: must be numbers above 0", argument.Written(n.Std)))
 	}
 	// Numbers for values up to 255 would give a model nothing but noise to train on.
 	errs = append(errs, checkScale("mean", n.Mean), checkScale("std", n.Std))
-	return CheckTransform(in, n, errs...)
+	return recipe.CheckTransform(in, n, errs...)
 }
 
 // checkScale refuses numbers for images whose values go up to 255: here they go up to 1,
@@ -89,46 +89,13 @@ func checkScale(name string, c Channels) error {
 	for i, v := range c {
 		scaled[i] = math.Round(v/255*1e4) / 1e4
 	}
-	return Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s", argument.Written(c), argument.Written(scaled))
+	return recipe.Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s", argument.Written(c), argument.Written(scaled))
 }
 
 // checkCount refuses what only a Go program can write.
 func checkCount(name string, c Channels) error {
 	if c != nil && len(c) != 1 && len(c) != 3 {
-		return Wrong(name, "has %d numbers: must have 1 or 3", len(c))
+		return recipe.Wrong(name, "has %d numbers: must have 1 or 3", len(c))
 	}
 	return nil
-}
-
-var layoutOp = NewOp[Layout]("layout", Between, "Reorder the axes of an image or clip.")
-
-// Layout are the arguments of the operation layout.
-type Layout struct {
-	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"images: 'NHWC', as decoded, or 'NCHW'; clips: 'THWC', as decoded, 'TCHW' or 'CTHW'. N: batch, T: frames, C: channels"`
-
-	On
-}
-
-// Transform implements [Transform].
-func (l *Layout) Transform() media.Op {
-	layout, _ := media.ParseLayout(l.Layout)
-	return media.ToLayout{Layout: layout}
-}
-
-// checkMoves refuses the layout of an image for clips, and the other way round.
-func (l *Layout) checkMoves(in sample.Schema) error {
-	for _, name := range l.Images(in) {
-		switch moves := ImageForm(in[in.Find(name)].Type).Moves(); {
-		case moves && strings.HasPrefix(l.Layout, "N"):
-			return Wrong("layout", `is %q, but the field %q has clips: must be "THWC", "TCHW" or "CTHW"`, l.Layout, name)
-		case !moves && strings.Contains(l.Layout, "T"):
-			return Wrong("layout", `is %q, but the field %q has images: must be "NHWC" or "NCHW"`, l.Layout, name)
-		}
-	}
-	return nil
-}
-
-// Check implements [Args].
-func (l *Layout) Check(in sample.Schema) (sample.Schema, error) {
-	return CheckTransform(in, l, l.checkMoves(in))
 }

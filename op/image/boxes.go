@@ -1,4 +1,4 @@
-package recipe
+package image
 
 import (
 	"errors"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var boxesOp = NewOp[Boxes]("boxes", Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Boxes]("boxes", recipe.Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").Explained(`
 Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields 'along' with it, as
 by torchvision's transforms followed by 'SanitizeBoundingBoxes'. Coordinates are pixels of the image at this step, upright if 'decode_image'
 turned it.`,
@@ -19,7 +20,7 @@ turned it.`,
 	`.boxes(along="labels")`,
 	`.random_resized_crop(512)`,
 	`.random_flip()`,
-	`.bucket_batch([8, 32, 128], size=16)`)
+	`.bucket_batch([8, 32, 128], size=16)`))
 
 // Boxes are the arguments of the operation boxes.
 type Boxes struct {
@@ -28,23 +29,23 @@ type Boxes struct {
 	Image string   `json:"image,omitempty" default:"image" doc:"the image"`
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
-	b = Completed(b).(*Boxes)
+	b = recipe.Completed(b).(*Boxes)
 	errs := []error{argument.CheckNames("along", b.Along)}
 	find := func(arg, name string, takes string, fits func(sample.Type) bool) {
 		switch i := in.Find(name); {
 		case i < 0:
-			errs = append(errs, Wrong(arg, "is an %w", words.Unknown("field", name, in.Names())))
+			errs = append(errs, recipe.Wrong(arg, "is an %w", words.Unknown("field", name, in.Names())))
 		case !fits(in[i].Type):
-			errs = append(errs, Wrong(arg, "is %q, which is %v: must be %s", name, in[i].Type, takes))
+			errs = append(errs, recipe.Wrong(arg, "is %q, which is %v: must be %s", name, in[i].Type, takes))
 		}
 	}
 	find("field", b.Field, "float32 or float64 [?, 4]: the edges of each box", func(t sample.Type) bool {
 		return t.Kind == sample.Tensor && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && len(t.Shape) == 2 && t.Shape[0] == tensor.Unknown && t.Shape[1] == 4
 	})
 	find("image", b.Image, "an image; put decode_image before it", func(t sample.Type) bool {
-		return IsImage(t) && !strings.ContainsAny(t.Axes, "TN")
+		return recipe.IsImage(t) && !strings.ContainsAny(t.Axes, "TN")
 	})
 	for i, name := range b.Along {
 		find(fmt.Sprintf("along[%d]", i), name, "an array with a row for each box", func(t sample.Type) bool {
@@ -54,7 +55,7 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(errs...)
 }
 
-// Traits implements [Traited].
-func (b *Boxes) Traits() Traits {
-	return Traits{Tied: &Tied{Field: b.Field, Along: b.Along, Image: b.Image}}
+// Traits implements [recipe.Traited].
+func (b *Boxes) Traits() recipe.Traits {
+	return recipe.Traits{Tied: &recipe.Tied{Field: b.Field, Along: b.Along, Image: b.Image}}
 }

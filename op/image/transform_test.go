@@ -1,4 +1,4 @@
-package recipe_test
+package image_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/media"
+	_ "github.com/headrace/headrace/op"
+	opimage "github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -190,19 +192,19 @@ func TestTransforms(t *testing.T) {
 		args recipe.Transform
 		want media.Op
 	}{
-		{&recipe.ColorJitter{Brightness: recipe.Jitter{0, 0}, Contrast: recipe.Jitter{1.5}, Hue: recipe.Jitter{0.25}},
+		{&opimage.ColorJitter{Brightness: opimage.Jitter{0, 0}, Contrast: opimage.Jitter{1.5}, Hue: opimage.Jitter{0.25}},
 			media.ColorJitter{Brightness: [2]float64{0, 5e-324}, Contrast: [2]float64{0, 2.5}, Saturation: [2]float64{1, 1}, Hue: [2]float64{-0.25, 0.25}}},
-		{&recipe.ColorJitter{P: new(0.0)},
+		{&opimage.ColorJitter{P: new(0.0)},
 			media.ColorJitter{Brightness: [2]float64{1, 1}, Contrast: [2]float64{1, 1}, Saturation: [2]float64{1, 1}, P: new(0.0)}},
-		{&recipe.Pad{Padding: &recipe.Padding{Left: 1, Top: 2, Right: 3, Bottom: 4}, Fill: recipe.Fill{7}},
+		{&opimage.Pad{Padding: &opimage.Padding{Left: 1, Top: 2, Right: 3, Bottom: 4}, Fill: opimage.Fill{7}},
 			media.Pad{Left: 1, Top: 2, Right: 3, Bottom: 4, Fill: [4]uint16{7, 7, 7, 7}}},
-		{&recipe.Pad{Padding: &recipe.Padding{}, Fill: recipe.Fill{7, 8, 9}}, media.Pad{Fill: [4]uint16{7, 8, 9}}},
-		{&recipe.Pad{Size: recipe.Size{Height: 9}, Anchor: "top", Fill: recipe.Fill{1}}, media.PadTo{Height: 9, Width: 9, Anchor: media.Top, Fill: [4]uint16{1, 1, 1, 1}}},
-		{&recipe.Resize{Size: recipe.Size{Height: 5}}, media.Resize{Size: 5}},
-		{&recipe.Resize{Size: recipe.Size{Height: 5}, Fit: "stretch"}, media.ResizeExact{Height: 5, Width: 5}},
-		{&recipe.Resize{Size: recipe.Size{Height: 5, Width: 6}, Fit: "crop", Anchor: "left"}, media.ResizeCrop{Height: 5, Width: 6, Anchor: media.Left}},
-		{&recipe.Resize{Size: recipe.Size{Height: 5}, Fit: "pad", Fill: recipe.Fill{7, 8, 9}}, media.ResizePad{Height: 5, Width: 5, Fill: [4]uint16{7, 8, 9}}},
-		{&recipe.ResizeToBucket{Sizes: []recipe.Size{{Height: 5}, {Height: 6, Width: 7}}, Filter: "box"},
+		{&opimage.Pad{Padding: &opimage.Padding{}, Fill: opimage.Fill{7, 8, 9}}, media.Pad{Fill: [4]uint16{7, 8, 9}}},
+		{&opimage.Pad{Size: recipe.Size{Height: 9}, Anchor: "top", Fill: opimage.Fill{1}}, media.PadTo{Height: 9, Width: 9, Anchor: media.Top, Fill: [4]uint16{1, 1, 1, 1}}},
+		{&opimage.Resize{Size: recipe.Size{Height: 5}}, media.Resize{Size: 5}},
+		{&opimage.Resize{Size: recipe.Size{Height: 5}, Fit: "stretch"}, media.ResizeExact{Height: 5, Width: 5}},
+		{&opimage.Resize{Size: recipe.Size{Height: 5, Width: 6}, Fit: "crop", Anchor: "left"}, media.ResizeCrop{Height: 5, Width: 6, Anchor: media.Left}},
+		{&opimage.Resize{Size: recipe.Size{Height: 5}, Fit: "pad", Fill: opimage.Fill{7, 8, 9}}, media.ResizePad{Height: 5, Width: 5, Fill: [4]uint16{7, 8, 9}}},
+		{&opimage.ResizeToBucket{Sizes: []recipe.Size{{Height: 5}, {Height: 6, Width: 7}}, Filter: "box"},
 			media.ResizeToBucket{Sizes: []media.Size{{Height: 5, Width: 5}, {Height: 6, Width: 7}}, Filter: media.Box}},
 	} {
 		if diff := cmp.Diff(c.want, c.args.Transform()); diff != "" {
@@ -212,7 +214,8 @@ func TestTransforms(t *testing.T) {
 }
 
 func TestCountsThatOnlyGoProgramsCanWrite(t *testing.T) {
-	_, err := steps(files, decode, recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{1, 2}, Std: recipe.Channels{}}}).Check()
+	files, decode := recipe.Step{Args: &recipe.Files{Pattern: "*"}}, recipe.Step{Args: &opimage.DecodeImage{}}
+	_, err := recipe.Recipe{Steps: []recipe.Step{files, decode, {Args: &opimage.Normalize{Mean: opimage.Channels{1, 2}, Std: opimage.Channels{}}}}}.Check()
 	var mistake *recipe.Error
 	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "mean has 2 numbers: must have 1 or 3") || !strings.Contains(err.Error(), "std has 0 numbers") {
 		t.Error(err)

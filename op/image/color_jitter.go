@@ -1,4 +1,4 @@
-package recipe
+package image
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
 
-var colorJitterOp = NewOp[ColorJitter]("color_jitter", Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
+var _ = Ops.Add(recipe.NewOp[ColorJitter]("color_jitter", recipe.Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
 	Explained("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is").
-	Called("brightness, contrast, saturation, hue")
+	Called("brightness, contrast, saturation, hue"))
 
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
@@ -23,17 +24,17 @@ type ColorJitter struct {
 	Hue        Jitter   `json:"hue,omitempty" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue; or the [least, greatest] part of a turn"`
 	P          *float64 `json:"p,omitempty" min:"0" max:"1" example:"0.8" doc:"the probability with which an image is changed; by default 1. The changes are the same with and without it"`
 
-	On
+	recipe.On
 }
 
 // Jitter is how far something may change: by one number to both sides, or between two; in
 // JSON a number or a list of two.
 type Jitter []float64
 
-// Takes implements [Taker].
+// Takes implements [recipe.Taker].
 func (j *Jitter) Takes() string { return "a number, or [least, greatest]" }
 
-// JSONSchema implements [Schemer].
+// JSONSchema implements [recipe.Schemer].
 func (Jitter) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 2) }
 
 // MarshalJSON writes a number or a list.
@@ -91,13 +92,13 @@ func (j Jitter) check(name string, least, greatest float64) error {
 		ok = j[0] <= greatest
 	}
 	if !ok {
-		return Wrong(name, "is %s: must be %s", argument.Written(j), must)
+		return recipe.Wrong(name, "is %s: must be %s", argument.Written(j), must)
 	}
 	return nil
 }
 
-// Complete implements [Completer].
-func (c ColorJitter) Complete() Args {
+// Complete implements [recipe.Completer].
+func (c ColorJitter) Complete() recipe.Args {
 	c.Brightness, c.Contrast = c.Brightness.complete(1), c.Contrast.complete(1)
 	c.Saturation, c.Hue = c.Saturation.complete(1), c.Hue.complete(0)
 	if c.P != nil && *c.P == 1 {
@@ -106,7 +107,7 @@ func (c ColorJitter) Complete() Args {
 	return &c
 }
 
-// Transform implements [Transform].
+// Transform implements [recipe.Transform].
 func (c *ColorJitter) Transform() media.Op {
 	return media.ColorJitter{
 		Brightness: factors(c.Brightness), Contrast: factors(c.Contrast), Saturation: factors(c.Saturation), Hue: c.Hue.bounds(0), P: c.P,
@@ -123,50 +124,12 @@ func factors(j Jitter) [2]float64 {
 	return b
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
-	return CheckTransform(in, c,
+	return recipe.CheckTransform(in, c,
 		c.Brightness.check("brightness", 0, math.Inf(1)),
 		c.Contrast.check("contrast", 0, math.Inf(1)),
 		c.Saturation.check("saturation", 0, math.Inf(1)),
 		c.Hue.check("hue", -0.5, 0.5),
 	)
-}
-
-var grayscaleOp = NewOp[Grayscale]("grayscale", Between, "Convert an image to gray.")
-
-// Grayscale are the arguments of the operation grayscale.
-type Grayscale struct {
-	Channels *int `json:"channels,omitempty" choices:"1,3" default:"1" doc:"1, or 3 equal ones"`
-
-	On
-}
-
-// Transform implements [Transform].
-func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: *g.Channels} }
-
-// Check implements [Args].
-func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
-	var wrong error
-	if n := argument.OrElse(g.Channels, 1); n != 1 && n != 3 {
-		wrong = Wrong("channels", "is %d: must be 1 or 3", n)
-	}
-	return CheckTransform(in, g, wrong)
-}
-
-var randomGrayscaleOp = NewOp[RandomGrayscale]("random_grayscale", Between, "Convert an image to gray at random; it keeps its channels.")
-
-// RandomGrayscale are the arguments of the operation random_grayscale.
-type RandomGrayscale struct {
-	P *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.1" doc:"the probability"`
-
-	On
-}
-
-// Transform implements [Transform].
-func (g *RandomGrayscale) Transform() media.Op { return media.RandomGrayscale{P: *g.P} }
-
-// Check implements [Args].
-func (g *RandomGrayscale) Check(in sample.Schema) (sample.Schema, error) {
-	return CheckTransform(in, g)
 }

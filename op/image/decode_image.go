@@ -1,18 +1,18 @@
-package recipe
+package image
 
 import (
 	"errors"
 
 	"github.com/headrace/headrace/internal/argument"
-	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeImageOp = NewOp[DecodeImage]("decode_image", Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").Explained(`
+var _ = Ops.Add(recipe.NewOp[DecodeImage]("decode_image", recipe.Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").Explained(`
 JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.`).
-	Called("*, field, to, mode, orient, color, background, dtype, frame")
+	Called("*, field, to, mode, orient, color, background, dtype, frame"))
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
@@ -27,8 +27,8 @@ type DecodeImage struct {
 	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"only 0: the first frame of an animation or page of a document"`
 }
 
-// Complete implements [Completer].
-func (d DecodeImage) Complete() Args {
+// Complete implements [recipe.Completer].
+func (d DecodeImage) Complete() recipe.Args {
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
@@ -38,8 +38,8 @@ func (d DecodeImage) Complete() Args {
 	return &d
 }
 
-// Identity implements [Identifier].
-func (d DecodeImage) Identity(Recipe) Args {
+// Identity implements [recipe.Identifier].
+func (d DecodeImage) Identity(recipe.Recipe) recipe.Args {
 	d.Color, d.DType = argument.Unless(d.Color, "rgb"), argument.Unless(d.DType, "uint8")
 	return &d
 }
@@ -47,7 +47,7 @@ func (d DecodeImage) Identity(Recipe) Args {
 // firstFrame is why arguments are refused that ask for others.
 const firstFrame = "only the first frame is decoded"
 
-// Refused implements [Refuser].
+// Refused implements [recipe.Refuser].
 func (*DecodeImage) Refused() map[string]string {
 	return map[string]string{"frames": firstFrame, "num_frames": firstFrame, "page": firstFrame, "pages": firstFrame, "index": firstFrame}
 }
@@ -71,57 +71,36 @@ func (d *DecodeImage) Options() media.Options {
 	return o
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.CheckTags(d)}
 	if d.Frame != nil {
-		errs = append(errs, Wrong("frame", "is %d: %s: must be 0", *d.Frame, firstFrame))
+		errs = append(errs, recipe.Wrong("frame", "is %d: %s: must be 0", *d.Frame, firstFrame))
 	}
 
 	if b := d.Background; b != nil {
 		if min(b[0], b[1], b[2]) < 0 || max(b[0], b[1], b[2]) > 255 {
-			errs = append(errs, Wrong("background", "is %v: must be three numbers from 0 to 255", argument.Written(b)))
+			errs = append(errs, recipe.Wrong("background", "is %v: must be three numbers from 0 to 255", argument.Written(b)))
 		}
 		if d.Color == "rgba" {
-			errs = append(errs, Wrong("background", `is %v, but color="rgba" keeps what is transparent`, argument.Written(b)))
+			errs = append(errs, recipe.Wrong("background", `is %v, but color="rgba" keeps what is transparent`, argument.Written(b)))
 		}
 		if d.Color == "mask" {
-			errs = append(errs, Wrong("background", `is %v, but color="mask" has no colours`, argument.Written(b)))
+			errs = append(errs, recipe.Wrong("background", `is %v, but color="mask" has no colours`, argument.Written(b)))
 		}
 	}
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
-		errs = append(errs, Wrong("max_pixels", "is %d: must be from 1 to %d", *n, media.MaxPixels))
+		errs = append(errs, recipe.Wrong("max_pixels", "is %d: must be from 1 to %d", *n, media.MaxPixels))
 	}
-	errs = append(errs, checkDecoding(in, d.Field, d.To, false))
-	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
+	errs = append(errs, recipe.CheckDecoding(in, d.Field, d.To, false))
+	return in.Replace(d.Field, sample.Field{Name: d.To, Type: recipe.ImageType(d.Options().Form())}), errors.Join(errs...)
 }
 
-// checkDecoding says what is wrong with the field that an operation decodes, and with
-// where the result goes. Some operations open a file themselves, by its path.
-func checkDecoding(in sample.Schema, field, to string, opens bool) error {
-	var errs []error
-	takes := "a field of bytes"
-	if opens {
-		takes = "bytes, the content of a file, or text, its path"
-	}
-	i := in.Find(field)
-	switch {
-	case i < 0:
-		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
-	case in[i].Type.Kind != sample.Bytes && (!opens || in[i].Type.Kind != sample.Text) || len(in[i].Type.Shape) > 0:
-		errs = append(errs, Wrong("field", "is %q, which is %v: must be %s", field, in[i].Type, takes))
-	}
-	if to != field && in.Find(to) >= 0 {
-		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", to))
-	}
-	return errors.Join(errs...)
-}
+// Traits implements [recipe.Traited].
+func (*DecodeImage) Traits() recipe.Traits { return recipe.Traits{Content: "image", Suffixes: media.Suffixes()} }
 
-// Traits implements [Traited].
-func (*DecodeImage) Traits() Traits { return Traits{Content: "image"} }
-
-// Decoding implements [Decoder].
-func (d *DecodeImage) Decoding(sample.Schema) Decoding {
+// Decoding implements [recipe.Decoder].
+func (d *DecodeImage) Decoding(sample.Schema) recipe.Decoding {
 	o := d.Options()
-	return Decoding{Field: d.Field, To: d.To, Options: o, Form: o.Form()}
+	return recipe.Decoding{Field: d.Field, To: d.To, Options: o, Form: o.Form()}
 }

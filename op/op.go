@@ -1,0 +1,50 @@
+// Package op is the operations that there are without anybody registering any.
+//
+// A folder below it is a room for operations of one kind. Each operation is a file there,
+// with its arguments, what help says of it, and what carries it out. Importing this
+// package makes recipes know them all; package headrace does.
+package op
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/recipe"
+)
+
+// order lists them as help does. New steps need no word here: they come where others are,
+// by name.
+var order = strings.Fields(`
+	files read source merge shuffle sampler weighted route
+	decode_image decode_npy decode_audio log_mel decode_video video_clips
+	map filter flat_map aggregate
+	select drop rename copy boxes
+	resize resize_to_bucket center_crop random_crop random_resized_crop pad
+	random_flip random_vertical_flip rotate90 random_rotate90
+	color_jitter grayscale random_grayscale ` + others + ` normalize layout
+	batch bucket_batch pack unbatch`)
+
+// others stands for operations that order does not name.
+const others = "…"
+
+func init() {
+	all := slices.Concat(recipe.Catalogue, image.Ops)
+	slices.SortFunc(all, func(a, b recipe.Op) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
+	})
+	for _, o := range all {
+		if err := recipe.Register(o); err != nil {
+			panic(err) // a mistake in this program, which every test finds
+		}
+	}
+}
+
+// place returns the place of an operation in help.
+func place(o recipe.Op) int {
+	if i := slices.Index(order, o.Name); i >= 0 {
+		return i
+	}
+	return slices.Index(order, others)
+}
