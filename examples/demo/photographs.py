@@ -129,4 +129,6 @@ def crop(image: Image.Image, draw: random.Random) -> Image.Image:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     main(pathlib.Path(sys.argv[1]))
