@@ -10,16 +10,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/headrace/headrace/arena"
-	"github.com/headrace/headrace/budget"
-	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
-	"github.com/headrace/headrace/internal/source"
 	_ "github.com/headrace/headrace/op"
-	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -28,9 +22,13 @@ import (
 
 // squares is a toy source: sample i is the text of i². It needs nothing but exported
 // contracts.
-type squares struct{ bytes, key record.Column }
+type squares struct {
+	name       string
+	n          int64
+	bytes, key record.Column
+}
 
-func (*squares) Len() int64             { return 10 }
+func (s *squares) Len() int64           { return s.n }
 func (*squares) Key(index int64) string { return fmt.Sprintf("%d²", index) }
 
 func (s *squares) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
@@ -62,60 +60,22 @@ func (*parse) Do(_ context.Context, in parseIn) (out parseOut, err error) {
 	return out, err
 }
 
+func init() {
+	if err := ops.Register("parse", "Makes a number of text.", func() ops.Operation[parseIn, parseOut] { return new(parse) }); err != nil {
+		panic(err)
+	}
+}
+
 // A new kind of source and a new operation are what this file has, and touch no other.
 func TestASourceAndAnOperationOfOnesOwn(t *testing.T) {
 	leak.Check(t)
-	if err := ops.Register("parse", "Makes a number of text.", func() ops.Operation[parseIn, parseOut] { return new(parse) }); err != nil {
-		t.Fatal(err)
-	}
 	r := recipe.Recipe{Steps: recipe.Chain{
 		{Args: &recipe.Files{Paths: []recipe.Path{"not read"}}},
 		{Op: "parse"},
 		{Args: &recipe.Batch{Size: 4}},
 	}}.Complete()
-	schema, err := r.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := fuse.Fuse(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	own := new(squares)
-	bytes := budget.New(1 << 20)
-	split := order.Split{Samples: own.Len(), Batch: 4, World: 1}
-	listing := &source.Listing{
-		Source:   record.Source{Name: "squares", Lane: bytes.Lane(), Key: own.Key, Samples: own.Len()},
-		Contents: own, Split: split,
-	}
-	layout, err := batch.NewLayout(schema, batch.Size{Rows: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory, err := arena.New(arena.Options{Slots: 4, SlotBytes: layout.Bytes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer memory.Close()
-
-	gate := pipe.NewGate(2)
-	env := &ops.Env{Gate: gate}
-	program, err := compile.Compile(plan, compile.Target{
-		Env: env, Sources: []*source.Listing{listing}, Sections: []compile.Section{{Layout: &layout, Slots: &batch.Slots{Layout: &layout, Arena: memory}, Rows: 4}},
-		Lane: bytes.Lane(), Policies: ops.Policies{OnError: ops.Raise, Sources: 1}, Gate: gate,
-		Workers: 2, Readers: 2, Prefetch: 1, InOrder: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	env.Begin(0, nil, nil)
-	listing.Begin(0, nil, nil)
-	run, err := pipe.Start(t.Context(), program.Flow, pipe.Config{Epochs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
+	own := &squares{name: "files", n: 10}
+	_, run := start(t, r, pipe.Config{Epochs: 1}, own)
 
 	next := int64(0)
 	for {
