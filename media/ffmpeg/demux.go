@@ -45,7 +45,7 @@ func Demux(data []byte) (*File, error) {
 		defer C.hr_av_forget(lib.c, file)
 		f := told(file, p.Size())
 		f.placed(bytes.NewReader(part))
-		return f, f.whole(bytes.NewReader(part), file.cut != 0)
+		return f, f.whole(bytes.NewReader(part), p.From, file.cut != 0)
 	})
 }
 
@@ -74,7 +74,7 @@ func DemuxFile(file video.OpenFile) (*File, error) {
 		defer C.hr_av_forget(lib.c, found)
 		f := told(found, p.Size())
 		f.placed(io.NewSectionReader(file, p.From, p.Size()))
-		return f, f.whole(io.NewSectionReader(file, p.From, p.Size()), found.cut != 0)
+		return f, f.whole(io.NewSectionReader(file, p.From, p.Size()), p.From, found.cut != 0)
 	})
 }
 
@@ -156,5 +156,7 @@ func (t *Track) add(p *C.hr_av_part) {
 	}
 	t.Packets = append(t.Packets, to)
 	t.between = append(t.between, p.flags&C.HR_AV_PART_BETWEEN != 0)
-	t.cut = p.flags&C.HR_AV_PART_CORRUPT != 0
+	if t.cut = p.flags&C.HR_AV_PART_CORRUPT != 0; t.cut {
+		t.marked = append(t.marked, len(t.Packets)-1)
+	}
 }

@@ -112,9 +112,9 @@ func (s *source) remember(p *packets.Packet) {
 	}
 }
 
-// whole finds out whether the file is.
-func (f *File) whole(from io.ReaderAt, cut bool) error {
-	err := f.check(from, cut)
+// whole finds out whether the file is, which begins at a place of another.
+func (f *File) whole(from io.ReaderAt, base int64, cut bool) error {
+	err := f.check(from, base, cut)
 	if err == nil && f.Short == nil && f.endsInside(from) {
 		f.Short = errInside
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/walk"
 	"github.com/headrace/headrace/media/av/whole"
 )
 
@@ -25,7 +26,9 @@ type File struct {
 type Track struct {
 	av.Stream
 	Packets []av.Packet // offsets are for File.Bytes
+	Damage  error       // why packets may be missing in the middle: it is [media.ErrCorrupt]; nil: none are
 	cut     bool        // the last of them is not whole
+	marked  []int       // packets that are damaged, or before those that are missing, by the container
 	between []bool      // packets that are shown before the last that is not
 	guessed bool        // nothing but the container says which are key
 
@@ -45,8 +48,8 @@ type Track struct {
 // the recording.
 type Trim struct{ Packet, Begin, End int }
 
-// check finds out whether the file is whole.
-func (f *File) check(from io.ReaderAt, cut bool) error {
+// check finds out whether the file is whole, which begins at a place of another.
+func (f *File) check(from io.ReaderAt, base int64, cut bool) error {
 	end, err := whole.Check(f.Format, from, f.size)
 	if err != nil && !errors.Is(err, media.ErrTruncated) {
 		return err
@@ -58,7 +61,20 @@ func (f *File) check(from io.ReaderAt, cut bool) error {
 	if cut && f.Short == nil {
 		f.Short = fmt.Errorf("%w: the file ends after %d bytes, before its packets do", media.ErrTruncated, f.size)
 	}
-	return nil
+	return f.walk(from, base)
+}
+
+// walk looks for damage that FFmpeg has skipped.
+func (f *File) walk(from io.ReaderAt, base int64) error {
+	all, err := walk.Damages(f.Format, from, f.size, base)
+	for _, d := range all {
+		for i := range f.Tracks {
+			if t := &f.Tracks[i]; t.Damage == nil && (d.Stream < 0 || d.Stream == t.ID) {
+				t.Damage = d
+			}
+		}
+	}
+	return err
 }
 
 // Bytes returns a packet's bytes, given those of the file. Containers that have packets

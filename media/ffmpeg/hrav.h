@@ -132,6 +132,7 @@ typedef struct {
 	int64_t pts, dts, duration;
 	int32_t track, flags; // HR_AV_PART_…
 	uint32_t skip, cut;   // as of parts
+	int64_t place;        // in the file, of what it is in; negative: the container does not tell
 	const uint8_t *data, *side;
 	size_t size, side_size;
 } hr_av_coded;
@@ -191,8 +192,8 @@ typedef struct {
 	int (*reader_open)(hr_av_reader **, const hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 	// The packet lasts until the next call.
 	int (*reader_read)(hr_av_reader *, hr_av_coded *, char *error);
-	// Goes to a packet of a track with which decoding may begin, at a time or before it.
-	int (*reader_seek)(hr_av_reader *, int32_t track, int64_t time, char *error);
+	// Goes to a packet of a track with which decoding may begin, at a time or before it: place is where reading goes on.
+	int (*reader_seek)(hr_av_reader *, int32_t track, int64_t time, int64_t *place, char *error);
 	void (*reader_close)(hr_av_reader *);
 
 	// Filters of coded packets, described as FFmpeg does it. What comes out is of the track that is told.

@@ -4,6 +4,7 @@ package ffmpeg
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -38,11 +39,13 @@ func clocksOf(format string, streams int, stream func(i int) *av.Stream) []av.Cl
 func (f *File) goOn(fresh func(track, packet int) bool) {
 	clocks := clocksOf(f.Format, len(f.Tracks), func(i int) *av.Stream { return &f.Tracks[i].Stream })
 	for i := range clocks {
-		c, all := &clocks[i], f.Tracks[i].Packets
+		t := &f.Tracks[i]
+		c, all, marked := &clocks[i], t.Packets, t.marked
 		for n := range all {
 			p := &all[n]
 			m := momentOf(p)
-			if c.Restarts(m) || fresh(i, n) && c.Follows(m) {
+			restarts := c.Restarts(m) || fresh(i, n) && c.Follows(m)
+			if restarts {
 				lowest := m.At()
 				for k := n + 1; k < len(all) && av.Leads(m, momentOf(&all[k])); k++ {
 					lowest = min(lowest, all[k].PTS)
@@ -53,9 +56,20 @@ func (f *File) goOn(fresh func(track, packet int) bool) {
 				later(&p.PTS, shift)
 				later(&p.DTS, shift)
 			}
+			if len(marked) > 0 && marked[0] == n {
+				marked = marked[1:]
+				if !restarts && t.Damage == nil && !jumps(*c, m, t.TimeBase, all[n+1:]) {
+					t.Damage = errMarked(m, t.TimeBase)
+				}
+			}
 			p.Discard = p.Discard || c.Blind()
 		}
 	}
+}
+
+// errMarked is the error of a packet that its container marks.
+func errMarked(m av.Moment, base av.Rational) error {
+	return fmt.Errorf("%w: a packet at %.3f s of the container's time is damaged, or others are missing", media.ErrCorrupt, float64(m.At())*base.Float())
 }
 
 func momentOf(p *av.Packet) av.Moment {
@@ -85,6 +99,10 @@ func (f *File) appendPart(part *File, p joined.Part, size int64) error {
 			continue
 		}
 		t := &f.Tracks[to[i]]
+		t.Damage = cmp.Or(t.Damage, part.Tracks[i].Damage)
+		for _, n := range part.Tracks[i].marked {
+			t.marked = append(t.marked, len(t.Packets)+n)
+		}
 		for _, trim := range part.Tracks[i].Trims {
 			trim.Packet += len(t.Packets)
 			t.Trims = append(t.Trims, trim)
@@ -397,6 +415,12 @@ func (r *Reader) enter(part int) error {
 	}
 
 	r.now, r.part, r.to = s, part, to
+	if r.keeps {
+		s.walk = nil
+	}
+	if r.light {
+		s.walk.Light()
+	}
 	r.fresh = make([]bool, len(r.Streams))
 	for i := range r.fresh {
 		r.fresh[i] = true
@@ -488,13 +512,31 @@ func (r *Reader) jumps(p *packets.Packet, m av.Moment) (so bool) {
 	clock, base, n := r.clocks[p.Stream], r.Streams[p.Stream].TimeBase, 0
 	r.look(p.Stream, func(p *packets.Packet) bool {
 		next := codedMoment(p)
-		gap := float64(next.At()-m.At()) * base.Float()
-		so = clock.Restarts(next) || m.At() != av.NoTime && next.At() != av.NoTime && gap > aJump
-		clock.Add(next)
+		so = isSet(&clock, m, next, base)
 		m = next
 		n++
 		return !so && n < near
 	})
+	return so
+}
+
+// jumps reports that of packets that are known.
+func jumps(clock av.Clock, m av.Moment, base av.Rational, following []av.Packet) bool {
+	for n := range following[:min(near, len(following))] {
+		next := momentOf(&following[n])
+		if isSet(&clock, m, next, base) {
+			return true
+		}
+		m = next
+	}
+	return false
+}
+
+// isSet reports whether a clock is set between two packets, and goes on to the second.
+func isSet(clock *av.Clock, m, next av.Moment, base av.Rational) bool {
+	gap := float64(next.At()-m.At()) * base.Float()
+	so := clock.Restarts(next) || m.At() != av.NoTime && next.At() != av.NoTime && gap > aJump
+	clock.Add(next)
 	return so
 }
 

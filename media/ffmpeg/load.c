@@ -77,8 +77,8 @@ int hr_av_files(const hr_av *lib, int32_t kind, const char *name, const char *op
 	return lib->files(kind, name, options, error);
 }
 
-int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, char *error) {
-	return lib->reader_seek(a, track, time, error);
+int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, int64_t *place, char *error) {
+	return lib->reader_seek(a, track, time, place, error);
 }
 
 void hr_av_reader_close(const hr_av *lib, hr_av_reader *a) {

@@ -29,7 +29,7 @@ int hr_av_reader_open(const hr_av *lib, hr_av_reader **a, const hr_av_file **b, 
 int hr_av_reader_read(const hr_av *lib, hr_av_reader *a, hr_av_coded *b, char *error);
 void hr_av_reader_only(const hr_av *lib, hr_av_reader *a, const int32_t *tracks, int32_t count);
 int hr_av_files(const hr_av *lib, int32_t kind, const char *name, const char *options, char *error);
-int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, char *error);
+int hr_av_reader_seek(const hr_av *lib, hr_av_reader *a, int32_t track, int64_t time, int64_t *place, char *error);
 void hr_av_reader_close(const hr_av *lib, hr_av_reader *a);
 int hr_av_bitstream_open(const hr_av *lib, hr_av_bitstream **a, const hr_av_track **b, const char *filters, const hr_av_track *d, const uint8_t *config, size_t size, char *error);
 int hr_av_bitstream_push(const hr_av *lib, hr_av_bitstream *a, const hr_av_coded *b, const uint8_t *data, const uint8_t *side, char *error);

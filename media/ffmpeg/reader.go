@@ -8,15 +8,18 @@ package ffmpeg
 import "C"
 
 import (
+	"errors"
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/av/joined"
 	"github.com/headrace/headrace/media/av/packets"
 	"github.com/headrace/headrace/media/av/vorbis"
+	"github.com/headrace/headrace/media/av/walk"
 	"github.com/headrace/headrace/media/av/whole"
 )
 
@@ -39,6 +42,8 @@ type Reader struct {
 	to    []int   // for each stream of the part its number among Streams; -1: none
 	only  []int   // that are wanted; nil: all
 	fresh []bool  // of Streams: no packet of the part has come
+	keeps bool    // see Keep
+	light bool    // see Light
 
 	clocks  []av.Clock // of Streams; nil: times are in order
 	ahead   queue
@@ -55,6 +60,8 @@ type source struct {
 	guessed []bool // of streams: nothing but the container says which packets are key
 	places  map[int]*vorbis.Places
 	part    *io.SectionReader
+	walk    *walk.Walk   // finds what FFmpeg skips, up to the packets that came
+	wanted  []int        // streams; nil: all
 	ends    map[int]*end // of streams whose last packet may be cut off
 	coded   C.hr_av_coded
 	text    [C.HR_AV_TEXT]C.char
@@ -127,6 +134,7 @@ func openSource(file *os.File, p joined.Part) (*source, error) {
 		s.guessed = append(s.guessed, c.flags&C.HR_AV_TRACK_GUESSED != 0)
 	}
 	s.places = placesOf(s.format, s.streams, s.part)
+	s.walk = walk.New(s.format, s.part, p.Size(), p.From)
 	return s, nil
 }
 
@@ -145,6 +153,9 @@ func (s *source) read(p *packets.Packet) error {
 		if _, err := whole.Check(s.format, s.part, s.part.Size()); err != nil {
 			return err
 		}
+		if err := s.follow(s.part.Size()); err != nil {
+			return err
+		}
 		for i, e := range s.ends {
 			if endsInside(decodingOf(&s.streams[i]), e.key, e.last) {
 				return errInside
@@ -154,12 +165,37 @@ func (s *source) read(p *packets.Packet) error {
 	case result < 0:
 		return whole.Blame(s.part, s.part.Size(), failure(result, &s.text))
 	}
+	if err := s.follow(int64(s.coded.place)); err != nil {
+		return err
+	}
 	tellPacket(&s.coded, p)
 	if st := &s.streams[p.Stream]; openEnded(s.format, &st.Stream) {
 		s.remember(p)
 	}
 	s.place(p)
 	return nil
+}
+
+// follow looks for what FFmpeg has skipped of streams that are wanted, up to a place.
+func (s *source) follow(place int64) error {
+	for {
+		err := s.walk.To(place)
+		d := (*walk.Damage)(nil)
+		if !errors.As(err, &d) || d.Stream < 0 || s.wants(d.Stream) {
+			return err
+		}
+		s.walk.Forgive()
+	}
+}
+
+// wants reports whether a stream is wanted, by its number in the container.
+func (s *source) wants(id int) bool {
+	for i := range s.streams {
+		if s.streams[i].ID == id {
+			return s.wanted == nil || slices.Contains(s.wanted, i)
+		}
+	}
+	return false
 }
 
 // Only says which streams are wanted. Packets of others need not come, and cost no
@@ -170,10 +206,20 @@ func (r *Reader) Only(streams []int) {
 }
 
 func (s *source) only(streams []int) {
+	s.wanted = streams
 	tracks := tracksOf(streams)
 	C.hr_av_reader_only(s.lib, s.c, unsafe.SliceData(tracks), C.int32_t(len(tracks)))
 	runtime.KeepAlive(s)
 }
+
+// Light leaves out checksums that FFmpeg does not look at.
+func (r *Reader) Light() {
+	r.light = true
+	r.now.walk.Light()
+}
+
+// Keep leaves out damage, as FFmpeg does.
+func (r *Reader) Keep() { r.keeps, r.now.walk = true, nil }
 
 func tracksOf(streams []int) []C.int32_t {
 	var all []C.int32_t
@@ -197,11 +243,13 @@ func (r *Reader) Seek(stream int, time int64) error {
 	if err := s.sought(); err != nil {
 		return err
 	}
-	result := C.hr_av_reader_seek(s.lib, s.c, C.int32_t(stream), C.int64_t(time), &s.text[0])
+	var place C.int64_t
+	result := C.hr_av_reader_seek(s.lib, s.c, C.int32_t(stream), C.int64_t(time), &place, &s.text[0])
 	runtime.KeepAlive(s)
 	if result < 0 {
 		return failure(result, &s.text)
 	}
+	s.walk.From(int64(place))
 	return nil
 }
 

@@ -47,7 +47,7 @@ func container(f *File, err error) (*video.Container, error) {
 		t := &f.Tracks[i]
 		c.Tracks[i] = video.Track{
 			Stream:  video.Stream{Stream: t.Stream, Reorder: t.Reorder, Siting: t.Siting, Bits: t.Bits},
-			Packets: t.Packets, Cover: t.Cover,
+			Packets: t.Packets, Cover: t.Cover, Damage: t.Damage,
 		}
 	}
 	return c, nil

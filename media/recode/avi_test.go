@@ -31,7 +31,7 @@ func TestPicturesOfAVI(t *testing.T) {
 				var parts [2][]byte
 				for i, length := range []string{"30", "17"} {
 					path := avtest.Cached(t, "part.avi", strings.Fields("-f lavfi -i testsrc2=s="+size+":r=25 -frames:v "+length+" -pix_fmt yuv420p -g 12 -c:v "+how)...)
-					parts[i] = whole(t, opened(t, path))
+					parts[i] = content(t, opened(t, path))
 				}
 				asRawFrames(t, parts[0])
 				asRawFrames(t, slices.Concat(parts[0], parts[1]))

@@ -70,7 +70,7 @@ func loaded(t testing.TB, data []byte, wanted ...int) (all [][]byte, at []float6
 func agree(t testing.TB, path string) {
 	t.Helper()
 	f := opened(t, path)
-	got, at := loaded(t, whole(t, f))
+	got, at := loaded(t, content(t, f))
 	all, seconds := streamed(t, f, Window{})
 	if !slices.EqualFunc(got, all, bytes.Equal) {
 		t.Errorf("%s: %d frames by their numbers are not the %d one after the other", filepath.Base(path), len(got), len(all))
@@ -152,7 +152,7 @@ func TestRandomFilmsAgree(t *testing.T) {
 			continue
 		}
 		raw := avtest.Raw(t, path)
-		luma, _ := frames(t, whole(t, opened(t, path)))
+		luma, _ := frames(t, content(t, opened(t, path)))
 		size := len(raw) / max(len(luma), 1)
 		if len(luma) == 0 || len(raw)%len(luma) != 0 || pixelsOf(codec) == "yuv420p" && size != width*height*3/2 {
 			t.Errorf("%d frames, and %d bytes by the command", len(luma), len(raw))
@@ -201,7 +201,7 @@ func TestOldCodecsOfMOV(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := avtest.Cached(t, name, strings.Fields("-f lavfi -i testsrc2=s=64x48:r=25 -frames:v 5 "+how)...)
 			agree(t, path)
-			got, _ := loaded(t, whole(t, opened(t, path)))
+			got, _ := loaded(t, content(t, opened(t, path)))
 			if len(got) != 5 {
 				t.Fatalf("%d frames, want 5", len(got))
 			}

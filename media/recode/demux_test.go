@@ -45,7 +45,7 @@ func made(t testing.TB, name, how string) *os.File {
 	return f
 }
 
-func whole(t testing.TB, f *os.File) []byte {
+func content(t testing.TB, f *os.File) []byte {
 	t.Helper()
 	b, err := os.ReadFile(f.Name())
 	if err != nil {
@@ -134,7 +134,7 @@ func TestWindowsDecodeToSlices(t *testing.T) {
 	for _, file := range files {
 		t.Run(file.name, func(t *testing.T) {
 			f := made(t, file.name, file.how)
-			data := whole(t, f)
+			data := content(t, f)
 			all, at := frames(t, data)
 			sound, rate, channels := samples(t, data)
 			clock, _ := clockOf(t, f)

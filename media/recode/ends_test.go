@@ -35,7 +35,7 @@ func TestFilesThatEndInsideAPicture(t *testing.T) {
 		{".nut", "-c:v mpeg4", 1},
 	} {
 		path := avtest.Cached(t, "film"+c.suffix, strings.Fields("-f lavfi -i testsrc2=s=64x48:r=25 -frames:v 12 -pix_fmt yuv420p "+c.how)...)
-		file := whole(t, opened(t, path))
+		file := content(t, opened(t, path))
 		all, _ := loaded(t, file)
 		random := rand.New(rand.NewPCG(3, uint64(len(file))))
 		for range tier.Cases(4, 200) {

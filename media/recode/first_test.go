@@ -65,7 +65,7 @@ func TestFramesFromTheFirstKeyFrame(t *testing.T) {
 				raw = raw[(n-c.frames)*size:]
 			}
 			f := opened(t, path)
-			got, at := frames(t, whole(t, f))
+			got, at := frames(t, content(t, f))
 			if len(got) != len(raw)/size || len(got) == 0 {
 				t.Fatalf("%d frames, want %d", len(got), len(raw)/size)
 			}

@@ -62,6 +62,7 @@ func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
 	if len(o.Streams) == 0 {
 		o.Streams = []string{"video"}
 	}
+	o.remedy = video.Remedy
 	p, err := pull(file, &o.Window)
 	if err != nil {
 		return nil, err

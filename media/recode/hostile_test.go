@@ -16,7 +16,7 @@ func TestDamagedContainers(t *testing.T) {
 	avtest.Library(t)
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, file := range files {
-		data := whole(t, made(t, file.name, file.how))
+		data := content(t, made(t, file.name, file.how))
 		for range 4 {
 			bad := append([]byte(nil), data...)
 			for range 1 + random.IntN(20) {

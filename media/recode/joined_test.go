@@ -99,7 +99,7 @@ func TestJoinedFilesAreReadOneAfterTheOther(t *testing.T) {
 			var wantAt []float64
 			for _, path := range each {
 				part := opened(t, path)
-				gray, _ := frames(t, whole(t, part))
+				gray, _ := frames(t, content(t, part))
 				rgb, at := streamed(t, part, Window{})
 				begins := 0.0
 				if n := len(wantAt); n > 0 {
@@ -110,7 +110,7 @@ func TestJoinedFilesAreReadOneAfterTheOther(t *testing.T) {
 				}
 				want, wantRGB = append(want, gray...), append(wantRGB, rgb...)
 			}
-			got, _ := frames(t, whole(t, f))
+			got, _ := frames(t, content(t, f))
 			if !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Errorf("%d frames by their numbers, not those %d of the parts", len(got), len(want))
 			}
@@ -152,14 +152,14 @@ func TestJoinedFilesAreReadOneAfterTheOther(t *testing.T) {
 			if err := Remux(context.Background(), f, &Window{}, nil, out, Container{Format: "matroska"}); err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := frames(t, whole(t, out)); !slices.EqualFunc(got, want, bytes.Equal) {
+			if got, _ := frames(t, content(t, out)); !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Errorf("%d frames in another container, not those %d of the parts", len(got), len(want))
 			}
 			if got, _ := frames(t, demuxed(t, f, &Window{Streams: []string{"video"}})); !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Errorf("%d frames from packets, not those %d of the parts", len(got), len(want))
 			}
 
-			heard, _, _ := samples(t, whole(t, f))
+			heard, _, _ := samples(t, content(t, f))
 			if c.suffix != ".flv" && c.suffix != ".ogv" && c.suffix != ".wmv" { // of which the command reads the first alone
 				same(t, "by the command", heard, floats(avtest.FFmpeg(t, "-i", joined, "-map", "0:a:0", "-f", "f32le", "-")))
 			}
@@ -179,7 +179,7 @@ func TestJoinedMP4IsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer out.Close()
-		_, byNumber := video.Open(video.Bytes(whole(t, f)), -1)
+		_, byNumber := video.Open(video.Bytes(content(t, f)), -1)
 		_, byFrame := OpenFrames(f, FramesOptions{})
 		_, late := OpenFrames(f, FramesOptions{Window: Window{Start: big.NewRat(5, 1)}})
 		_, sound := OpenSamples(f, SamplesOptions{})
@@ -231,7 +231,7 @@ func TestWindowsOfChains(t *testing.T) {
 			var chain []byte
 			for i, how := range how {
 				args := "-f lavfi -i aevalsrc=0.3*sin(900*t*t)+0.1*random(" + string(rune('0'+i)) + "):s=48000:d=4.2 " + how
-				chain = append(chain, whole(t, opened(t, avtest.Cached(t, "chain.ogg", strings.Fields(args)...)))...)
+				chain = append(chain, content(t, opened(t, avtest.Cached(t, "chain.ogg", strings.Fields(args)...)))...)
 			}
 			path := filepath.Join(t.TempDir(), "chain.ogg")
 			if err := os.WriteFile(path, chain, 0o600); err != nil {

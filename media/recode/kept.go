@@ -47,7 +47,7 @@ func openKept(file *os.File, o *SamplesOptions) (*Samples, error) {
 	}
 
 	begins := new(big.Rat)
-	if p, err := pull(file, &Window{Streams: o.Streams}); err == nil { // or it is a recording alone
+	if p, err := pull(file, &Window{Streams: o.Streams, keeps: true}); err == nil { // or it is a recording alone
 		if first := p.clock.First[0]; first != nil && p.clock.Zero != nil {
 			begins.Sub(first, p.clock.Zero)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/av/packets"
 	"github.com/headrace/headrace/media/ffmpeg"
 )
@@ -218,40 +219,13 @@ func restartsTS(ctx context.Context, file *os.File) (bool, error) {
 				used += max(1, bytes.IndexByte(p[1:len(p)-2*size], sync)+1)
 				continue
 			}
-			if time, ok := decodedTS(p[:size]); ok && c.back(int(p[1]&0x1F)<<8|int(p[2]), time) {
+			if time, timed, _ := av.TransportTime(p[:size]); timed && c.back(int(p[1]&0x1F)<<8|int(p[2]), time) {
 				return used, true
 			}
 			used += size // those of 192 and 204 bytes have others between them, which the search passes
 		}
 		return used, false
 	})
-}
-
-// decodedTS is when what begins in a packet of a transport stream is decoded.
-func decodedTS(p []byte) (time uint64, ok bool) {
-	if p[1]&0xC0 != 0x40 || p[3]&0xD0 != 0x10 { // damaged, in the middle, scrambled or empty
-		return 0, false
-	}
-	at := 4
-	if p[3]&0x20 != 0 {
-		at += 1 + int(p[4])
-	}
-	if at+19 > len(p) || p[at] != 0 || p[at+1] != 0 || p[at+2] != 1 || p[at+3] < 0xBD {
-		return 0, false
-	}
-	switch p = p[at:]; {
-	case p[6]&0xC0 != 0x80:
-	case p[7]&0xC0 == 0xC0:
-		return time33(p[14:]), true
-	case p[7]&0xC0 == 0x80:
-		return time33(p[9:]), true
-	}
-	return 0, false
-}
-
-// time33 reads a time of MPEG, between whose bits are marks.
-func time33(b []byte) uint64 {
-	return uint64(b[0]>>1&7)<<30 | uint64(binary.BigEndian.Uint16(b[1:])>>1)<<15 | uint64(binary.BigEndian.Uint16(b[3:])>>1)
 }
 
 func restartsPS(ctx context.Context, file *os.File) (bool, error) {
@@ -277,7 +251,7 @@ func restartsPS(ctx context.Context, file *os.File) (bool, error) {
 // systemClock is the time of a pack, without what is below its 90,000th part of a second.
 func systemClock(b []byte) uint64 {
 	if b[0]&0xC0 != 0x40 { // MPEG-1
-		return time33(b)
+		return av.Time33(b)
 	}
 	n := uint64(binary.BigEndian.Uint32(b))<<8 | uint64(b[4])
 	return n>>35&7<<30 | n>>19&0x7FFF<<15 | n>>3&0x7FFF // not 33 bits in a row: after 3, 15 and 15 there is a mark

@@ -56,7 +56,7 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 		return s, err
 	}
 
-	o.decodes = true
+	o.decodes, o.remedy = true, sound.Remedy
 	p, err := pull(file, &o.Window)
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (f *flow) more() error {
 		if f.skip > 0 || f.info.Rate == 0 && bad.Packet < mostSettling(f.stream.Codec) {
 			return nil // what comes before the window may need what came before that
 		}
-		return fmt.Errorf("packet %d is damaged: %w", bad.Packet, bad.Err)
+		return fmt.Errorf("packet %d is damaged: %w: %s", bad.Packet, bad.Err, sound.Remedy)
 	default:
 		return err
 	}
@@ -304,7 +304,7 @@ func (f *flow) give(p *packets.Packet) error {
 func (f *flow) take() error {
 	s := &f.frame.Sound
 	if f.frame.Corrupt {
-		return fmt.Errorf("%w: packet %d is damaged", media.ErrCorrupt, f.frame.Packet)
+		return fmt.Errorf("%w: packet %d is damaged: %s", media.ErrCorrupt, f.frame.Packet, sound.Remedy)
 	}
 	if s.Samples == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package recode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/av/packets"
+	"github.com/headrace/headrace/media/av/walk"
+	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode/places"
 	"github.com/headrace/headrace/media/sound/coded"
 )
@@ -26,9 +29,11 @@ type Window struct {
 	// and "audios" all, "v:1" the second of video, "3" by the number among all. None
 	// is all of video and audio.
 
-	all     bool // what comes before the window is read, too
-	decodes bool // who takes the packets decodes them, and knows where the window ends
-	wider   int  // so many groups of images more come before the window
+	all     bool   // what comes before the window is read, too
+	decodes bool   // who takes the packets decodes them, and knows where the window ends
+	wider   int    // so many groups of images more come before the window
+	keeps   bool   // damage is left out
+	remedy  string // against damage
 }
 
 // Check refuses windows that no file has.
@@ -161,7 +166,7 @@ func (c *cutter) take(p packets.Packet) error {
 	}
 	settle(&p)
 	if p.Corrupt {
-		return fmt.Errorf("%w: a packet of stream %d, at %.3f s of the container's time, is damaged or cut off", media.ErrCorrupt, p.Stream, float64(p.PTS)*t.stream.TimeBase.Float())
+		return fmt.Errorf("%w: a packet of stream %d, at %.3f s of the container's time, %w", media.ErrCorrupt, p.Stream, float64(p.PTS)*t.stream.TimeBase.Float(), errMarked)
 	}
 	if p.PTS == packets.NoTime {
 		return fmt.Errorf("%w: a packet of stream %d has no time", media.ErrCorrupt, p.Stream)
@@ -363,6 +368,32 @@ type input struct {
 
 // read has put get the packets of a window. Begin is called before the first packet.
 func read(ctx context.Context, file *os.File, w *Window, begin func(*input) error, put func(*packets.Packet) error) error {
+	err := takeAll(ctx, file, w, begin, put)
+	if errors.As(err, new(*walk.Damage)) || errors.Is(err, errMarked) {
+		err = fmt.Errorf("%w: %s", err, cmp.Or(w.remedy, remedy))
+	}
+	return err
+}
+
+// follow has a container look for damage, unless that is kept. A window costs no more
+// than its bytes.
+func (w *Window) follow(c container) {
+	r, ok := c.(*ffmpeg.Reader)
+	if ok && w.keeps {
+		r.Keep()
+	}
+	if ok && w.Start != nil {
+		r.Light()
+	}
+}
+
+// errMarked is the error of a packet that the container marks.
+var errMarked = errors.New("is damaged or cut off")
+
+// remedy helps those that need packets.
+const remedy = "the command ffmpeg -i OLD -map 0 -c copy NEW makes a file without what is damaged"
+
+func takeAll(ctx context.Context, file *os.File, w *Window, begin func(*input) error, put func(*packets.Packet) error) error {
 	if err := w.Check(); err != nil {
 		return err
 	}
@@ -374,6 +405,7 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 		return err
 	}
 	defer func() { r.Close() }()
+	w.follow(r)
 	chosen, err := choose(all, w.Streams)
 	if err != nil {
 		return err
@@ -400,6 +432,7 @@ func read(ctx context.Context, file *os.File, w *Window, begin func(*input) erro
 			r = nowhere{}
 			return err
 		}
+		w.follow(r)
 		r.Only(chosen)
 		return nil
 	}

@@ -69,7 +69,8 @@ type Container struct {
 type Track struct {
 	Stream
 	Packets []av.Packet
-	Cover   bool // a still beside the sound, such as the cover of an album
+	Cover   bool  // a still beside the sound, such as the cover of an album
+	Damage  error // why packets may be missing in the middle; nil: none are
 }
 
 // Use has a library decode from now on. Packages call it when they are imported.

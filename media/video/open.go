@@ -1,6 +1,7 @@
 package video
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ type Video struct {
 	Format  string      // of the file, as FFmpeg calls it: "mp4", "matroska,webm"
 	Streams []av.Stream // all of the file
 	Live    bool        // nothing in the file says where it ends
-	Short   error       // why the file is not whole, of one that was opened by [OpenKept]
+	Short   error       // why the file is not whole, or damaged, of one that was opened by [OpenKept]
 
 	file  File
 	extra []byte // packets from file.Size() on
@@ -60,7 +61,7 @@ func Suffixes() []string {
 func Open(file File, stream int) (*Video, error) {
 	v, err := open(file, stream)
 	if err == nil && v.Short != nil {
-		v, err = nil, v.Short
+		v, err = nil, fmt.Errorf("%w: %s", v.Short, Remedy)
 	}
 	return v, about(err)
 }
@@ -70,6 +71,9 @@ func OpenKept(file File, stream int) (*Video, error) {
 	v, err := open(file, stream)
 	return v, about(err)
 }
+
+// Remedy tells users what to do about a video that is cut off or damaged.
+const Remedy = `decode_video with damaged="keep" reads what is there`
 
 // about has an error speak of a video.
 func about(err error) error { return media.About("video", err) }
@@ -185,7 +189,7 @@ func openOther(file File, stream int) (v *Video, err error) {
 	if c.Format == "avi" && t.Reorder > 0 && (t.Codec == "h264" || t.Codec == "hevc") {
 		return nil, fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, t.Codec)
 	}
-	v = &Video{Stream: t.Stream, Format: c.Format, Live: c.Live, Short: c.Short, file: file, extra: c.Extra}
+	v = &Video{Stream: t.Stream, Format: c.Format, Live: c.Live, Short: cmp.Or(c.Short, t.Damage), file: file, extra: c.Extra}
 	v.Streams = streamsOf(c.Tracks)
 	if err := v.fromFirstKey(t.Packets); err != nil {
 		return nil, err

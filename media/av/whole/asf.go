@@ -16,8 +16,8 @@ const (
 func asf(f *file) (End, error) {
 	end, broadcast, each := Unknown, false, int64(0)
 
-	for at := int64(0); at < f.size; {
-		b := f.bytes(at, 104)
+	for at := int64(0); at < f.Len; {
+		b := f.Bytes(at, 104)
 		if len(b) < 24 {
 			if end == Unknown {
 				return end, f.cutHead("an object")
@@ -30,9 +30,9 @@ func asf(f *file) (End, error) {
 		id, size := string(b[:16]), int64(min(binary.LittleEndian.Uint64(b[16:]), math.MaxInt64/2))
 		switch {
 		case id == asfData && (broadcast || size < 50):
-			rest := (f.size - at - 50) % max(each, 1)
-			if b := f.bytes(f.size-rest, 1); len(b) == 1 && b[0] == 0x82 { // else it is no packet: writers to pipes mark the end
-				return Open, f.cut("a packet", f.size-rest+each)
+			rest := (f.Len - at - 50) % max(each, 1)
+			if b := f.Bytes(f.Len-rest, 1); len(b) == 1 && b[0] == 0x82 { // else it is no packet: writers to pipes mark the end
+				return Open, f.cut("a packet", f.Len-rest+each)
 			}
 			return Open, nil
 		case id == asfData:
@@ -40,18 +40,18 @@ func asf(f *file) (End, error) {
 		case size < 24:
 			return end, nil
 		}
-		if at+size > f.size {
+		if at+size > f.Len {
 			return end, f.cut("an object", at+size)
 		}
 		if id == asfHeader {
 			for in := at + 30; in < at+size; {
-				b := f.bytes(in, 104)
+				b := f.Bytes(in, 104)
 				if len(b) < 24 {
 					break
 				}
 				if string(b[:16]) == asfFile && len(b) >= 104 {
 					broadcast, each = b[88]&1 != 0, int64(binary.LittleEndian.Uint32(b[92:]))
-					if said := binary.LittleEndian.Uint64(b[40:]); !broadcast && said > uint64(f.size) && said < math.MaxInt64/2 {
+					if said := binary.LittleEndian.Uint64(b[40:]); !broadcast && said > uint64(f.Len) && said < math.MaxInt64/2 {
 						return Stated, f.states(int64(said))
 					}
 				}

@@ -11,8 +11,8 @@ import (
 func boxes(f *file) (End, error) {
 	fragments, indexed := false, false
 	end := Stated
-	for at := int64(0); at < f.size; {
-		b := f.bytes(at, 16)
+	for at := int64(0); at < f.Len; {
+		b := f.Bytes(at, 16)
 		if len(b) < 8 {
 			if fragments {
 				return end, f.cutHead("a box")
@@ -24,14 +24,14 @@ func boxes(f *file) (End, error) {
 		case size == 1 && len(b) == 16:
 			size, head = int64(min(binary.BigEndian.Uint64(b[8:]), math.MaxInt64/2)), 16
 		case size == 0:
-			size = f.size - at
+			size = f.Len - at
 		}
 		if size < head {
 			break
 		}
 
 		known := kind == "moov" || kind == "moof" || kind == "mdat" || kind == "mfra" || kind == "sidx" || kind == "styp" || kind == "emsg" || kind == "prft"
-		if at+size > f.size {
+		if at+size > f.Len {
 			if fragments && known {
 				return end, f.cut("its box "+kind, at+size)
 			}
@@ -47,9 +47,9 @@ func boxes(f *file) (End, error) {
 		case "mfra":
 			end = Stated
 		case "sidx":
-			if until := f.segments(at, head, size); until > f.size {
+			if until := f.segments(at, head, size); until > f.Len {
 				return Stated, f.cut("what its box sidx names", until)
-			} else if until == f.size {
+			} else if until == f.Len {
 				end, indexed = Stated, true
 			}
 		}
@@ -61,7 +61,7 @@ func boxes(f *file) (End, error) {
 // hasBox reports whether there is a box of a kind in another.
 func (f *file) hasBox(at, until int64, kind string) bool {
 	for at < until {
-		b := f.bytes(at, 8)
+		b := f.Bytes(at, 8)
 		if len(b) < 8 {
 			return false
 		}
@@ -79,7 +79,7 @@ func (f *file) hasBox(at, until int64, kind string) bool {
 
 // segments is where those end that a box sidx names.
 func (f *file) segments(at, head, size int64) int64 {
-	b := f.bytes(at+head, int(min(size-head, 1<<20)))
+	b := f.Bytes(at+head, int(min(size-head, 1<<20)))
 	if len(b) < 12 {
 		return 0
 	}

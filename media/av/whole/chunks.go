@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
-)
 
-// unsaid reports whether a size of 32 bits is that of a writer who did not know it, and
-// could not go back. No file of so many bytes is meant where there are fewer.
-func unsaid(size, left int64) bool {
-	return size == 0 || size > left && (size >= 0xFFFF0000 || size >= 0x7FFF0000 && size <= math.MaxInt32)
-}
+	"github.com/headrace/headrace/media/av/heads"
+)
 
 // frames is the end of samples without a size: there has to be a whole number of blocks.
 // A byte may follow chunks of an odd size.
 func (f *file) frames(at, block int64, padded bool) (End, error) {
-	rest := (f.size - at) % max(block, 1)
+	rest := (f.Len - at) % max(block, 1)
 	if rest != 0 && !(padded && rest == 1) {
-		return Open, f.cut("a block of samples", f.size-rest+block)
+		return Open, f.cut("a block of samples", f.Len-rest+block)
 	}
 	return Open, nil
 }
@@ -27,19 +23,19 @@ var aiffPCM = map[string]bool{"NONE": true, "sowt": true, "twos": true, "raw ": 
 
 // aiff follows the chunks of AIFF and AIFF-C.
 func aiff(f *file) (End, error) {
-	head := f.bytes(0, 12)
+	head := f.Bytes(0, 12)
 	if len(head) < 12 {
 		return Unknown, f.cutHead("the file")
 	}
 	form := int64(binary.BigEndian.Uint32(head[4:]))
-	until, stated := 8+form, !unsaid(form, f.size-8)
+	until, stated := 8+form, !heads.Unsaid(form, f.Len-8)
 	compressed := string(head[8:12]) == "AIFC"
 	block, samples := int64(0), int64(0)
 
 	at := int64(12)
-	for at+8 <= f.size {
-		b := f.bytes(at, 34)
-		if len(b) < 8 || !named(b) {
+	for at+8 <= f.Len {
+		b := f.Bytes(at, 34)
+		if len(b) < 8 || !heads.Named(b) {
 			break
 		}
 		name, size, body := string(b[:4]), int64(binary.BigEndian.Uint32(b[4:])), at+8
@@ -50,21 +46,21 @@ func aiff(f *file) (End, error) {
 				block = 0
 			}
 		}
-		if name == "SSND" && unsaid(size, f.size-body) {
-			if !stated && samples > 0 && block > 0 && body+8+samples*block > f.size {
+		if name == "SSND" && heads.Unsaid(size, f.Len-body) {
+			if !stated && samples > 0 && block > 0 && body+8+samples*block > f.Len {
 				return Open, f.cut("its samples", body+8+samples*block)
 			}
-			if f.size-body < 8 {
+			if f.Len-body < 8 {
 				return Open, nil
 			}
 			return f.frames(body+8, block, true)
 		}
-		if body+size > f.size {
+		if body+size > f.Len {
 			return Unknown, f.cut("its chunk "+name, body+size)
 		}
 		at = body + size + size%2
 	}
-	if stated && until > f.size+8 { // writers that count the head, too, are 8 bytes off
+	if stated && until > f.Len+8 { // writers that count the head, too, are 8 bytes off
 		return Stated, f.states(until)
 	}
 	return Stated, nil
@@ -74,13 +70,13 @@ func aiff(f *file) (End, error) {
 func caf(f *file) (End, error) {
 	block := int64(0)
 	varies, table, data := false, false, false // packets have sizes of their own, which a chunk has; the samples
-	if f.size < 8 {
+	if f.Len < 8 {
 		return Unknown, f.cutHead("the file")
 	}
 
-	for at := int64(8); at < f.size; {
-		b := f.bytes(at, 12+32)
-		if len(b) >= 4 && !named(b) || data && len(bytes.Trim(b, "\x00")) == 0 { // libsndfile fills up
+	for at := int64(8); at < f.Len; {
+		b := f.Bytes(at, 12+32)
+		if len(b) >= 4 && !heads.Named(b) || data && len(bytes.Trim(b, "\x00")) == 0 { // libsndfile fills up
 			break
 		}
 		if len(b) < 12 {
@@ -93,7 +89,7 @@ func caf(f *file) (End, error) {
 		}
 		table, data = table || name == "pakt", data || name == "data"
 		if name == "data" && size == -1 {
-			if f.size-body < 4 {
+			if f.Len-body < 4 {
 				return Open, f.cutHead("its samples")
 			}
 			return f.frames(body+4, block, false)
@@ -101,7 +97,7 @@ func caf(f *file) (End, error) {
 		if size < 0 || size > math.MaxInt64-body {
 			break
 		}
-		if body+size > f.size {
+		if body+size > f.Len {
 			return Unknown, f.cut("its chunk "+name, body+size)
 		}
 		at = body + size
@@ -120,7 +116,7 @@ var auBytes = map[uint32]int64{1: 1, 2: 1, 3: 2, 4: 3, 5: 4, 6: 4, 7: 8, 27: 1}
 
 // au: the head says all.
 func au(f *file) (End, error) {
-	b := f.bytes(0, 24)
+	b := f.Bytes(0, 24)
 	if len(b) < 24 {
 		return Unknown, f.cutHead("the file")
 	}
@@ -132,7 +128,7 @@ func au(f *file) (End, error) {
 	if size == 0xFFFFFFFF {
 		return f.frames(from, auBytes[order.Uint32(b[12:])]*int64(order.Uint32(b[20:])), false)
 	}
-	if from+size > f.size {
+	if from+size > f.Len {
 		return Stated, f.cut("its samples", from+size)
 	}
 	return Stated, nil
@@ -143,8 +139,8 @@ func au(f *file) (End, error) {
 func wave(f *file) (End, error) {
 	long, block := int64(-1), int64(1)
 
-	for at := int64(12); at+8 <= f.size; {
-		b := f.bytes(at, 24)
+	for at := int64(12); at+8 <= f.Len; {
+		b := f.Bytes(at, 24)
 		if len(b) < 8 {
 			break
 		}
@@ -162,10 +158,10 @@ func wave(f *file) (End, error) {
 		if name == "data" {
 			if size == 0xFFFFFFFF && long > 0 {
 				size = long
-			} else if unsaid(size, f.size-body) {
+			} else if heads.Unsaid(size, f.Len-body) {
 				return f.frames(body, block, true)
 			}
-			if body+size > f.size {
+			if body+size > f.Len {
 				return Stated, f.cut("its samples", body+size)
 			}
 			return Stated, nil
@@ -177,8 +173,8 @@ func wave(f *file) (End, error) {
 
 // w64 does so with the wide chunks of Sony's W64.
 func w64(f *file) (End, error) {
-	for at := int64(40); at+24 <= f.size; {
-		b := f.bytes(at, 24)
+	for at := int64(40); at+24 <= f.Len; {
+		b := f.Bytes(at, 24)
 		if len(b) < 24 {
 			break
 		}
@@ -187,7 +183,7 @@ func w64(f *file) (End, error) {
 			switch {
 			case size <= 24 || size >= math.MaxInt64/2:
 				return Open, nil
-			case at+size > f.size:
+			case at+size > f.Len:
 				return Stated, f.cut("its samples", at+size)
 			}
 			return Stated, nil
@@ -203,8 +199,8 @@ func w64(f *file) (End, error) {
 // avi follows the lists of AVI. Files of more than a gigabyte have several.
 func avi(f *file) (End, error) {
 	end := Unknown
-	for at := int64(0); at < f.size; {
-		b := f.bytes(at, 12)
+	for at := int64(0); at < f.Len; {
+		b := f.Bytes(at, 12)
 		if len(b) >= 4 && string(b[:4]) != "RIFF" {
 			break
 		}
@@ -216,15 +212,15 @@ func avi(f *file) (End, error) {
 		}
 
 		size := int64(binary.LittleEndian.Uint32(b[4:]))
-		if unsaid(size, f.size-at-8) {
-			return Open, f.riff(at+12, f.size)
+		if heads.Unsaid(size, f.Len-at-8) {
+			return Open, f.riff(at+12, f.Len)
 		}
 		until := at + 8 + size
-		if err := f.riff(at+12, min(until, f.size)); err != nil {
+		if err := f.riff(at+12, min(until, f.Len)); err != nil {
 			return end, err
 		}
 		end = Stated
-		if until > f.size+8 { // writers that count the head, too, are 8 bytes off
+		if until > f.Len+8 { // writers that count the head, too, are 8 bytes off
 			return end, f.cut("its list RIFF", until)
 		}
 		at = until + size%2
@@ -236,8 +232,8 @@ func avi(f *file) (End, error) {
 // through.
 func (f *file) riff(at, until int64) error {
 	for at < until {
-		b := f.bytes(at, 12)
-		if len(b) >= 4 && !named(b) {
+		b := f.Bytes(at, 12)
+		if len(b) >= 4 && !heads.Named(b) {
 			return nil
 		}
 		if len(b) < 8 {
@@ -247,7 +243,7 @@ func (f *file) riff(at, until int64) error {
 		name, size := string(b[:4]), int64(binary.LittleEndian.Uint32(b[4:]))
 		if name == "LIST" && len(b) == 12 {
 			kind := string(b[8:12])
-			if unsaid(size, f.size-at-8) || kind == "hdrl" || kind == "strl" {
+			if heads.Unsaid(size, f.Len-at-8) || kind == "hdrl" || kind == "strl" {
 				at += 12
 				continue
 			}
@@ -257,7 +253,7 @@ func (f *file) riff(at, until int64) error {
 				return err
 			}
 		}
-		if at+8+size > f.size {
+		if at+8+size > f.Len {
 			return f.cut("its chunk "+name, at+8+size)
 		}
 		at += 8 + size + size%2
@@ -267,14 +263,14 @@ func (f *file) riff(at, until int64) error {
 
 // superIndex checks that the lists an index names are in the file.
 func (f *file) superIndex(at, size int64) error {
-	b := f.bytes(at, int(min(size, 1<<16)))
+	b := f.Bytes(at, int(min(size, 1<<16)))
 	if len(b) < 24 || b[3] != 0 {
 		return nil
 	}
 	n := int(binary.LittleEndian.Uint32(b[4:]))
 	for i := 24; n > 0 && i+16 <= len(b); n, i = n-1, i+16 {
 		from, long := binary.LittleEndian.Uint64(b[i:]), uint64(binary.LittleEndian.Uint32(b[i+8:]))
-		if from < math.MaxInt64/2 && int64(from+long) > f.size {
+		if from < math.MaxInt64/2 && int64(from+long) > f.Len {
 			return f.cut("what its index names", int64(from+long))
 		}
 	}

@@ -9,36 +9,36 @@ import (
 // flv: every tag is followed by its size, so the end of a whole file leads back to its
 // last tag. Only where it does not are all tags followed.
 func flv(f *file) (End, error) {
-	b := f.bytes(0, 13)
+	b := f.Bytes(0, 13)
 	if len(b) < 13 {
 		return Unknown, f.cutHead("the file")
 	}
 	first := int64(binary.BigEndian.Uint32(b[5:])) + 4
 	if said := f.fileSize(first); said > 0 && said <= math.MaxInt64/2 {
-		if int64(said) > f.size {
+		if int64(said) > f.Len {
 			return Stated, f.states(int64(said))
 		}
-		if int64(said) == f.size {
+		if int64(said) == f.Len {
 			return Stated, nil
 		}
 	}
 
-	if b := f.bytes(f.size-4, 4); len(b) == 4 {
+	if b := f.Bytes(f.Len-4, 4); len(b) == 4 {
 		n := int64(binary.BigEndian.Uint32(b))
-		if at := f.size - 4 - n; n >= 11 && at >= first {
-			if size, ok := f.tag(at); ok && size == n {
+		if at := f.Len - 4 - n; n >= 11 && at >= first {
+			if size, ok := f.Tag(at); ok && size == n {
 				return Open, nil
 			}
 		}
 	}
-	for at := first; at < f.size; {
-		size, ok := f.tag(at)
+	for at := first; at < f.Len; {
+		size, ok := f.Tag(at)
 		switch {
 		case size == 0 && !ok:
 			return Unknown, nil // behind the last tag
 		case !ok:
 			return Open, f.cutHead("a tag")
-		case at+size > f.size:
+		case at+size > f.Len:
 			return Open, f.cut("a tag", at+size)
 		}
 		at += size + 4
@@ -46,25 +46,10 @@ func flv(f *file) (End, error) {
 	return Open, nil
 }
 
-// tag is the size of a tag, without the four bytes after it. It is 0 where there is none.
-func (f *file) tag(at int64) (size int64, ok bool) {
-	b := f.bytes(at, 11)
-	if len(b) == 0 {
-		return 0, false
-	}
-	if kind := b[0] & 0x1F; kind != 8 && kind != 9 && kind != 18 {
-		return 0, false
-	}
-	if len(b) < 11 {
-		return 11, false
-	}
-	return 11 + int64(b[1])<<16 + int64(b[2])<<8 + int64(b[3]), true
-}
-
 // fileSize is what the first tag says of the file; 0: it does not say it.
 func (f *file) fileSize(first int64) float64 {
-	size, ok := f.tag(first)
-	b := f.bytes(first, int(min(size, 1<<16)))
+	size, ok := f.Tag(first)
+	b := f.Bytes(first, int(min(size, 1<<16)))
 	if !ok || len(b) == 0 || b[0]&0x1F != 18 {
 		return 0
 	}

@@ -17,8 +17,8 @@ import (
 // follow goes from frame to frame, whose size is what each says of the bytes there: 0 if
 // that is no frame, -1 if there are too few of them to tell.
 func (f *file) follow(at int64, head int, frame string, each func(b []byte) int64) (End, error) {
-	for at < f.size {
-		b := f.bytes(at, head)
+	for at < f.Len {
+		b := f.Bytes(at, head)
 		if len(b) == 0 { // it was made shorter meanwhile
 			return Unknown, f.cutHead(frame)
 		}
@@ -28,7 +28,7 @@ func (f *file) follow(at int64, head int, frame string, each func(b []byte) int6
 			return Unknown, nil // what is behind the frames
 		case n < 0:
 			return Open, f.cutHead(frame)
-		case at+n > f.size:
+		case at+n > f.Len:
 			return Open, f.cut(frame, at+n)
 		}
 		at += n
@@ -39,7 +39,7 @@ func (f *file) follow(at int64, head int, frame string, each func(b []byte) int6
 // amr: frames have the size of their mode (RFC 4867, 5.3).
 func amr(f *file) (End, error) {
 	sizes, at := [16]int64{13, 14, 16, 18, 20, 21, 27, 32, 6, 0, 0, 0, 0, 0, 0, 1}, int64(6)
-	if b := f.bytes(0, 9); bytes.HasPrefix(b, []byte("#!AMR-WB\n")) {
+	if b := f.Bytes(0, 9); bytes.HasPrefix(b, []byte("#!AMR-WB\n")) {
 		sizes, at = [16]int64{18, 24, 33, 37, 41, 47, 51, 59, 61, 6, 0, 0, 0, 0, 1, 1}, 9
 	} else if !bytes.HasPrefix(b, []byte("#!AMR\n")) {
 		return Unknown, nil
@@ -50,7 +50,7 @@ func amr(f *file) (End, error) {
 // ivf: frames are behind their sizes. The head says how many there are, but not before
 // the file is complete.
 func ivf(f *file) (End, error) {
-	b := f.bytes(0, 32)
+	b := f.Bytes(0, 32)
 	if len(b) < 32 {
 		return Unknown, f.cutHead("the file")
 	}
@@ -111,7 +111,7 @@ func adts(f *file) (End, error) {
 // behindID3 is where a file begins after its tags.
 func (f *file) behindID3() (at int64) {
 	for {
-		b := f.bytes(at, 10)
+		b := f.Bytes(at, 10)
 		if len(b) < 10 || string(b[:3]) != "ID3" {
 			return at
 		}
@@ -154,7 +154,7 @@ func ac3(f *file) (End, error) {
 
 // dv: frames have one of a few sizes.
 func dv(f *file) (End, error) {
-	b := f.bytes(0, 4)
+	b := f.Bytes(0, 4)
 	if len(b) < 4 || b[0] != 0x1F || b[1] != 0x07 {
 		return Unknown, nil
 	}
@@ -162,8 +162,8 @@ func dv(f *file) (End, error) {
 	if b[3]&0x80 != 0 {
 		each = 144000
 	}
-	if rest := f.size % each; rest != 0 {
-		return Open, f.cut("a frame", f.size-rest+each)
+	if rest := f.Len % each; rest != 0 {
+		return Open, f.cut("a frame", f.Len-rest+each)
 	}
 	return Open, nil
 }
@@ -172,9 +172,9 @@ func dv(f *file) (End, error) {
 func mxf(f *file) (End, error) {
 	end := Open
 	// The first partition says where the last is, once that is written.
-	if b := f.bytes(0, 17+9+32); len(b) == 17+9+32 && b[13] == 2 && b[16]&0x80 != 0 {
+	if b := f.Bytes(0, 17+9+32); len(b) == 17+9+32 && b[13] == 2 && b[16]&0x80 != 0 {
 		footer := binary.BigEndian.Uint64(b[17+int(b[16]&7)+24:])
-		if footer < math.MaxInt64/2 && int64(footer) >= f.size {
+		if footer < math.MaxInt64/2 && int64(footer) >= f.Len {
 			return Stated, f.cut("what is before its footer", int64(footer))
 		}
 	}
@@ -211,7 +211,7 @@ func mxf(f *file) (End, error) {
 
 // obu is AV1 whose units say how long they are.
 func obu(f *file) (End, error) {
-	if b := f.bytes(0, 2); len(b) < 2 || b[0] != 0x12 || b[1] != 0 { // a delimiter comes first
+	if b := f.Bytes(0, 2); len(b) < 2 || b[0] != 0x12 || b[1] != 0 { // a delimiter comes first
 		return Unknown, nil
 	}
 	return f.follow(0, 10, "a unit", func(b []byte) int64 {
@@ -241,17 +241,17 @@ func mp3(f *file) (End, error) {
 	at, frames, declared := f.behindID3(), 0, 0
 	var first mpa.Header
 	for ; ; at++ { // to the first frame
-		h, ok := mpa.Parse(f.bytes(at, mpa.Need))
-		if ok && h.Codec != "aac" && (at+int64(h.Size) >= f.size || f.frameAt(at+int64(h.Size))) {
+		h, ok := mpa.Parse(f.Bytes(at, mpa.Need))
+		if ok && h.Codec != "aac" && (at+int64(h.Size) >= f.Len || f.frameAt(at+int64(h.Size))) {
 			first = h
 			break
 		}
-		if at >= f.size || at > 1<<16 {
+		if at >= f.Len || at > 1<<16 {
 			return Unknown, nil
 		}
 	}
 
-	declared = mpa.Declared(f.bytes(at, first.Size), first)
+	declared = mpa.Declared(f.Bytes(at, first.Size), first)
 	if declared >= 0 {
 		frames = -1 // it has no sound
 	}
@@ -277,14 +277,14 @@ func mp3(f *file) (End, error) {
 }
 
 func (f *file) frameAt(at int64) bool {
-	b := f.bytes(at, mpa.Need)
+	b := f.Bytes(at, mpa.Need)
 	h, ok := mpa.Parse(b)
 	return ok && h.Codec != "aac" || len(b) < mpa.Need || string(b[:3]) == "TAG"
 }
 
 // flacFrames: a file that says how many samples it has ends with the frame of the last.
 func flacFrames(f *file) (End, error) {
-	if !flac.Is(f.bytes(0, sound.LeastHead)) {
+	if !flac.Is(f.Bytes(0, sound.LeastHead)) {
 		return Unknown, nil
 	}
 	if _, err := flac.Open(sound.OnDisk(f, flac.Together)); err != nil {
@@ -294,14 +294,14 @@ func flacFrames(f *file) (End, error) {
 }
 
 // ReadAt implements [sound.File].
-func (f *file) ReadAt(p []byte, at int64) (int, error) { return f.from.ReadAt(p, at) }
+func (f *file) ReadAt(p []byte, at int64) (int, error) { return f.From.ReadAt(p, at) }
 
 // Size implements [sound.File].
-func (f *file) Size() int64 { return f.size }
+func (f *file) Size() int64 { return f.Len }
 
 // gif follows the blocks of a GIF to its trailer.
 func gif(f *file) (End, error) {
-	b := f.bytes(0, 13)
+	b := f.Bytes(0, 13)
 	if len(b) < 13 {
 		return Unknown, f.cutHead("the file")
 	}
@@ -313,8 +313,8 @@ func gif(f *file) (End, error) {
 	}
 
 	at := 13 + colors(b[10])
-	for at < f.size {
-		b := f.bytes(at, 10)
+	for at < f.Len {
+		b := f.Bytes(at, 10)
 		if len(b) == 0 {
 			break
 		}
@@ -332,7 +332,7 @@ func gif(f *file) (End, error) {
 			return Unknown, nil
 		}
 		for n := byte(1); n != 0; {
-			b := f.bytes(at, 1)
+			b := f.Bytes(at, 1)
 			if len(b) == 0 {
 				return Open, f.cutHead("a block")
 			}
@@ -340,7 +340,7 @@ func gif(f *file) (End, error) {
 			at += 1 + int64(n)
 		}
 	}
-	if at > f.size {
+	if at > f.Len {
 		return Open, f.cut("a block", at)
 	}
 	return Open, nil
@@ -349,7 +349,7 @@ func gif(f *file) (End, error) {
 // y4m: frames are as large as the first line says.
 func y4m(f *file) (End, error) {
 	line := func(at int64) (words []string, next int64) {
-		b := f.bytes(at, 256)
+		b := f.Bytes(at, 256)
 		i := bytes.IndexByte(b, '\n')
 		if i < 0 {
 			return nil, 0

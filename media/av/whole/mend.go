@@ -3,6 +3,8 @@ package whole
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/headrace/headrace/media/av/heads"
 )
 
 // Mended returns what can be read of a file in memory that readers refuse, or read less
@@ -49,7 +51,7 @@ func mendPage(file []byte, at int) []byte {
 	page = made[at:]
 	page[5] &^= 4 // it is not the last
 	page[26] = byte(packets)
-	binary.LittleEndian.PutUint32(page[22:], sumOf(page))
+	binary.LittleEndian.PutUint32(page[22:], heads.Sum(page))
 	return made
 }
 
@@ -70,9 +72,9 @@ func cutPage(file []byte) int {
 			break
 		}
 		at += next
-		size, whole := pageAt(file[at:])
+		size, whole := heads.Page(file[at:])
 		switch {
-		case whole && summed(file[at:at+size]):
+		case whole && heads.Summed(file[at:at+size]):
 			at, synced = at+size, true
 		case !whole && synced && next == 0 && (len(file)-at < 5 || file[at+4] == 0): // the version
 			return at

@@ -5,14 +5,16 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"github.com/headrace/headrace/media/av/heads"
 )
 
 // laces of a file, page by page.
 func lacesOf(t *testing.T, file []byte) (all [][]byte) {
 	t.Helper()
 	for at := 0; at < len(file); {
-		size, whole := pageAt(file[at:])
-		if !whole || !summed(file[at:at+size]) {
+		size, whole := heads.Page(file[at:])
+		if !whole || !heads.Summed(file[at:at+size]) {
 			t.Fatalf("the page at byte %d of %d is not whole", at, len(file))
 		}
 		all = append(all, file[at+27:][:file[at+26]])

@@ -12,8 +12,8 @@ import (
 // with error correction 204. The last ones tell where they begin.
 func transport(f *file) (End, error) {
 	const some = 8 // packets in a row that begin as they should
-	from := max(0, f.size-204*(some+1))
-	b := f.bytes(from, 204*(some+1))
+	from := max(0, f.Len-204*(some+1))
+	b := f.Bytes(from, 204*(some+1))
 
 	for _, size := range []int{188, 192, 204} {
 		for first := range min(size, len(b)) {
@@ -34,11 +34,11 @@ func transport(f *file) (End, error) {
 			}
 			switch {
 			case rest > 0:
-				return Open, f.cut("a packet", f.size+int64(rest))
+				return Open, f.cut("a packet", f.Len+int64(rest))
 			case rest < 0:
 				return Open, f.cutHead("a packet")
 			}
-			return Open, f.elementary(size, f.size-int64(len(b)-first))
+			return Open, f.elementary(size, f.Len-int64(len(b)-first))
 		}
 	}
 	return Unknown, nil
@@ -53,8 +53,8 @@ func (f *file) elementary(size int, at int64) error {
 	at -= n * int64(size)
 	missing := map[uint16]int{} // bytes, by streams
 
-	for ; at < f.size; at += int64(size) {
-		p := f.bytes(at, 188)
+	for ; at < f.Len; at += int64(size) {
+		p := f.Bytes(at, 188)
 		if len(p) < 188 || p[0] != 'G' {
 			continue
 		}
@@ -80,7 +80,7 @@ func (f *file) elementary(size int, at int64) error {
 	}
 	for id, n := range missing {
 		if n > 0 {
-			return fmt.Errorf("%w: the file ends after %d bytes, inside a packet of stream 0x%x, of which %d bytes are missing", media.ErrTruncated, f.size, id, n)
+			return fmt.Errorf("%w: the file ends after %d bytes, inside a packet of stream 0x%x, of which %d bytes are missing", media.ErrTruncated, f.Len, id, n)
 		}
 	}
 	return nil
@@ -90,8 +90,8 @@ func (f *file) elementary(size int, at int64) error {
 // file are followed from the first that leads to others.
 func program(f *file) (End, error) {
 	const some = 1 << 17
-	from := max(0, f.size-some)
-	b := bytes.Clone(f.bytes(from, some))
+	from := max(0, f.Len-some)
+	b := bytes.Clone(f.Bytes(from, some))
 	for at := 0; at < len(b); at++ {
 		next := bytes.Index(b[at:], []byte{0, 0, 1, 0xBA})
 		if next < 0 {
@@ -141,7 +141,7 @@ func (f *file) packs(b []byte, at int) (End, error, bool) {
 			end = Open
 		}
 		if size > len(p) {
-			return end, f.cut("a packet", f.size+int64(size-len(p))), true
+			return end, f.cut("a packet", f.Len+int64(size-len(p))), true
 		}
 		at += size
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/heads"
 )
 
 // End says how a file ends.
@@ -51,10 +52,10 @@ func Check(format string, from io.ReaderAt, size int64) (End, error) {
 	if check == nil {
 		return Unknown, nil
 	}
-	f := &file{from: from, size: size}
+	f := &file{heads.File{From: from, Len: size}}
 	end, err := check(f)
-	if f.err != nil {
-		return Unknown, f.err
+	if f.Err != nil {
+		return Unknown, f.Err
 	}
 	return end, err
 }
@@ -98,71 +99,20 @@ func guess(from io.ReaderAt) (format string) {
 	return format
 }
 
-// file is read in small pieces: where those that are wanted are side by side, in larger
-// ones.
-type file struct {
-	from io.ReaderAt
-	size int64
-	err  error // of reading
-
-	at   int64
-	part []byte // from at on
-	room []byte
-}
-
-const (
-	apart    = 512
-	together = 64 << 10
-)
-
-// bytes are n of them from a place on, or fewer, where the file ends. They are there
-// until the next call.
-func (f *file) bytes(at int64, n int) []byte {
-	if at < 0 || at >= f.size || f.err != nil {
-		return nil
-	}
-	n = int(min(int64(n), f.size-at))
-	if at < f.at || at+int64(n) > f.at+int64(len(f.part)) {
-		want := max(n, apart)
-		if end := f.at + int64(len(f.part)); len(f.part) > 0 && at >= f.at && at < end+apart {
-			want = max(n, together)
-		}
-		if len(f.room) < want {
-			f.room = make([]byte, want)
-		}
-		got, err := f.from.ReadAt(f.room[:min(int64(want), f.size-at)], at)
-		if err != nil && err != io.EOF {
-			f.err = err
-			return nil
-		}
-		f.at, f.part = at, f.room[:got]
-		n = min(n, got)
-	}
-	return f.part[at-f.at:][:n]
-}
+// file is a file with the errors of one that is cut off.
+type file struct{ heads.File }
 
 // cut is the error of a file that ends inside something which goes on to a place.
 func (f *file) cut(inside string, until int64) error {
-	return fmt.Errorf("%w: the file ends after %d bytes, inside %s, which goes on to byte %d", media.ErrTruncated, f.size, inside, until)
+	return fmt.Errorf("%w: the file ends after %d bytes, inside %s, which goes on to byte %d", media.ErrTruncated, f.Len, inside, until)
 }
 
 // cutHead is that of a file that ends inside the head of something.
 func (f *file) cutHead(of string) error {
-	return fmt.Errorf("%w: the file ends after %d bytes, inside the head of %s", media.ErrTruncated, f.size, of)
+	return fmt.Errorf("%w: the file ends after %d bytes, inside the head of %s", media.ErrTruncated, f.Len, of)
 }
 
 // states is that of a file that is shorter than it says.
 func (f *file) states(size int64) error {
-	return fmt.Errorf("%w: the file ends after %d bytes, and says that it has %d", media.ErrTruncated, f.size, size)
-}
-
-// named reports whether four bytes can be the name of a chunk. What is added behind a
-// file, such as zeros, has none.
-func named(b []byte) bool {
-	for _, c := range b[:4] {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
+	return fmt.Errorf("%w: the file ends after %d bytes, and says that it has %d", media.ErrTruncated, f.Len, size)
 }

@@ -11,26 +11,10 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/internal/avtest"
 )
 
-func page(flags byte, serial uint32, laces ...byte) []byte {
-	n := 0
-	for _, l := range laces {
-		n += int(l)
-	}
-	p := append([]byte("OggS\x00"), flags)
-	p = append(p, make([]byte, 8)...)
-	p = binary.LittleEndian.AppendUint32(p, serial)
-	p = append(p, make([]byte, 8)...)
-	p = append(append(p, byte(len(laces))), laces...)
-	p = append(p, make([]byte, n)...)
-	sum := uint32(0)
-	for _, c := range p {
-		sum = sum<<8 ^ oggSums[byte(sum>>24)^c]
-	}
-	binary.LittleEndian.PutUint32(p[22:], sum)
-	return p
-}
+var page = avtest.Page
 
 func box(kind string, body ...[]byte) []byte {
 	b := slices.Concat(body...)

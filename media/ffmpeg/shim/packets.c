@@ -60,7 +60,8 @@ void hr_tell_flags(const AVPacket *p, int32_t *flags, uint32_t *skip, uint32_t *
 
 int hr_tell_packet(const AVPacket *p, hr_side *side, hr_av_coded *to) {
 	*to = (hr_av_coded){
-		.pts = hr_time(p->pts), .dts = hr_time(p->dts), .duration = p->duration, .track = p->stream_index, .data = p->data, .size = p->size,
+		.pts = hr_time(p->pts), .dts = hr_time(p->dts), .duration = p->duration, .track = p->stream_index, .place = p->pos,
+		.data = p->data, .size = p->size,
 	};
 	hr_tell_flags(p, &to->flags, &to->skip, &to->cut);
 	return tell_side(p, side, to);

@@ -169,11 +169,12 @@ void hr_reader_only(hr_av_reader *r, const int32_t *tracks, int32_t count) {
 			r->container->streams[tracks[i]]->discard = AVDISCARD_DEFAULT;
 }
 
-int hr_reader_seek(hr_av_reader *r, int32_t track, int64_t time, char *error) {
+int hr_reader_seek(hr_av_reader *r, int32_t track, int64_t time, int64_t *place, char *error) {
 	hr_said[0] = 0;
 	for (int32_t i = 0; i < r->file.tracks; i++)
 		if (r->waits[i] != NULL)
 			av_packet_unref(r->waits[i]);
 	int result = av_seek_frame(r->container, track, time, AVSEEK_FLAG_BACKWARD);
+	*place = avio_tell(r->io);
 	return result < 0 ? refused(r, result, error) : 0;
 }

@@ -172,6 +172,7 @@ type Track struct {
 
 	keep  bool // what is there of a file that is cut off is read, and silence for packets that are damaged
 	short bool // the file is cut off, or lacks something
+	holed bool // packets may be missing in its middle
 }
 
 // A Packet is one of a track.
@@ -265,13 +266,16 @@ func trackOf(f *ffmpeg.File, file []byte, elsewhere *sound.Content, mended bool,
 		return nil, err
 	}
 	from := &f.Tracks[n]
+	if from.Damage != nil && !o.Keep {
+		return nil, fmt.Errorf("%w: %s", from.Damage, sound.Remedy)
+	}
 	if from.Codec == "aac" && len(from.Config) > 0 && (f.Format == "wav" || f.Format == "w64") {
 		return nil, fmt.Errorf("%w: aac in WAV does not say where its frames are", media.ErrUnsupported)
 	}
 	t := &Track{
 		Decoder: from.Decoding(), Packets: make([]Packet, len(from.Packets)),
 		data: [2][]byte{file, f.Extra()}, content: elsewhere, unit: from.TimeBase, cutLast: strings.HasPrefix(f.Format, "mov,"),
-		keep: o.Keep, short: f.Short != nil || mended,
+		keep: o.Keep, short: f.Short != nil || mended, holed: from.Damage != nil,
 	}
 
 	for i := range from.Packets {

@@ -207,7 +207,7 @@ func (r *Recording) decodeAll() error {
 func (r *Recording) Info() sound.Info { return r.info }
 
 // Damaged implements sound.Patched.
-func (r *Recording) Damaged() bool { return r.track.short || r.patch.why != nil }
+func (r *Recording) Damaged() bool { return r.track.short || r.track.holed || r.patch.why != nil }
 
 // Close gives back the decoder's memory.
 func (r *Recording) Close() { r.decoder.Close() }

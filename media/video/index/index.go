@@ -46,7 +46,7 @@ type original struct {
 }
 
 // format is increased when what an index says changes.
-const format = 4
+const format = 5
 
 func identify(path string) (id identity, at original, err error) {
 	var s unix.Stat_t

@@ -1,0 +1,31 @@
+package av
+
+import "encoding/binary"
+
+// TransportTime is when what begins in a packet of a transport stream is decoded, if it
+// is timed, in 90,000ths of a second, and whether something of sound or video begins.
+func TransportTime(p []byte) (time uint64, timed, begins bool) {
+	if p[1]&0xC0 != 0x40 || p[3]&0xD0 != 0x10 { // damaged, in the middle, scrambled or empty
+		return 0, false, false
+	}
+	at := 4
+	if p[3]&0x20 != 0 {
+		at += 1 + int(p[4])
+	}
+	if at+19 > len(p) || p[at] != 0 || p[at+1] != 0 || p[at+2] != 1 || p[at+3] < 0xBD {
+		return 0, false, false
+	}
+	switch p = p[at:]; {
+	case p[6]&0xC0 != 0x80:
+	case p[7]&0xC0 == 0xC0:
+		return Time33(p[14:]), true, true
+	case p[7]&0xC0 == 0x80:
+		return Time33(p[9:]), true, true
+	}
+	return 0, false, true
+}
+
+// Time33 reads a time of MPEG, between whose 33 bits are marks.
+func Time33(b []byte) uint64 {
+	return uint64(b[0]>>1&7)<<30 | uint64(binary.BigEndian.Uint16(b[1:])>>1)<<15 | uint64(binary.BigEndian.Uint16(b[3:])>>1)
+}
