@@ -33,7 +33,8 @@ func chain(t *rapid.T) string {
 	}
 	for range rapid.IntRange(0, 6).Draw(t, "steps") {
 		switch op := pick("op", "resize", "exact", "resize_to_bucket", "center_crop", "random_crop", "random_resized_crop", "pad", "random_flip",
-			"random_vertical_flip", "rotate90", "random_rotate90", "color_jitter", "grayscale", "random_grayscale"); op {
+			"random_vertical_flip", "rotate90", "random_rotate90", "color_jitter", "grayscale", "random_grayscale", "solarize",
+			"random_solarize"); op {
 		case "resize":
 			add(op, `"size":%d,"filter":%q`, side(), filter())
 		case "exact":
@@ -53,6 +54,10 @@ func chain(t *rapid.T) string {
 		case "color_jitter":
 			if dtype == "uint8" {
 				add(op, `"brightness":0.4,"contrast":0.4,"saturation":0.4,"hue":0.2,"p":%s`, pick("chance", "0.5", "1"))
+			}
+		case "solarize", "random_solarize":
+			if dtype == "uint8" {
+				add(op, `"threshold":%d`, rapid.IntRange(0, 255).Draw(t, "threshold"))
 			}
 		case "grayscale":
 			add(op, `"channels":1`)

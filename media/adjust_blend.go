@@ -21,6 +21,11 @@ func blendAll(p Pixels, from uint8, factor float32) {
 	for v := range table {
 		table[v] = blend(from, uint8(v), factor)
 	}
+	lookUp(p, &table)
+}
+
+// lookUp gives each value but alpha that of a table.
+func lookUp(p Pixels, table *[256]uint8) {
 	n, colors := p.Color.Channels(), p.colors()
 	for y := range p.Height {
 		for row := p.Row(y); len(row) > 0; row = row[n:] {

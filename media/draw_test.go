@@ -32,6 +32,7 @@ func TestExplainTellsWhatIsDone(t *testing.T) {
 		op := rapid.SampledFrom([]media.Op{
 			media.RandomCrop{Height: 12, Width: 17}, media.RandomResizedCrop{Height: 9, Width: 31},
 			media.RandomFlip{P: 0.5}, media.RandomVerticalFlip{P: 0.5}, media.RandomRotate90{P: 0.7}, media.RandomGrayscale{P: 0.5},
+			media.RandomSolarize{Threshold: 99, P: 0.5},
 			media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Contrast: [2]float64{0.2, 0.8}, Hue: [2]float64{-0.3, 0.3}},
 			media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}, P: new(0.5)},
 		}).Draw(t, "operation")
@@ -86,6 +87,8 @@ func asTold(op media.Op, told map[string]any) []media.Op {
 		return []media.Op{media.Rotate90{Turns: told["turns"].(int)}}
 	case media.RandomGrayscale:
 		return when(told["gray"], media.ToGrayscale{Channels: 3})
+	case media.RandomSolarize:
+		return when(told["solarized"], media.Solarize{Threshold: 99})
 	case media.ColorJitter:
 		if applied, chance := told["applied"]; chance && applied == false && len(told) > 2 {
 			panic("it tells the factors of what it has not done")

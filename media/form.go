@@ -174,6 +174,17 @@ func (f Form) checkColors(op string) error {
 	return f.checkPixels(op)
 }
 
+// checkByteColors is checkColors for operations that know no colours but those of 8 bits.
+func (f Form) checkByteColors(op string) error {
+	if err := f.checkColors(op); err != nil {
+		return err
+	}
+	if f.DType != tensor.Uint8 {
+		return fmt.Errorf("%w: %s of %v: must be uint8", ErrUnsupported, op, f.DType)
+	}
+	return nil
+}
+
 // sized is the form with another size, if it is that of an image that can get one.
 func (f Form) sized(op string, s Size) (Form, error) {
 	err := f.checkPixels(op)

@@ -3,8 +3,6 @@ package media
 import (
 	"fmt"
 	"math"
-
-	"github.com/headrace/headrace/tensor"
 )
 
 // ColorJitter changes brightness, contrast, saturation and hue of an image, each by a
@@ -53,13 +51,7 @@ func (o ColorJitter) Check() error {
 
 // Result tells the form after the operation.
 func (o ColorJitter) Result(in Form) (Form, error) {
-	if err := in.checkColors("color_jitter"); err != nil {
-		return in, err
-	}
-	if in.DType != tensor.Uint8 {
-		return in, fmt.Errorf("%w: color_jitter of %v: must be uint8", ErrUnsupported, in.DType)
-	}
-	return in, nil
+	return in, in.checkByteColors("color_jitter")
 }
 
 // place uses draws 0 to 2 for the order and 3 to 6 for brightness, contrast, saturation

@@ -3,7 +3,8 @@ package oracle
 import "testing"
 
 // Change is one of torchvision's changes of colour: brightness, contrast, saturation,
-// hue by a factor; grayscale with three channels, or "to gray" with one.
+// hue by a factor; grayscale with three channels, or "to gray" with one; solarize by a
+// threshold, of tensors.
 type Change struct {
 	Name   string  `json:"name"`
 	Factor float64 `json:"factor"`

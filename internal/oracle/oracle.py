@@ -217,11 +217,19 @@ def adjust(args, pixels):
         "hue": F.adjust_hue,
         "grayscale": lambda img, _: F.to_grayscale(img, 3),
         "to gray": lambda img, _: F.to_grayscale(img, 1),
+        "solarize": of_tensors("solarize"),
     }
     img = color_image(args, pixels)
     for change in args["changes"]:
         img = changes[change["name"]](img, change["factor"])
     return picture(img)
+
+
+def of_tensors(name):
+    """A function of torchvision's v2 on tensors of uint8."""
+    from torchvision.transforms.v2 import functional as F
+
+    return lambda img, *args: F.to_pil_image(getattr(F, name)(F.pil_to_tensor(img), *args))
 
 
 def normalize(args, pixels):

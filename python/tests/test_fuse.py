@@ -37,6 +37,7 @@ def chain(rng: np.random.Generator, description: hr.Pipeline) -> hr.Pipeline:
         lambda p: p.random_rotate90(),
         lambda p: p.color_jitter(0.4, 0.4, 0.4, 0.2),
         lambda p: p.random_grayscale(0.5),
+        lambda p: p.random_solarize(99, 0.5),
     ]
     for i in rng.integers(len(operations), size=rng.integers(1, 6)):
         images = operations[i](images)

@@ -82,6 +82,8 @@ RANDOM = {
     },
     "grayscale": lambda r: {"channels": 3},
     "random_grayscale": lambda r: {"p": r.random()},
+    "solarize": lambda r: {"threshold": r.choice([0, 128, 99.5])},
+    "random_solarize": lambda r: {"threshold": r.randint(0, 255), "p": r.choice([0, 1, 0.25])},
     "normalize": lambda r: {
         "mean": r.choice([0, 0.5, (0.1, 0.2, 1e-7)]),
         "std": r.choice([1, (0.1, 0.2, 0.3)]),

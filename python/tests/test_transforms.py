@@ -48,6 +48,10 @@ def turned(image, turns):
     return Image.fromarray(np.rot90(np.asarray(image), turns))
 
 
+def solarized(image, threshold):
+    return v2.functional.to_pil_image(v2.functional.solarize(v2.functional.pil_to_tensor(image), threshold))
+
+
 # name → colour, the steps, and what they do to an image.
 OPERATIONS = {
     "resize": ("rgb", lambda p: p.resize(72).center_crop(60), lambda i: crop(v1.resize(i, 72), 60)),
@@ -85,6 +89,9 @@ OPERATIONS = {
     "random_vertical_flip": ("gray", lambda p: p.random_vertical_flip(1).center_crop(40), lambda i: crop(v1.vflip(i), 40)),
     "grayscale": ("rgb", lambda p: p.grayscale().center_crop(64), lambda i: v1.to_grayscale(crop(i, 64))),
     "grayscale of three": ("rgb", lambda p: p.grayscale(3).center_crop(64), lambda i: v1.to_grayscale(crop(i, 64), 3)),
+    "solarize": ("rgb", lambda p: p.solarize(99).center_crop(64), lambda i: solarized(crop(i, 64), 99)),
+    "solarize of gray": ("gray", lambda p: p.solarize().center_crop(64), lambda i: solarized(crop(i, 64), 128)),
+    "random_solarize": ("rgb", lambda p: p.random_solarize(70.5, 1).center_crop(64), lambda i: solarized(crop(i, 64), 70.5)),
     "resize_to_bucket": (
         "rgb",
         lambda p: p.resize_to_bucket([(90, 60), (60, 90), (40, 140)]).center_crop((40, 60)),

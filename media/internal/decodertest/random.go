@@ -100,6 +100,12 @@ func AnyOp(t *rapid.T, dtype tensor.DType) media.Op {
 			}
 			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}, P: &p}
 		},
+		func() media.Op { // what a pass does to each value for itself
+			if dtype == tensor.Uint16 {
+				return media.RandomFlip{P: p}
+			}
+			return media.RandomSolarize{Threshold: float64(5 * a), P: p}
+		},
 		func() media.Op { return media.ToLayout{Layout: media.HWC} },
 	}
 

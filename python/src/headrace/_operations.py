@@ -56,6 +56,8 @@ ON_IMAGES = {
     "color_jitter",
     "grayscale",
     "random_grayscale",
+    "random_solarize",
+    "solarize",
     "normalize",
     "layout",
 }
@@ -953,6 +955,38 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_grayscale", field, fields, {"p": number_of("p", p)})
+
+    def random_solarize(
+        self,
+        threshold: float = 128.0,
+        p: float = 0.5,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Invert what is at least as bright as a threshold, at random, as torchvision's `RandomSolarize`.
+
+            .random_solarize()
+
+        Args:
+            threshold: the least value that is inverted, in each channel: v becomes 255 - v.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_solarize", field, fields, {"threshold": number_of("threshold", threshold), "p": number_of("p", p)})
+
+    def solarize(self, threshold: float = 128.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Invert what is at least as bright as a threshold, as torchvision's `solarize`.
+
+            .solarize()
+
+        Args:
+            threshold: the least value that is inverted, in each channel: v becomes 255 - v.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("solarize", field, fields, {"threshold": number_of("threshold", threshold)})
 
     def normalize(
         self,
