@@ -38,6 +38,7 @@ func newEngine(ctx context.Context, hooks Hooks, watched bool) *engine {
 	ctx, e.Run = worker.NewRun(ctx)
 	e.Run.Watched, e.Run.Span, e.Run.Halt = watched, hooks.Span, e.halt
 	e.ctx, e.cancel = context.WithCancel(ctx)
+	e.Run.Ctx = e.ctx
 	return e
 }
 

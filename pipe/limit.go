@@ -70,6 +70,16 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 	}
 }
 
+// RunContext returns the context of the run to which the context of an operation belongs.
+// It lasts until the run is stopped, and so longer than the operation and its stage:
+// files that an operation opens for one of a later stage need it.
+func RunContext(ctx context.Context) context.Context {
+	if w, ok := worker.Of(ctx); ok {
+		return w.Set.Run.Ctx
+	}
+	return ctx
+}
+
 // An attempt is a call of an operation with a limit. Anyone who settles it first, the
 // operation or the clock, decides.
 type attempt[Out any] struct {

@@ -62,6 +62,11 @@ func ReadFile(path string, v Variables) (File, error) {
 		defer f.Close()
 		in = f
 	}
+	return ReadFrom(name, in, v)
+}
+
+// ReadFrom reads a recipe from anywhere, of which messages speak by the name.
+func ReadFrom(name string, in io.Reader, v Variables) (File, error) {
 	doc, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
 		return File{}, unread(err)

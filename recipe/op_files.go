@@ -9,7 +9,6 @@ import (
 	"io"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
@@ -243,10 +242,5 @@ func (p *Pair) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// PathOf implements [Opened].
-func (f *Files) PathOf(key string) (path string, most int64) {
-	if f.Root != "" && !strings.HasPrefix(key, "/") {
-		key = strings.TrimSuffix(string(f.Root), "/") + "/" + key
-	}
-	return key, f.MaxBytes
-}
+// From implements [Opened].
+func (f *Files) From() (root string, most int64) { return string(f.Root), f.MaxBytes }

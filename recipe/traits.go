@@ -81,8 +81,8 @@ type Decoding struct {
 // Opened is implemented by arguments of sources whose samples are files.
 type Opened interface {
 	Args
-	// PathOf is where the file of a sample with this key is, and how large it may be.
-	PathOf(key string) (path string, most int64)
+	// From returns the folder of relative names, and the largest size of a file.
+	From() (root string, most int64)
 }
 
 // Opener is implemented by arguments of steps that may open a file by its path.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"runtime/debug"
 	"syscall"
@@ -235,6 +236,8 @@ func failure(index *int, err error) wire.Failure {
 		f.Code = wire.CodeMemory // no input's fault, so the policy for bad ones has no say
 	case errors.As(err, &errno):
 		f.Errno = int(errno)
+	case errors.Is(err, fs.ErrNotExist): // of a store, which has no such numbers
+		f.Errno = int(syscall.ENOENT)
 	}
 	return f
 }

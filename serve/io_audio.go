@@ -50,7 +50,7 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 	parts := false // what is a path, and of a format that is read in parts, need not be in memory
 	err := machine.Patiently(ctx, func() error {
 		in.forget()
-		if err := in.start(s.task.MaxBytes); err != nil {
+		if err := in.start(ctx, s.task.MaxBytes); err != nil {
 			return err
 		}
 		if in.open {

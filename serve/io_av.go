@@ -153,7 +153,7 @@ func (s *ioSession) file(ctx context.Context) (*os.File, error) {
 func (s *ioSession) fileOf(ctx context.Context, in *input) (f *os.File, err error) {
 	err = machine.Patiently(ctx, func() (err error) {
 		if in.path != "" {
-			f, err = recode.Open(in.path)
+			f, err = recode.Open(ctx, in.path)
 			return err
 		}
 		f, err = s.copied(in)

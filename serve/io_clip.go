@@ -39,7 +39,7 @@ func openClipOf(f *os.File, path string, t *task) (*clipOf, error) {
 	}
 	file := osFile{f, about.Size()}
 	var packets video.File = file
-	if path != "" {
+	if _, _, copied := store.Scheme(path); path != "" && !copied {
 		packets = ops.IndexedVideo(file, path, nil)
 	}
 	v, err := ops.OpenClip(packets, t.Video, ops.FrameList{}, t.steps)

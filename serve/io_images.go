@@ -225,7 +225,7 @@ func (s *ioSession) fetch(ctx context.Context, i int, p *image, w worker) error 
 	begin := func(in *input) error {
 		return machine.Patiently(ctx, func() error {
 			in.forget()
-			return in.begin(most)
+			return in.begin(ctx, most)
 		})
 	}
 	if err := s.read(ctx, p, w, begin); err != nil {

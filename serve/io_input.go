@@ -75,8 +75,8 @@ type input struct {
 const mostBytes = 1 << 30
 
 // begin opens an input and reads its header. If it is not an image, reading stops there.
-func (in *input) begin(most int64) error {
-	if err := in.start(most); err != nil {
+func (in *input) begin(ctx context.Context, most int64) error {
+	if err := in.start(ctx, most); err != nil {
 		return err
 	}
 	for n := int64(64 << 10); ; n *= 4 {
@@ -92,12 +92,12 @@ func (in *input) begin(most int64) error {
 }
 
 // start opens an input without reading it.
-func (in *input) start(most int64) error {
+func (in *input) start(ctx context.Context, most int64) error {
 	if most <= 0 {
 		most = mostBytes
 	}
 	if in.path != "" {
-		f, err := store.Local{MaxBytes: most}.Open(in.path)
+		f, err := store.Open(ctx, in.path, most)
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (in *input) readInbox(n int64) (ended bool, err error) {
 
 // readArray reads all of an input in the inbox.
 func (in *input) readArray() error {
-	if err := in.start(0); err != nil {
+	if err := in.start(context.Background(), 0); err != nil {
 		return err
 	}
 	_, err := in.readInbox(in.size)

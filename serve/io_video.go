@@ -64,7 +64,7 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 	}
 	err := machine.Patiently(ctx, func() error {
 		in.forget()
-		return in.start(most)
+		return in.start(ctx, most)
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *ioSession) fill(ctx context.Context, in *input, c *ops.VideoClip, to []
 // memory and its size.
 func (s *ioSession) videoFile(ctx context.Context, in *input) (file video.File, content int64, err error) {
 	if in.path != "" {
-		return ops.IndexedVideo(&in.file, in.path, nil), 0, nil
+		return ops.IndexedVideo(in.file, in.file.Name(), nil), 0, nil
 	}
 	grant, err := s.engine.memory.ask(ctx, in.size)
 	if err != nil {

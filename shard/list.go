@@ -53,10 +53,10 @@ func (l *lister) placeOf(name string) (p place, object string, err error) {
 	if command, ok := strings.CutPrefix(name, "pipe:"); ok {
 		return p, "", fmt.Errorf("%w: %q is a command, which can only be read from its beginning: give the shards that %q reads, as files", ErrUnsupported, name, strings.TrimSpace(command))
 	}
-	p.in, object = store.Of(name)
+	if p.in, object, err = store.Of(name); err != nil {
+		return p, "", err
+	}
 	switch p.in.(type) {
-	case nil:
-		return p, "", fmt.Errorf("%w: %q is on another machine, and shards are read from disks: copy %q to one, or mount it", ErrUnsupported, name, object)
 	case store.Local:
 		p.root = l.root
 	default:

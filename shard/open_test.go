@@ -21,6 +21,7 @@ import (
 	_ "github.com/headrace/headrace/shard/formats"
 	"github.com/headrace/headrace/shard/index"
 	"github.com/headrace/headrace/shard/shardtest"
+	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -407,7 +408,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		{"words.dat", "tar", shard.ErrTruncated, "words.dat at byte 0"},
 		{"train-000.tar", "none", shard.ErrUnsupported, `there is no format "none", but tar`},
 		{"pipe:cat train-000.tar", "", shard.ErrUnsupported, "is a command"},
-		{"s3://bucket/train-{000..001}.tar", "", shard.ErrUnsupported, "is on another machine"},
+		{"s3://bucket/train-{000..001}.tar", "", store.ErrScheme, "unknown scheme"},
 		{"train-{0..99999999}.tar", "", nil, "more than 4194304 names"},
 	} {
 		_, err := shard.Open(t.Context(), []string{c.from}, shard.Options{Root: root, Format: c.format})

@@ -133,7 +133,7 @@ func TestStoresThatFail(t *testing.T) {
 		folder + "/train-009.tar": fs.ErrNotExist,
 		folder + "/none-*.tar":    store.ErrNoFiles,
 		scheme + "://none":        fs.ErrNotExist,
-		"nobodys://bucket/a.tar":  shard.ErrUnsupported,
+		"nobodys://bucket/a.tar":  store.ErrScheme,
 	} {
 		_, err := shard.Open(t.Context(), []string{from}, shard.Options{Root: root})
 		if !errors.Is(err, want) || !strings.Contains(err.Error(), strings.SplitAfter(from, "://")[0]) {

@@ -2,37 +2,74 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Find is [List] in any store. Folders are the names of objects up to a slash.
+// Find is [List] in a store, for names without a scheme.
 func Find(ctx context.Context, s Store, root, text string, suffixes []string) (*Table, error) {
-	if _, local := s.(Local); local {
-		return List(ctx, root, text, suffixes)
+	if isLocal(s) {
+		return listLocal(ctx, root, text, suffixes)
 	}
+	return listObjects(ctx, s, text, text, suffixes)
+}
+
+// listObjects finds the objects of a pattern in a store. Named is the pattern as it was
+// given, with the scheme that keys begin with.
+func listObjects(ctx context.Context, s Store, named, text string, suffixes []string) (*Table, error) {
+	before := strings.TrimSuffix(named, text)
+	b := newBuilder("")
+	b.t.schemes = before != ""
+	add := func(object string) error {
+		cut := strings.LastIndexByte(object, '/') + 1
+		return b.add(b.folder(before+object[:cut]), []byte(object[cut:]))
+	}
+	if !hasWildcard(text) && text != "" && !strings.HasSuffix(text, "/") {
+		switch o, err := s.Stat(ctx, text); {
+		case err == nil:
+			err = add(o.Name)
+			return b.table(), err
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotRegular):
+			return nil, fmt.Errorf("store: list %q: %w", named, err)
+		}
+	}
+
 	p, err := patternOf(text, suffixes)
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	others := 0 // of other suffixes
 	for o, err := range s.Objects(ctx, p.base) {
+		if err == nil && !p.fits(o.Name) {
+			if p.suffixes != nil {
+				others++
+			}
+			continue
+		}
+		if err == nil {
+			err = add(o.Name)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("store: list %q: %w", text, err)
-		}
-		if p.fits(o.Name) {
-			found = append(found, o.Name)
+			return nil, fmt.Errorf("store: list %q: %w", named, err)
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, text)
+	switch {
+	case b.len() > 0:
+		return b.table(), nil
+	case others > 0:
+		return nil, fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)", ErrNoFiles, named, strings.Join(p.suffixes, ", "), others)
+	case hasWildcard(text):
+		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, named)
 	}
-	return Files("", slices.Values(found))
+	return nil, fmt.Errorf("%w: %w", ErrNoFiles, notExist(fmt.Sprintf("%q does not exist", named)))
 }
+
+func hasWildcard(text string) bool { return strings.ContainsAny(text, "*?[") }
 
 // patternOf is the pattern of a text in a store, whose root has no name.
 func patternOf(text string, suffixes []string) (*pattern, error) {
@@ -64,6 +101,32 @@ func (p *pattern) fits(object string) bool {
 		at = p.open(at)
 	}
 	return fits && p.suffix([]byte(parts[len(parts)-1]))
+}
+
+// Stat returns the object of a name in any store; see [Store]. The path of a file that is
+// not absolute belongs to root.
+func Stat(ctx context.Context, root, name string) (Object, error) {
+	in, object, err := Of(name)
+	if err != nil {
+		return Object{}, err
+	}
+	if isLocal(in) {
+		return Local{Root: root}.Stat(ctx, object)
+	}
+	o, err := in.Stat(ctx, object)
+	if err != nil {
+		err = fmt.Errorf("store: read %q: %w", name, err)
+	}
+	return o, err
+}
+
+// HasFolder is [IsFolder] for a name in any store.
+func HasFolder(ctx context.Context, name string) (bool, error) {
+	in, object, err := Of(name)
+	if err != nil {
+		return false, err
+	}
+	return IsFolder(ctx, in, object)
 }
 
 // IsFolder reports whether a store has objects below a name, or the folder of that name.

@@ -29,10 +29,33 @@ var ErrNoFiles = errors.New("store: no files")
 //     Links are followed. A folder that is reached again from below itself is not
 //     entered twice; one that is reached by two ways is listed by both.
 //   - A relative pattern belongs to root, and gives keys that begin as the pattern does.
+//   - A pattern with a scheme is for the objects of its store, whose folders are their
+//     names up to a slash. One of file:// is for files of this machine, whose keys are
+//     their paths.
 //
 // A folder that has to be read and cannot be is an error, and so is an empty result,
 // with a message that says how far the path exists.
 func List(ctx context.Context, root, pattern string, suffixes []string) (*Table, error) {
+	in, object, err := ofPattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if isLocal(in) {
+		return listLocal(ctx, root, object, suffixes)
+	}
+	return listObjects(ctx, in, pattern, object, suffixes)
+}
+
+// ofPattern is [Of] for a pattern.
+func ofPattern(pattern string) (in Store, object string, err error) {
+	if scheme, rest, _ := Scheme(pattern); scheme == file {
+		object, err = pathOf(pattern, rest, true)
+		return Local{}, object, err
+	}
+	return Of(pattern)
+}
+
+func listLocal(ctx context.Context, root, pattern string, suffixes []string) (*Table, error) {
 	w, err := walk(ctx, root, pattern, suffixes)
 	if err == nil && w.b.len() == 0 {
 		err = w.nothing()
@@ -45,15 +68,25 @@ func List(ctx context.Context, root, pattern string, suffixes []string) (*Table,
 
 // Base returns the folder in which all is that List finds by a pattern: the pattern up to
 // its first wildcard, or itself, if it names a folder.
-func Base(root, pattern string) (string, error) {
-	p, err := parsePattern(pattern)
+func Base(ctx context.Context, root, pattern string) (string, error) {
+	in, object, err := ofPattern(pattern)
 	if err != nil {
 		return "", err
 	}
-	if st, err := status(under(root, p.text)); !p.wild() && err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return p.text, nil
+	before := strings.TrimSuffix(pattern, object) // the scheme
+	if isLocal(in) {
+		before, in = "", Local{Root: root}
 	}
-	return p.base, nil
+	if !hasWildcard(object) {
+		if folder, err := IsFolder(ctx, in, object); folder || err != nil {
+			return before + object, err
+		}
+	}
+	p, err := parsePattern(object)
+	if err != nil {
+		return "", err
+	}
+	return before + p.base, nil
 }
 
 // walk finds what fits a pattern, which may be nothing.
@@ -99,6 +132,11 @@ func status(path string) (st unix.Stat_t, err error) {
 
 // missing says how far a path exists.
 func missing(root, p string) error {
+	if scheme, object, ok := strings.Cut(p, ":/"); ok && len(scheme) > 1 && !strings.HasPrefix(object, "/") && root != "" {
+		if _, _, valid := Scheme(scheme + "://"); valid {
+			return notExist(fmt.Sprintf("%q does not exist; names of stores begin with %s:// (pathlib.Path removes a slash: give text)", p, scheme))
+		}
+	}
 	at := path.Clean(under(root, p))
 	if st, err := status(at); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return notExist(fmt.Sprintf("%q is a file, not a folder", p))

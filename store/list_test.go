@@ -87,11 +87,11 @@ func TestBase(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"birds": "birds", "birds/": "birds/", "birds/*.jpg": "birds/", "birds/**/*.jpg": "birds/", "*/a.jpg": "", "birds/a.jpg": "birds/", root + "/birds": root + "/birds",
 	} {
-		if got, err := store.Base(root, pattern); got != want || err != nil {
+		if got, err := store.Base(t.Context(), root, pattern); got != want || err != nil {
 			t.Errorf("%s: %q, %v", pattern, got, err)
 		}
 	}
-	if _, err := store.Base(root, "birds/*/"); err == nil {
+	if _, err := store.Base(t.Context(), root, "birds/*/"); err == nil {
 		t.Error("a pattern that cannot be is taken")
 	}
 }

@@ -76,4 +76,9 @@ func (l Local) ReadAt(_ context.Context, o Object, p []byte, at int64) error {
 }
 
 // Object is the file, as it was when it was opened.
-func (f File) Object() Object { return Object{f.name, f.size, f.version.String()} }
+func (f File) Object() Object {
+	if f.remote != nil {
+		return f.remote.is
+	}
+	return Object{f.name, f.size, f.version.String()}
+}

@@ -23,6 +23,33 @@ func ReadFile(path string, buf []byte) ([]byte, error) {
 	return Local{}.Read(context.Background(), path, buf)
 }
 
+// Open opens a file or an object by its name, for reading: a path, or a name with the
+// scheme of a store, which is read until ctx ends. More than most bytes are refused; 0
+// means no limit.
+func Open(ctx context.Context, name string, most int64) (File, error) {
+	if _, _, ok := Scheme(name); !ok {
+		return Local{MaxBytes: most}.Open(name)
+	}
+	in, object, err := Of(name)
+	if err != nil {
+		return File{}, err
+	}
+	if _, local := in.(Local); local {
+		return Local{MaxBytes: most}.Open(object)
+	}
+	return openRemote(ctx, in, name, object, most)
+}
+
+// Read returns the content of a file or an object; the arguments are those of [Open].
+func Read(ctx context.Context, name string, most int64) ([]byte, error) {
+	f, err := Open(ctx, name, most)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Read(nil)
+}
+
 // Local reads files of this machine.
 type Local struct {
 	Root     string // relative names belong to it; "": to the folder of the process
@@ -113,7 +140,11 @@ type File struct {
 	stored  int64 // bytes that are on the disk: a size costs nothing to claim
 	limit   int64
 	version Version
+	remote  *remote // of a store; nil: a file of this machine
 }
+
+// Name returns the path of the file, or its name in a store.
+func (f File) Name() string { return f.name }
 
 // Size returns the file's size when it was opened. The file may have changed since.
 func (f File) Size() int64 { return f.size }
@@ -137,13 +168,9 @@ func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, f.Room(len(buf), n))
 		}
-		var got int
-		err := again(func() (err error) {
-			got, err = unix.Read(f.fd, buf[len(buf):cap(buf)])
-			return err
-		})
+		got, err := f.readNext(buf[len(buf):cap(buf)], int64(len(buf)))
 		if err != nil {
-			return nil, false, f.unreadable(err)
+			return nil, false, err
 		}
 		if got <= 0 {
 			return buf, true, nil
@@ -154,6 +181,26 @@ func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 		}
 	}
 	return buf, false, nil
+}
+
+// readNext reads some of what follows the bytes that have been read so far. None: the
+// file ends there.
+func (f File) readNext(p []byte, at int64) (n int, err error) {
+	if f.remote != nil {
+		n, err = f.remote.readAt(p, at)
+		if err == io.EOF {
+			err = nil
+		}
+		return n, err
+	}
+	err = again(func() (err error) {
+		n, err = unix.Read(f.fd, p)
+		return err
+	})
+	if err != nil {
+		return 0, f.unreadable(err)
+	}
+	return n, nil
 }
 
 // Room is how many bytes to make room for after the first have, to read on to n. One
@@ -168,6 +215,9 @@ func (f File) Room(have int, n int64) int {
 // wherever others read, and returns io.EOF if the file ends before. It may be called by
 // several goroutines at once.
 func (f File) ReadAt(p []byte, at int64) (n int, err error) {
+	if f.remote != nil {
+		return f.remote.readAt(p, at)
+	}
 	for n < len(p) {
 		var got int
 		err := again(func() (err error) {
@@ -186,12 +236,21 @@ func (f File) ReadAt(p []byte, at int64) (n int, err error) {
 }
 
 // Descriptor is the system's number of the file, for libraries that read it by
-// themselves.
+// themselves; negative: it has none, as it is in a store.
 func (f File) Descriptor() int { return f.fd }
+
+// IsLocal reports whether it is a file of this machine.
+func (f File) IsLocal() bool { return f.remote == nil }
 
 // Touch reads the first byte, to find out whether the file can be read at all.
 func (f File) Touch() error {
 	var one [1]byte
+	if f.remote != nil {
+		if _, err := f.remote.readAt(one[:], 0); err != io.EOF {
+			return err
+		}
+		return nil
+	}
 	err := again(func() error {
 		_, err := unix.Read(f.fd, one[:])
 		return err
@@ -213,7 +272,11 @@ func (f File) unreadable(err error) error {
 }
 
 // Close gives the file back. A file that was only read has nothing to lose by it.
-func (f File) Close() { unix.Close(f.fd) }
+func (f File) Close() {
+	if f.remote == nil {
+		unix.Close(f.fd)
+	}
+}
 
 func (f File) tooLarge(size int64) error {
 	return fmt.Errorf("%w: %d bytes; the limit is %d, raise it with max_bytes", ErrTooLarge, size, f.limit)

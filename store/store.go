@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"sync"
 )
 
@@ -15,10 +14,14 @@ var ErrChanged = errors.New("store: changed")
 // Store has objects: files of a machine, or what a service keeps under names, which is
 // read from any place in it. Its methods may be called by several goroutines at once.
 //
-// [Local] is the store of names without a scheme; [Register] adds others.
+// [Local] is the store of names without a scheme; [Register] adds others. A store that
+// can be written to is a [Writer], too.
+//
+// An error that wraps a [syscall.Errno] of the network, such as ECONNREFUSED or
+// ETIMEDOUT, is no sample's fault: readers wait and try again, and then the run ends.
 type Store interface {
 	// Objects yields the objects whose names begin with prefix, by the bytes of their
-	// names.
+	// names. An object "a" does not hide one "a/b".
 	Objects(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Stat returns the object of a name. Where there is none, the error is
 	// [io/fs.ErrNotExist].
@@ -42,28 +45,15 @@ var (
 	stores = map[string]Store{}
 )
 
-// Register makes s the store of names that begin with scheme and "://". It is called
-// once, by an init function or at the beginning of a program.
+// Register makes s the store of names that begin with scheme and "://", everywhere: in
+// recipes, in commands, for what reads or decodes a file. It is called once, by an init
+// function or at the beginning of a program.
 func Register(scheme string, s Store) {
 	mu.Lock()
 	defer mu.Unlock()
-	if _, taken := stores[scheme]; taken || scheme == "" || scheme == "file" || strings.ContainsAny(scheme, "/:") {
-		panic(fmt.Sprintf("store: the scheme %q is taken, or can have no store", scheme))
+	name, _, valid := Scheme(scheme + "://")
+	if _, taken := stores[scheme]; taken || !valid || name != scheme || scheme == file {
+		panic(fmt.Sprintf("store: the scheme %q is taken, or can have no store: must be two lower-case letters or more, digits, +, - or .", scheme))
 	}
 	stores[scheme] = s
-}
-
-// Of returns the store of a name, and what the object is called there. Of a scheme that
-// nobody has registered there is none: nil.
-func Of(name string) (s Store, object string) {
-	scheme, rest, ok := strings.Cut(name, "://")
-	switch {
-	case !ok || strings.Contains(scheme, "/"):
-		return Local{}, name
-	case scheme == "file":
-		return Local{}, rest
-	}
-	mu.RLock()
-	defer mu.RUnlock()
-	return stores[scheme], rest
 }

@@ -17,14 +17,21 @@ type Table struct {
 	folderOf []uint32 // by file
 	names    []byte   // without their folder, one after the other
 	ends     []uint32 // by file
+	schemes  bool     // some paths begin with one
 }
 
 // Files returns the table of the given paths, in the given order, with repetitions.
-// Relative ones belong to root. No file is looked at: one that does not exist is found
-// when it is read.
+// Relative ones belong to root; names of stores are paths, too. No file is looked at: one
+// that does not exist is found when it is read.
 func Files(root string, paths iter.Seq[string]) (*Table, error) {
 	b := newBuilder(root)
 	for p := range paths {
+		if _, _, ok := Scheme(p); ok {
+			b.t.schemes = true
+			if _, _, err := Of(p); err != nil {
+				return nil, err
+			}
+		}
 		cut := strings.LastIndexByte(p, '/') + 1
 		if err := b.add(b.folder(p[:cut]), []byte(p[cut:])); err != nil {
 			return nil, err
@@ -51,14 +58,28 @@ func (t *Table) Len() int { return len(t.ends) }
 // the root where that was relative.
 func (t *Table) Key(i int) string { return t.folders[t.folderOf[i]] + t.name(i) }
 
-// Path returns the path by which a file can be opened.
-func (t *Table) Path(i int) string { return under(t.root, t.Key(i)) }
+// Path returns the path by which a file can be opened, or its name in a store.
+func (t *Table) Path(i int) string {
+	key := t.Key(i)
+	if !t.schemes {
+		return under(t.root, key)
+	}
+	key, _ = Plain(key) // [Files] has looked at it
+	return Under(t.root, key)
+}
 
 // Parent returns the name of the folder in which a file is. It is the last name of
 // the file's path without the file itself, whatever links that path goes through; ""
 // for a file in "/".
 func (t *Table) Parent(i int) string {
-	folder := path.Base(path.Clean(under(t.root, t.folders[t.folderOf[i]])))
+	at := t.folders[t.folderOf[i]]
+	if _, rest, ok := Scheme(at); ok && t.schemes {
+		at = "/" + rest
+		if path := t.Path(i); path[0] == '/' { // of file://
+			at = path[:strings.LastIndexByte(path, '/')+1]
+		}
+	}
+	folder := path.Base(path.Clean(under(t.root, at)))
 	if folder == "/" || folder == "." {
 		return ""
 	}

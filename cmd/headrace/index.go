@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ A file that cannot be indexed is named with the reason, and the exit code is 1.`
 func setsOf(ctx context.Context, args []string) (sets, films []string) {
 	for _, arg := range args {
 		shards := shard.Named(arg)
-		if s, err := os.Stat(arg); err == nil && s.IsDir() {
+		if folder, _ := store.HasFolder(ctx, arg); folder {
 			_, err := videosOf(ctx, []string{arg})
 			shards = errors.Is(err, store.ErrNoFiles)
 		}
@@ -122,11 +121,11 @@ func indexShards(ctx context.Context, set string, o index.Options, out, progress
 // videosOf lists the videos of files, folders and patterns, by their whole names.
 func videosOf(ctx context.Context, args []string) (all []string, err error) {
 	for _, arg := range args {
-		path, err := filepath.Abs(arg)
+		path, err := absolute(arg)
 		if err != nil {
 			return nil, err
 		}
-		if s, err := os.Stat(path); err == nil && s.Mode().IsRegular() {
+		if _, err := store.Stat(ctx, "", path); err == nil {
 			all = append(all, path)
 			continue
 		}

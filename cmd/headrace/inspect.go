@@ -40,7 +40,7 @@ For videos and recordings, such as film.mkv or talk.ogg, it says what they are, 
   headrace inspect train.yaml --mermaid > graph.mmd
   headrace inspect 'train-{000..129}.tar'`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && (format != "" || isShards(args[0]) || isMedia(args[0])) {
+			if len(args) > 0 && (format != "" || isShards(c.Context(), args[0]) || isMedia(args[0])) {
 				return nil
 			}
 			return oneRecipe(c, args)
@@ -59,7 +59,7 @@ For videos and recordings, such as film.mkv or talk.ogg, it says what they are, 
 		if format == "" && isMedia(args[0]) {
 			return inspectMedia(c.Context(), args, asJSON, c.OutOrStdout())
 		}
-		if format != "" || isShards(args[0]) {
+		if format != "" || isShards(c.Context(), args[0]) {
 			return inspectShards(c.Context(), args, format, asJSON, c.OutOrStdout(), c.ErrOrStderr())
 		}
 		f, config, err := options.read(args[0])

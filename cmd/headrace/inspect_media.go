@@ -60,14 +60,14 @@ func inspectMedia(ctx context.Context, paths []string, asJSON bool, w io.Writer)
 
 // lookAtMedia looks at a video or, where that has none, at a recording.
 func (s *inspectedSample) lookAtMedia(ctx context.Context, path string) error {
-	absolute, err := filepath.Abs(path)
+	name, err := absolute(path)
 	if err != nil {
 		return err
 	}
-	if slices.Contains(video.Suffixes(), strings.ToLower(filepath.Ext(path))) && s.lookAtVideo(absolute) {
+	if slices.Contains(video.Suffixes(), strings.ToLower(filepath.Ext(path))) && s.lookAtVideo(ctx, name) {
 		return nil
 	}
-	data, err := store.Local{}.Read(ctx, absolute, nil)
+	data, err := store.Read(ctx, name, 0)
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,14 @@ func (s *inspectedSample) lookAtMedia(ctx context.Context, path string) error {
 	s.Bytes, s.Live = int64(len(data)), whole.IsLive(data)
 	s.Audio = &inspectedAudio{i.Rate, i.Channels, i.Samples, float64(i.Samples) / float64(i.Rate)}
 	return nil
+}
+
+// absolute is filepath.Abs of a name that may be in a store.
+func absolute(name string) (string, error) {
+	if _, _, ok := store.Scheme(name); ok {
+		return name, nil
+	}
+	return filepath.Abs(name)
 }
 
 // facts are what people want to know of a recording.

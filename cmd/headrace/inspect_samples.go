@@ -123,11 +123,12 @@ func (s *inspectedSample) look(ctx context.Context, r recipe.Recipe) {
 		if !ok {
 			continue
 		}
-		path, most := files.PathOf(string(s.Key))
-		if readsVideo(r) && s.lookAtVideo(path) {
+		root, most := files.From()
+		path := store.Under(root, string(s.Key))
+		if readsVideo(r) && s.lookAtVideo(ctx, path) {
 			return
 		}
-		data, err := store.Local{MaxBytes: most}.Read(ctx, path, nil)
+		data, err := store.Read(ctx, path, most)
 		if err != nil {
 			continue
 		}

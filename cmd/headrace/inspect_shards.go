@@ -14,14 +14,15 @@ import (
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/store"
 )
 
 // isShards tells whether what somebody wants to look at is shards, and no recipe.
-func isShards(name string) bool {
+func isShards(ctx context.Context, name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json", "":
-		s, err := os.Stat(name)
-		return err == nil && s.IsDir() || strings.ContainsAny(filepath.Base(name), "*{") && shard.Named(name)
+		folder, _ := store.HasFolder(ctx, name)
+		return folder || strings.ContainsAny(filepath.Base(name), "*{") && shard.Named(name)
 	}
 	return shard.Named(name)
 }

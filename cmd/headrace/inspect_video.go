@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -34,13 +35,13 @@ func readsVideo(r recipe.Recipe) bool {
 
 // lookAtVideo adds what a video says of itself, without reading more than its index. It
 // reports whether it is one.
-func (s *inspectedSample) lookAtVideo(path string) bool {
-	file, err := store.Local{}.Open(path)
+func (s *inspectedSample) lookAtVideo(ctx context.Context, path string) bool {
+	file, err := store.Open(ctx, path, 0)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	v, err := video.Open(index.Of(file, path, nil), -1)
+	v, err := video.Open(index.Of(file, file.Name(), nil), -1)
 	if err != nil {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
 )
 
 // recipeOptions are the flags of commands that read a recipe. Where a flag is given, it
@@ -132,7 +134,7 @@ func readRecipe(ctx context.Context, path string, v recipe.Variables) (recipe.Fi
 	}
 	done := make(chan result, 1)
 	go func() {
-		f, err := recipe.ReadFile(path, v)
+		f, err := recipeAt(ctx, path, v)
 		done <- result{f, noRecipe(path, fileMeant(path, err))}
 	}()
 	select {
@@ -141,6 +143,19 @@ func readRecipe(ctx context.Context, path string, v recipe.Variables) (recipe.Fi
 	case <-ctx.Done():
 		return recipe.File{}, ctx.Err()
 	}
+}
+
+// recipeAt reads a recipe from a file, from standard input or from a store.
+func recipeAt(ctx context.Context, path string, v recipe.Variables) (recipe.File, error) {
+	if _, _, ok := store.Scheme(path); !ok {
+		return recipe.ReadFile(path, v)
+	}
+	f, err := store.Open(ctx, path, 0)
+	if err != nil {
+		return recipe.File{}, fmt.Errorf("the recipe cannot be read: %w", err)
+	}
+	defer f.Close()
+	return recipe.ReadFrom(path, io.NewSectionReader(f, 0, f.Size()), v)
 }
 
 func (o *recipeOptions) variables() (map[string]string, error) {

@@ -119,7 +119,7 @@ func (v *Video) Index(ctx context.Context, it *record.Record) error {
 	err := v.env.watched(ctx, it, func() error { // some containers are read by C code
 		return machine.Patiently(ctx, func() error {
 			o.Close()
-			return v.open(it, o)
+			return v.open(ctx, it, o)
 		})
 	})
 	if err == nil {
@@ -135,17 +135,17 @@ func (v *Video) Index(ctx context.Context, it *record.Record) error {
 }
 
 // open finds the packets of a file.
-func (v *Video) open(it *record.Record, o *opened) (err error) {
+func (v *Video) open(ctx context.Context, it *record.Record, o *opened) (err error) {
 	var file video.File
 	if v.from.Kind == record.Bytes {
 		file = video.Bytes(it.Values.Bytes[v.from.At])
 	} else {
 		path := it.Values.Texts[v.from.At]
-		f, err := v.env.openNamed(path)
+		f, err := v.env.openNamed(ctx, path)
 		if err != nil {
 			return err
 		}
-		o.file, file = &f, IndexedVideo(f, path, v.env.Doubt)
+		o.file, file = &f, IndexedVideo(f, f.Name(), v.env.Doubt)
 	}
 	o.video, err = OpenVideo(file, v.args.Stream, v.args.Damaged == "keep")
 	return err

@@ -119,7 +119,7 @@ func (a *VideoApart) openAll(ctx context.Context, it *record.Record) (r *reel, c
 	err = a.env.watched(ctx, it, func() error {
 		return machine.Patiently(ctx, func() error {
 			r.opened.Close()
-			return a.open(it, &r.opened)
+			return a.open(ctx, it, &r.opened)
 		})
 	})
 	if err == nil {

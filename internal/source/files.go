@@ -22,9 +22,9 @@ import (
 
 // Files are contents that are in files.
 type Files struct {
-	Store   store.Local
 	Table   *store.Table
 	Labels  []int64 // by index; nil: none
+	most    int64   // bytes of a file; 0: any
 	columns recipe.Columns
 	digest  string // of the columns of a table; "": there is none
 
@@ -51,7 +51,7 @@ func newFiles(ctx context.Context, f recipe.Files, suffixes []string, o shard.Op
 		}
 	}
 	if !l.closed {
-		l.Store.MaxBytes = f.MaxBytes
+		l.most = f.MaxBytes
 	}
 	if f.Pairs != nil {
 		l.Labels = make([]int64, len(f.Pairs))
@@ -125,14 +125,14 @@ func (f *Files) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.
 // Fetch implements contents.
 func (f *Files) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
 	n, err := Patiently(ctx, w, it, func() (int64, error) { return f.read(ctx, w, it) })
-	if err != nil && f.PlaceGone(it.ID.Index, err) {
+	if err != nil && f.PlaceGone(ctx, it.ID.Index, err) {
 		err = machine.ShortPlace(err)
 	}
 	return n, err
 }
 
 func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
-	file, err := f.Store.Open(f.Table.Path(int(it.ID.Index)))
+	file, err := store.Open(ctx, f.Table.Path(int(it.ID.Index)), f.most)
 	if err != nil {
 		return 0, err
 	}

@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -37,13 +37,17 @@ type metadata struct {
 // readMetadata adds the columns of a table, whose rows it puts into the order of the
 // files. The table itself is no sample.
 func (f *Files) readMetadata(ctx context.Context, args recipe.Files, o shard.Options) error {
-	folder, err := store.Base(string(args.Root), string(args.Pattern))
+	folder, err := store.Base(ctx, string(args.Root), string(args.Pattern))
 	if err != nil {
 		return err
 	}
-	m := &metadata{files: f, name: under(folder, string(args.Metadata))}
-	if _, err := os.Stat(under(string(args.Root), m.name)); err != nil {
-		return fmt.Errorf("metadata %q: %w: must be a csv, jsonl or parquet table in the folder of the files", m.name, errors.Unwrap(err))
+	name, err := store.Plain(under(folder, string(args.Metadata)))
+	if err != nil {
+		return fmt.Errorf("metadata: %w", err)
+	}
+	m := &metadata{files: f, name: name}
+	if _, err := store.Stat(ctx, string(args.Root), m.name); err != nil && !errors.Is(err, store.ErrNotRegular) {
+		return fmt.Errorf("metadata %q: %w: must be a csv, jsonl or parquet table in the folder of the files", m.name, cause(err))
 	}
 	o.Root, o.Replaces = string(args.Root), args.Errors == recipe.Replace
 	set, err := shard.Open(ctx, []string{m.name}, o)
@@ -52,7 +56,7 @@ func (f *Files) readMetadata(ctx context.Context, args recipe.Files, o shard.Opt
 	}
 	defer set.Close()
 
-	if i := slices.Index(f.keys(), path.Clean(m.name)); i >= 0 {
+	if i := slices.Index(f.keys(), store.Clean(m.name)); i >= 0 {
 		if err := f.leaveOut(i); err != nil {
 			return err
 		}
@@ -68,19 +72,27 @@ func (f *Files) readMetadata(ctx context.Context, args recipe.Files, o shard.Opt
 	return nil
 }
 
+// cause returns the system's error about a file, without the file's name.
+func cause(err error) error {
+	if number := syscall.Errno(0); errors.As(err, &number) {
+		return number
+	}
+	return err
+}
+
 // under is the path of a name in a folder.
 func under(folder, name string) string {
-	if path.IsAbs(name) {
+	if _, _, ok := store.Scheme(name); ok || path.IsAbs(name) {
 		return name
 	}
-	return path.Join(folder, name)
+	return store.Join(folder, name)
 }
 
 // keys are the paths of all files.
 func (f *Files) keys() []string {
 	all := make([]string, f.Table.Len())
 	for i := range all {
-		all[i] = path.Clean(f.Table.Key(i))
+		all[i] = store.Clean(f.Table.Key(i))
 	}
 	return all
 }
@@ -169,7 +181,7 @@ func (m *metadata) read(ctx context.Context, set *shard.Dataset, reader *shard.R
 		}
 
 		name := string(values[last].Bytes)
-		i, ok := files[under(path.Dir(m.name), name)]
+		i, ok := files[under(store.Dir(m.name), name)]
 		if !ok {
 			return fmt.Errorf("row %d of %s is for the file %q, which is not among the %d files that are read: remove the row, or add the file", row, m.name, name, m.files.Table.Len())
 		}

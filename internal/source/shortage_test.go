@@ -22,6 +22,7 @@ import (
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/store"
 )
 
 // What the machine lacks ends the run; what is wrong with a sample is the sample's.
@@ -102,19 +103,19 @@ func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
 			t.Fatal(err)
 		}
 		missing := func(i int64) error {
-			_, err := list.Store.Open(list.Table.Path(int(i)))
+			_, err := store.Open(t.Context(), list.Table.Path(int(i)), 0)
 			return err
 		}
 		os.Remove(paths[n/2])
 		err = missing(int64(n / 2))
-		if err == nil || list.PlaceGone(int64(n/2), err) {
+		if err == nil || list.PlaceGone(t.Context(), int64(n/2), err) {
 			t.Errorf("one of %d files: %v", n, err)
 		}
 		if err := os.Rename(root, root+"-gone"); err != nil {
 			t.Fatal(err)
 		}
 		for i := range int64(n) {
-			if err := missing(i); !list.PlaceGone(i, err) {
+			if err := missing(i); !list.PlaceGone(t.Context(), i, err) {
 				t.Errorf("all of %d files: %v", n, err)
 			}
 		}

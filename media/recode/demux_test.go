@@ -37,7 +37,7 @@ var files = []struct {
 
 func made(t testing.TB, name, how string) *os.File {
 	t.Helper()
-	f, err := Open(avtest.Cached(t, name, strings.Fields(both+how+" -map_metadata -1")...))
+	f, err := Open(t.Context(), avtest.Cached(t, name, strings.Fields(both+how+" -map_metadata -1")...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func join(t testing.TB, suffix, how string) (joined string, each []string) {
 
 func opened(t testing.TB, path string) *os.File {
 	t.Helper()
-	f, err := Open(path)
+	f, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func TestSourcesThatAreNoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]error{empty: media.ErrTruncated, t.TempDir(): media.ErrUnsupported, "/dev/null": media.ErrUnsupported, empty + "x": fs.ErrNotExist} {
-		if _, err := Open(path); !errors.Is(err, want) {
+		if _, err := Open(t.Context(), path); !errors.Is(err, want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

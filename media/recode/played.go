@@ -99,6 +99,9 @@ func (o *SamplesOptions) silent(err error) bool {
 
 // fileOf is a file with a descriptor of its own, or one in memory with the content.
 func fileOf(from sound.File) (*os.File, error) {
+	if on, ok := from.(interface{ OnDisk() (*os.File, error) }); ok {
+		return on.OnDisk()
+	}
 	if on, ok := from.(interface{ Descriptor() int }); ok {
 		fd, err := unix.FcntlInt(uintptr(on.Descriptor()), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {

@@ -95,7 +95,7 @@ func TestWindowsOfMatroskaCostTheirBytes(t *testing.T) {
 		{"pcm.mkv", film + noise(44100) + coded + "-c:a pcm_s16le", 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := Open(avtest.Cached(t, "seek-"+c.name, strings.Fields(c.how)...))
+			f, err := Open(t.Context(), avtest.Cached(t, "seek-"+c.name, strings.Fields(c.how)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestSeekingAgreesWithCounting(t *testing.T) {
 			"setts=ts='PTS*1.001'", "setts=ts='PTS+gt(N,300)*33'", "setts=ts='PTS+gt(N,300)*101'",
 		} {
 			t.Run(fmt.Sprint(c.name, i), func(t *testing.T) {
-				f, err := Open(avtest.Make(t, c.name, "-i", made, "-c", "copy", "-bsf:a", filter))
+				f, err := Open(t.Context(), avtest.Make(t, c.name, "-i", made, "-c", "copy", "-bsf:a", filter))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,17 +1,22 @@
 package recode
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/store"
 )
 
-// Open opens a file to read. Folders, devices and pipes are refused: a container is
-// sought in.
-func Open(path string) (*os.File, error) {
+// Open opens a file to read, or a copy of a store's object: libraries read files by
+// themselves. Folders, devices and pipes are refused: a container is sought in.
+func Open(ctx context.Context, path string) (*os.File, error) {
+	if _, _, ok := store.Scheme(path); ok {
+		return openCopy(ctx, path)
+	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -28,6 +33,18 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+func openCopy(ctx context.Context, name string) (*os.File, error) {
+	f, err := store.Open(ctx, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size() == 0 {
+		return nil, fmt.Errorf("%w: the file is empty", media.ErrTruncated)
+	}
+	return f.OnDisk()
 }
 
 // Memory makes a file in memory of bytes, which are copied.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
@@ -139,8 +140,27 @@ type Indexed interface {
 // OpenFile is a file that libraries may read by themselves, at any place.
 type OpenFile interface {
 	File
-	Descriptor() int // is the file's as long as it is open
+	Descriptor() int // is the file's as long as it is open; negative: it has none
 }
+
+// Spooled is a file that may have no descriptor, as it is elsewhere, and is copied if a
+// library has to read all of it.
+type Spooled interface {
+	OpenFile
+	OnDisk() (*os.File, error)
+}
+
+// onDisk is a copy of a file.
+type onDisk struct {
+	*os.File
+	size int64
+}
+
+// Size implements [File].
+func (f onDisk) Size() int64 { return f.size }
+
+// Descriptor implements [OpenFile].
+func (f onDisk) Descriptor() int { return int(f.Fd()) }
 
 // Demux has the library find all packets of a file, which is read from its beginning to
 // its end.
@@ -158,7 +178,16 @@ func demux(file File) (*Container, error) {
 	case Bytes:
 		return l.Demux(f)
 	case OpenFile:
-		return l.DemuxFile(f)
+		s, elsewhere := f.(Spooled)
+		if elsewhere = elsewhere && f.Descriptor() < 0; !elsewhere {
+			return l.DemuxFile(f)
+		}
+		copied, err := s.OnDisk()
+		if err != nil {
+			return nil, err
+		}
+		defer copied.Close()
+		return l.DemuxFile(onDisk{copied, f.Size()})
 	}
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
 	if err != nil {

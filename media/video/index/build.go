@@ -80,7 +80,7 @@ func Build(ctx context.Context, paths []string, o Options, each func(Result)) er
 	for range min(jobs, max(1, len(paths))) {
 		all.Go(func() {
 			for path := range next {
-				r := build(path, o)
+				r := build(ctx, path, o)
 				told.Lock()
 				each(r)
 				told.Unlock()
@@ -99,9 +99,9 @@ func Build(ctx context.Context, paths []string, o Options, each func(Result)) er
 	return nil
 }
 
-func build(path string, o Options) Result {
+func build(ctx context.Context, path string, o Options) Result {
 	r := Result{Path: path}
-	outcome, v, err := one(path, o)
+	outcome, v, err := one(ctx, path, o)
 	if err != nil {
 		r.Err = said(path, err)
 		return r
@@ -112,16 +112,24 @@ func build(path string, o Options) Result {
 }
 
 // one writes the index of a file, unless there is one that fits.
-func one(path string, o Options) (Outcome, *video.Video, error) {
-	before, where, err := identify(path)
-	if err != nil {
-		return Failed, nil, err
+func one(ctx context.Context, path string, o Options) (Outcome, *video.Video, error) {
+	_, _, away := store.Scheme(path)
+	var before identity
+	var where original
+	if !away { // before it is opened: it may be replaced
+		var err error
+		if before, where, err = identify(path, nil); err != nil {
+			return Failed, nil, err
+		}
 	}
-	file, err := store.Local{}.Open(path)
+	file, err := store.Open(ctx, path, 0)
 	if err != nil {
 		return Failed, nil, err
 	}
 	defer file.Close()
+	if away {
+		before, where, _ = identify(path, file)
+	}
 
 	var head [8]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil && err != io.EOF {
@@ -156,7 +164,7 @@ func one(path string, o Options) (Outcome, *video.Video, error) {
 		return Failed, nil, err
 	}
 	// A file that is being written would get the index of a part of it.
-	if after, now, err := identify(path); err != nil || after != before || now != where {
+	if after, now, err := identify(path, file); err != nil || after != before || now != where {
 		return Failed, nil, errChanging
 	}
 	return Written, v, save(at, file, before, where, c)

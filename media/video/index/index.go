@@ -12,6 +12,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
 	"errors"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/headrace/headrace/internal/trust"
 	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/store"
 )
 
 // Suffix is that of indices beside their files.
@@ -48,7 +50,28 @@ type original struct {
 // format is increased when what an index says changes.
 const format = 5
 
-func identify(path string) (id identity, at original, err error) {
+// remote is a file of a store, which says itself which version it is.
+type remote interface {
+	IsLocal() bool
+	Object() store.Object
+	Beside(suffix string, most int64) (store.File, error)
+}
+
+// inStore returns a file of a store, or nil for one of this machine.
+func inStore(file video.File) remote {
+	if f, ok := file.(remote); ok && !f.IsLocal() {
+		return f
+	}
+	return nil
+}
+
+// identify returns the state of a file: of one in a store, as it was opened.
+func identify(path string, file video.File) (id identity, at original, err error) {
+	if f := inStore(file); f != nil {
+		o := f.Object()
+		version := sha256.Sum256([]byte(o.Version))
+		return identity{format, video.LibraryVersion(), o.Size, int64(binary.LittleEndian.Uint64(version[:]))}, at, nil
+	}
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {
 		return id, at, &os.PathError{Op: "stat", Path: path, Err: err}
@@ -114,11 +137,11 @@ func decode(all []byte) (*content, error) {
 
 // load returns the index at a path, if it is one of this file.
 func load(at, path string, file video.File) (*video.Container, error) {
-	of, where, err := identify(path)
+	of, where, err := identify(path, file)
 	if err != nil {
 		return nil, err
 	}
-	all, err := read(at, path)
+	all, err := read(at, path, file)
 	if err != nil {
 		return nil, err
 	}
@@ -137,15 +160,22 @@ func load(at, path string, file video.File) (*video.Container, error) {
 	return &c.Container, nil
 }
 
-// read returns the content of an index at a path, if it is believed for a file.
-func read(at, path string) ([]byte, error) {
+// read returns the content of an index at a path, if it is believed for a file. One
+// beside a file of a store is: whoever writes there can write the file.
+func read(at, path string, file video.File) ([]byte, error) {
+	of := []string{path}
+	if f := inStore(file); f != nil && at == path+Suffix {
+		return readBeside(f)
+	} else if f != nil {
+		of = nil
+	}
 	f, err := os.OpenFile(at, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	var judge trust.Judge
-	if err := judge.Check(int(f.Fd()), at, []string{path}); err != nil {
+	if err := judge.Check(int(f.Fd()), at, of); err != nil {
 		return nil, err
 	}
 	s, err := f.Stat()
@@ -156,6 +186,15 @@ func read(at, path string) ([]byte, error) {
 		return nil, errDamaged
 	}
 	return io.ReadAll(io.LimitReader(f, most))
+}
+
+func readBeside(file remote) ([]byte, error) {
+	f, err := file.Beside(Suffix, most)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Read(nil)
 }
 
 var errStale = errors.New("the index is of another state of the file, or of another version")
@@ -220,7 +259,7 @@ func (f indexed) Container() (*video.Container, error) {
 // instead keeps an index because there is one that is not believed, if there is a place.
 func (f indexed) instead(at string, c *video.Container, doubt error) {
 	message := fmt.Sprintf("%v: it is not used", doubt)
-	if of, where, err := identify(f.path); err == nil && at != "" && of.Size == f.Size() && save(at, f.File, of, where, c) == nil {
+	if of, where, err := identify(f.path, f.File); err == nil && at != "" && of.Size == f.Size() && save(at, f.File, of, where, c) == nil {
 		message += "; the index is now in " + at
 	}
 	if f.warn != nil {
@@ -229,10 +268,12 @@ func (f indexed) instead(at string, c *video.Container, doubt error) {
 }
 
 // save writes the index of a file.
-func save(at string, file video.File, of identity, where original, c *video.Container) error {
-	print, err := printOf(file)
-	if err != nil {
-		return err
+func save(at string, file video.File, of identity, where original, c *video.Container) (err error) {
+	print := uint32(0)
+	if inStore(file) == nil { // whose version says it all
+		if print, err = printOf(file); err != nil {
+			return err
+		}
 	}
 	all, err := encode(&content{of, where, print, *c})
 	if err != nil {

@@ -23,7 +23,8 @@ type Run struct {
 	Label   string       // of its goroutines
 	Watched bool         // somebody learns of stalls
 	Span    func(observe.Span)
-	Halt    func() // stops all stages
+	Halt    func()          // stops all stages
+	Ctx     context.Context // ends when the run is stopped
 	task    *trace.Task
 
 	Crashed atomic.Pointer[failure.StageError]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from .._recipe.arguments import in_store
 from ..errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error
 from .packets import Packets
 from .session import Input
@@ -30,7 +31,7 @@ def source_of(name: str, src: Any, max_bytes: int | None) -> Input:
         path = os.fsencode(src)
         if b"\0" in path:
             raise MediaError(f"headrace: {name}: a path with a zero byte: {src!r}")
-        return Input(None, path if path[:1] == b"/" else os.path.join(os.getcwdb(), path), os.fsdecode(path))
+        return Input(None, path if in_store(os.fsdecode(path)) else os.path.join(os.getcwdb(), path), os.fsdecode(path))
     if isinstance(src, Packets):
         return Input(src._data, None, None)
     read = getattr(src, "read", None)
@@ -94,7 +95,10 @@ def error_of(name: str, failure: dict[str, Any], at: int | None, source: Input |
     about = "" if at is None else f"input {at}: "
     if key is not None and source is not None and source.path is not None:
         about += f"{key!r}: "
-    for prefix in ("serve: ", "media: ", "media/ffmpeg: ", "headrace: ", "sound: ", "recode: "):
+    told, named, rest = message.partition(f'"{key}": ')
+    if named and told.startswith("store: "):
+        message = rest  # the name is said once
+    for prefix in ("store: ", "serve: ", "media: ", "media/ffmpeg: ", "headrace: ", "sound: ", "recode: "):
         message = message.removeprefix(prefix)
     text = f"headrace: {name}: {about}{message}"
     if code == "memory":

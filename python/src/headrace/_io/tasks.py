@@ -11,7 +11,7 @@ from typing import Any
 
 from .._client import fork
 from .._client.channel import Gone
-from .._recipe.arguments import is_number
+from .._recipe.arguments import in_store, is_number
 from ..errors import FileError, HeadraceError, MediaError, MemoryRefused, WrongType, unwritten
 from .pool import pool
 from .session import END, Input
@@ -115,7 +115,7 @@ def target(name: str, to: Any) -> str | None:
         raise WrongType(f"headrace: {name}: to is {to!r}: must be a path, an object with write(), or None for the bytes") from None
     if "\0" in path:
         raise MediaError(f"headrace: {name}: a path with a zero byte: {to!r}")
-    return os.path.join(os.getcwd(), path)
+    return path if in_store(path) else os.path.join(os.getcwd(), path)
 
 
 def given_back(to: Any, path: str | None, array: Any) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from operator import index
 
 from ..errors import RecipeError
@@ -20,10 +21,19 @@ def path_text(path: Any) -> str:
         raise RecipeError(f"headrace: files: {path!r} is not a path: use str, bytes or os.PathLike") from None
 
 
+_IN_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # the rule of store.Scheme in the engine
+
+
+def in_store(path: str) -> bool:
+    """Whether a name begins with a scheme, as s3://bucket/a.jpg and file:///a.jpg do: other names are paths."""
+    return _IN_STORE.match(path) is not None
+
+
 def absolute(name: str, path: Any) -> str | None:
-    """A file's absolute path: the engine's current directory may differ."""
+    """A file's absolute path: the engine's current directory may differ. Names of stores are as they were."""
     try:
-        return None if path is None else os.path.abspath(os.fsdecode(path))
+        text = None if path is None else os.fsdecode(path)
+        return text if text is None or in_store(text) else os.path.abspath(text)
     except TypeError:
         raise RecipeError(f"headrace: {name} is {path!r}: must be the name of a file") from None
 

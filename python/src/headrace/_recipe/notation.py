@@ -9,6 +9,7 @@ import subprocess
 
 from .._client.program import find_program
 from ..errors import EngineFailed, FileError, RecipeError, file_error, opened
+from .arguments import in_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _MISTAKE = 2  # the exit code of a program that was used wrongly, or found a mis
 def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: Mapping[str, Any]) -> dict[str, Any]:
     """A recipe from a file, complete, with each step as an object, and its section `loader`."""
     name = os.fsdecode(path)
-    if name != "-":
+    if name != "-" and not in_store(name):
         try:
             file, kind = opened(path)
             file.close()
