@@ -124,7 +124,7 @@ func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
 			Encoding: ffmpeg.Encoding{
 				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames, Quality: a.Quality, Options: options(a.Options),
 			},
-			Filter: a.Filter, Format: a.PixelFormat,
+			Filter: a.Filter, Format: a.PixelFormat, Tags: tags(a.Options),
 		})
 	}
 	if f.out, err = recode.Create(s.task.av().To); err != nil {
@@ -136,6 +136,19 @@ func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
 	}
 	s.setStream(f)
 	return s.jsonResult(ctx, struct{}{})
+}
+
+// tags returns the colours that an encoder's options name.
+func tags(options [][2]string) (t recode.Tags) {
+	for _, o := range options {
+		switch o[0] {
+		case "colorspace":
+			t.Matrix = o[1]
+		case "color_range":
+			t.Range = o[1]
+		}
+	}
+	return t
 }
 
 // savingStream returns the file that is being written.

@@ -21,6 +21,7 @@ type Saved struct {
 	ffmpeg.Encoding        // From is what comes; From.TimeBase is one frame, or one sample
 	Filter          string // a graph that frames go through first; "": none
 	Format          string // of frames or samples that the encoder is given; "": the best
+	Tags            Tags   // that its options name
 }
 
 // Saver encodes arrays into a container. It has to be closed.
@@ -39,8 +40,8 @@ type saving struct {
 	pts     int64
 	packet  packets.Packet
 
-	mp3 bool   // the container is
-	cut uint32 // samples at the end so far that are not part of the recording
+	container string
+	cut       uint32 // samples at the end so far that are not part of the recording
 }
 
 // NewSaver begins a container in an empty file.
@@ -58,7 +59,7 @@ func (s *Saver) open(out *os.File, to Container, streams []Saved) (err error) {
 		return err
 	}
 	for i, saved := range streams {
-		one := &saving{Saved: saved, number: i, writer: s.writer, mp3: to.Format == "mp3"}
+		one := &saving{Saved: saved, number: i, writer: s.writer, container: to.Format}
 		s.streams = append(s.streams, one)
 		if err := one.open(); err != nil {
 			return err
@@ -90,14 +91,27 @@ func (s *saving) open() error {
 	if n := len(s.graph.Outputs); n != 1 || s.graph.Outputs[0].Audio != s.From.Audio {
 		return fmt.Errorf("%w: the filter of a stream must have one output of its kind", media.ErrUnsupported)
 	}
+	matrix, reach := 0, 0
+	if f := s.graph.Outputs[0].Format; strings.HasPrefix(f, "yuv") || strings.HasPrefix(f, "nv") {
+		if matrix, reach, err = s.Tags.of(f); err != nil {
+			return err
+		}
+		if err := s.Tags.lost(s.Codec, s.container, f, matrix, reach); err != nil {
+			return err
+		}
+		if s.Tags != (Tags{}) {
+			s.graph.Close()
+			if s.graph, err = ffmpeg.NewGraph(converted(graph, s.From.Format, matrix, reach), []ffmpeg.Port{s.From}, f, ""); err != nil {
+				return err
+			}
+		}
+	}
 
 	e := s.Encoding
 	e.From, e.HeadersApart = s.graph.Outputs[0], s.writer.HeadersApart
-	if f := e.From.Format; strings.HasPrefix(f, "yuv") || strings.HasPrefix(f, "nv") {
-		e.From.Matrix, e.From.Range = 6, 1 // what RGB is converted to
-		if strings.HasPrefix(f, "yuvj") {
-			e.From.Range = 2
-		}
+	e.From.Matrix, e.From.Range = matrix, reach
+	if s.container == "avi" && e.BFrames < 0 { // it has no times of display, which H.264 and HEVC with B-frames need
+		e.BFrames = 0
 	}
 	if !e.From.FrameRate.Positive() {
 		e.From.FrameRate = s.From.FrameRate
@@ -123,10 +137,9 @@ func (s *saving) formats(all string) string {
 	if s.From.Audio || slices.Contains(exact, s.Codec) {
 		return cmp.Or(all, s.From.Format)
 	}
-	each := strings.Split(all, "|")
-	for _, usual := range []string{"yuvj420p", "yuv420p"} {
-		if slices.Contains(each, usual) {
-			return usual
+	for _, one := range strings.Split(all, "|") { // Motion JPEG's first is the one of full range
+		if one == "yuv420p" || one == "yuvj420p" {
+			return one
 		}
 	}
 	return cmp.Or(all, s.From.Format)
@@ -224,7 +237,7 @@ func (s *saving) write() error {
 		if s.packet.Duration == 0 && !s.From.Audio {
 			s.packet.Duration = 1
 		}
-		if s.mp3 { // FFmpeg writes what is cut of the last packet alone; LAME may have added all of it
+		if s.container == "mp3" { // FFmpeg writes what is cut of the last packet alone; LAME may have added all of it
 			s.cut += s.packet.Cut
 			s.packet.Cut = s.cut
 		}

@@ -66,6 +66,56 @@ def test_others_come_close(tmp_path, name, codec):
     assert 10 * np.log10(255**2 / error.mean()) > 28, name
 
 
+BARS = np.repeat(np.array([(190, 1, 3), (2, 191, 0), (0, 4, 189), (150, 75, 40)], np.uint8), 32, 0)
+ALL = {"colorspace": "bt709", "color_primaries": "bt709", "color_trc": "bt709"}
+
+
+@pytest.mark.parametrize("options", [{}, {"colorspace": "bt709"}, ALL, {"color_range": "pc"}, {"colorspace": 9, "color_range": "tv"}])
+@pytest.mark.parametrize(("codec", "form"), [("h264", "mp4"), ("libx265", "mov"), ("libvpx-vp9", "webm"), ("ffv1", "mkv")])
+def test_colours_are_converted_as_the_file_names_them(tmp_path, codec, form, options):
+    """By the ffmpeg command's reading of the file, and by load_video's; a filter before it changes nothing."""
+    frames = np.broadcast_to(BARS, (3, 64, 128, 3))
+    exact = {"qp": 4} if codec.startswith(("h264", "libx26")) else {}
+    for graph in ("null", "eq=gamma=1,hflip,hflip"):  # of which eq works on YUV
+        given = {"codec": codec, "format": form, "options": {**exact, **options}, "filter": graph}
+        hr.io.save_video(tmp_path / "x", frames, 25, **given, pixel_format="yuv444p")
+        for got in (hr.io.load_video(tmp_path / "x"), np.frombuffer(raw(tmp_path / "x", "rgb24"), np.uint8).reshape(3, 64, 128, 3)):
+            middle = got[:, 32, 16::32].astype(int) - BARS[16::32]
+            assert np.abs(middle).max() <= 4, (graph, middle[0])
+
+
+def test_colours_that_a_file_cannot_name_are_refused(tmp_path):
+    frames = film(3)
+    for codec, form, options, word in (
+        ("mpeg4", "mp4", {"colorspace": "bt709"}, "a file of mpeg4 in mp4 does not say colorspace bt709"),
+        ("mpeg2video", "mov", {"color_range": "pc"}, "does not say color_range pc"),
+        ("mjpeg", "avi", {"colorspace": "bt2020nc"}, "does not say colorspace bt2020nc"),
+        ("libx264", "mp4", {"colorspace": "ycgco"}, 'colorspace "ycgco": images are converted to bt709'),
+        ("libx264", "mp4", {"color_range": "wide"}, 'color_range "wide": must be tv or pc'),
+    ):
+        with pytest.raises(hr.MediaError, match=word):
+            hr.io.save_video(tmp_path / "x", frames, 25, codec=codec, format=form, options=options)
+    assert not list(tmp_path.iterdir())
+    for options in ({"colorspace": "smpte170m"}, {"color_range": "tv"}):  # as files without a word are read
+        hr.io.save_video(tmp_path / "x", frames, 25, codec="mpeg4", format="mp4", options=options)
+
+
+def test_every_player_knows_the_pixels_by_default(tmp_path):
+    """yuv420p of limited range; Motion JPEG has full range."""
+    for codec, form, want in (("libx264", "mp4", "yuv420p,tv"), ("libx265", "mp4", "yuv420p,tv"), ("mjpeg", "avi", "yuvj420p,pc")):
+        hr.io.save_video(tmp_path / "x", film(3), 25, codec=codec, format=form)
+        shown = subprocess.check_output(
+            ["ffprobe", "-v", "error", "-show_entries", "stream=pix_fmt,color_range", "-of", "csv=p=0", tmp_path / "x"], text=True
+        )
+        assert shown.strip() == want
+
+
+@pytest.mark.parametrize("codec", ["libx264", "mpeg4", "libxvid"])
+def test_films_in_avi_can_be_read_again(codec):
+    """AVI has no times of display, so there are no B-frames in it."""
+    assert hr.io.load_video(hr.io.save_video(None, film(20), 25, codec=codec, format="avi")).shape == (20, 48, 64, 3)
+
+
 def test_frames_come_one_by_one(tmp_path):
     frames = film(9)
     hr.io.save_video(tmp_path / "a.mkv", frames, 25)

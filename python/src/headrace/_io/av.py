@@ -398,7 +398,8 @@ def save_video(
         pixel_format: of the encoder's input, by FFmpeg's name: `"yuv444p"`; by default `"yuv420p"`, for lossless codecs the nearest to the
             frames.
         filter: a graph of FFmpeg filters to apply first: `"scale=640:-2"`.
-        options: of the encoder: `{"level": 3}`.
+        options: of the encoder: `{"level": 3}`. Frames are converted to its `colorspace` and `color_range`, by default BT.601 and `"tv"`;
+            codecs that cannot say these to players are refused.
         container: options of the container: `{"movflags": "faststart"}`.
         aspect: of a pixel.
         audio: samples [samples] or [samples, channels] to go with it, as for `save_audio`.
