@@ -1,7 +1,6 @@
 """Functions of adjacent steps are one stage: they are called one after the other, with what the one before has returned."""
 
 import asyncio
-import contextlib
 import json
 import os
 import re
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 
 import headrace as hr
+
+LONG = 60  # seconds: what takes so long hangs
 
 
 def numbers(count):
@@ -296,17 +297,17 @@ def test_coroutines_of_a_chain_run_beside_each_other():
         most = len(here)
         if most == 16:
             all_here.set()
-        with contextlib.suppress(asyncio.TimeoutError):  # the first sample is tried alone
-            await asyncio.wait_for(all_here.wait(), 1)
+        await asyncio.wait_for(all_here.wait(), LONG)
         await asyncio.sleep(0.02)
         here.pop()
-        return {**s, "here": most}
+        return {"n": s["n"], "here": most}
 
     async def second(n):
         await asyncio.sleep(0.02)
         return n + 1
 
-    pipeline = numbers(64).map(first, workers=16).map(second, fields="n", to="m", workers=16).batch(8)
+    gives = {"n": int, "here": int}  # or the first sample is tried alone
+    pipeline = numbers(64).map(first, gives=gives, workers=16).map(second, fields="n", to="m", gives=int, workers=16).batch(8)
     with pipeline.loader(epochs=1) as loader:
         got = rows(loader)
         of = functions(loader)

@@ -356,10 +356,11 @@ def test_a_time_limit_cancels_a_coroutine():
 @pytest.mark.parametrize("how", some(["break", "next epoch", "close"], 2))
 def test_a_function_that_hangs(how):
     """Nobody waits for it for ever, and its thread ends with it."""
-    begun, released = threading.Event(), threading.Event()
+    begun, released, missing = threading.Event(), threading.Event(), {0, 1, 2, 3}
 
     def hangs(n):
-        if n < 8:
+        if missing:  # of the first batch, before which others may come
+            missing.discard(n)
             time.sleep(0.02)  # what has waited for 10 ms is sent before the next call
         else:
             begun.set()
@@ -388,10 +389,11 @@ def test_a_function_that_hangs(how):
 
 
 def test_a_coroutine_that_hangs_is_cancelled():
-    begun = threading.Event()
+    begun, missing = threading.Event(), {0, 1, 2, 3}
 
     async def hangs(n):
-        if n < 8:
+        if missing:  # of the first batch, before which others may come
+            missing.discard(n)
             await asyncio.sleep(0.02)
         else:
             begun.set()
@@ -465,18 +467,23 @@ def run_program(text, *arguments):
     )
 
 
+# Samples may come in another order than the first batch's: only when that has all is it time to hang.
 PROGRAM = """
     import os, sys, threading, time
     import headrace as hr
+    from headrace._worker.here import Here
 
-    lock = threading.Lock()
+    Here.close.__defaults__ = (1.0,)  # grace
+    lock, missing, late = threading.Lock(), {0, 1, 2, 3}, threading.Event()
     def f(n):
         with lock:
-            if n < 8:
-                time.sleep(0.02)
-            if n >= 8 and sys.argv[1] == "hangs":
+            if missing:
+                missing.discard(n)
+                return n
+            late.set()
+            if sys.argv[1] == "hangs":
                 time.sleep(1000)
-            if n >= 8 and sys.argv[1] == "slow":
+            if sys.argv[1] == "slow":
                 time.sleep(0.5)
         return n
     loader = hr.source([{"n": i} for i in range(1000)]).map(f, fields="n", gives="int64", where="here").batch(4).loader()
@@ -487,7 +494,7 @@ PROGRAM = """
 
 @pytest.mark.parametrize("how", ["idle", "slow", "hangs"])
 def test_the_program_ends_without_close(how):
-    done = run_program(PROGRAM + "    print('last')", how)
+    done = run_program(PROGRAM + "    late.wait()\n    print('last')", how)
     assert (done.returncode, done.stdout, done.stderr) == (0, "last\n", "")
 
 
