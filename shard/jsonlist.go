@@ -165,7 +165,7 @@ func appendTexts(dst []byte, value json.RawMessage, axes, axis int, as As) ([]by
 	for i, e := range all {
 		switch {
 		case e[0] == 'n':
-			return dst, fmt.Errorf("%w: element %d of a list", ErrNoValue, i)
+			return dst, fmt.Errorf("%w, and text needs one: element %d of a list", ErrNoValue, i)
 		case axis < axes:
 			var err error
 			if dst, err = appendTexts(textlist.AppendMark(dst, axis), e, axes, axis+1, as); err != nil {

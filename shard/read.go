@@ -140,7 +140,7 @@ func (r *Reader) Locate(i int64, p *Place) error {
 func (r *Reader) lacks(p *Place, c *column) error {
 	for _, f := range r.d.index.Fields {
 		if f.Name == c.parts[0] && f.Type != nil { // a column, which a table says it has
-			return r.wrong(p, c, ErrNoValue)
+			return r.wrong(p, c, needsOne(c.Type))
 		}
 	}
 	var has []string
@@ -373,6 +373,9 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	found, err := c.member(p.of(at, buf))
 	if errors.Is(err, ErrNoValue) && c.Type.Kind == sample.Tensor && isFloat(c.Type.DType) {
 		return p.number(into, func(dst []byte) ([]byte, error) { return appendNull(dst, c.Type.DType) })
+	}
+	if err == ErrNoValue {
+		return needsOne(c.Type)
 	}
 	if err != nil {
 		return err

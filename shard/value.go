@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard/index"
 	"github.com/headrace/headrace/tensor"
 )
@@ -141,7 +142,15 @@ func appendNull(dst []byte, d tensor.DType) ([]byte, error) {
 	if isFloat(d) {
 		return appendReal(dst, index.Missing, d)
 	}
-	return nil, fmt.Errorf("%w, and %v needs one", ErrNoValue, d)
+	return nil, needsOne(sample.TensorType(d))
+}
+
+// needsOne is the error of a value that is null.
+func needsOne(t sample.Type) error {
+	if isTexts(t) { // which has none of a list where one of its elements has none
+		return fmt.Errorf("the list, or an element of it, has %w, and %v needs one", ErrNoValue, t)
+	}
+	return fmt.Errorf("%w, and %v needs one", ErrNoValue, t)
 }
 
 // appendWhole appends a whole number as a type that holds it.

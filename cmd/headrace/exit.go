@@ -92,7 +92,11 @@ func report(w io.Writer, err error) {
 // remedied is an error in lines, with what can be done about a bad sample.
 func remedied(err error) string {
 	text := failures.Failure(err)
-	last := text[strings.LastIndexByte(text, '\n')+1:]
+	lines := strings.Split(text, "\n")
+	last := lines[len(lines)-1]
+	if len(lines) > 1 && strings.HasPrefix(last, "in ") && strings.Contains(last, ", sample ") { // of a shard
+		last = lines[len(lines)-2]
+	}
 	if errors.Is(err, headrace.ErrTooManyLost) || !strings.HasPrefix(last, "  in ") {
 		return text
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/pipe"
 )
 
 // Grouping puts samples into batches by the shape of their image, or by the length of
@@ -28,7 +29,7 @@ type Grouping struct {
 	Class func(context.Context, *record.Record) (int, error) // nil: one of the others counts
 
 	Image     int // the field of the image
-	Sequences []record.Column
+	Sequences []Sequence
 	Equal     bool // the sequences of a sample are equally long
 	Limit     int  // of a length
 	Overlong  group.Overlong
@@ -36,6 +37,12 @@ type Grouping struct {
 	Scope  *ops.MemoryScope // nil: nothing is decoded after it
 	Lane   *budget.Lane
 	served atomic.Uint64
+}
+
+// A Sequence is a field that is as long as its sample says.
+type Sequence struct {
+	Name  string
+	Place record.Column
 }
 
 // Measure determines the group of a sample.
@@ -81,18 +88,46 @@ func (g *Grouping) groupOf(it *record.Record) (int, error) {
 
 // lengthOf returns the length of the longest sequence.
 func (g *Grouping) lengthOf(v *record.Values) (int, error) {
-	longest := 0
-	for i, at := range g.Sequences {
-		n := v.Arrays[at.At].Shape[0]
+	longest, at := 0, 0
+	for i, one := range g.Sequences {
+		n := v.Arrays[one.Place.At].Shape[0]
 		if g.Equal && i > 0 && n != longest {
-			return 0, fmt.Errorf("headrace: its sequences have %d and %d elements: they must have equal lengths", longest, n)
+			return 0, fmt.Errorf("headrace: the fields %q and %q have %d and %d elements: pack needs sequences that are equally long;"+
+				" bucket_batch pads each", g.Sequences[0].Name, one.Name, longest, n)
 		}
-		longest = max(longest, n)
+		if n > longest {
+			longest, at = n, i
+		}
 	}
 	if g.Equal && longest == 0 {
-		return 0, fmt.Errorf("headrace: its sequences are empty: there is nothing to pack")
+		return 0, fmt.Errorf("headrace: the field %q is empty: there is nothing to pack; leave such samples out, with filter or on_error=\"skip\"",
+			g.Sequences[0].Name)
 	}
-	return g.Overlong.Fit(longest, g.Limit)
+
+	n, err := g.Overlong.Fit(longest, g.Limit)
+	if err != nil && err != pipe.Skip {
+		err = &overlong{err: err, field: g.Sequences[at].Name, length: longest, limit: g.Limit, row: g.Equal}
+	}
+	return n, err
+}
+
+// overlong is a [group.LengthError] that names the field, and what to do.
+type overlong struct {
+	err           error
+	field         string
+	length, limit int
+	row           bool // of pack; otherwise the last bucket is too short
+}
+
+func (e *overlong) Unwrap() error { return e.err }
+
+func (e *overlong) Error() string {
+	has, more := "the last bucket", "add a bucket to lengths"
+	if e.row {
+		has, more = "a row", "raise length"
+	}
+	return fmt.Sprintf("headrace: the field %q has %d elements, and %s has room for %d: %s, or write overlong=\"truncate\" or \"drop\"",
+		e.field, e.length, has, e.limit, more)
 }
 
 // takes tells whether a sample fits into a batch that was made for another.

@@ -16,7 +16,7 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 	plan, p := b.plan, b.plan.Last
 	g := &batch.Grouping{Env: b.Env, Layout: b.section().Layout}
 	for _, f := range b.Schema.Ragged() {
-		g.Sequences = append(g.Sequences, b.Columns.Of[f.Name])
+		g.Sequences = append(g.Sequences, batch.Sequence{Name: f.Name, Place: b.Columns.Of[f.Name]})
 	}
 	if err := b.measure(g); err != nil {
 		return known, err

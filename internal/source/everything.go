@@ -67,7 +67,7 @@ func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 		shard, _ := set.Place(0)
 		return nil, fmt.Errorf("%w: the samples of %s have no fields; leave the file out, or read their names with fields={\"key\": \"__key__\"}", errNoFields, shard)
 	}
-	return complete(all, gaps)
+	return complete(all, gaps, true)
 }
 
 var errNoFields = errors.New("nothing to read")
@@ -78,6 +78,7 @@ type gap struct {
 	missing bool // some samples lack it, and the others can be read
 	typed   bool // a table says that it is there
 	whole   bool // it has whole numbers
+	empty   bool // no sample has it
 }
 
 // gapsOf are the fields that cannot be read, or that not all samples have.
@@ -97,17 +98,23 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 	if err != nil {
 		return nil, err
 	}
+	schema, err := set.Schema()
+	if err != nil {
+		return nil, err
+	}
 	for name, g := range records {
 		all[name] = gap{why: g.Why}
 		if g.Why == "" {
-			all[name] = gap{missing: true, typed: true, why: fmt.Sprintf("in %d of the first %s", g.Of-g.Has, words.Plural(g.Of, "record"))}
+			i := schema.Find(name)
+			whole := i >= 0 && isWhole(&schema[i].Type) && schema[i].Type.DType != tensor.Bool
+			all[name] = gap{missing: true, typed: true, whole: whole, empty: g.Has == 0, why: fmt.Sprintf("in %d of the first %s", g.Of-g.Has, words.Plural(g.Of, "record"))}
 		}
 	}
 	for _, f := range slices.Concat(x.Fields, x.Numbers) {
 		if _, ok := all[f.Name]; ok || f.Samples == set.Len() || f.Name == "" {
 			continue
 		}
-		g := gap{missing: true, whole: f.Type != nil && f.Type.Kind == sample.Tensor && len(f.Type.Shape) == 0 && !isFloat(f.Type.DType)}
+		g := gap{missing: true, whole: isWhole(f.Type), empty: f.Samples == 0}
 		if !g.whole && f.Type != nil && f.Type.Kind == sample.Tensor && len(f.Type.Shape) == 0 {
 			continue // a float, of a shard without the column: it is NaN there
 		}
@@ -124,13 +131,18 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 	return all, nil
 }
 
+// isWhole tells whether values are single numbers that floats would hold.
+func isWhole(t *sample.Type) bool {
+	return t != nil && t.Kind == sample.Tensor && len(t.Shape) == 0 && !isFloat(t.DType)
+}
+
 func isFloat(d tensor.DType) bool {
 	return d == tensor.Float16 || d == tensor.Float32 || d == tensor.Float64 || d == tensor.BFloat16
 }
 
 // complete returns the fields that all samples have. If that is not all there is, the
-// error says why, and how the others are read.
-func complete(fields recipe.FieldsFrom, gaps map[string]gap) (rest recipe.FieldsFrom, err error) {
+// error says why, and how the others are read; with bad samples among them, how all are.
+func complete(fields recipe.FieldsFrom, gaps map[string]gap, losable bool) (rest recipe.FieldsFrom, err error) {
 	if len(gaps) == 0 {
 		return fields, nil
 	}
@@ -147,7 +159,12 @@ func complete(fields recipe.FieldsFrom, gaps map[string]gap) (rest recipe.Fields
 	if len(rest) > 0 {
 		how = "to read the others, name them: fields={" + Quoted(rest) + "}"
 	}
-	return rest, errors.Join(append(errs, errors.New(how))...)
+	errs = append(errs, errors.New(how))
+	most := slices.DeleteFunc(slices.Clone(fields), func(f recipe.FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
+	if losable && len(most) > len(rest) {
+		errs = append(errs, errors.New("to leave out samples without a value, name all: fields={"+Quoted(most)+"}, and write .loader(on_error=\"skip\")"))
+	}
+	return rest, errors.Join(errs...)
 }
 
 // mostGaps is how many fields a message names.

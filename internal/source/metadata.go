@@ -123,7 +123,7 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields recipe
 				all = append(all, recipe.FieldFrom{Name: f.Name, From: f.Name})
 			}
 		}
-		if _, err := complete(all, gaps); err != nil {
+		if _, err := complete(all, gaps, false); err != nil {
 			return nil, fmt.Errorf("metadata %s: %w", m.name, err)
 		}
 	}

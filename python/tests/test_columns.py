@@ -6,6 +6,7 @@ import re
 import subprocess
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -113,6 +114,55 @@ def test_a_null_is_a_bad_sample(name, dtype):
     if dtype in WHOLE:
         got = [s["v"] for s in rows(name, {"v": ("v", "float64")})]
         np.testing.assert_array_equal(got, [1, np.nan, 0, 1])
+
+
+NULLS = {
+    "int64": [1, None, 3],
+    "bool": [True, None, False],
+    "text": ["a", None, "c"],
+    "text [?]": [["a"], None, ["c"]],
+    "bytes": [b"a", None, b"c"],
+}
+
+
+KINDS = {".parquet": [*NULLS], ".arrow": [*NULLS], ".jsonl": ["int64", "bool", "text", "text [?]"], ".csv": ["int64"]}
+
+
+@pytest.mark.parametrize(("suffix", "kind"), [(suffix, kind) for suffix, kinds in KINDS.items() for kind in kinds])
+def test_a_null_says_what_to_write(suffix, kind):
+    """The words are those of numbers, and what they say works."""
+    values, name = NULLS[kind], "a" + suffix
+    if suffix == ".jsonl":
+        Path(name).write_text("".join(json.dumps({"v": v, "n": i}) + "\n" for i, v in enumerate(values)))
+    elif suffix == ".csv":
+        Path(name).write_text("v,n\n" + "".join(f"{'' if v is None else v},{i}\n" for i, v in enumerate(values)))
+    else:
+        write(name, v=values, n=[0, 1, 2])
+    with pytest.raises(SourceError, match=r'no value \(null\): "v": in 1 of ') as caught:
+        hr.read(name).loader()
+    lines = str(caught.value).splitlines()
+    assert lines[1] == 'to read the others, name them: fields={"n": "n"}'
+    assert lines[2].startswith("to leave out samples without a value, name all: fields={")
+    assert lines[2].endswith('}, and write .loader(on_error="skip")')
+    assert len(rows(name, eval(re.search(r"fields=(\{.*?\})", lines[1])[1]))) == 3
+    fields = eval(re.search(r"fields=(\{.*\}), and", lines[2])[1])
+    assert fields == {"v": "v", "n": "n"}
+    if kind == "int64":
+        nan = eval(re.search(r"is NaN there: fields=(.*)", lines[0])[1])
+        np.testing.assert_array_equal([s["v"] for s in rows(name, nan)], [1, np.nan, 3])
+    whole = re.escape(f", and {kind} needs one") + r'\n(.|\n)*\n  \.loader\(on_error="skip"\) leaves such samples out'
+    with pytest.raises(SampleError, match=whole) as caught:
+        rows(name, fields)
+    assert caught.value.index == 1
+    with hr.read(name, fields=fields).loader(epochs=1, on_error="skip") as loader:
+        assert [int(s["n"]) for s in loader] == [0, 2]
+
+
+def test_a_column_of_nulls_alone_says_nothing_of_leaving_out():
+    write("a.parquet", v=pa.array([None, None], pa.string()), n=[0, 1])
+    with pytest.raises(SourceError, match=r'"v": in 2 of 2') as caught:
+        hr.read("a.parquet").loader()
+    assert "leave out" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])

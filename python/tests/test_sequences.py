@@ -123,7 +123,7 @@ def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray],
         (numpy.zeros(3, "f8"), "the elements are <f8: must be <f4, float32"),
         (numpy.zeros(3, ">f4"), "the highest byte first"),
         (numpy.zeros((3, 1), "f4"), "the file holds an array [3, 1]: the recipe says [?]"),
-        (numpy.zeros(9, "f4"), "its length is 9: must be at most 8"),
+        (numpy.zeros(9, "f4"), "and the last bucket has room for 8: add a bucket to lengths, or write overlong="),
         (numpy.array([{}]), "Python objects"),
         (b"\x93NUMPY", "the file ends in its header"),
         (b"GIF89a", "not a NumPy file"),
@@ -149,6 +149,34 @@ def test_what_is_no_sequence_is_told(tmp_path: pathlib.Path, value: Any, told: s
             keys = [key for batch in loader for row in batch["key"] for key in (json.loads(row) if row[0] == "[" else [row])]
             assert keys == [str(tmp_path / "0.npy"), str(tmp_path / "2.npy")]
             assert len(loader.errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "long", "told"),
+    [
+        (
+            ("bucket_batch", [4, 10], {"size": 2}),
+            {"b": 50},
+            r'the field "b" has 50 elements, and the last bucket has room for 10: add a bucket',
+        ),
+        (("bucket_batch", [4, 10], {"tokens": 20}), {"a": 11, "b": 12}, r'the field "b" has 12 .* or write overlong="truncate" or "drop"'),
+        (("pack", 10, {"size": 2}), {"b": 9}, r'the fields "a" and "b" have 5 and 9 elements: pack needs .* bucket_batch pads each'),
+        (
+            ("pack", 10, {"size": 2}),
+            {"a": 11, "b": 11},
+            r'the field "a" has 11 elements, and a row has room for 10: raise length, or write over',
+        ),
+        (("pack", 10, {"size": 2}), {"a": 0, "b": 0}, r'the field "a" is empty: there is nothing to pack; leave such samples out'),
+    ],
+)
+def test_which_of_several_sequences_is_wrong(step: Any, long: dict[str, int], told: str) -> None:
+    samples = [{name: numpy.zeros((long.get(name, 5) if i == 2 else 5, 2), "i4") for name in "ab"} for i in range(4)]
+    pipeline = hr.source(samples, gives=dict.fromkeys("ab", ("int32", (None, 2))))
+    name, length, options = step
+    with getattr(pipeline, name)(length, **options).loader(epochs=1) as loader:
+        with pytest.raises(hr.SampleError, match=told) as raised:
+            list(loader)
+    assert raised.value.index == 2
 
 
 def test_what_is_too_long_is_cut_or_left_out(tmp_path: pathlib.Path) -> None:

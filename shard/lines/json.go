@@ -621,7 +621,7 @@ func (v jsonValue) stream(scratch []byte, axes, axis int, how shard.As) ([]byte,
 		}
 		switch n++; {
 		case e.null():
-			return fmt.Errorf("%w: element %d of a list", shard.ErrNoValue, n)
+			return fmt.Errorf("%w, and text needs one: element %d of a list", shard.ErrNoValue, n)
 		case axis < axes:
 			scratch, err = e.stream(textlist.AppendMark(scratch, axis), axes, axis+1, how)
 			return err

@@ -39,7 +39,10 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
 
 def _remedied(code: str, message: str) -> str:
     """A failure with what can be done about it, where the engine has said all that it knows of a sample."""
-    if code == "sample" and message.rpartition("\n")[2].startswith("  in "):
+    lines = message.split("\n")
+    if lines[-1].startswith("in ") and ", sample " in lines[-1]:  # of a shard
+        lines.pop()
+    if code == "sample" and lines[-1].startswith("  in "):
         message += '\n  .loader(on_error="skip") leaves such samples out, and lists them in loader.errors'
     return message
 
