@@ -74,7 +74,7 @@ func (t Tags) lost(codec, container, format string, matrix, reach int) error {
 		media.ErrUnsupported, codec, container, why, strings.Join(told[:4], ", "), strings.Join(toldMatroska, " or "))
 }
 
-// converted returns the graph with a conversion to the matrix and range behind it: the
+// converted returns the graph, ended by a conversion to the matrix and range: the
 // one that FFmpeg adds by itself is always to BT.601. The input's format comes before it,
 // so that images are not converted twice.
 func converted(graph, input string, matrix, reach int) string {
