@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
@@ -8,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,65 +17,43 @@ import (
 
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/recipetest"
+	opimage "github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 )
 
 // chain draws steps from decode_image to batch, in the notation of recipes.
 func chain(t *rapid.T) string {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
-	side := func() int { return rapid.IntRange(1, 60).Draw(t, "side") }
 	color, dtype := pick("color", "rgb", "rgba", "gray"), pick("dtype", "uint8", "uint8", "uint16")
-	filter := func() string { return pick("filter", "bilinear", "box", "hamming", "bicubic", "lanczos") }
 	background := ""
 	if color != "rgba" && rapid.Bool().Draw(t, "background") {
 		background = `,"background":[1,200,30]`
 	}
-	steps := []string{fmt.Sprintf(`{"decode_image":{"color":%q,"dtype":%q%s}}`, color, dtype, background)}
-	add := func(op, format string, args ...any) {
-		steps = append(steps, fmt.Sprintf(`{%q:{%s}}`, op, fmt.Sprintf(format, args...)))
+	text := []string{fmt.Sprintf(`{"decode_image":{"color":%q,"dtype":%q%s}}`, color, dtype, background)}
+
+	pixels := decoded[0]
+	pixels.Type.DType = map[string]tensor.DType{"uint8": tensor.Uint8, "uint16": tensor.Uint16}[dtype]
+	pixels.Type.Shape = tensor.Shape{tensor.Unknown, tensor.Unknown, map[string]int{"rgb": 3, "rgba": 4, "gray": 1}[color]}
+	side := rapid.IntRange(1, 60)
+	crop := recipe.Step{Args: &opimage.CenterCrop{Size: recipe.Size{Height: side.Draw(t, "height"), Width: side.Draw(t, "width")}}}
+	steps, out := recipetest.Pixels(t, 6, sample.Schema{pixels})
+	out, err := crop.Args.Check(out)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for range rapid.IntRange(0, 6).Draw(t, "steps") {
-		switch op := pick("op", "resize", "exact", "resize_to_bucket", "center_crop", "random_crop", "random_resized_crop", "pad", "random_flip",
-			"random_vertical_flip", "rotate90", "random_rotate90", "color_jitter", "grayscale", "random_grayscale", "solarize",
-			"random_solarize"); op {
-		case "resize":
-			add(op, `"size":%d,"filter":%q`, side(), filter())
-		case "exact":
-			add("resize", `"size":[%d,%d],"filter":%q`, side(), side(), filter())
-		case "resize_to_bucket":
-			add(op, `"sizes":[[%d,%d],[%d,%d]],"filter":%q`, side(), side(), side(), side(), filter())
-		case "center_crop":
-			add(op, `"size":[%d,%d]`, side(), side())
-		case "random_crop": // of what is smaller it is an error, the same with passes and without
-			add(op, `"size":[%d,%d]`, min(side(), 30), min(side(), 30))
-		case "random_resized_crop":
-			add(op, `"size":[%d,%d],"scale":[0.1,1],"filter":%q`, side(), side(), filter())
-		case "pad":
-			add(op, `"padding":[%d,%d,%d,%d],"fill":%d`, side()%9, side()%9, side()%9, side()%9, rapid.IntRange(0, 255).Draw(t, "fill"))
-		case "rotate90":
-			add(op, `"turns":%d`, rapid.IntRange(-3, 3).Draw(t, "turns"))
-		case "color_jitter":
-			if dtype == "uint8" {
-				add(op, `"brightness":0.4,"contrast":0.4,"saturation":0.4,"hue":0.2,"p":%s`, pick("chance", "0.5", "1"))
-			}
-		case "solarize", "random_solarize":
-			if dtype == "uint8" {
-				add(op, `"threshold":%d`, rapid.IntRange(0, 255).Draw(t, "threshold"))
-			}
-		case "grayscale":
-			add(op, `"channels":1`)
-			color = "gray"
-		default:
-			add(op, `"p":0.5`)
+	numbers, _ := recipetest.Numbers(t, out)
+	for _, s := range slices.Concat(steps, recipe.Chain{crop}, numbers) {
+		op, _ := recipe.FindArgs(s.Args)
+		args, err := json.Marshal(s.Args)
+		if err != nil {
+			t.Fatal(err)
 		}
+		text = append(text, fmt.Sprintf(`{%q:%s}`, op.Name, args))
 	}
-	add("center_crop", `"size":[%d,%d]`, side(), side())
-	if color != "rgba" && rapid.Bool().Draw(t, "normalize") {
-		add("normalize", `"mean":0.5,"std":0.25,"dtype":%q`, pick("to", "float32", "float16", "bfloat16"))
-	}
-	if rapid.Bool().Draw(t, "layout") {
-		add("layout", `"layout":"NCHW"`)
-	}
-	return strings.Join(steps, ",")
+	return strings.Join(text, ",")
 }
 
 func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
@@ -117,7 +97,8 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 		for i := range one {
 			for k := range one[i] {
 				if one[i][k] != many[i][k] {
-					rt.Fatalf("%s: batch %d, row %d (%s) differs: %s", steps, i, k, one[i][k].key, firstDifference(one[i][k].pixels, many[i][k].pixels))
+					rt.Fatalf("%s: batch %d, row %d (%s) differs: %s", steps, i, k, one[i][k].key,
+						firstDifference(one[i][k].pixels, many[i][k].pixels))
 				}
 			}
 		}

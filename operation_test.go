@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/image"
@@ -24,6 +25,7 @@ import (
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -309,6 +311,11 @@ func clonePixels(p media.Pixels) media.Pixels {
 	return out
 }
 
+// decoded is what decode_image gives.
+var decoded = sample.Schema{{Name: "image", Type: sample.Type{
+	Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{tensor.Unknown, tensor.Unknown, 3}, Axes: "HWC",
+}}}
+
 // randomChain draws a recipe of files that has operations of a program before, between
 // and after those on images.
 func randomChain(t *rapid.T) []plainStep {
@@ -361,18 +368,15 @@ func randomChain(t *rapid.T) []plainStep {
 		return d.DecodeInto(s.image.Data, s.image.Stride, s.bytes, &info, &plan)
 	}})
 	for range rapid.IntRange(0, 5).Draw(t, "between") {
-		side := func() int { return rapid.IntRange(1, 60).Draw(t, "side") }
-		switch pick("between", "crop", "flip", "rotate", "resize", "relabel", "invert", "thin", "trim", "random_crop") {
-		case "crop":
-			chain = append(chain, transform(&image.CenterCrop{Size: recipe.Size{Height: side(), Width: side()}}, name("crop")))
-		case "resize":
-			chain = append(chain, transform(&image.Resize{Size: recipe.Size{Height: side(), Width: side()}}, name("resize")))
-		case "random_crop": // of what is smaller it is an error
-			chain = append(chain, transform(&image.RandomCrop{Size: recipe.Size{Height: side(), Width: min(9, side())}}, name("random_crop")))
-		case "flip":
-			chain = append(chain, transform(&image.RandomFlip{}, name("flip")))
-		case "rotate":
-			chain = append(chain, transform(&image.RandomRotate90{}, name("rotate")))
+		switch pick("between", "pixels", "pixels", "pixels", "relabel", "invert", "thin", "trim") {
+		case "pixels": // of what is smaller, some are an error
+			steps, out := recipetest.Pixels(t, 1, decoded)
+			if out[0].Type.Shape[2] != 3 {
+				continue
+			}
+			for _, s := range steps {
+				chain = append(chain, transform(s.Args.(recipe.Transform), name(s.Op)))
+			}
 		case "relabel":
 			addRelabel()
 		case "invert":
@@ -398,7 +402,8 @@ func randomChain(t *rapid.T) []plainStep {
 			})
 		}
 	}
-	chain = append(chain, transform(&image.CenterCrop{Size: recipe.Size{Height: rapid.IntRange(1, 40).Draw(t, "height"), Width: 7}}, name("crop")))
+	chain = append(chain, transform(&image.CenterCrop{Size: recipe.Size{Height: rapid.IntRange(1, 40).Draw(t, "height"),
+		Width: 7}}, name("crop")))
 	switch pick("behind", "nothing", "relabel", "invert", "mean", "mean and invert") {
 	case "relabel":
 		addRelabel()
@@ -441,7 +446,8 @@ func plainLoop(t *rapid.T, root string, chain []plainStep) (rows []string, lost 
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := plainSample{id: sample.ID{Source: "files", Index: int64(index)}, key: path, bytes: data, chance: order.NewKey(7, 0, order.SourceID("files"), int64(index))}
+		s := plainSample{id: sample.ID{Source: "files", Index: int64(index)}, key: path, bytes: data,
+			chance: order.NewKey(7, 0, order.SourceID("files"), int64(index))}
 		if strings.Contains(path, "class1") {
 			s.label = 1
 		}
@@ -468,7 +474,8 @@ func (s *plainSample) text() string {
 		record.Image{Pixels: p}.CopyTo(out)
 		return fmt.Sprintf("%x", out)
 	}
-	return fmt.Sprintf("%s %s %d %v %d %v %v %s %s", s.key, s.name, s.label, s.place, s.from, s.mean, s.dark, shown(s.image), shown(s.twin))
+	return fmt.Sprintf("%s %s %d %v %d %v %v %s %s", s.key, s.name, s.label, s.place, s.from, s.mean, s.dark, shown(s.image),
+		shown(s.twin))
 }
 
 // loaded is row i of a batch in the form of plainSample.text.
@@ -503,7 +510,8 @@ func loaded(b *Batch, i int) string {
 		}
 		return ""
 	}
-	return fmt.Sprintf("%s %s %d %v %d %v %v %s %s", s.key, s.name, s.label, s.place, s.from, s.mean, s.dark, shown("image"), shown("twin"))
+	return fmt.Sprintf("%s %s %d %v %d %v %v %s %s", s.key, s.name, s.label, s.place, s.from, s.mean, s.dark, shown("image"),
+		shown("twin"))
 }
 
 func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
@@ -521,7 +529,8 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 		want, wantLost := plainLoop(rt, root, chain)
 		config := Config{
 			Epochs: new(1), Fuse: new(rapid.Bool().Draw(rt, "fuse")), OnError: Skip, MaxErrors: ErrorRate(1),
-			Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), Memory: new(int64(rapid.SampledFrom([]int{120_000, 1 << 20, 1 << 28}).Draw(rt, "memory"))),
+			Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), Memory: new(int64(rapid.SampledFrom([]int{120_000,
+				1 << 20, 1 << 28}).Draw(rt, "memory"))),
 			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"),
 		}
 		var lost []string
@@ -665,7 +674,8 @@ func TestAnOperationMustNotDropSamplesOfRanks(t *testing.T) {
 		}
 	}
 	slices.Sort(ends)
-	if ends[0] != "EOF" || !strings.Contains(ends[1], "headrace: trouble drops a sample: ranks could yield different numbers of batches") {
+	if ends[0] != "EOF" || !strings.Contains(ends[1],
+		"headrace: trouble drops a sample: ranks could yield different numbers of batches") {
 		t.Errorf("the ranks end with %q", ends)
 	}
 }

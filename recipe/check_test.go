@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -310,7 +311,7 @@ func TestRecipeInsideJSON(t *testing.T) {
 
 // Help texts and schemas are made of these.
 func TestEverythingIsDocumented(t *testing.T) {
-	for _, op := range builtin() {
+	for _, op := range recipetest.Ops() {
 		if !strings.HasSuffix(op.Doc, ".") || strings.ToUpper(op.Doc[:1]) != op.Doc[:1] {
 			t.Errorf("%s: the doc is not a sentence: %q", op.Name, op.Doc)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -46,7 +47,7 @@ func operationsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| | takes | |\n|---|---|---|\n")
 	seen := map[string]string{} // rows, and the operations that they were first written for
-	for _, op := range builtin() {
+	for _, op := range recipetest.Ops() {
 		fmt.Fprintf(&b, "| **`%s`** | | %s |\n", op.Name, cell(op.Doc))
 
 		var earlier []string

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -142,7 +143,7 @@ type method struct {
 func pythonModule() string {
 	var images, named, bodies []string
 	seen := map[string]string{}
-	for _, op := range builtin() {
+	for _, op := range recipetest.Ops() {
 		if slices.Contains(byHand, op.Name) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/recipe"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
@@ -59,8 +60,8 @@ func around(op, step string) string {
 func TestSchemaTakesWhatIsRight(t *testing.T) {
 	validate := compile(t)
 	rapid.Check(t, func(t *rapid.T) {
-		op := rapid.SampledFrom(builtin()).Draw(t, "op")
-		args, err := json.Marshal(drawArgs(t, op, 2))
+		op := rapid.SampledFrom(recipetest.Ops()).Draw(t, "op")
+		args, err := json.Marshal(recipetest.Args(t, op, 2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 			t.Fatalf("%s: %v", f.JSON(), err)
 		}
 	})
-	for _, op := range builtin() {
+	for _, op := range recipetest.Ops() {
 		doc := around(op.Name, exampleOf(t, op))
 		f, err := recipe.Read("r", []byte(doc), recipe.Variables{})
 		if err == nil {
@@ -195,7 +196,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	} {
 		refused(doc)
 	}
-	for _, op := range builtin() {
+	for _, op := range recipetest.Ops() {
 		refused(around(op.Name, fmt.Sprintf(`{%q:{"sise":3}}`, op.Name)))
 		refused(around(op.Name, fmt.Sprintf(`{%q:3}`, op.Name)))
 		for _, a := range op.Arguments() {
@@ -253,7 +254,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 
 // What Check misses, editors ask for.
 func TestRequiredArguments(t *testing.T) {
-	for _, op := range builtin() {
+	for _, op := range recipetest.Ops() {
 		f, err := recipe.Read("r", []byte(around(op.Name, fmt.Sprintf(`{%q:{}}`, op.Name))), recipe.Variables{})
 		if err != nil {
 			t.Fatal(err)

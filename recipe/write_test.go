@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"pgregory.net/rapid"
@@ -19,7 +20,7 @@ var comparable = cmpopts.EquateComparable(recipe.MaxErrors{})
 // Whatever a recipe holds, all its notations mean it.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawRecipe(t)
+		r := recipetest.Recipe(t)
 		wire, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +34,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		loader := json.RawMessage(nil)
 		if rapid.Bool().Draw(t, "loader") {
-			text, _ := json.Marshal(strings.ToValidUTF8(drawText(t), ""))
+			text, _ := json.Marshal(strings.ToValidUTF8(recipetest.Text(t), ""))
 			loader = json.RawMessage(`{"epochs":3,"max_errors":1.0,"order":` + string(text) + `,"memory":1e9}`)
 		}
 		given := recipe.File{Recipe: r, Loader: loader}

@@ -229,6 +229,16 @@ var arrows = []arrow{
 	{"media/internal/decodertest", "media/internal/testjpeg", "on files of every layout"},
 	{"media/internal/decodertest", "internal/oracle", "against pixels from elsewhere"},
 	{"media/internal/decodertest", "pgregory.net/rapid", "and on random ones"},
+	{"media/internal/decodertest", "internal/recipetest", "with any steps that recipes have"},
+	{"media/internal/decodertest", "recipe", "each of which says what it does to an image"},
+	{"media/internal/decodertest", "sample", "whose type is in a schema"},
+
+	{"internal/recipetest", "op", "recipes for tests, of all operations that there are"},
+	{"internal/recipetest", "op/image", "some arguments have rules of their own"},
+	{"internal/recipetest", "recipe", "what they are made of"},
+	{"internal/recipetest", "sample", "steps fit a schema"},
+	{"internal/recipetest", "tensor", "functions say what dtypes they give"},
+	{"internal/recipetest", "pgregory.net/rapid", "which draws them"},
 
 	{"media/internal/hostile", "media", "files that mean harm, for every decoder"},
 	{"media/internal/hostile", "media/internal/pixeltest", "pixels are compared as every format's suite does"},

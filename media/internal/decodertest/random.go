@@ -5,7 +5,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -51,63 +54,13 @@ func AnySteps(t *rapid.T, dtype tensor.DType) (steps []media.Step) {
 // Filters are all that there are.
 var Filters = []media.Filter{media.Bilinear, media.Box, media.Hamming, media.Bicubic, media.Lanczos}
 
-// AnyOp is a random operation on pixels.
+// AnyOp is a random operation on pixels, of all that recipes have.
 func AnyOp(t *rapid.T, dtype tensor.DType) media.Op {
-	side := rapid.IntRange(1, 45)
-	a, b := side.Draw(t, "a"), side.Draw(t, "b")
-	border := rapid.IntRange(0, 5)
-	f := rapid.SampledFrom(Filters).Draw(t, "filter")
-	p := rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "p")
-
-	ops := []func() media.Op{
-		func() media.Op { return media.Resize{Size: a, Filter: f} },
-		func() media.Op { return media.Resize{Size: a, MaxSize: a + b, Filter: f} },
-		func() media.Op { return media.ResizeExact{Height: a, Width: b, Filter: f} },
-		func() media.Op {
-			return media.ResizeToBucket{Sizes: []media.Size{{Height: a, Width: b}, {Height: b, Width: a}, {Height: 20, Width: 20}}, Filter: f}
-		},
-		func() media.Op { return media.ResizeCrop{Height: a, Width: b, Filter: f, Anchor: media.Anchor(a % 9)} },
-		func() media.Op {
-			return media.ResizePad{Height: a, Width: b, Filter: f, Anchor: media.Anchor(b % 9), Fill: [4]uint16{20, 100, 7, 90}}
-		},
-		func() media.Op { return media.CenterCrop{Height: a, Width: b} },
-		func() media.Op { return media.CenterCrop{Height: a/4 + 1, Width: b/4 + 1} },
-		func() media.Op { return media.RandomCrop{Height: a/4 + 1, Width: b/4 + 1} },
-		func() media.Op { return media.RandomResizedCrop{Height: a, Width: b, Filter: f} },
-		func() media.Op {
-			o := media.Pad{Left: border.Draw(t, "l"), Top: border.Draw(t, "t"), Right: border.Draw(t, "r"), Bottom: border.Draw(t, "b")}
-			if rapid.Bool().Draw(t, "filled") {
-				o.Fill = [4]uint16{10, 200, 30, 128}
-			}
-			return o
-		},
-		func() media.Op { return media.RandomFlip{P: p} },
-		func() media.Op { return media.RandomVerticalFlip{P: p} },
-		func() media.Op { return media.Rotate90{Turns: a - 20} },
-		func() media.Op { return media.RandomRotate90{P: p} },
-		func() media.Op { return media.ToGrayscale{} },
-		func() media.Op { return media.RandomGrayscale{P: p} },
-		func() media.Op {
-			if dtype == tensor.Uint16 {
-				return media.RandomGrayscale{P: p}
-			}
-			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Contrast: [2]float64{0.5, 1.5},
-				Saturation: [2]float64{0, 2}, Hue: [2]float64{-0.3, 0.3}}
-		},
-		func() media.Op { // nothing that looks at other pixels
-			if dtype == tensor.Uint16 {
-				return media.RandomFlip{P: p}
-			}
-			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}, P: &p}
-		},
-		func() media.Op { // what a pass does to each value for itself
-			if dtype == tensor.Uint16 {
-				return media.RandomFlip{P: p}
-			}
-			return media.RandomSolarize{Threshold: float64(5 * a), P: p}
-		},
-		func() media.Op { return media.ToLayout{Layout: media.HWC} },
+	image := sample.TensorType(dtype, tensor.Unknown, tensor.Unknown, 3)
+	image.Axes = "HWC"
+	for {
+		if steps, _ := recipetest.Pixels(t, 1, sample.Schema{{Name: "image", Type: image}}); len(steps) > 0 {
+			return steps[0].Args.(recipe.Transform).Transform()
+		}
 	}
-
-	return ops[rapid.IntRange(0, len(ops)-1).Draw(t, "op")]()
 }
