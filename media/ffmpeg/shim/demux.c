@@ -98,6 +98,22 @@ AVFormatContext *hr_container(AVIOContext *io) {
 	return f;
 }
 
+// FFmpeg knows a transport stream by a dozen packets. Of fewer it takes what is in them for a program stream, in which AAC is MP2. NULL: it may tell.
+const AVInputFormat *hr_short_transport(AVIOContext *io) {
+	enum { packet = 188, most = 8192 };
+	int64_t size = avio_size(io);
+	if (size < packet || size > most)
+		return NULL;
+	uint8_t b[most];
+	int n = avio_read(io, b, sizeof b);
+	int all = 1, table = 0; // the list of programs, of which one is needed
+	for (int at = 0; at + packet <= n; at += packet) {
+		all &= b[at] == 0x47;
+		table |= (AV_RB16(b + at + 1) & 0x1FFF) == 0;
+	}
+	return avio_seek(io, 0, SEEK_SET) >= 0 && all && table ? av_find_input_format("mpegts") : NULL;
+}
+
 void hr_forget(hr_av_file *file) {
 	held *h = (held *)file;
 	if (h == NULL)
@@ -346,7 +362,7 @@ static int demux(hr_av_file **to, source *s, char *error) {
 	}
 
 	int64_t allowed = hr_allow(s->size);
-	result = avformat_open_input(&f, NULL, NULL, NULL); // on failure it frees f
+	result = avformat_open_input(&f, NULL, hr_short_transport(io), NULL); // on failure it frees f
 	if (result >= 0)
 		result = avformat_find_stream_info(f, NULL);
 	if (result >= 0)

@@ -95,7 +95,7 @@ static int open_container(hr_av_reader *r) {
 	r->packet = av_packet_alloc();
 	if (r->container == NULL || r->packet == NULL)
 		return AVERROR(ENOMEM);
-	int result = avformat_open_input(&r->container, NULL, NULL, NULL);
+	int result = avformat_open_input(&r->container, NULL, hr_short_transport(r->io), NULL);
 	if (result >= 0)
 		result = avformat_find_stream_info(r->container, NULL);
 	if (result < 0)

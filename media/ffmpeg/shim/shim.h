@@ -56,6 +56,7 @@ int hr_unpack(AVPacket *waits, AVPacket *); // of one packet comes one, or the o
 int hr_reader_open(hr_av_reader **, const hr_av_file **, int fd, int64_t from, int64_t size, char *error);
 int hr_reader_read(hr_av_reader *, hr_av_coded *, char *error);
 void hr_reader_only(hr_av_reader *, const int32_t *tracks, int32_t count);
+const AVInputFormat *hr_short_transport(AVIOContext *);
 int hr_reader_seek(hr_av_reader *, int32_t track, int64_t time, int64_t *place, char *error);
 void hr_reader_close(hr_av_reader *);
 const AVFormatContext *hr_reader_container(const hr_av_reader *);

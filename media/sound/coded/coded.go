@@ -68,10 +68,14 @@ func Is(file []byte) bool {
 	return isTransport(file) || mp4.Probe(file) || len(file) > 24 && string(file[:4]) == ".snd"
 }
 
-// isTransport reports whether a file begins as an MPEG transport stream.
+// isTransport reports whether a file begins as an MPEG transport stream: as a bare one,
+// with times between the packets, as cameras and Blu-ray have it, or with sums against
+// errors.
 func isTransport(file []byte) bool {
-	const packet = 188
-	return len(file) > packet && file[0] == 'G' && file[packet] == 'G'
+	begins := func(first, packet int) bool {
+		return len(file) > first+packet && file[first] == 'G' && file[first+packet] == 'G'
+	}
+	return begins(0, 188) || begins(4, 192) || begins(0, 204)
 }
 
 func like(file []byte, pattern string) bool {
