@@ -202,8 +202,15 @@ func keep(in sample.Schema, s FieldStep, wrong error) (sample.Schema, error) {
 	for i, name := range before {
 		out[i] = sample.Field{Name: after[i], Type: in[in.Find(name)].Type}
 	}
+	if IsBare(out) && !IsBare(in) && in.Find(routed) < 0 {
+		return nil, Wrong("fields", onlyBare, "leaves")
+	}
 	return out, nil
 }
+
+// routed is the field that Python's route by a function puts beside a sample, which may
+// be a value that is no dict.
+const routed = "route.by"
 
 // Traits implements [Traited].
 func (c *Copy) Traits() Traits { return Traits{Copies: c.Field} }

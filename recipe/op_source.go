@@ -75,6 +75,9 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 			errs = append(errs, Wrong("keys", "is for samples that are read by their numbers: what is iterated over gives a field key, which is text"))
 		}
 	}
+	if len(o.Fields) == 1 && o.Fields[0] == Bare {
+		errs = append(errs, Wrong("fields", onlyBare, "is"))
+	}
 	for i, name := range o.Fields {
 		if name == "" {
 			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is empty: give the name of a field"))

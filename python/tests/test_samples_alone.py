@@ -175,3 +175,42 @@ def test_routes_of_samples_that_are_no_dicts():
     times = [(True, lambda p: p.map(lambda x: -x, gives=int)), lambda p: p.map(lambda x: 10 * x, gives=int)]
     routed = hr.source(range(6)).route(lambda x: x % 2 == 0, times)
     assert list(routed.loader(epochs=1)) == [0, 10, -2, 30, -4, 50]
+
+
+def named(value):
+    return {"_": value}
+
+
+PAIRS = [{"_": i, "a": -i} for i in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: hr.source([{"_": 1}]), "a dict whose only field is '_', the name of a sample that is not a dict"),
+        (lambda: hr.source([1, 2]).map(named), "give it another name, such as 'x', or return the value alone"),
+        (lambda: hr.source([1, 2]).map(named).map(double), "a dict whose only field is '_'"),
+        (lambda: hr.source([1, 2]).flat_map(lambda n: [named(n)]), "a dict whose only field is '_'"),
+        (lambda: hr.source([1, 2]).batch(2, collate=lambda ns: {"_": np.array(ns)}), "a dict whose only field is '_'"),
+        (lambda: hr.source([1, 2]).map(named, where="here"), "a dict whose only field is '_'"),
+        (lambda: hr.source([{"_": 1}], gives={"_": int}), "gives is .*'_' alone is the name .* only its type"),
+        (lambda: hr.source([1, 2]).map(named, gives={"_": int}), "gives is .*'_' alone is the name"),
+        (lambda: hr.source([1, 2], fields="_"), r'step "source" \(#1\): fields is the one field "_"'),
+        (lambda: hr.source(PAIRS).select("_"), r'step "select" \(#2\): fields leaves the one field "_".*give it another name'),
+        (lambda: hr.source(PAIRS).drop("a", "key"), r'step "drop" \(#2\): fields leaves the one field "_"'),
+        (lambda: hr.source([{"a": 1}]).drop("key").rename({"a": "_"}), r'step "rename" \(#3\): fields leaves the one field "_"'),
+    ],
+)
+def test_no_dict_is_taken_for_a_sample_that_is_none(make, why):
+    with pytest.raises(hr.HeadraceError, match=why):
+        all_of(make())
+
+
+def test_a_field_of_that_name_beside_others_is_one():
+    """Functions of a chain, too, get the dict."""
+    assert [int(s["_"]) for s in all_of(hr.source(PAIRS))] == [0, 1, 2, 3]
+    seen = hr.source(PAIRS).filter(lambda s: s["a"] < 0).map(lambda s: s).map(lambda s: {"n": s["_"] + s["a"], "a": s["a"]})
+    assert [(int(s["n"]), int(s["a"])) for s in all_of(seen)] == [(0, -1), (0, -2), (0, -3)]
+    assert [s["x"] for s in all_of(hr.source([1, 2]).rename({"_": "x"}))] == [1, 2]
+    by = hr.source([1, 2, 3]).route(odd, [(False, lambda p: p.map(double, gives=int)), (True, lambda p: p.map(double, gives=int))])
+    assert all_of(by) == [2, 4, 6]

@@ -260,6 +260,11 @@ def types(op: str, gives: Any, fields: Sequence[str] | None) -> dict[str, Any] |
         raise RecipeError(
             f"headrace: {op}: gives is {gives!r}: must be types by field, such as {{'image': ('uint8', (64, 64, 3)), 'text': str}}"
         )
+    if fields is None and set(gives) == {BARE}:
+        raise RecipeError(
+            f"headrace: {op}: gives is {gives!r}: '_' alone is the name of a sample that is not a dict: give the field another name,"
+            " or write only its type if the value is the sample"
+        )
     if fields is not None and set(fields) != set(gives):
         raise RecipeError(f"headrace: {op}: gives has the fields {_listed(gives)}, but the function gives {_listed(fields)}")
     return {name: _type(op, name, kind) for name, kind in gives.items()}

@@ -16,7 +16,7 @@ from .errors import Misfit
 from .frames import DONE, OWN_SHARED
 from .long_calls import LongCalls
 from .reader import Packed
-from .results import is_bare, values_of_result
+from .results import check_names, is_bare, values_of_result
 from .types import infer, told
 from .writer import FULL, SEND_AFTER, TOOK
 
@@ -129,8 +129,8 @@ class Link:
             return lambda state: (state[_NUMBER],)
         if fields is None:
             if self.keeps:
-                return lambda state: (state[BARE] if BARE in state else dict(state),)
-            return lambda state: (state.get(BARE, state),)
+                return lambda state: (state[BARE] if BARE in state and len(state) == 1 else dict(state),)
+            return lambda state: (state[BARE] if BARE in state and len(state) == 1 else state,)
         if len(fields) == 1:
             (name,) = fields
             return lambda state: (state[name],)
@@ -203,6 +203,8 @@ class Link:
             if not hasattr(result, "keys") or (self._names is not None and result.keys() != self._names):
                 self._values(result)  # says what is wrong with it
             sample = dict(result)
+            if len(sample) == 1:
+                check_names([*sample])
         for name, check in self._checks:
             check(sample[name])
         if not self.last and len(sample) > 1:
@@ -277,7 +279,7 @@ class Link:
         """Whether it gives samples that are not dicts."""
         if self._gives_bare is not None:
             return self._gives_bare
-        return not hasattr(result, "keys") and (result is not None or BARE in state)
+        return not hasattr(result, "keys") and (result is not None or (BARE in state and len(state) == 1))
 
     def _lender(self, writer: Any, one: bool) -> Callable[[int], Any] | None:
         """What makes `out`: of the last function the engine's memory, where its results are wanted."""

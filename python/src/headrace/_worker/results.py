@@ -18,6 +18,16 @@ def is_bare(fields: list[dict[str, Any]]) -> bool:
     return len(fields) == 1 and fields[0]["name"] == BARE
 
 
+def check_names(names: list[Any]) -> None:
+    """Refuse a dict that could not be told from a sample that is none."""
+    if names == [BARE]:
+        raise Misfit(
+            BARE,
+            "returned a dict whose only field is '_', the name of a sample that is not a dict: give it another name, such as 'x',"
+            " or return the value alone",
+        )
+
+
 def targets_of(setup: dict[str, Any]) -> list[str] | None:
     """The fields that results make by their places; None: a result is a dict."""
     names = setup["positional"] and setup["kind"] != "aggregate"
@@ -110,6 +120,7 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             if not isinstance(name, str) or not name:
                 what = "empty" if name == "" else f"{told(name)}, not a str"
                 raise Misfit(repr(name), f"returned a field whose name is {what}: give it a name, as in {{'x': value}}")
+        check_names(found)
         values = [result[name] for name in found]
         if named and "__key__" in found and "key" not in found:
             found, values = [*found, "key"], [*values, result["__key__"]]
