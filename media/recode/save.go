@@ -38,6 +38,7 @@ type saving struct {
 	encoder *ffmpeg.Encoder
 	writer  *ffmpeg.Writer
 	pts     int64
+	each    int // bytes of a sample of all channels; 0: none came yet
 	packet  packets.Packet
 
 	container string
@@ -166,6 +167,11 @@ func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) er
 		return fmt.Errorf("recode: there is no stream %d", stream)
 	}
 	one := s.streams[stream]
+	if one.From.Audio && one.each == 0 {
+		if err := one.prime(each); err != nil {
+			return err
+		}
+	}
 	for len(data) > 0 {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -250,6 +256,9 @@ func (s *saving) write() error {
 // Finish encodes what is left, and ends the container.
 func (s *Saver) Finish() error {
 	for _, one := range s.streams {
+		if err := one.flush(); err != nil {
+			return err
+		}
 		if err := one.graph.End(0); err != nil {
 			return err
 		}

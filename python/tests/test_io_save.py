@@ -176,6 +176,20 @@ def test_other_audio_comes_close(tmp_path, name):
 # ── What cannot be
 
 
+@pytest.mark.parametrize(
+    ("codec", "form", "rate", "late"),
+    [("wmav2", "asf", 44100, 0), ("wmav1", "avi", 44100, 0), ("wmav2", "matroska", 22050, 0), ("mp2", "mp2", 44100, 481),
+     ("ac3", "ac3", 48000, 256), ("eac3", "mp4", 48000, 0), ("dca", "dts", 48000, 512), ("g722", "wav", 16000, 22)],
+)  # fmt: skip
+def test_recordings_keep_their_beginning_and_end(codec, form, rate, late):
+    """Late is what a decoder puts before the first sample. Frames are filled up with silence."""
+    for n in (6000, 6144, 20000):
+        wave = (0.3 * np.sin((200 + np.arange(n) / 3) * np.arange(n) / rate)).astype(np.float32)
+        got = hr.io.load_audio(hr.io.save_audio(None, wave, rate, codec=codec, format=form))[0].ravel()
+        assert n + late <= len(got) < n + late + 3 * 2048, n
+        assert np.abs(got[late : late + n] - wave).max() < 0.12, n
+
+
 def test_what_cannot_be_saved_leaves_nothing(tmp_path):
     frames, samples = film(3), tone(100)
     for to, options, error in (
