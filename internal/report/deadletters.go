@@ -121,7 +121,7 @@ func holdsDeadLetters(file *os.File) bool {
 	if err != nil {
 		return false
 	}
-	var has map[string]json.RawMessage
+	has := map[string]json.RawMessage{"step": nil} // which a line lacks if it is not known
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	return json.Unmarshal(line, &has) == nil && len(has) == reflect.TypeFor[DeadLetter]().NumField() && d.Decode(new(DeadLetter)) == nil
