@@ -103,6 +103,8 @@ func TestDamageInTheMiddle(t *testing.T) {
 		{"opus.ts", "-c:a libopus", false, 4 * 2880},
 		{"mp2.ts", "-c:a mp2", false, 0},
 		{"mp2.mpg", "-c:a mp2", false, 0},
+		{"a.eac3", "-c:a eac3", false, 1536},
+		{"a.tta", "-c:a tta", true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := content(t, opened(t, avtest.Cached(t, "hole-"+c.name, strings.Fields(noise+c.how)...)))

@@ -62,6 +62,7 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 		return nil, err
 	}
 	s := &Samples{flow: &flow{decoding: decoding{packets: p}, total: endless, most: endless}}
+	s.flow.seeks = o.Start != nil
 	s.flow.frames.whole = o.Start == nil && o.End == nil
 	if err = s.flow.frames.begin(p.format, file); err == nil {
 		err = s.flow.open()
@@ -158,6 +159,7 @@ type flow struct {
 	info   sound.Info
 	begins Second        // the first sample
 	opens  ffmpeg.Stream // the decoder
+	seeks  bool          // it begins in the middle of the file
 	joined bool          // another recording has begun
 
 	decoded []float32
@@ -260,7 +262,7 @@ func (f *flow) more() error {
 	case err == io.EOF:
 		return f.ends()
 	case errors.As(err, &bad):
-		if f.skip > 0 || f.info.Rate == 0 && bad.Packet < mostSettling(f.stream.Codec) {
+		if f.seeks && (f.skip > 0 || f.info.Rate == 0 && bad.Packet < mostSettling(f.stream.Codec)) {
 			return nil // what comes before the window may need what came before that
 		}
 		return fmt.Errorf("packet %d is damaged: %w: %s", bad.Packet, bad.Err, sound.Remedy)

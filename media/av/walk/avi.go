@@ -26,6 +26,7 @@ func (w *aviWalk) step(f *file, at int64) (next int64, err error) {
 	if len(b) < 8 {
 		return f.Len, nil
 	}
+
 	name, next := chunkAt(b, at)
 	switch {
 	case w.movi > 0:
@@ -70,6 +71,7 @@ func (w *aviWalk) end(f *file, said int64) (int64, error) {
 	if w.live || said > f.Len || len(b) < 2*off { // which package whole tells, or the file's end
 		return min(said, f.Len), nil
 	}
+
 	follows := func(i int) bool {
 		name := string(b[i : i+4])
 		return name == "idx1" || name == "JUNK" || name == "LIST" || name == "RIFF"

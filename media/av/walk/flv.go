@@ -26,11 +26,13 @@ func (w *flvWalk) step(f *file, at int64) (next int64, err error) {
 	kind, size := b[0]&0x1F, int64(b[1])<<16+int64(b[2])<<8+int64(b[3])
 	w.sum += 11 + size
 	end := at + 11 + size
+
 	switch kind {
 	case 8, 9, 18, 15, 22: // the last two are of streams that were recorded, and skipped
 	default:
 		return f.lostTag(at)
 	}
+
 	behind := f.Bytes(end, 4)
 	if len(behind) < 4 {
 		if end > f.Len {

@@ -83,6 +83,7 @@ func (w *matroskaWalk) outer(f *file, at int64, e heads.Element, junk bool) (nex
 		}
 		return 0, damage(at, "the element %X goes on to byte %d, and what it is in ends at %d", e.ID, end, w.segment)
 	}
+
 	switch e.ID {
 	case heads.Segment:
 		w.segment, w.live, w.tracks = end, end <= e.Body, nil
@@ -184,6 +185,7 @@ func (w *matroskaWalk) block(f *file, e heads.Element) error {
 	if w.tracks != nil && !w.tracks[track] {
 		return damage(e.Body, "a block is of track %d, which the file has not", track)
 	}
+
 	lacing, size := b[n+2]>>1&3, e.End-e.Body-int64(n)-3
 	b = b[n+3:]
 	if lacing == 0 {
@@ -226,6 +228,7 @@ func laced(lacing byte, n int, b []byte, size int64) bool {
 			}
 			last = int64(v)
 		}
+
 		b = b[used:]
 		if size -= int64(used); last < 0 || last > size {
 			return false

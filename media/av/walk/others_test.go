@@ -177,6 +177,30 @@ func TestWalksOverChunks(t *testing.T) {
 	}
 }
 
+// ac3Frame is a frame of 128 bytes, at 48 kHz.
+func ac3Frame() []byte { return append([]byte{0x0B, 0x77, 0, 0, 0, 8 << 3}, make([]byte, 122)...) }
+
+func TestWalksOverFrames(t *testing.T) {
+	one := ac3Frame()
+	longer := append([]byte{0x0B, 0x77, 0, 0, 6, 8 << 3}, make([]byte, 122)...)
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"whole":         {slices.Concat(one, one, one, one), ""},
+		"tags behind":   {slices.Concat(one, one, []byte("TAG and more")), ""},
+		"cut off":       {slices.Concat(one, one, one[:4]), ""},
+		"bytes between": {slices.Concat(one, one, []byte("abc"), one, one), "a frame should begin there"},
+		"a longer one":  {slices.Concat(one, longer, one, one, one), "a frame should begin there"},
+		"another head":  {slices.Concat(one, make([]byte, 128), one, one), "a frame should begin there"},
+	} {
+		d := damaged(t, "ac3", c.file)
+		if c.want == "" && d != nil || c.want != "" && (d == nil || !strings.Contains(d.Error(), c.want)) {
+			t.Errorf("%s: %v; want %q", name, d, c.want)
+		}
+	}
+}
+
 // transport makes a packet of a stream, with a time if there is one.
 func transport(id uint16, count byte, time int64) []byte {
 	p := make([]byte, 188)

@@ -31,6 +31,7 @@ func (w *transportWalk) step(f *file, at int64) (next int64, err error) {
 			return f.Len, nil
 		}
 	}
+
 	p := f.Bytes(at, 188)
 	if len(p) < 188 { // which package whole tells, or bytes after the packets
 		return f.Len, nil
@@ -63,6 +64,7 @@ func (f *file) packets(at int64, run int) (first, each int64) {
 		if at += int64(i); i > 0 {
 			b = f.Bytes(at, 204*run)
 		}
+
 		for _, each := range []int{188, 192, 204} {
 			n := 0
 			for ; n < run && n*each < len(b) && b[n*each] == 'G'; n++ {

@@ -47,6 +47,8 @@ var walkers = map[string]func() walker{
 	"matroska": func() walker { return &matroskaWalk{} },
 	"mpegts":   func() walker { return &transportWalk{} },
 	"flv":      func() walker { return &flvWalk{} },
+	"ac3":      func() walker { return frameWalk{} },
+	"eac3":     func() walker { return frameWalk{} },
 	"avi":      func() walker { return &aviWalk{} },
 }
 

@@ -145,6 +145,7 @@ func FuzzWalk(f *testing.F) {
 	f.Add("ogg", joinedBytes(recording(1, 2, 3, 5)...), uint16(100))
 	f.Add("matroska", []byte("\x1A\x45\xDF\xA3\x80\x18\x53\x80\x67\x9E\x1F\x43\xB6\x75\x99\xE7\x81\x00\xA3\x88\x81\x00\x00\x82\x01\x01ab\xA0\x87\xA1\x85\x81\x00\x00\x00s"), uint16(1))
 	f.Add("flv", append([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00"), bytes.Repeat(tag(8, "sound", 0), 3)...), uint16(7))
+	f.Add("ac3", bytes.Repeat(ac3Frame(), 4), uint16(64))
 	f.Add("avi", chunk("RIFF", 80, "AVI "+string(list("movi", chunk("00dc", 8, "pictures"), chunk("01wb", 5, "sound")))), uint16(2))
 	f.Add("mpegts", bytes.Repeat(transport(0x100, 1, 5), 9), uint16(90))
 	f.Fuzz(func(t *testing.T, format string, data []byte, step uint16) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av/heads"
 	"github.com/headrace/headrace/media/av/mpa"
 	"github.com/headrace/headrace/media/sound"
 	"github.com/headrace/headrace/media/sound/flac"
@@ -122,34 +123,9 @@ func (f *file) behindID3() (at int64) {
 	}
 }
 
-// ac3 is AC-3 and its successor, frame by frame (ATSC A/52).
+// ac3 is AC-3 and its successor, frame by frame.
 func ac3(f *file) (End, error) {
-	kilobits := [19]int64{32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640}
-
-	return f.follow(0, 6, "a frame", func(b []byte) int64 {
-		if b[0] != 0x0B || len(b) > 1 && b[1] != 0x77 {
-			return 0
-		}
-		if len(b) < 6 {
-			return -1
-		}
-		if b[5]>>3 > 10 {
-			return 2 * (int64(b[2]&7)<<8 + int64(b[3]) + 1)
-		}
-		k := int(b[4] & 63 >> 1)
-		if k >= len(kilobits) {
-			return 0
-		}
-		switch b[4] >> 6 {
-		case 0:
-			return 4 * kilobits[k]
-		case 1:
-			return 2 * (kilobits[k]*96000/44100 + int64(b[4]&1))
-		case 2:
-			return 6 * kilobits[k]
-		}
-		return 0
-	})
+	return f.follow(0, 6, "a frame", heads.AC3)
 }
 
 // dv: frames have one of a few sizes.

@@ -131,8 +131,8 @@ static int set(AVCodecContext *c, const hr_av_stream *s, const uint8_t *config, 
 	c->flags &= ~AV_CODEC_FLAG_OUTPUT_CORRUPT;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED;
 	c->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL;
-	// FLAC says of each frame whether it is damaged: it is an error then, and not noise.
-	c->err_recognition = c->codec_id == AV_CODEC_ID_FLAC ? AV_EF_CRCCHECK | AV_EF_EXPLODE : AV_EF_CRCCHECK;
+	// FLAC and TTA say of each frame whether it is damaged: it is an error then, and not noise.
+	c->err_recognition = c->codec_id == AV_CODEC_ID_FLAC || c->codec_id == AV_CODEC_ID_TTA ? AV_EF_CRCCHECK | AV_EF_EXPLODE : AV_EF_CRCCHECK;
 	c->idct_algo = FF_IDCT_SIMPLE; // the one that gives the same pixels on x86-64 and arm64
 	c->width = c->coded_width = s->width;
 	c->height = c->coded_height = s->height;

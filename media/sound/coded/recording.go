@@ -1,6 +1,7 @@
 package coded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -189,6 +190,13 @@ func (r *Recording) decodeAll() error {
 		}
 		if r.changes() {
 			return r.changed(packet)
+		}
+		if r.frame.Corrupt {
+			err := r.damaged(packet, errors.New("it is damaged"))
+			if !r.track.keep {
+				return err
+			}
+			r.patch.why = cmp.Or(r.patch.why, err) // the decoder has patched it up
 		}
 		r.patch.gave = packet + 1
 		r.appendLost()
