@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/op/core"
+	"golang.org/x/sys/unix"
 )
 
 // Steps whose functions are in testdata/python/ahead.py: of numbers large arrays, and
@@ -64,7 +63,7 @@ func TestRoomIsReservedBeforeTheCall(t *testing.T) {
 		}()
 		for _, name := range calls {
 			await(t, filepath.Join(folder, name), os.O_RDONLY)
-			if n := l.budget.ByPurpose()[ops.ForDecoder] + l.budget.ByPurpose()[ops.ForFiles]; n < largeAhead {
+			if n := l.budget.ByPurpose()[core.ForDecoder] + l.budget.ByPurpose()[core.ForFiles]; n < largeAhead {
 				t.Errorf("%s, %s: %d bytes are reserved, where %d may be made", steps, name, n, largeAhead)
 			}
 			await(t, filepath.Join(folder, name+".on"), os.O_WRONLY)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/state"
@@ -29,7 +30,7 @@ type (
 
 	// InFlight learns which samples are being worked on by C code. Cell is the number of
 	// the operation among those that run at once.
-	InFlight = ops.InFlight
+	InFlight = core.InFlight
 
 	// State is the place of a run between two batches: everything before it was yielded
 	// or lost, nothing else. It is small, readable JSON; docs/protocol.md states it.
@@ -46,16 +47,16 @@ type (
 )
 
 // OnError is what happens to a sample that fails.
-type OnError = ops.OnError
+type OnError = core.OnError
 
 // Raise stops the run with the sample's error. Skip drops the sample, counts it, and goes
 // on while the losses stay within MaxErrors. Replace puts another sample of the same
 // source in its place, drawn by the recipe's seed and the identity of the one that
 // failed, within MaxErrors too: batches stay full, and all ranks yield as many.
 const (
-	Raise   = ops.Raise
-	Skip    = ops.Skip
-	Replace = ops.Replace
+	Raise   = core.Raise
+	Skip    = core.Skip
+	Replace = core.Replace
 )
 
 // List returns the names of the files that the operation files reads by a pattern or a

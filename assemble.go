@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/internal/report"
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -66,7 +67,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	defer func() {
 		if wrong != nil && m.host == nil { // another host is closed by its owner
-			crew.env.Host.Close()
+			ops.HostOf(crew.env).Close()
 		}
 	}()
 
@@ -75,7 +76,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 	to.writers = program.Writers
-	crew.env.Host.Start() // while workers import modules, the rest is looked up
+	ops.HostOf(crew.env).Start() // while workers import modules, the rest is looked up
 
 	known, err := foresee(d, listed, shapes, program)
 	if err != nil {
@@ -139,13 +140,13 @@ func (o Options) withDefaults() Options {
 }
 
 // policies are the rules for bad samples.
-func (d design) policies(from listing) ops.Policies {
-	return ops.Policies{OnError: d.config.OnError, MaxErrors: d.config.MaxErrors, Sources: len(from.sources)}
+func (d design) policies(from listing) core.Policies {
+	return core.Policies{OnError: d.config.OnError, MaxErrors: d.config.MaxErrors, Sources: len(from.sources)}
 }
 
 // does reports whether the loader, or a step of its recipe, does this about bad samples.
 func (d design) does(what OnError) bool {
-	_, does := (ops.Policies{OnError: d.config.OnError}).Does(what, d.recipe)
+	_, does := (core.Policies{OnError: d.config.OnError}).Does(what, d.recipe)
 	return does
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/internal/compile"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -152,7 +152,7 @@ func (c Config) Check() error {
 func (c Config) mustAgree() bool { return c.WorldSize > 1 && c.StepsPerEpoch == nil && !c.Uneven }
 
 func (c Config) terms() compile.Terms {
-	return compile.Terms{Policies: ops.Policies{OnError: c.OnError, MaxErrors: c.MaxErrors}, World: c.WorldSize, Agree: c.mustAgree()}
+	return compile.Terms{Policies: core.Policies{OnError: c.OnError, MaxErrors: c.MaxErrors}, World: c.WorldSize, Agree: c.mustAgree()}
 }
 
 func (c Config) withDefaults() Config {

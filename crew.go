@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -14,8 +15,8 @@ import (
 // work.
 type crew struct {
 	gate    *Gate
-	workers int      // samples in hand at once
-	env     *ops.Env // shared by all parts of the loader
+	workers int       // samples in hand at once
+	env     *core.Env // shared by all parts of the loader
 }
 
 // hire opens the gate for this loader's share of the cores, and starts a host if a
@@ -26,7 +27,7 @@ func hire(d design, from listing, host *ops.Host) (w crew, err error) {
 	w.gate.Widen(share) // more workers than cores would only make each sample later, the first ones above all
 
 	var doubted sync.Once
-	w.env = &ops.Env{
+	w.env = &core.Env{
 		Doubt: func(message string) { doubted.Do(func() { d.options.Warn("index", message) }) },
 		Seed:  d.recipe.Seed,
 		Ranks: d.config.mustAgree(), Ledger: d.options.Ledger, Gate: w.gate.stages(),
@@ -35,12 +36,13 @@ func hire(d design, from listing, host *ops.Host) (w crew, err error) {
 	if !callsPython(d.recipe) {
 		return w, nil
 	}
-	if w.env.Host = host; host == nil {
-		if w.env.Host, err = ops.NewHost(d.options.Python, d.options.Log, d.options.Look, share, false); err != nil {
+	if host == nil {
+		if host, err = ops.NewHost(d.options.Python, d.options.Log, d.options.Look, share, false); err != nil {
 			return w, err
 		}
 	}
-	w.env.Share(w.env.Host.Heap)
+	w.env.Host = host
+	w.env.Share(host.Heap)
 	return w, nil
 }
 

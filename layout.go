@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -77,7 +77,7 @@ func limitOf(c Config) int64 {
 
 // sectionsOf returns the makers of batches: the last one for the consumer, those before
 // it for later stages, whose batches take the place of samples.
-func sectionsOf(d design, from listing, l layouts, held memory, env *ops.Env) (all []compile.Section) {
+func sectionsOf(d design, from listing, l layouts, held memory, env *core.Env) (all []compile.Section) {
 	p := &d.plan
 	for _, layout := range l.earlier {
 		p = p.Samples.Batches

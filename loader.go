@@ -19,6 +19,7 @@ import (
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -27,7 +28,7 @@ import (
 
 // Errors that say whose mistake it was.
 var (
-	ErrConfig = ops.ErrConfig    // the recipe cannot be run in this way
+	ErrConfig = core.ErrConfig   // the recipe cannot be run in this way
 	ErrSource = source.ErrSource // the data cannot be listed
 
 	ErrSampler = source.ErrSampler // a sampler gives what is no order of samples, in some epoch
@@ -134,7 +135,7 @@ type assembly struct {
 	slots    *batch.Slots
 	consumer *consumer
 	gate     *Gate
-	work     *ops.Env
+	work     *core.Env
 	compiled *compile.Program
 	extent   resume.Extent
 	lists    *source.Lister
@@ -218,7 +219,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	l.warnOf(from)
 	l.Stop()
 	if l.started { // who starts again may have changed what functions see
-		l.work.Host.Forget()
+		ops.HostOf(l.work).Forget()
 	}
 	l.started = true
 	from = l.extent.Settled(from)
@@ -243,7 +244,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	run, err := pipe.Start(context.Background(), l.compiled.Flow, pipe.Config{
 		Resume:   l.extent.Resume(from),
 		Epochs:   left,
-		Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
+		Failures: core.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
 		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.Hooks()),
 		Stall:    l.stall(),
 	})
@@ -455,7 +456,7 @@ func (l *Loader) Close() error {
 	l.mu.Unlock()
 	switch {
 	case !l.probes:
-		l.work.Host.Close()
+		ops.HostOf(l.work).Close()
 		l.lists.Close()
 	case l.compiled.Writers != nil:
 		l.compiled.Writers.DropSegments()

@@ -23,11 +23,11 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	opimage "github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
@@ -212,7 +212,7 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 
 // parts takes a recipe apart as a loader does, and returns what becomes of a file one
 // after the other: reserving, working, reserving, …; and the source that files are of.
-func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path string) (ops []ops.Guarded, listed *source.Listing) {
+func parts(t *testing.T, w *core.Env, held *budget.Budget, r recipe.Recipe, path string) (ops []core.Guarded, listed *source.Listing) {
 	t.Helper()
 	r = r.Complete()
 	p, err := fuse.Fuse(r)
@@ -256,7 +256,7 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 		"other bytes":      chain(own, own, own, recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "relabel"}),
 		"no decoder":       chain(recipe.Step{Op: "raw"}, large, recipe.Step{Op: "invert"}),
 	} {
-		w, b := new(ops.Env), budget.New(1<<30)
+		w, b := new(core.Env), budget.New(1<<30)
 		ops, source := parts(t, w, b, r, path[0])
 		it := &record.Record{Source: &source.Source, Key: "a"}
 		for i, op := range ops {
@@ -298,7 +298,7 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	root := phototest.Folder(t, 5)
 	path, _ := filepath.Glob(filepath.Join(root, "*", "*"))
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &recipe.Batch{Size: 5}}}}
-	w, held := new(ops.Env), budget.New(1<<30)
+	w, held := new(core.Env), budget.New(1<<30)
 	ops, source := parts(t, w, held, r, path[0])
 	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {
@@ -383,7 +383,7 @@ func TestAnOperationCostsNoAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	w := new(ops.Env)
+	w := new(core.Env)
 	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}}, path[0])
 	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {

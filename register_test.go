@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -320,7 +321,7 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 
 func TestRandIsThatOfItsStep(t *testing.T) {
 	draw := func(r Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
-	w, source := ops.Env{Seed: 7}, &record.Source{Draws: 1}
+	w, source := core.Env{Seed: 7}, &record.Source{Draws: 1}
 	first := draw(ops.NewRand(w.RandomKey(&record.Record{Source: source}), 5))
 	if again := draw(ops.NewRand(w.RandomKey(&record.Record{Source: source}), 5)); again != first {
 		t.Errorf("%s, then %s", first, again)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -25,7 +25,7 @@ func (panicking) Value(any) any { panic("here") }
 // given back, or the others would wait for it for ever.
 func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	var w ops.Env
+	var w core.Env
 	held := budget.New(1 << 20)
 	stages, listed := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`), paths[0])
 	it := &record.Record{Source: &listed.Source, ID: sample.ID{Index: 5}, Key: "a.jpg"}
@@ -45,7 +45,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := batch.Writer{Env: &w, Fields: []batch.FieldWriter{{Column: listed.Contents.(*source.Files).Label}, {Field: 1, Column: record.Column{Kind: record.Numbers}}}}
-	end.Handle("batch", ops.Handling{}, nil)
+	end.Handle("batch", core.Handling{}, nil)
 	err = end.Fill(t.Context(), it, new(batch.Batch), 0) // a batch without a slot
 	check("decode")
 }
@@ -53,7 +53,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 // Later samples are younger, whatever numbers people give to epochs.
 func TestAgesFollowTheOrderOfARun(t *testing.T) {
 	for _, first := range []int{0, 1<<24 - 1, 20261121, 1 << 60} {
-		w := ops.Env{Epoch: first}
+		w := core.Env{Epoch: first}
 		last := w.Age(sample.ID{Epoch: first})
 		for _, id := range []sample.ID{{Epoch: first, Pos: 1}, {Epoch: first, Pos: 1<<40 - 1}, {Epoch: first + 1}, {Epoch: first + 2, Pos: 7}} {
 			age := w.Age(id)
@@ -75,7 +75,7 @@ func TestPicturesOnTheWayAreReserved(t *testing.T) {
 		l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), Fuse: &fuse, Workers: new(1)}, Options{})
 		nextOf(t, l).Release()
 		for _, p := range l.Stats().Memory.Purposes {
-			if p.Name == string(ops.ForDecoder) && p.Peak < 1000*1000*3 {
+			if p.Name == string(core.ForDecoder) && p.Peak < 1000*1000*3 {
 				t.Errorf("fuse=%v: at most %d bytes were reserved", fuse, p.Peak)
 			}
 		}

@@ -6,8 +6,8 @@ import "github.com/headrace/headrace/sample"
 // Functions are given the value itself, and so is the loop.
 const Bare = "_"
 
-// onlyBare is why no other sample may have that one field.
-const onlyBare = `%s the one field "_", the name of a sample that is not a dict: give it another name`
+// OnlyBare is why no other sample may have that one field.
+const OnlyBare = `%s the one field "_", the name of a sample that is not a dict: give it another name`
 
 // IsBare tells whether samples are such values.
 func IsBare(s sample.Schema) bool { return len(s) == 1 && s[0].Name == Bare }

@@ -2,7 +2,6 @@ package recipe
 
 // Catalogue are the operations that have no room yet.
 var Catalogue = Room{
-	filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeNPYOp, decodeAudioOp, logMelOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
-	selectOp, dropOp, renameOp, copyOp,
+	filesOp, readOp, sourceOp, mergeOp, shuffleOp, samplerOp, weightedOp, routeOp, decodeVideoOp, videoClipsOp, mapOp, filterOp, flatMapOp, aggregateOp,
 	batchOp, bucketBatchOp, packOp, unbatchOp,
 }

@@ -76,7 +76,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 		}
 	}
 	if len(o.Fields) == 1 && o.Fields[0] == Bare {
-		errs = append(errs, Wrong("fields", onlyBare, "is"))
+		errs = append(errs, Wrong("fields", OnlyBare, "is"))
 	}
 	for i, name := range o.Fields {
 		if name == "" {

@@ -7,9 +7,8 @@ import (
 	"math"
 
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/media/sound"
-	"github.com/headrace/headrace/recipe"
+	opsound "github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/wire"
 )
 
@@ -17,7 +16,7 @@ import (
 // decode_audio.
 func (t *task) prepareAudio() (err error) {
 	if t.Audio == nil {
-		t.Audio = new(recipe.DecodeAudio)
+		t.Audio = new(opsound.DecodeAudio)
 	}
 	if t.MaxBytes < 0 {
 		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
@@ -82,9 +81,9 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 
 	args := s.task.Audio
 	if s.task.Do == "audio_info" {
-		args = &recipe.DecodeAudio{Stream: args.Stream, Damaged: args.Damaged, Layout: "TC", Short: "keep", DType: "float32"}
+		args = &opsound.DecodeAudio{Stream: args.Stream, Damaged: args.Damaged, Layout: "TC", Short: "keep", DType: "float32"}
 	}
-	w, err := computedOn(ctx, s, &in, func() (*ops.AudioWindow, error) { return ops.OpenAudio(open, args, nil) })
+	w, err := computedOn(ctx, s, &in, func() (*opsound.AudioWindow, error) { return opsound.OpenAudio(open, args, nil) })
 	if err != nil {
 		return nil, err
 	}

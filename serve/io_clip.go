@@ -7,7 +7,7 @@ import (
 
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/media/video"
-	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/store"
 )
 
@@ -52,8 +52,8 @@ func openClipOf(f *os.File, path string, t *task) (*clipOf, error) {
 }
 
 // sound decodes the audio of the clip.
-func (c *clipOf) sound(ctx context.Context, a *recipe.DecodeAudio, most int64) (all []float32, rate, channels int, err error) {
-	h, err := ops.OpenHeard(c.file, c.start, c.end, a)
+func (c *clipOf) sound(ctx context.Context, a *sound.DecodeAudio, most int64) (all []float32, rate, channels int, err error) {
+	h, err := sound.OpenHeard(c.file, c.start, c.end, a)
 	if err != nil {
 		return nil, 0, 0, err
 	}

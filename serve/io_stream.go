@@ -10,10 +10,9 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/recode"
-	"github.com/headrace/headrace/recipe"
+	opsound "github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/tensor"
 )
@@ -25,9 +24,9 @@ var errNone = errors.New("serve: no stream was begun")
 type piecewise[T interface{ Close() }] struct {
 	of   T
 	file *os.File
-	args *recipe.DecodeAudio // of sound
-	held budget.Grant        // for a file that is in memory
-	most int64               // bytes of the samples of a piece of a video
+	args *opsound.DecodeAudio // of sound
+	held budget.Grant         // for a file that is in memory
+	most int64                // bytes of the samples of a piece of a video
 }
 
 func (p *piecewise[T]) close() {
@@ -220,8 +219,8 @@ func (s *ioSession) nextSamples(ctx context.Context, on *piecewise[*recode.Sampl
 }
 
 // sound adds samples as arguments ask for them.
-func (p *packed) sound(all []float32, channels int, args *recipe.DecodeAudio) {
-	a := ops.Arrangement{N: len(all) / channels, Channels: channels, Layout: args.Layout, DType: args.Type().DType}
+func (p *packed) sound(all []float32, channels int, args *opsound.DecodeAudio) {
+	a := opsound.Arrangement{N: len(all) / channels, Channels: channels, Layout: args.Layout, DType: args.Type().DType}
 	a.Write(p.room(a.Bytes()), all)
 	p.add("audio", a.DType, a.Shape())
 }

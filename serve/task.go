@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
@@ -33,7 +34,7 @@ type task struct {
 	MaxPixels  int          `json:"max_pixels"` // of an image
 	TimeLimit  float64      `json:"time_limit"` // seconds that an input may take; 0: any time
 
-	Audio *recipe.DecodeAudio `json:"audio"` // of audio: which window, and how it comes out
+	Audio *sound.DecodeAudio `json:"audio"` // of audio: which window, and how it comes out
 
 	// Of video: which frames, and how they come out.
 	Video   *recipe.DecodeVideo `json:"video"`

@@ -12,8 +12,8 @@ import (
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/bytesize"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -391,7 +391,7 @@ func (b *Batch) checkBeside(most int) error {
 		return nil
 	}
 	return fmt.Errorf("%w: a batch of %d rows has %s of text and objects, and at most %s travel with one: use a smaller batch, or have functions return large arrays as fields of their own, which are not copied",
-		ops.ErrConfig, b.rows, bytesize.Text(int64(size)), bytesize.Text(int64(most)))
+		core.ErrConfig, b.rows, bytesize.Text(int64(size)), bytesize.Text(int64(most)))
 }
 
 // Drop gives an unwanted batch's slot back.

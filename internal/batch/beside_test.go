@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace/internal/ops"
 	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -27,7 +27,7 @@ func TestBatchesHaveSoMuchBeside(t *testing.T) {
 		t.Error(err)
 	}
 	err = b.checkBeside(size - 1)
-	if !errors.Is(err, ops.ErrConfig) || !strings.Contains(err.Error(), "a batch of 2 rows has 33 B of text and objects, and at most 32 B travel with one: use a smaller batch") {
+	if !errors.Is(err, core.ErrConfig) || !strings.Contains(err.Error(), "a batch of 2 rows has 33 B of text and objects, and at most 32 B travel with one: use a smaller batch") {
 		t.Error(err)
 	}
 }

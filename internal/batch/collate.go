@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -49,7 +50,7 @@ type Made struct {
 const JobsPerWorker = 2
 
 // NewCollating makes what collates batches of rows samples with these fields.
-func NewCollating(w *ops.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
+func NewCollating(w *core.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
 	args := plan.Batch.Collate
 	next := &Collating{Function: &ops.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker}, layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
 	if next.probes = args.Gives.Schema == nil; next.probes {
@@ -65,18 +66,18 @@ func NewCollating(w *ops.Env, l *Layout, plan fuse.Plan, rows int, in sample.Sch
 	}
 	next.Make = next.makeOnce
 	var err error
-	if next.Pool, next.Workers, err = w.Host.Open(next.Name, &args.Python, o, plan.Last.Failures); err != nil {
+	if next.Pool, next.Workers, err = ops.HostOf(w).Open(next.Name, &args.Python, o, plan.Last.Failures); err != nil {
 		return nil, err
 	}
-	w.Host.Calls = append(w.Host.Calls, next.Function)
+	ops.HostOf(w).Calls = append(ops.HostOf(w).Calls, next.Function)
 	return next, nil
 }
 
 // Bear sets the handling of failures.
-func (c *Collating) Bear(h ops.Handling) {
+func (c *Collating) Bear(h core.Handling) {
 	c.refuses, c.Losses = h.Replaces, h.Policy
 	if h.Retries > 0 {
-		c.Make = pipe.Retry(c.Make, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
+		c.Make = pipe.Retry(c.Make, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: core.MostWait})
 	}
 }
 
@@ -131,14 +132,14 @@ func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, 
 	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
 		return err
 	case c.refuses:
-		err = fmt.Errorf("on_error=%q cannot replace a batch, so the run ends; .failures(on_error=%q) after batch leaves it out: %w", ops.Replace, ops.Skip, err)
+		err = fmt.Errorf("on_error=%q cannot replace a batch, so the run ends; .failures(on_error=%q) after batch leaves it out: %w", core.Replace, core.Skip, err)
 	}
-	return ops.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
+	return core.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
 }
 
 // makeOnce is one try.
 func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
-	defer ops.Catch(&err)
+	defer core.Catch(&err)
 	call := c.callOf(a)
 	if err := c.Ask(ctx, call); err != nil {
 		return Made{}, err
@@ -177,7 +178,7 @@ func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) er
 
 	if c.probes {
 		if err := c.note(m); err != nil {
-			return ops.Blame(items[0], err)
+			return core.Blame(items[0], err)
 		}
 		return nil
 	}
@@ -185,7 +186,7 @@ func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) er
 	if len(c.layout.Forms) == 0 {
 		f, err := c.form(m)
 		if err != nil {
-			return ops.Blame(items[0], err)
+			return core.Blame(items[0], err)
 		}
 		if f.bytes > len(b.data) {
 			if err := b.grow(f.bytes); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -21,7 +22,7 @@ import (
 // once its batch is on its way, in a lane of the budget that follows the order of the
 // samples.
 type Grouping struct {
-	Env     *ops.Env
+	Env     *core.Env
 	Layout  *Layout
 	Images  *ops.ImageSteps // whose plan tells the shape; nil: the image is stored
 	Picture record.Column   // nowhere: lengths count, or Class
@@ -34,7 +35,7 @@ type Grouping struct {
 	Limit     int  // of a length
 	Overlong  group.Overlong
 
-	Scope  *ops.MemoryScope // nil: nothing is decoded after it
+	Scope  *core.MemoryScope // nil: nothing is decoded after it
 	Lane   *budget.Lane
 	served atomic.Uint64
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/headrace/headrace/budget"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 )
 
 // heap is the memory of a batch that a later stage takes. It is what samples are in, so
@@ -17,7 +17,7 @@ type heap struct {
 
 // reserveHeap waits for the bytes of a batch. Batches are admitted in their order.
 func (s *Slots) reserveHeap(ctx context.Context) (heap, error) {
-	grant, err := s.Lane.Acquire(ctx, s.serial.Add(1), ops.ForBatches, int64(s.Layout.Bytes))
+	grant, err := s.Lane.Acquire(ctx, s.serial.Add(1), core.ForBatches, int64(s.Layout.Bytes))
 	if err != nil {
 		return heap{}, err
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -16,7 +16,7 @@ func TestBatchesBeyondMemoryAreRefused(t *testing.T) {
 			{Name: "image", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{side, side, 3}}},
 			{Name: "label", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Int64}},
 		}
-		if l, err := NewLayout(schema, Size{Rows: 1<<31 - 1}); !errors.Is(err, ops.ErrConfig) {
+		if l, err := NewLayout(schema, Size{Rows: 1<<31 - 1}); !errors.Is(err, core.ErrConfig) {
 			t.Errorf("images of %d×%d: a batch of %d bytes, %v", side, side, l.Bytes, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -14,7 +15,7 @@ import (
 // Opening makes samples of batches, for stages after the one that makes these. Their
 // fields have one more axis, and point into the batch.
 type Opening struct {
-	Env     *ops.Env
+	Env     *core.Env
 	Columns []record.Column // by field of the layout
 }
 
@@ -47,7 +48,7 @@ func (o *Opening) Open(_ context.Context, b *Batch) (*record.Record, error) {
 		if err := o.put(v, b, i); err != nil {
 			o.Env.Drop(it)
 			b.Slots.Drop(b)
-			return nil, ops.Blame(it, err)
+			return nil, core.Blame(it, err)
 		}
 	}
 
@@ -88,7 +89,7 @@ func (o *Opening) put(v *record.Values, b *Batch, i int) (err error) {
 
 // Rows takes batches apart: each row becomes a sample again, with a copy of its values.
 type Rows struct {
-	Env *ops.Env
+	Env *core.Env
 	In  []ops.Field
 	Out []record.Column
 }
@@ -99,13 +100,13 @@ func (u *Rows) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.
 		defer u.Env.Drop(it)
 		n, err := u.count(it)
 		if err != nil {
-			yield(nil, ops.Blame(it, err))
+			yield(nil, core.Blame(it, err))
 			return
 		}
 		for i := range n {
 			row, err := u.row(ctx, it, i)
 			if err != nil {
-				yield(nil, ops.Blame(it, err))
+				yield(nil, core.Blame(it, err))
 				return
 			}
 			if !yield(row, nil) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/headrace/headrace/group"
 	elements "github.com/headrace/headrace/internal/numbers"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -30,10 +30,10 @@ func (e *Writer) Pack(_ context.Context, r group.Row[*record.Record], b *Batch, 
 	defer e.DropRow(r)
 	defer func() {
 		if err != nil {
-			err = ops.Blame(r.Segments[0].Item, err)
+			err = core.Blame(r.Segments[0].Item, err)
 		}
 	}()
-	defer ops.Catch(&err)
+	defer core.Catch(&err)
 	for _, t := range e.Packed {
 		t.write(r, b, row)
 	}

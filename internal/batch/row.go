@@ -4,16 +4,16 @@ import (
 	"context"
 	"encoding/binary"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // Writer is the last part of a recipe: it writes samples into their rows.
 type Writer struct {
-	Env      *ops.Env
-	Last     ops.RowPart   // that writes a field; nil: no part does
+	Env      *core.Env
+	Last     core.RowPart  // that writes a field; nil: no part does
 	Made     int           // which field that is
 	Function *RowWriter    // a function of Python, the last step; nil: that is no such function
 	Fields   []FieldWriter // all other fields
@@ -48,10 +48,10 @@ type rowRef struct {
 }
 
 // Handle sets the handling of failures. way lists the steps before this one.
-func (e *Writer) Handle(name string, h ops.Handling, way []ops.PathStep) {
+func (e *Writer) Handle(name string, h core.Handling, way []core.PathStep) {
 	e.write, e.Replaces, e.Losses = e.writeOnce, h.Replaces, h.Policy
 	if e.retries = h.Retries > 0; e.retries {
-		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
+		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: core.MostWait})
 	}
 	if !h.Replaces {
 		return
@@ -77,15 +77,15 @@ func (e *Writer) Handle(name string, h ops.Handling, way []ops.PathStep) {
 func (e *Writer) Fill(ctx context.Context, it *record.Record, b *Batch, row int) error {
 	defer e.Env.Drop(it)
 	if _, err := e.write(ctx, rowRef{it, b, row}); err != nil {
-		return ops.Blame(it, err)
+		return core.Blame(it, err)
 	}
 	return nil
 }
 
 func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error) {
-	defer ops.Catch(&err)
+	defer core.Catch(&err)
 	if e.Grouping != nil && !e.Grouping.takes(s.it, s.batch) {
-		return struct{}{}, ops.ErrElsewhere // drawn for the place of another
+		return struct{}{}, core.ErrElsewhere // drawn for the place of another
 	}
 	if e.Last != nil {
 		t := e.Env.Tool(s.it)

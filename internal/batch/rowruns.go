@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -27,7 +27,7 @@ func (e *Writer) FillAll(ctx context.Context, rows []row, done func(i int, err e
 	var of []int // the row of each call
 	end := func(i int, err error) {
 		if err != nil {
-			err = ops.Blame(rows[i].Item, err)
+			err = core.Blame(rows[i].Item, err)
 		}
 		e.Env.Drop(rows[i].Item)
 		done(i, err)
@@ -51,12 +51,12 @@ func (e *Writer) FillAll(ctx context.Context, rows []row, done func(i int, err e
 }
 
 func (e *Writer) begin(ctx context.Context, r row) (_ *extern.Call, err error) {
-	defer ops.Catch(&err)
+	defer core.Catch(&err)
 	return e.Function.call(ctx, r.Item, r.Batch, r.Row)
 }
 
 func (e *Writer) end(ctx context.Context, c *extern.Call, r row) (err error) {
-	defer ops.Catch(&err)
+	defer core.Catch(&err)
 	if err := e.Function.take(ctx, c, r.Batch, r.Row); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -14,7 +15,7 @@ import (
 // the sample's row of the batch.
 type RowWriter struct {
 	*ops.Function
-	Begin  ops.Op     // makes the sample first, of which there is only its number; nil: it is there
+	Begin  core.Op    // makes the sample first, of which there is only its number; nil: it is there
 	fields []rowField // in the order of what it gives
 }
 
@@ -25,7 +26,7 @@ type rowField struct {
 }
 
 // Foresee implements part. The rows are there already.
-func (r *RowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
+func (r *RowWriter) Foresee(*record.Record, *core.Tool) int64 { return 0 }
 
 // into calls the function for a sample. Once it returns, nothing writes into the row any
 // more: a worker that has not answered is dead.

@@ -7,6 +7,8 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -14,7 +16,7 @@ import (
 // CheckCode finds steps that are registered without code: those of recipe.Register alone.
 func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 	for _, part := range p.Parts() {
-		if part.Step == nil || ops.HasCode(part.Step.Args) {
+		if part.Step == nil || core.HasCode(part.Step.Args) {
 			continue
 		}
 		for n, s := range r.All() {
@@ -39,10 +41,10 @@ type compiler struct {
 
 // scope is what is known at a place of a line.
 type scope struct {
-	ops.Scope
-	video   *ops.Video     // that the next part decodes
-	path    []ops.PathStep // how samples get there, from their beginning or from the last routing around
-	samples int64          // in an epoch of this rank, at most
+	core.Scope
+	video   *ops.Video      // that the next part decodes
+	path    []core.PathStep // how samples get there, from their beginning or from the last routing around
+	samples int64           // in an epoch of this rank, at most
 }
 
 func newCompiler(p *fuse.Plan, t Target) compiler {
@@ -58,7 +60,7 @@ func newCompiler(p *fuse.Plan, t Target) compiler {
 
 // nowhere is the scope before anything.
 func nowhere() scope {
-	return scope{Scope: ops.Scope{Columns: record.Columns{Table: record.NewTable()}}}
+	return scope{Scope: core.Scope{Columns: record.Columns{Table: record.NewTable()}}}
 }
 
 // section goes along a plan.
@@ -116,7 +118,7 @@ func (b *builder) begin(f fuse.Flow) error {
 
 // leg begins another part of the line for which bytes are reserved together.
 func (b *builder) leg() {
-	b.Memory = &ops.MemoryScope{Env: b.Env}
+	b.Memory = &core.MemoryScope{Env: b.Env}
 	b.Columns.Fresh = nil
 }
 
@@ -125,8 +127,8 @@ func (b *builder) append(s *stage) { b.line.steps = append(b.line.steps, step{st
 
 // push appends a stage of an operation. Undo makes a sample as it was before its
 // operation has failed.
-func (b *builder) push(s *stage, f *recipe.Failures, do ops.Op, undo func(*record.Record)) {
-	s.fields = new([]*ops.FieldChange)
+func (b *builder) push(s *stage, f *recipe.Failures, do core.Op, undo func(*record.Record)) {
+	s.fields = new([]*data.FieldChange)
 	do = thenFields(do, s.fields)
 	h := b.Policies.Of(f, b.samples)
 	if s.python != nil {
@@ -140,13 +142,13 @@ func (b *builder) push(s *stage, f *recipe.Failures, do ops.Op, undo func(*recor
 	if h.Replaces {
 		s.op = b.Env.Replacing(a, s.name, b.path)
 	}
-	s.op = ops.Named(s.op)
-	b.path = append(slices.Clip(b.path), ops.PathStep{Do: a, Waits: s.waits || s.python != nil})
+	s.op = core.Named(s.op)
+	b.path = append(slices.Clip(b.path), core.PathStep{Do: a, Waits: s.waits || s.python != nil})
 	b.append(s)
 }
 
 // lose says that no sample from here on can be made again alone, and that bytes are
 // reserved again for what each of them has.
 func (b *builder) lose() {
-	b.Memory, b.path = nil, []ops.PathStep{{Do: b.Env.Lose}}
+	b.Memory, b.path = nil, []core.PathStep{{Do: b.Env.Lose}}
 }

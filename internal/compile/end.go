@@ -2,7 +2,7 @@ package compile
 
 import (
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 )
 
 // end makes what fills the batches of the plan, with its last part.
@@ -45,7 +45,7 @@ func (b *builder) lastPart(e *batch.Writer) (known facts, err error) {
 		e.Function.Begin = b.line.source.Late(b.Env, &b.Columns)
 	case p.Fills():
 		b.reach(p)
-		row, err := ops.LinkRow(b.Env, *p.Step, &b.Scope)
+		row, err := core.LinkRow(b.Env, *p.Step, &b.Scope)
 		if err != nil {
 			return known, err
 		}
@@ -69,7 +69,7 @@ func (b *builder) lastPart(e *batch.Writer) (known facts, err error) {
 }
 
 // last has a part write into the rows of batches, for which bytes are reserved.
-func (b *builder) last(e *batch.Writer, p ops.RowPart) {
+func (b *builder) last(e *batch.Writer, p core.RowPart) {
 	e.Last = p
 	b.Memory.Parts = append(b.Memory.Parts, p)
 }

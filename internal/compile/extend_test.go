@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -31,12 +32,12 @@ type squares struct {
 func (s *squares) Len() int64           { return s.n }
 func (*squares) Key(index int64) string { return fmt.Sprintf("%d²", index) }
 
-func (s *squares) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (s *squares) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
 	s.bytes, s.key = where.Of["bytes"], where.Of["key"]
 	return nil, nil
 }
 
-func (s *squares) Fetch(_ context.Context, env *ops.Env, r *record.Record) (int64, error) {
+func (s *squares) Fetch(_ context.Context, env *core.Env, r *record.Record) (int64, error) {
 	text := strconv.FormatInt(r.ID.Index*r.ID.Index, 10)
 	v := env.Blank(r)
 	v.Bytes[s.bytes.At] = []byte(text)

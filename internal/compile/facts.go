@@ -3,7 +3,7 @@ package compile
 import (
 	"maps"
 
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 )
 
 // facts are what a stage means for a whole program. Those of the program are the sum of
@@ -25,7 +25,7 @@ type facts struct {
 }
 
 // handles are the facts of what a stage does about bad samples.
-func handles(stage string, h ops.Handling) facts {
+func handles(stage string, h core.Handling) facts {
 	f := facts{skips: map[string]bool{stage: h.Skips}}
 	switch {
 	case h.Policy == nil:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
@@ -40,7 +41,7 @@ func (b *builder) flatMap(p fuse.Part) error {
 		known = known.with(handles(p.Name(), h))
 	}
 	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy, known: known})
-	b.path = append(slices.Clip(b.path), ops.PathStep{Do: next.Again, Waits: true})
+	b.path = append(slices.Clip(b.path), core.PathStep{Do: next.Again, Waits: true})
 	b.Memory = nil
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -169,7 +169,7 @@ func namedChoice(choose func(*record.Record) (int, error)) func(context.Context,
 	return func(_ context.Context, it *record.Record) (int, error) {
 		i, err := choose(it)
 		if err != nil {
-			err = ops.Blame(it, err)
+			err = core.Blame(it, err)
 		}
 		return i, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -46,7 +48,7 @@ type step struct {
 type stage struct {
 	name    string
 	steps   []string // of the recipe
-	op      ops.Guarded
+	op      core.Guarded
 	waits   bool // for bytes, and works on nothing
 	asks    bool // for bytes, though perhaps only when a sample fails
 	buffers bool // as many results are kept ready as it has workers
@@ -57,7 +59,7 @@ type stage struct {
 	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
 	unbatches bool           // it takes batches apart
 
-	fields *[]*ops.FieldChange // what becomes of fields when op is done; it grows until the next stage
+	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage
 	known  facts
 }
 

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/batch"
@@ -21,10 +19,12 @@ import (
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
+	"pgregory.net/rapid"
 )
 
 // fatal is what tests and random tests have in common.
@@ -50,9 +50,9 @@ func start(t fatal, r recipe.Recipe, c pipe.Config, from ...*squares) (*compile.
 	must(err)
 
 	bytes, gate := budget.New(1<<20), pipe.NewGate(2)
-	env := &ops.Env{Gate: gate}
+	env := &core.Env{Gate: gate}
 	target := compile.Target{
-		Env: env, Lane: bytes.Lane(), Policies: ops.Policies{OnError: ops.Raise, Sources: len(from)}, Gate: gate,
+		Env: env, Lane: bytes.Lane(), Policies: core.Policies{OnError: core.Raise, Sources: len(from)}, Gate: gate,
 		Workers: 2, Readers: 2, Prefetch: 1, InOrder: true, Share: func(samples int64) int64 { return samples },
 	}
 	for _, own := range from {

@@ -7,6 +7,8 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -31,7 +33,7 @@ func (b *builder) add(p fuse.Part) (err error) {
 
 	b.reach(p)
 	s := &stage{name: p.Name(), steps: p.Names}
-	var next ops.Part
+	var next core.Part
 	switch {
 	case p.Step == nil:
 		next = b.images(p)
@@ -109,7 +111,7 @@ func (b *builder) apart(p fuse.Part) {
 	if !h.Replaces { // it leaves what is wrong to the decoder, which replaces
 		s.known = s.known.with(handles(s.name, h))
 	}
-	b.path = append(slices.Clip(b.path), ops.PathStep{Do: next.Again})
+	b.path = append(slices.Clip(b.path), core.PathStep{Do: next.Again})
 	if clips := next.Always(); clips > 0 && (b.line.source != nil || b.line.batches != nil) {
 		b.line.clips = max(1, b.line.clips) * clips
 		b.samples *= clips
@@ -129,9 +131,9 @@ func (b *builder) images(p fuse.Part) *ops.ImageSteps {
 }
 
 // link makes a part of a step that is no function of Python.
-func (b *builder) link(s recipe.Step) (next ops.Part, known facts, err error) {
-	next, err = ops.Link(b.Env, s, &b.Scope)
-	if _, own := s.Args.(ops.Program); own {
+func (b *builder) link(s recipe.Step) (next core.Part, known facts, err error) {
+	next, err = s.Args.(core.Linker).Link(b.Env, s.Name, &b.Scope)
+	if _, own := s.Args.(recipe.Holder); own {
 		known.programs = true
 		known.relabels = slices.Contains(b.Columns.Fresh, "label")
 	}
@@ -142,8 +144,8 @@ func (b *builder) link(s recipe.Step) (next ops.Part, known facts, err error) {
 func (b *builder) fields(p fuse.Part, args recipe.FieldStep) {
 	b.reach(p)
 	had := b.Schema.Find("label") >= 0
-	var next *ops.FieldChange
-	next, b.Schema = ops.NewFieldChange(b.Env, args, b.Schema, &b.Columns)
+	var next *data.FieldChange
+	next, b.Schema = data.NewFieldChange(b.Env, args, b.Schema, &b.Columns)
 	s := b.change(next)
 	s.steps = append(slices.Clip(s.steps), p.Names...)
 	s.known.relabels = s.known.relabels || had && b.Schema.Find("label") < 0
@@ -151,7 +153,7 @@ func (b *builder) fields(p fuse.Part, args recipe.FieldStep) {
 
 // change has fields changed after the last stage of the line, for which bytes are
 // reserved.
-func (b *builder) change(next *ops.FieldChange) *stage {
+func (b *builder) change(next *data.FieldChange) *stage {
 	b.Memory.Parts = append(b.Memory.Parts, next)
 	s := b.line.steps[len(b.line.steps)-1].stage
 	*s.fields = append(*s.fields, next)
@@ -160,7 +162,7 @@ func (b *builder) change(next *ops.FieldChange) *stage {
 
 // thenFields is an operation with changes of fields after it. They cost less than the
 // way to another stage.
-func thenFields(do ops.Op, fields *[]*ops.FieldChange) ops.Op {
+func thenFields(do core.Op, fields *[]*data.FieldChange) core.Op {
 	return func(ctx context.Context, it *record.Record) error {
 		if err := do(ctx, it); err != nil {
 			return err

@@ -7,19 +7,19 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // Target is what a plan is compiled for.
 type Target struct {
-	Env      *ops.Env
+	Env      *core.Env
 	Sources  []*source.Listing // of the plan, in its order
 	Sections []Section         // what makes batches, in the order of the recipe: the plan itself is the last
 	Lane     *budget.Lane      // of samples whose batch is on its way
-	Policies ops.Policies
+	Policies core.Policies
 	Gate     *pipe.Gate // of what computes
 
 	Workers  int // of stages that compute
@@ -109,7 +109,7 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 
 // StageOperations returns the operations of the stages of a plan whose samples take one
 // way: to follow one sample without a pipeline, as tests do.
-func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
+func StageOperations(p fuse.Plan, t Target) (all []core.Guarded, err error) {
 	whole, at, err := newCompiler(&p, t).section(&p, nowhere())
 	if err != nil {
 		return nil, err

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // Terms are what a configuration asks of a recipe.
 type Terms struct {
-	ops.Policies
+	core.Policies
 	World int  // ranks
 	Agree bool // ranks must yield as many batches, and nothing else makes them
 }
@@ -29,25 +29,25 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 	for of := &p; of != nil; of = of.Samples.Batches {
 		if Groups(r, *of) && !of.Batch.Lists {
 			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch",
-				ops.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
+				core.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
 		}
 		if b := of.Samples.Batches; b != nil && b.Batch.Collate != nil && of.Samples.Unbatches() {
 			return fmt.Errorf("%w: unbatch splits batches made by the collate of %s, with world_size %d: they may have any number of rows, and ranks could yield different numbers of batches; set steps_per_epoch",
-				ops.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World)
+				core.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World)
 		}
 	}
-	if name, ok := t.Does(ops.Skip, r); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or set steps_per_epoch", ops.ErrConfig, ops.Skip, name, t.World, ops.Replace)
+	if name, ok := t.Does(core.Skip, r); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or set steps_per_epoch", core.ErrConfig, core.Skip, name, t.World, core.Replace)
 	}
 	for _, s := range r.All() {
 		switch recipe.TraitsOf(s.Args).Count {
 		case recipe.Fewer, recipe.More, recipe.Gathers, recipe.Times:
-			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", ops.ErrConfig, s.Op, s.Name, t.World)
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", core.ErrConfig, s.Op, s.Name, t.World)
 		}
 	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
-			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or set steps_per_epoch", ops.ErrConfig, m.Name, t.World)
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or set steps_per_epoch", core.ErrConfig, m.Name, t.World)
 		}
 	}
 	return nil
@@ -67,19 +67,19 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 	}
 
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%w: "+format, append([]any{ops.ErrConfig}, args...)...)
+		return fmt.Errorf("%w: "+format, append([]any{core.ErrConfig}, args...)...)
 	}
 
 	if t.Agree {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", name, t.World)
 	}
 
-	if step, ok := t.Does(ops.Replace, r); ok {
+	if step, ok := t.Does(core.Replace, r); ok {
 		where := ""
 		if step != "" {
 			where = fmt.Sprintf(" of the step %q", step)
 		}
-		return refuse("on_error=%q%s: the source %q is iterated over, and cannot give another sample instead of a bad one; use %q", ops.Replace, where, name, ops.Skip)
+		return refuse("on_error=%q%s: the source %q is iterated over, and cannot give another sample instead of a bad one; use %q", core.Replace, where, name, core.Skip)
 	}
 
 	rates := []recipe.MaxErrors{t.MaxErrors}
@@ -104,10 +104,10 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 	}
 	const why = "%w: on_error=%q%s: %q makes samples from several, and cannot give another instead of a bad one; use %q, or set %[2]q on steps before it"
 	switch {
-	case t.OnError == ops.Replace:
-		return fmt.Errorf(why, ops.ErrConfig, ops.Replace, "", name, ops.Skip)
+	case t.OnError == core.Replace:
+		return fmt.Errorf(why, core.ErrConfig, core.Replace, "", name, core.Skip)
 	case step != "":
-		return fmt.Errorf(why, ops.ErrConfig, ops.Replace, " of the step \""+step+"\"", name, ops.Skip)
+		return fmt.Errorf(why, core.ErrConfig, core.Replace, " of the step \""+step+"\"", name, core.Skip)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 	name = around
 	for i, s := range steps {
-		if name != "" && step == "" && s.Failures != nil && ops.OnError(s.Failures.OnError) == ops.Replace {
+		if name != "" && step == "" && s.Failures != nil && core.OnError(s.Failures.OnError) == core.Replace {
 			step = s.Name
 		}
 

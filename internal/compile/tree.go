@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
@@ -14,7 +15,7 @@ import (
 // merge puts lines together.
 func (b *builder) merge(m *fuse.Merge) error {
 	b.line.merge = m
-	ways := map[*record.Source][]ops.PathStep{}
+	ways := map[*record.Source][]core.PathStep{}
 	samples := int64(0)
 	for i, f := range m.Of {
 		of := builder{compiler: b.compiler, plan: b.plan, scope: b.scope}
@@ -37,7 +38,7 @@ func (b *builder) merge(m *fuse.Merge) error {
 
 	env := b.Env
 	b.Memory, b.samples = nil, samples
-	b.path = []ops.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+	b.path = []core.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		return env.Follow(ctx, it, ways[it.Source])
 	}}}
 	return nil
@@ -48,7 +49,7 @@ func (b *builder) alike(m *fuse.Merge, i int) {
 	named := fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, i)}}
 	if m.Keys && b.Schema.Find("key") < 0 {
 		b.reach(named)
-		b.change(ops.NewKey(b.Env, &b.Columns))
+		b.change(data.NewKey(b.Env, &b.Columns))
 		b.Schema = b.Schema.With("key", sample.TextType)
 	}
 	if m.Fields == nil {
@@ -57,7 +58,7 @@ func (b *builder) alike(m *fuse.Merge, i int) {
 	whole := m.Fields[i]
 	if len(whole) > len(b.Schema) {
 		b.reach(named)
-		b.change(ops.NewFill(b.Env, b.Schema, whole, m.Fill, &b.Columns))
+		b.change(data.NewFill(b.Env, b.Schema, whole, m.Fill, &b.Columns))
 	}
 	b.Schema = whole
 }
@@ -78,11 +79,11 @@ func (b *builder) route(r *fuse.Route) error {
 	}
 
 	env, before := b.Env, b.scope
-	ways := make([][]ops.PathStep, len(r.Branches))
+	ways := make([][]core.PathStep, len(r.Branches))
 	for i, branch := range r.Branches {
 		t := before
 		t.Columns, t.Memory = before.Columns.Branch(), nil
-		t.path = append(slices.Clip(before.path), ops.PathStep{Do: ops.OnlyBranch(i, choose, env)})
+		t.path = append(slices.Clip(before.path), core.PathStep{Do: core.OnlyBranch(i, choose, env)})
 		n, t, err := b.compiler.line(b.plan, branch.Flow, t)
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ func (b *builder) route(r *fuse.Route) error {
 	}
 
 	b.Memory = nil
-	b.path = append(slices.Clip(before.path), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+	b.path = append(slices.Clip(before.path), core.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err != nil {
 			env.Drop(it)

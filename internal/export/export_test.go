@@ -19,6 +19,7 @@ import (
 	"github.com/headrace/headrace/internal/npy"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -158,7 +159,7 @@ func jobs(t *testing.T) map[string]job {
 		"tar, large shards":   {pipeline(root), 2, headrace.Raise, Options{Target: shards}},
 		"tar, tiny shards":    {pipeline(spoilt), 1, headrace.Skip, Options{Target: shards, ShardBytes: 1}},
 		"tar, png":            {pipeline(root), 1, headrace.Raise, Options{Target: shards, ShardSamples: 11, Images: "png"}},
-		"jsonl":               {pipeline(spoilt, &recipe.Drop{Fields: []string{"image"}}), 2, headrace.Skip, Options{Target: kindOf("jsonl"), ShardSamples: 9}},
+		"jsonl":               {pipeline(spoilt, &data.Drop{Fields: []string{"image"}}), 2, headrace.Skip, Options{Target: kindOf("jsonl"), ShardSamples: 9}},
 		"parquet":             {pipeline(spoilt), 2, headrace.Skip, Options{Target: kindOf("parquet"), ShardBytes: 2000}},
 		"tfrecord":            {pipeline(root), 1, headrace.Raise, Options{Target: kindOf("tfrecord"), ShardSamples: 8}},
 		"bin":                 {tokens(t, 40), 1, headrace.Raise, Options{Target: kindOf("bin"), ShardSamples: 11}},
@@ -185,7 +186,7 @@ func tokens(t *testing.T, documents int) recipe.Recipe {
 		}
 	}
 	return recipe.Recipe{Steps: recipe.Chain{
-		{Args: &recipe.Files{Pattern: recipe.Path(root)}}, {Args: &recipe.Shuffle{}}, {Args: &recipe.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &recipe.Batch{Size: 3}},
+		{Args: &recipe.Files{Pattern: recipe.Path(root)}}, {Args: &recipe.Shuffle{}}, {Args: &data.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &recipe.Batch{Size: 3}},
 	}}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -21,7 +22,7 @@ import (
 type Aggregate struct{ *Function }
 
 // NewAggregate makes such an object of a step, and returns the fields after it.
-func NewAggregate(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*Aggregate, sample.Schema, error) {
+func NewAggregate(w *core.Env, p fuse.Part, in sample.Schema, where *record.Columns) (*Aggregate, sample.Schema, error) {
 	next := &Aggregate{}
 	var out sample.Schema
 	var err error
@@ -31,14 +32,6 @@ func NewAggregate(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) 
 	next.Stage = p.Name()
 	return next, out, nil
 }
-
-// Lose is why no sample that was gathered can be made again alone.
-func (w *Env) Lose(_ context.Context, it *record.Record) (*record.Record, error) {
-	w.Drop(it)
-	return nil, errGathered
-}
-
-var errGathered = errors.New("headrace: what is made of several samples cannot be made again")
 
 // Aggregator makes what an epoch's samples are given to.
 func (g *Aggregate) Aggregator() pipe.Aggregator[*record.Record, *record.Record] {
@@ -80,9 +73,9 @@ func (c *collector) Add(ctx context.Context, v pipe.Held[*record.Record], e *pip
 	switch {
 	case err == nil:
 	case c.given != nil:
-		c.given.Lose(Blame(it, err))
+		c.given.Lose(core.Blame(it, err))
 	default:
-		e.Lose(v, Blame(it, err))
+		e.Lose(v, core.Blame(it, err))
 	}
 	return nil
 }
@@ -102,7 +95,7 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*record.Record, *
 		c.end()
 		return nil
 	}
-	err = Blame(c.newest, err)
+	err = core.Blame(c.newest, err)
 	if c.given == nil {
 		return err
 	}

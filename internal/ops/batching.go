@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -28,7 +29,7 @@ type Classifier interface {
 	Size() (rows, classes int)
 	// Classify returns what tells the class of a sample. Where says at which places its
 	// values are.
-	Classify(w *Env, name string, in sample.Schema, where *record.Columns) (func(context.Context, *record.Record) (int, error), error)
+	Classify(w *core.Env, name string, in sample.Schema, where *record.Columns) (func(context.Context, *record.Record) (int, error), error)
 }
 
 // RegisterBatching adds an operation that makes batches to those that recipes can name.
@@ -107,7 +108,7 @@ func checkSize(rows, classes int) error {
 func (h *heldBatching[In]) Size() (rows, classes int) { return h.by.Size() }
 
 // Classify implements Classifier.
-func (h *heldBatching[In]) Classify(w *Env, name string, in sample.Schema, where *record.Columns) (func(context.Context, *record.Record) (int, error), error) {
+func (h *heldBatching[In]) Classify(w *core.Env, name string, in sample.Schema, where *record.Columns) (func(context.Context, *record.Record) (int, error), error) {
 	sig, err := looksAt[In]()
 	if err != nil {
 		return nil, err

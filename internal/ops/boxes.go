@@ -6,6 +6,7 @@ import (
 	"github.com/headrace/headrace/internal/numbers"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -41,7 +42,7 @@ const leastSide = 1
 
 // move moves the boxes as a plan has moved the pixels, and drops those of which too
 // little is left. What other values are in the same memory stays as it is.
-func (b *Boxes) move(env *Env, v *record.Values, plan *media.Plan) error {
+func (b *Boxes) move(env *core.Env, v *record.Values, plan *media.Plan) error {
 	rows := v.Arrays[b.fields[0].at.At].Shape[0]
 	for _, f := range b.fields[1:] {
 		if n := v.Arrays[f.at.At].Shape[0]; n != rows {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 )
 
 // Canvas gives an operation memory for the image that it makes: a field of this type in
@@ -12,7 +13,7 @@ import (
 // allocate any. The zero Canvas gives memory of its own, as tests of an operation need
 // it.
 type Canvas struct {
-	work *Env
+	work *core.Env
 	Item *record.Record
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -20,7 +21,7 @@ type link struct {
 // call one after the other, and returns the fields after them. Only what is there after
 // the last one, and made by one of them, is written into memory. The first one may be the
 // object that samples come from, whose fields are those of in.
-func NewChain(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
+func NewChain(w *core.Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
 	if len(steps) == 1 {
 		return NewFunction(w, steps[0], in, where)
 	}
@@ -44,12 +45,12 @@ func linksOf(steps []recipe.Step) (all []link) {
 }
 
 // NewTrial makes a function of a chain of which it is not known what it gives.
-func NewTrial(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, error) {
+func NewTrial(w *core.Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, error) {
 	c := Chained(steps, in)
 	p := &Function{Env: w, Name: name, Workers: 1, Filters: c.Filters, links: linksOf(steps)}
 	p.Begin(c.Options.In, where)
 	var err error
-	p.Pool, _, err = w.Host.Open(name, c.first, c.Options, nil)
+	p.Pool, _, err = HostOf(w).Open(name, c.first, c.Options, nil)
 	return p, err
 }
 

@@ -14,19 +14,19 @@ import (
 // behindTrials has a chain that reads samples go on behind those of them that were read
 // when the loader was opened: its other functions are called by themselves then.
 func (p *Function) behindTrials(steps []recipe.Step, in sample.Schema, where *record.Columns) error {
-	if call := recipe.TraitsOf(steps[0].Args).Call; call.Kind != recipe.SourceCall || !p.Env.Host.trials.some.Load() {
+	if call := recipe.TraitsOf(steps[0].Args).Call; call.Kind != recipe.SourceCall || !HostOf(p.Env).trials.some.Load() {
 		return nil
 	}
-	branch, calls := where.Branch(), p.Env.Host.Calls
+	branch, calls := where.Branch(), HostOf(p.Env).Calls
 	rest, _, err := NewChain(p.Env, steps[1:], p.Name[len(steps[0].Name)+1:], in, &branch)
-	p.Env.Host.Calls = calls // they are counted as the chain's
+	HostOf(p.Env).Calls = calls // they are counted as the chain's
 	p.rest = rest
 	return err
 }
 
 // goOn calls a chain for a sample that was read when the loader was opened; done: it was.
 func (p *Function) goOn(ctx context.Context, c *extern.Call) (done bool, err error) {
-	host, rest := p.Env.Host, p.rest
+	host, rest := HostOf(p.Env), p.rest
 	t := host.trials.find(keyOf(p.links[0].name, c.ID), !host.probes)
 	if t == nil || t.call.Random != [2]uint64{} && t.call.Random != c.Keys[0] {
 		return false, nil

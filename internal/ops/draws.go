@@ -5,6 +5,7 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -19,8 +20,8 @@ func StepNames(p fuse.Part) map[uint64]string {
 }
 
 // explain makes the plan of the steps on an image, and notes what they drew.
-func (p *ImageSteps) explain(it *record.Record, t *Tool, info media.Info) error {
-	draws, err := media.Explain(info, p.Steps.Decode, p.Steps.Steps, &t.chance, &t.Plan)
+func (p *ImageSteps) explain(it *record.Record, t *core.Tool, info media.Info) error {
+	draws, err := media.Explain(info, p.Steps.Decode, p.Steps.Steps, &t.Chance, &t.Plan)
 	for _, d := range draws {
 		it.Drew(p.Names[p.Steps.Steps[d.Step].ID], d.Values)
 	}
@@ -40,7 +41,7 @@ func (l *drawLog) add(v any) {
 }
 
 // logDraws makes what the numbers of a step are noted in; nil where nobody wants to know.
-func (w *Env) logDraws(it *record.Record, step string) *drawLog {
+func logDraws(w *core.Env, it *record.Record, step string) *drawLog {
 	if !w.Ledger {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -30,7 +31,7 @@ type FlatMap struct {
 }
 
 // NewFlatMap makes such a function of a step, and returns the fields after it.
-func NewFlatMap(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*FlatMap, sample.Schema, error) {
+func NewFlatMap(w *core.Env, p fuse.Part, in sample.Schema, where *record.Columns) (*FlatMap, sample.Schema, error) {
 	next := &FlatMap{}
 	var out sample.Schema
 	var err error
@@ -45,7 +46,7 @@ func NewFlatMap(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*
 	}
 	next.Stage = p.Name()
 	next.PerWorker = min(next.PerWorker, flatHands)
-	next.spare = sync.OnceValues(func() (*extern.Pool, error) { return w.Host.another(next.Pool) })
+	next.spare = sync.OnceValues(func() (*extern.Pool, error) { return HostOf(w).another(next.Pool) })
 	return next, out, nil
 }
 
@@ -71,9 +72,9 @@ func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*reco
 		}
 		if f.RefusesReplace && ctx.Err() == nil && !errors.As(err, new(*extern.StartError)) {
 			err = fmt.Errorf("on_error=%q cannot replace it, since some samples may have been made from it, so the run ends; .failures(on_error=%q) after %s leaves it out: %w",
-				Replace, Skip, f.Name, err)
+				core.Replace, core.Skip, f.Name, err)
 		}
-		yield(nil, Blame(it, err))
+		yield(nil, core.Blame(it, err))
 	}
 }
 
@@ -180,29 +181,7 @@ func (f *FlatMap) child(it *record.Record, number int64, out []extern.Value) (_ 
 // made that had no room. The sample that is the oldest has room in any case, and so have
 // those that are made of it.
 func (p *Function) ahead(ctx context.Context, pool *extern.Pool, it *record.Record) (budget.Grant, error) {
-	return p.Env.await(ctx, it, pool.Ahead())
-}
-
-// Admit waits until there are bytes for a sample that was made. Where it fails the sample
-// is gone.
-func (w *Env) Admit(ctx context.Context, it *record.Record) (err error) {
-	if it.Working, err = w.await(ctx, it, it.Values.Held()); err != nil {
-		w.Drop(it)
-	}
-	return err
-}
-
-// await waits for bytes in the name of a sample, in the middle of what is made of it.
-func (w *Env) await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
-	err = pipe.WaitBlocked(ctx, func() error {
-		g, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ForDecoder, n)
-		return err
-	})
-	if err != nil {
-		g.Release() // they were granted, and the run has ended since
-		return budget.Grant{}, err
-	}
-	return g, nil
+	return p.Env.Await(ctx, it, pool.Ahead())
 }
 
 // fill gives a sample that was made the values that came for it, and others, where there

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/op/core"
 )
 
 // frameWriter puts the frames of clips where they belong in memory.
@@ -82,9 +83,9 @@ type player struct {
 var rgbFrames = scratch.Pool{Brief: true}
 
 // play writes clips of this form. t.Plan is for frames of the stream's size.
-func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *Tool, form media.Form, dst []byte) error {
+func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
 	y := player{
-		decode: p.Steps.Decode, steps: p.Steps.Steps, chance: &t.chance, plan: &t.Plan,
+		decode: p.Steps.Decode, steps: p.Steps.Steps, chance: &t.Chance, plan: &t.Plan,
 		video: it.Opened.(*opened), to: newFrameWriter(form, dst),
 	}
 	if p.planes() {

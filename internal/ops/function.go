@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -19,7 +20,7 @@ import (
 // call it. Its stage waits for them and holds no permit of the gate, as they compute and
 // not it.
 type Function struct {
-	Env       *Env
+	Env       *core.Env
 	Name      string    // of its step
 	Stage     string    // that it runs in
 	DrawID    uint64    // of the random draws
@@ -52,7 +53,7 @@ type Field struct {
 }
 
 // Run implements part.
-func (p *Function) Run(ctx context.Context, it *record.Record, _ *Tool) error {
+func (p *Function) Run(ctx context.Context, it *record.Record, _ *core.Tool) error {
 	c := p.Call(it)
 	defer p.Done(c)
 	if err := p.Ask(ctx, c); err != nil {
@@ -76,7 +77,7 @@ func (p *Function) Ask(ctx context.Context, c *extern.Call) error {
 
 // Together is how many samples are worth being given to [Function.AskAll].
 func (p *Function) Together() int {
-	if h := p.Env.Host; h.probes || h.trials.some.Load() { // each is looked for among those that were tried
+	if h := HostOf(p.Env); h.probes || h.trials.some.Load() { // each is looked for among those that were tried
 		return 1
 	}
 	return p.Pool.Together()
@@ -94,7 +95,7 @@ func (p *Function) AskAll(ctx context.Context, calls []*extern.Call, done func(i
 // Try calls the function, unless it was called with this sample when the loader was
 // opened. Gives are its results; nil: it says them itself.
 func (p *Function) Try(ctx context.Context, c *extern.Call, gives sample.Schema) error {
-	host := p.Env.Host
+	host := HostOf(p.Env)
 	if host.recall(p.Name, p.Pool, c, gives) {
 		return nil
 	}
@@ -235,7 +236,7 @@ func (s *Field) Fits(v *extern.Value) error {
 	is := sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}
 	fits := v.Kind == s.Type.Kind
 	if fits && v.Kind == sample.Tensor {
-		fits = v.DType == s.Type.DType && fitsShape(v.Shape, s.Type.Shape)
+		fits = v.DType == s.Type.DType && core.FitsShape(v.Shape, s.Type.Shape)
 	}
 	if fits && s.Type.Axes != "" {
 		f := recipe.ImageForm(sample.Type{DType: v.DType, Shape: v.Shape, Axes: s.Type.Axes})
@@ -271,7 +272,7 @@ func (p *Function) Put(v *record.Values, s *Field, value *extern.Value) {
 
 // Foresee implements part. An image whose size is not said is taken to be no larger than
 // the one before.
-func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
+func (p *Function) Foresee(_ *record.Record, t *core.Tool) (bytes int64) {
 	before := make([]media.Form, len(p.Out))
 	for i, s := range p.Out {
 		if s.Column.Kind == record.Images {
@@ -279,7 +280,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 		}
 	}
 
-	t.forget(p.taken)
+	t.Forget(p.taken)
 	for i, s := range p.Out {
 		if s.Column.Kind != record.Images {
 			if n, err := s.Type.Shape.Bytes(s.Type.DType); err == nil && s.Column.Kind == record.Arrays && s.Type.Fixed() {
@@ -287,7 +288,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 			}
 			continue
 		}
-		bytes += t.foresee(s.Column, recipe.ImageForm(s.Type), before[i])
+		bytes += t.ForeseeImage(s.Column, recipe.ImageForm(s.Type), before[i])
 	}
 
 	return bytes

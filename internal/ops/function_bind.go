@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -10,7 +11,7 @@ import (
 
 // NewFunction makes a part of a step that is a function of Python, and returns the fields
 // after it.
-func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
+func NewFunction(w *core.Env, s recipe.Step, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
 	call := recipe.TraitsOf(s.Args).Call
 	p := &Function{Env: w, Name: s.Name, Filters: call.Kind == recipe.FilterCall}
 	o := OptionsOf(call, in)
@@ -43,8 +44,8 @@ func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failure
 	if call.Where == "thread" {
 		p.Shared = call.Seed
 	}
-	if p.Pool, p.Workers, err = p.Env.Host.Open(p.Name, call, o, f); err == nil {
-		p.Env.Host.Calls = append(p.Env.Host.Calls, p)
+	if p.Pool, p.Workers, err = HostOf(p.Env).Open(p.Name, call, o, f); err == nil {
+		HostOf(p.Env).Calls = append(HostOf(p.Env).Calls, p)
 	}
 	return err
 }

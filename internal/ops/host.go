@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/stats"
 )
@@ -64,6 +65,20 @@ func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, worke
 	return h, nil
 }
 
+// HostOf returns the host of a loader; nil: it has none.
+func HostOf(w *core.Env) *Host {
+	h, _ := w.Host.(*Host)
+	return h
+}
+
+// Directory implements [PythonHost].
+func (h *Host) Directory() string {
+	if h.python == nil {
+		return ""
+	}
+	return h.python.Directory
+}
+
 // Renew has the same workers, as many as these of a step that does not say how many,
 // work for what is opened from now on. What was opened before is closed.
 func (h *Host) Renew(workers int, probes bool) {
@@ -107,7 +122,7 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	if o.Kind == extern.Iterate {
 		o.Tape, o.Tried = fmt.Sprintf("%d %s", h.number, name), h.probes
 	}
-	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
+	o.Limit, o.Idle = core.Policies{}.Of(f, 0).Limit, h.idle
 	if ofSet && !h.idle {
 		o.On, o.User = h.join(p, set, o), h
 	} else if o.On = h.share(p, o); o.On == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -15,7 +16,7 @@ import (
 // them out, in one call: from the compressed bytes, if decoding is among them, else from
 // stored pixels, to memory of the sample, or to its row.
 type ImageSteps struct {
-	Env   *Env
+	Env   *core.Env
 	Steps *fuse.Images
 	Video *Video        // what is decoded is a video; nil: it is an image, or there are pixels
 	From  record.Column // what is decoded; nowhere: the image is there
@@ -30,7 +31,7 @@ type ImageSteps struct {
 }
 
 // result finds a place for what comes out.
-func (p *ImageSteps) result(t *Scope) {
+func (p *ImageSteps) result(t *core.Scope) {
 	p.Form, _ = media.Results(p.Steps.Form, p.Steps.Steps) // checked with the recipe
 	is := recipe.ImageType(p.Form)
 	if p.planes() {
@@ -43,7 +44,7 @@ func (p *ImageSteps) result(t *Scope) {
 }
 
 // Run implements part.
-func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *Tool) error {
+func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *core.Tool) error {
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (p *ImageSteps) planes() bool { return p.Video != nil && p.Video.args.Plane
 func (p *ImageSteps) Result() record.Column { return p.To }
 
 // Into implements [RowPart].
-func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *Tool, row []byte) error {
+func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *core.Tool, row []byte) error {
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (p *ImageSteps) FormOf(it *record.Record) media.Form {
 
 // Plan makes one of the steps, for compressed bytes, or for stored pixels of this form.
 // Random draws are the same, however the steps are divided.
-func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool) error {
+func (p *ImageSteps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool) error {
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}
 	if p.Decodes() {
 		if it.HeaderErr != nil {
@@ -118,7 +119,7 @@ func (p *ImageSteps) Plan(it *record.Record, t *Tool, f media.Form, explain bool
 	if explain {
 		err = p.explain(it, t, info)
 	} else {
-		err = media.MakePlan(info, p.Steps.Decode, p.Steps.Steps, &t.chance, &t.Plan)
+		err = media.MakePlan(info, p.Steps.Decode, p.Steps.Steps, &t.Chance, &t.Plan)
 	}
 	if err == nil {
 		err = p.alike(it, &t.Plan)
@@ -146,7 +147,7 @@ func (p *ImageSteps) alike(it *record.Record, plan *media.Plan) error {
 }
 
 // made is the form of what the plan makes: of an image, or of clips as they are there.
-func (p *ImageSteps) made(it *record.Record, t *Tool) media.Form {
+func (p *ImageSteps) made(it *record.Record, t *core.Tool) media.Form {
 	f := t.Plan.Form()
 	if p.Video != nil {
 		o := it.Opened.(*opened)
@@ -165,7 +166,7 @@ func (p *ImageSteps) made(it *record.Record, t *Tool) media.Form {
 }
 
 // affordable refuses clips that no memory could hold: files say what they like.
-func (p *ImageSteps) affordable(it *record.Record, t *Tool) error {
+func (p *ImageSteps) affordable(it *record.Record, t *core.Tool) error {
 	f := p.made(it, t)
 	if n, most := f.Bytes(), it.Source.Lane.Limit(); n > most || n < 0 {
 		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels needs more memory than the loader's %d bytes: set frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
@@ -174,17 +175,17 @@ func (p *ImageSteps) affordable(it *record.Record, t *Tool) error {
 }
 
 // draw carries the plan out, and writes what has this form.
-func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form media.Form, dst []byte) error {
+func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
 	stride := form.RowBytes()
 	switch {
 	case p.Video != nil:
 		p.Video.times(it, it.Opened.(*opened))
 		p.Video.window(it, it.Opened.(*opened))
-		return p.decoded(p.Env.watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) }))
+		return p.decoded(p.Env.Watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) }))
 	case !p.Decodes() && form.Moves():
-		return p.Env.watched(ctx, it, func() error { return p.frames(it, t, form, dst) })
+		return p.Env.Watched(ctx, it, func() error { return p.frames(it, t, form, dst) })
 	case !p.Decodes():
-		return p.Env.watched(ctx, it, func() error {
+		return p.Env.Watched(ctx, it, func() error {
 			return media.CurrentRunner().Run(dst, stride, it.Values.Images[p.To.At].Pixels, &t.Plan)
 		})
 	}
@@ -192,13 +193,13 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, form 
 	if err != nil {
 		return p.decoded(err)
 	}
-	return p.decoded(p.Env.watched(ctx, it, func() error {
+	return p.decoded(p.Env.Watched(ctx, it, func() error {
 		return decoder.DecodeInto(dst, stride, it.Values.Bytes[p.From.At], &it.Header, &t.Plan)
 	}))
 }
 
 // frames carries the plan out on each frame of stored clips.
-func (p *ImageSteps) frames(it *record.Record, t *Tool, form media.Form, dst []byte) error {
+func (p *ImageSteps) frames(it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
 	from, to := it.Values.Images[p.To.At], newFrameWriter(form, dst)
 	for i := range form.Pictures() {
 		err := to.frame(i, func(to []byte) error {
@@ -213,12 +214,12 @@ func (p *ImageSteps) frames(it *record.Record, t *Tool, form media.Form, dst []b
 
 // Foresee implements part. It is an upper estimate of what the decoder takes, and of all
 // images on the way to the result.
-func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
+func (p *ImageSteps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
 	if p.planes() {
 		return p.foreseePlanes(it, t)
 	}
 	before := t.Forms[p.To.At]
-	t.put(p.To.At, media.Form{})
+	t.Put(p.To.At, media.Form{})
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the image, or the operation will fail before it needs any
 	}
@@ -238,7 +239,7 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 		if p.Video != nil {
 			made = p.made(it, t)
 		}
-		t.put(p.To.At, made)
+		t.Put(p.To.At, made)
 		bytes += record.StoredBytes(made)
 	}
 	return bytes

@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
@@ -115,7 +116,7 @@ func (v *Video) tellMatrix(it *record.Record, w *planesWriter) {
 }
 
 // foreseePlanes is Foresee of frames that stay planes.
-func (p *ImageSteps) foreseePlanes(it *record.Record, t *Tool) int64 {
+func (p *ImageSteps) foreseePlanes(it *record.Record, t *core.Tool) int64 {
 	if p.Plan(it, t, media.Form{}, false) != nil {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -17,27 +18,18 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Program is implemented by arguments of steps that the engine has no code for, and that
-// bring it along.
-type Program interface {
-	recipe.Args
-	// link returns the part of a recipe that a step of this name is, and the fields that
-	// samples have after it. They come with the fields in; where says at which places
-	// their values are, and learns what becomes of them.
-	Link(w *Env, name string, in sample.Schema, where *record.Columns) (Part, sample.Schema, error)
-}
-
-// Link implements program.
-func (h *held[In, Out]) Link(w *Env, name string, in sample.Schema, where *record.Columns) (Part, sample.Schema, error) {
+// Link implements [Linker].
+func (h *held[In, Out]) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) {
 	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[Out]())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	out, err := sig.check(in, h.op)
+	out, err := sig.check(t.Schema, h.op)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &linked[In, Out]{op: h.op, ports: newPorts(w, name, sig, out, where)}, out, nil
+	t.Schema = out
+	return &linked[In, Out]{op: h.op, ports: newPorts(w, name, sig, out, &t.Columns)}, nil
 }
 
 // linked is an operation that finds the values it takes and gives. What that needs of
@@ -55,7 +47,7 @@ type call[In, Out any] struct {
 }
 
 // Run implements part.
-func (l *linked[In, Out]) Run(ctx context.Context, it *record.Record, _ *Tool) error {
+func (l *linked[In, Out]) Run(ctx context.Context, it *record.Record, _ *core.Tool) error {
 	c, _ := l.calls.Get().(*call[In, Out])
 	if c == nil {
 		c = new(call[In, Out])
@@ -65,7 +57,7 @@ func (l *linked[In, Out]) Run(ctx context.Context, it *record.Record, _ *Tool) e
 		l.calls.Put(c)
 	}()
 	l.ports.load(unsafe.Pointer(&c.in), it)
-	err := l.ports.work.watched(ctx, it, func() (err error) {
+	err := l.ports.work.Watched(ctx, it, func() (err error) {
 		c.out, err = l.op.Do(ctx, c.in)
 		return err
 	})
@@ -76,11 +68,13 @@ func (l *linked[In, Out]) Run(ctx context.Context, it *record.Record, _ *Tool) e
 }
 
 // Foresee implements part.
-func (l *linked[In, Out]) Foresee(_ *record.Record, t *Tool) int64 { return l.ports.foresee(l.op, t) }
+func (l *linked[In, Out]) Foresee(_ *record.Record, t *core.Tool) int64 {
+	return l.ports.foresee(l.op, t)
+}
 
 // ports are the fields of an operation's In and Out with the places of their values.
 type ports struct {
-	work    *Env
+	work    *core.Env
 	name    string
 	op      uint64 // of the random draws
 	in, out []port
@@ -95,7 +89,7 @@ type port struct {
 	place record.Column
 }
 
-func newPorts(w *Env, name string, sig signature, out sample.Schema, where *record.Columns) ports {
+func newPorts(w *core.Env, name string, sig signature, out sample.Schema, where *record.Columns) ports {
 	p := ports{work: w, name: name, op: order.OpID(name)}
 	for _, m := range sig.in {
 		at := where.Of[m.name]
@@ -156,7 +150,7 @@ func (p *ports) load(in unsafe.Pointer, it *record.Record) {
 func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *record.Record) {
 	switch t {
 	case randType:
-		*(*Rand)(at) = Rand{key: p.work.RandomKey(it), op: p.op, log: p.work.logDraws(it, p.name)}
+		*(*Rand)(at) = Rand{key: p.work.RandomKey(it), op: p.op, log: logDraws(p.work, it, p.name)}
 	case canvasType:
 		*(*Canvas)(at) = Canvas{p.work, it}
 	case idType:
@@ -242,13 +236,13 @@ func fitsForm(f, want media.Form) bool {
 
 // foresee tells what becomes of the forms of images. An image whose size an operation
 // does not say is taken to be no larger than the one before.
-func (p *ports) foresee(op any, t *Tool) int64 {
+func (p *ports) foresee(op any, t *core.Tool) int64 {
 	var form media.Form
 	if p.shows.Kind == record.Images {
 		form = t.Forms[p.shows.At]
 	}
 
-	t.forget(p.taken)
+	t.Forget(p.taken)
 	if p.gives.Kind != record.Images {
 		return 0
 	}
@@ -259,5 +253,5 @@ func (p *ports) foresee(op any, t *Tool) int64 {
 			after.Height, after.Width = f.Height, f.Width
 		}
 	}
-	return t.foresee(p.gives, after, form)
+	return t.ForeseeImage(p.gives, after, form)
 }

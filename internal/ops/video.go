@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -24,7 +25,7 @@ import (
 // Video is the part of decode_video that runs before memory is reserved: it finds the
 // packets of a file and says which frames are taken. Steps on the clip go on from there.
 type Video struct {
-	env    *Env
+	env    *core.Env
 	name   string // of the step
 	drawID uint64
 	args   *recipe.DecodeVideo
@@ -54,7 +55,7 @@ func videoOf(p *fuse.Images) *recipe.DecodeVideo {
 }
 
 // NewVideo makes what finds the frames that steps on images begin with.
-func NewVideo(w *Env, name string, p *fuse.Images, t *Scope) *Video {
+func NewVideo(w *core.Env, name string, p *fuse.Images, t *core.Scope) *Video {
 	args := videoOf(p)
 	clip, _ := args.Clip() // checked with the recipe
 	v := &Video{env: w, name: name, drawID: order.OpID(name), args: args, clip: clip, from: t.Columns.Of[p.Field]}
@@ -65,11 +66,11 @@ func NewVideo(w *Env, name string, p *fuse.Images, t *Scope) *Video {
 }
 
 // link finds places for what the step tells beside the clip.
-func (v *Video) link(t *Scope) {
-	v.Times = t.add(v.args.Times, v.args.TimesType())
-	v.Window = t.add(v.args.Window, v.args.WindowType())
-	v.Matrix = t.add(v.args.Matrix, recipe.MatrixType)
-	v.Mask = t.add(v.args.Mask, v.args.MaskType())
+func (v *Video) link(t *core.Scope) {
+	v.Times = t.Add(v.args.Times, v.args.TimesType())
+	v.Window = t.Add(v.args.Window, v.args.WindowType())
+	v.Matrix = t.Add(v.args.Matrix, recipe.MatrixType)
+	v.Mask = t.Add(v.args.Mask, v.args.MaskType())
 }
 
 // opened is a video with the frames that are taken, in the order of the clip.
@@ -116,7 +117,7 @@ func (v *Video) Index(ctx context.Context, it *record.Record) error {
 	t := v.env.Tool(it)
 	defer v.env.Done(t)
 	o := new(opened)
-	err := v.env.watched(ctx, it, func() error { // some containers are read by C code
+	err := v.env.Watched(ctx, it, func() error { // some containers are read by C code
 		return machine.Patiently(ctx, func() error {
 			o.Close()
 			return v.open(ctx, it, o)
@@ -141,7 +142,7 @@ func (v *Video) open(ctx context.Context, it *record.Record, o *opened) (err err
 		file = video.Bytes(it.Values.Bytes[v.from.At])
 	} else {
 		path := it.Values.Texts[v.from.At]
-		f, err := v.env.openNamed(ctx, path)
+		f, err := v.env.OpenNamed(ctx, path)
 		if err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func (v *Video) open(ctx context.Context, it *record.Record, o *opened) (err err
 }
 
 // pick says which frames are taken.
-func (v *Video) pick(it *record.Record, t *Tool, o *opened) (err error) {
+func (v *Video) pick(it *record.Record, t *core.Tool, o *opened) (err error) {
 	clip := v.clip
 	if v.at.Kind == record.Numbers {
 		if clip.Seconds, err = v.seconds(it); err != nil {
@@ -163,7 +164,7 @@ func (v *Video) pick(it *record.Record, t *Tool, o *opened) (err error) {
 	line := &o.video.Table.Line
 	clips, err := clip.Pick(line, func(n int) int {
 		draws++
-		return t.chance.Intn(v.drawID, draws-1, n)
+		return t.Chance.Intn(v.drawID, draws-1, n)
 	})
 	if err != nil {
 		return short(err, o)

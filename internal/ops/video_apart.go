@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -26,7 +27,7 @@ type VideoApart struct {
 }
 
 // NewVideoApart makes what takes a video apart.
-func NewVideoApart(v *Video, p *fuse.Images, t *Scope) *VideoApart {
+func NewVideoApart(v *Video, p *fuse.Images, t *core.Scope) *VideoApart {
 	args := p.Decoder.(*recipe.VideoClips)
 	a := &VideoApart{Video: v}
 	a.sampling, _ = args.Sampling() // checked with the recipe
@@ -63,7 +64,7 @@ func (a *VideoApart) Expand(ctx context.Context, it *record.Record) iter.Seq2[*r
 		for i := range clips {
 			child := a.clipOf(r, int64(i), err)
 			if err := a.env.Admit(ctx, child); err != nil {
-				yield(nil, Blame(it, err))
+				yield(nil, core.Blame(it, err))
 				return
 			}
 			if !yield(child, nil) {
@@ -100,7 +101,7 @@ func (a *VideoApart) Again(ctx context.Context, it *record.Record) (*record.Reco
 type reel struct {
 	opened
 	of    *record.Record
-	env   *Env
+	env   *core.Env
 	users atomic.Int64
 }
 
@@ -116,7 +117,7 @@ func (r *reel) leave() {
 func (a *VideoApart) openAll(ctx context.Context, it *record.Record) (r *reel, clips int, err error) {
 	r = &reel{of: it, env: a.env}
 	r.users.Add(1)
-	err = a.env.watched(ctx, it, func() error {
+	err = a.env.Watched(ctx, it, func() error {
 		return machine.Patiently(ctx, func() error {
 			r.opened.Close()
 			return a.open(ctx, it, &r.opened)
@@ -162,11 +163,11 @@ func (a *VideoApart) clipOf(r *reel, number int64, failed error) *record.Record 
 }
 
 // frames says which frames a clip has.
-func (a *VideoApart) frames(it *record.Record, t *Tool, o *opened, number int) (err error) {
+func (a *VideoApart) frames(it *record.Record, t *core.Tool, o *opened, number int) (err error) {
 	drawn := false
 	o.frames, err = a.sampling.At(&o.video.Table.Line, number, func(n int) int {
 		drawn = true
-		return t.chance.Intn(a.drawID, 0, n)
+		return t.Chance.Intn(a.drawID, 0, n)
 	})
 	if err != nil {
 		return short(err, o)

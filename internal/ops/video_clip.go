@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/video/index"
@@ -54,7 +55,7 @@ func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps [
 		c.planes, c.form = newPlanesWriter(args, &c.plan), planesForm(args, c.form)
 	}
 	c.form.Frames = c.each
-	if n := orElse(args.Clips, 1); n > 1 {
+	if n := argument.OrElse(args.Clips, 1); n > 1 {
 		c.form.Clips = n
 	}
 	if n := c.form.Bytes(); n < 0 || n > math.MaxInt32*int64(16) {
@@ -73,9 +74,9 @@ func IndexedVideo(file video.File, path string, warn func(message string)) video
 // damaged, the file may be cut off.
 func OpenVideo(file video.File, stream *int, keeps bool) (*video.Video, error) {
 	if keeps {
-		return video.OpenKept(file, orElse(stream, -1))
+		return video.OpenKept(file, argument.OrElse(stream, -1))
 	}
-	return video.Open(file, orElse(stream, -1))
+	return video.Open(file, argument.OrElse(stream, -1))
 }
 
 func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"pgregory.net/rapid"
-
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
+	"pgregory.net/rapid"
 )
 
 // Recipe draws a tree of steps of any operations, with any arguments that can be
@@ -261,8 +261,8 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 			return recipe.PadValue{All: number()}
 		}
 		return recipe.PadValue{Fields: map[string]float64{"array": number(), strings.ToValidUTF8(Text(t), ""): number()}}
-	case recipe.NewNames:
-		return recipe.NewNames{"image": strings.ToValidUTF8(Text(t), ""), strings.ToValidUTF8(Text(t), ""): "a"}
+	case data.NewNames:
+		return data.NewNames{"image": strings.ToValidUTF8(Text(t), ""), strings.ToValidUTF8(Text(t), ""): "a"}
 	case recipe.Chain:
 		return Chain(t, steps)
 	case []recipe.Chain:

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -69,7 +69,7 @@ func ofFile(cause, key string) string {
 
 // Step is the step that has failed, where that is known: a stage may carry out several.
 func Step(err error) string {
-	var step *ops.StepError
+	var step *core.StepError
 	var call *extern.CallError
 	var died *extern.WorkerError
 	var limit *extern.LimitError

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -106,7 +107,7 @@ func (f *Files) Len() int64 { return int64(f.Table.Len()) }
 func (f *Files) Key(index int64) string { return f.Table.Key(int(index)) }
 
 // Link implements contents.
-func (f *Files) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (f *Files) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
 	at := where.Of
 	f.content, f.name = at["path"], at["key"]
 	if !f.closed {
@@ -123,7 +124,7 @@ func (f *Files) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.
 }
 
 // Fetch implements contents.
-func (f *Files) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+func (f *Files) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	n, err := Patiently(ctx, w, it, func() (int64, error) { return f.read(ctx, w, it) })
 	if err != nil && f.PlaceGone(ctx, it.ID.Index, err) {
 		err = machine.ShortPlace(err)
@@ -131,7 +132,7 @@ func (f *Files) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64
 	return n, err
 }
 
-func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+func (f *Files) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	file, err := store.Open(ctx, f.Table.Path(int(it.ID.Index)), f.most)
 	if err != nil {
 		return 0, err
@@ -142,7 +143,7 @@ func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64,
 		return 0, nil
 	}
 
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, file.Size()); err != nil {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, file.Size()); err != nil {
 		return 0, err
 	}
 	if it.Limited {
@@ -185,7 +186,7 @@ func (f *Files) describe(v *record.Values, it *record.Record) {
 // fileRoom returns how much memory to take for a file. The memory of a small one grows
 // while it is read; what a large one takes must not wait for the garbage collector, so it
 // is not Go's.
-func fileRoom(w *ops.Env, f store.File) int {
+func fileRoom(w *core.Env, f store.File) int {
 	if w.Shared != nil {
 		return int(f.Size()) + 1
 	}

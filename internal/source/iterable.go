@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/state"
@@ -22,7 +23,7 @@ const Endless = 1 << 48
 // does. Another run begins where one stood only with the object's own state.
 type Iterable struct {
 	object
-	work   *ops.Env
+	work   *core.Env
 	Source *Listing
 	rank   int // whose stream it is
 	world  int
@@ -44,12 +45,12 @@ type streamState struct {
 func (s *Iterable) Len() int64 { return Endless }
 
 // Link implements contents.
-func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (s *Iterable) Link(w *core.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
 	gives := s.args.Gives.Schema
 	s.work = w
 	s.begins(w, f, gives, schema, where)
 	var err error
-	s.python.Pool, _, err = OpenWorkers(w.Host, f, extern.Iterate, s.rank, s.world)
+	s.python.Pool, _, err = OpenWorkers(ops.HostOf(w), f, extern.Iterate, s.rank, s.world)
 	s.python.Workers, s.python.PerWorker, s.python.Land = 1, rowsAhead, s.land
 	return nil, err
 }
@@ -82,7 +83,7 @@ func (s *Iterable) receive(ctx context.Context, it *record.Record, out []extern.
 		n, err = s.take(s.work, it, out)
 	}
 	if err == nil {
-		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.Age(it.ID), ops.ForFiles, n)
+		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.Age(it.ID), core.ForFiles, n)
 	}
 	return err
 }
@@ -96,7 +97,7 @@ func (s *Iterable) giveBack(out []extern.Value) {
 }
 
 // Fetch implements contents: the sample is there. Nobody can read it again.
-func (s *Iterable) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+func (s *Iterable) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	if s.late {
 		return s.object.Fetch(ctx, w, it)
 	}

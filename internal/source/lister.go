@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -105,7 +105,7 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 		}
 		own, err := newOrder(f, s.Samples)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ops.ErrConfig, err)
+			return nil, nil, fmt.Errorf("%w: %w", core.ErrConfig, err)
 		}
 		if own != nil {
 			s.Order, s.Among = own, s.among

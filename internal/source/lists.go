@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 )
@@ -93,7 +93,7 @@ func (l *Listing) Know(ctx context.Context, epoch int) error {
 
 // Deal makes the operation that gives the samples of a list, of most at most; 0: of any
 // number. None is read yet.
-func (l *Listing) Deal(w *ops.Env, most int) func(context.Context, *record.Record) iter.Seq2[*record.Record, error] {
+func (l *Listing) Deal(w *core.Env, most int) func(context.Context, *record.Record) iter.Seq2[*record.Record, error] {
 	return func(_ context.Context, it *record.Record) iter.Seq2[*record.Record, error] {
 		return func(yield func(*record.Record, error) bool) {
 			defer w.Drop(it)

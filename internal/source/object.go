@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -39,12 +40,12 @@ func (o *object) Len() int64 { return *o.args.Length }
 func (o *object) Key(index int64) string { return strconv.FormatInt(index, 10) }
 
 // Link implements contents.
-func (o *object) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (o *object) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
 	gives := o.args.Gives.Schema
 	o.begins(w, s, gives, schema, where)
 	o.python.PerWorker = ops.PerWorkerFor(nil, gives)
 	var err error
-	o.python.Pool, o.python.Workers, err = OpenWorkers(w.Host, s, extern.Index, 0, 1)
+	o.python.Pool, o.python.Workers, err = OpenWorkers(ops.HostOf(w), s, extern.Index, 0, 1)
 	return o.python, err
 }
 
@@ -55,11 +56,11 @@ func (o *object) Late(where *record.Columns) {
 }
 
 // begins finds the places of what a sample has.
-func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
+func (o *object) begins(w *core.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
 	o.python = &ops.Function{Env: w, Name: s.Name}
 	o.python.Gives(gives)
 	o.python.Begin(nil, where)
-	w.Host.Calls = append(w.Host.Calls, o.python)
+	ops.HostOf(w).Calls = append(ops.HostOf(w).Calls, o.python)
 	for _, f := range gives {
 		at := where.Of[f.Name]
 		o.python.Out = append(o.python.Out, ops.Field{Name: f.Name, Type: schema[schema.Find(f.Name)].Type, Column: at})
@@ -74,14 +75,14 @@ func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema,
 }
 
 // Fetch implements contents.
-func (o *object) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (n int64, err error) {
+func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n int64, err error) {
 	if o.late {
 		if v := w.Blank(it); o.name.Kind != 0 {
 			v.Texts[o.name.At] = it.Key
 		}
 		return 0, nil
 	}
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, o.each); err != nil {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, o.each); err != nil {
 		return 0, err
 	}
 	c := o.python.Call(it)
@@ -100,14 +101,14 @@ func (o *object) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (n in
 		return n, err
 	}
 	before := it.Content
-	it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, n)
+	it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, n)
 	before.Release()
 	return n, err
 }
 
 // take gives a sample its first values, in memory that a worker has filled. It tells how
 // many bytes they have.
-func (o *object) take(w *ops.Env, it *record.Record, out []extern.Value) (n int64, err error) {
+func (o *object) take(w *core.Env, it *record.Record, out []extern.Value) (n int64, err error) {
 	v := w.Blank(it)
 	for i := range out {
 		n += int64(len(out[i].Data))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -102,7 +103,7 @@ type sampled struct {
 	args    *recipe.Sampler
 	samples int64 // of the source
 	name    string
-	work    *ops.Env
+	work    *core.Env
 	pool    *extern.Pool
 	lately
 
@@ -110,13 +111,13 @@ type sampled struct {
 }
 
 // Link opens the workers that have the object.
-func (s *sampled) link(w *ops.Env) (err error) {
+func (s *sampled) link(w *core.Env) (err error) {
 	s.work = w
 	o := extern.Options{
 		Kind: extern.Index, In: sample.Schema{}, To: []string{"order"},
 		Gives: sample.Schema{{Name: "order", Type: sample.TensorType(tensor.Int64, tensor.Unknown)}},
 	}
-	if s.pool, _, err = w.Host.Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil); err == nil {
+	if s.pool, _, err = ops.HostOf(w).Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil); err == nil {
 		s.pool.SetWorkers(1) // there is one call an epoch
 	}
 	return err

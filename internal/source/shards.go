@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -98,7 +99,7 @@ func (s *Shards) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(l
 func (s *Shards) Key(index int64) string { return s.Set.Key(index) }
 
 // Link implements Contents.
-func (s *Shards) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (s *Shards) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
 	s.at = nil
 	for _, f := range s.args.Gives.Schema {
 		s.at = append(s.at, where.Of[f.Name])
@@ -125,7 +126,7 @@ func (s *Shards) Changed(was string) error { return s.Set.Changed(was) }
 const ForBlocks budget.Purpose = "unpacked blocks"
 
 // Fetch implements Contents.
-func (s *Shards) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+func (s *Shards) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	n, err := Patiently(ctx, w, it, func() (int64, error) { return s.read(ctx, w, it) })
 	if errors.Is(err, shard.ErrChanged) {
 		err = pipe.Fatal(err) // what was indexed is not there any more
@@ -133,7 +134,7 @@ func (s *Shards) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int6
 	return n, err
 }
 
-func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+func (s *Shards) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	p, _ := s.places.Get().(*shard.Place)
 	if p == nil {
 		p = new(shard.Place)
@@ -147,7 +148,7 @@ func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64
 	}
 
 	var err error
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, p.Bytes); err != nil {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, p.Bytes); err != nil {
 		return 0, err
 	}
 	if it.Limited {
@@ -175,7 +176,7 @@ func (s *Shards) read(ctx context.Context, w *ops.Env, it *record.Record) (int64
 
 // put gives columns their values. Those that stay in memory of their own are in the
 // buffer, or copied into such.
-func (s *Shards) put(w *ops.Env, v *record.Values, buffer []byte, values []shard.Value) {
+func (s *Shards) put(w *core.Env, v *record.Values, buffer []byte, values []shard.Value) {
 	own := func(b []byte) []byte {
 		if len(b) == 0 || record.Overlap(buffer, b) {
 			return slices.Clip(b)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/store"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // Patiently reads a sample, and tries again while the machine lacks something, as long as
 // other samples get through.
-func Patiently(ctx context.Context, w *ops.Env, it *record.Record, read func() (int64, error)) (int64, error) {
+func Patiently(ctx context.Context, w *core.Env, it *record.Record, read func() (int64, error)) (int64, error) {
 	n, err := read()
 	if err == nil {
 		w.Reads.Add(1)

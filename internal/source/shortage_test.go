@@ -15,9 +15,9 @@ import (
 
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -29,7 +29,7 @@ import (
 func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 	it := &record.Record{Source: &record.Source{}, Key: "x"}
 	for _, number := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.ETIMEDOUT, syscall.ENOTCONN, syscall.ENODEV} {
-		err := ops.Blame(it, &os.PathError{Op: "open", Path: "x", Err: number})
+		err := core.Blame(it, &os.PathError{Op: "open", Path: "x", Err: number})
 		var short *machine.Shortage
 		var bad *sample.Error
 		if !pipe.Stops(err) || !errors.As(err, &short) || short.Remedy == "" || errors.As(err, &bad) || !errors.Is(err, number) {
@@ -37,13 +37,13 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 		}
 	}
 	for _, number := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EIO, syscall.ELOOP, syscall.EISDIR, syscall.EFBIG, syscall.ESTALE} {
-		err := ops.Blame(it, &os.PathError{Op: "open", Path: "x", Err: number})
+		err := core.Blame(it, &os.PathError{Op: "open", Path: "x", Err: number})
 		var bad *sample.Error
 		if pipe.Stops(err) || !errors.As(err, &bad) {
 			t.Errorf("%v: %v", number, err)
 		}
 	}
-	if err := ops.Blame(it, &arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
+	if err := core.Blame(it, &arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
 		t.Error(err)
 	}
 }
@@ -52,7 +52,7 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 // through.
 func TestReadingWaitsForTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, it := &ops.Env{}, &record.Record{}
+		w, it := &core.Env{}, &record.Record{}
 		began := time.Now()
 		tries := 0
 		n, err := Patiently(t.Context(), w, it, func() (int64, error) {

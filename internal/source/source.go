@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -31,7 +32,7 @@ type Listing struct {
 		share order.Share
 	}
 
-	Scope *ops.MemoryScope // for which reading reserves bytes
+	Scope *core.MemoryScope // for which reading reserves bytes
 
 	Most int64       // samples that come at most of an epoch, where one is only tried; 0: all
 	cut  atomic.Bool // there were more
@@ -55,10 +56,10 @@ type Contents interface {
 	Key(index int64) string // a name for people
 	// Link learns where the values of its fields go. It returns the function whose
 	// workers read them; nil: the engine reads.
-	Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error)
+	Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error)
 	// Fetch gives a sample its first values, and tells how many bytes it has read. It may
 	// wait.
-	Fetch(ctx context.Context, w *ops.Env, it *record.Record) (read int64, err error)
+	Fetch(ctx context.Context, w *core.Env, it *record.Record) (read int64, err error)
 }
 
 // Digested are contents of which states keep a digest, so that a run does not go on with
@@ -163,7 +164,7 @@ func (l *Listing) Expected() int64 {
 
 // Link learns where values of the source's fields go, and returns the function whose
 // workers read them; nil: the engine reads.
-func (l *Listing) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (l *Listing) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
 	if err := l.LinkOrder(w); err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, st
 
 // Read makes the operation that fetches a sample, and reserves what the first stages will
 // take: here, outside the gate, since both may have to wait.
-func (l *Listing) Read(w *ops.Env) ops.Op {
+func (l *Listing) Read(w *core.Env) core.Op {
 	fetch := l.Fetch(w)
 	return func(ctx context.Context, it *record.Record) error {
 		if err := fetch(ctx, it); err != nil {
@@ -216,10 +217,10 @@ func (l *Listing) Read(w *ops.Env) ops.Op {
 }
 
 // Fetch makes the operation that only fetches a sample.
-func (l *Listing) Fetch(w *ops.Env) ops.Op {
+func (l *Listing) Fetch(w *core.Env) core.Op {
 	return func(ctx context.Context, it *record.Record) error {
 		if w.Quarantined(it.Source, it.ID.Index) {
-			return ops.ErrQuarantined
+			return core.ErrQuarantined
 		}
 		n, err := l.Contents.Fetch(ctx, w, it)
 		if err == nil {
@@ -230,7 +231,7 @@ func (l *Listing) Fetch(w *ops.Env) ops.Op {
 }
 
 // LinkOrder is Link for samples that a chain of functions reads.
-func (l *Listing) LinkOrder(w *ops.Env) error {
+func (l *Listing) LinkOrder(w *core.Env) error {
 	if o, ok := l.Order.(*sampled); ok {
 		return o.link(w)
 	}
@@ -239,7 +240,7 @@ func (l *Listing) LinkOrder(w *ops.Env) error {
 
 // Late has samples read when they have rows, by the function that Link has returned or by
 // a chain, and returns what is done before: the same as Read. Only objects can do that.
-func (l *Listing) Late(w *ops.Env, where *record.Columns) ops.Op {
+func (l *Listing) Late(w *core.Env, where *record.Columns) core.Op {
 	l.Contents.(interface{ Late(*record.Columns) }).Late(where)
 	return l.Fetch(w)
 }

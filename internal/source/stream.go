@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -37,7 +38,7 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 		r := &stream{Iterable: s, ctx: ctx, epoch: epoch, pos: pos, yield: yield, ahead: map[int64]*landing{}}
 		// It is held all the time, so no sample waits until it comes back.
 		var err error
-		r.room, err = s.Source.Lane.Acquire(ctx, s.work.Age(s.Source.Record(epoch, pos, pos).ID), ops.ForFiles, s.python.Pool.Ahead())
+		r.room, err = s.Source.Lane.Acquire(ctx, s.work.Age(s.Source.Record(epoch, pos, pos).ID), core.ForFiles, s.python.Pool.Ahead())
 		if err != nil {
 			return // the run has ended
 		}
@@ -96,7 +97,7 @@ func (r *stream) give(out []extern.Value) error {
 		err := r.receive(r.ctx, it, out)
 		if err != nil {
 			r.work.Drop(it)
-			it, err = nil, ops.Blame(it, err)
+			it, err = nil, core.Blame(it, err)
 		}
 		r.enough = !r.yield(it, err)
 	}
@@ -139,6 +140,6 @@ func (r *stream) end(err error) {
 		}
 	}
 	if !told { // an epoch that ends early must not look like one that has ended
-		r.yield(nil, pipe.Fatal(ops.Blame(r.Source.Record(r.epoch, r.at, r.at), err)))
+		r.yield(nil, pipe.Fatal(core.Blame(r.Source.Record(r.epoch, r.at, r.at), err)))
 	}
 }

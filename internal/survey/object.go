@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -56,7 +57,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 			err = note(c.Out)
 		}
 	default:
-		first := &ops.Function{Env: &ops.Env{Host: h}, Name: s.Name, Pool: pool}
+		first := &ops.Function{Env: &core.Env{Host: h}, Name: s.Name, Pool: pool}
 		if err = first.Try(ctx, c, nil); err == nil {
 			err = note(c.Out)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -76,7 +77,7 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 }
 
 // link implements program.
-func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.Columns) (ops.Part, sample.Schema, error) {
+func (p *probing) Link(w *core.Env, name string, in sample.Schema, where *record.Columns) (core.Part, sample.Schema, error) {
 	if p.chain != nil {
 		next, err := ops.NewTrial(w, p.chain, joined(p.chain), in, where)
 		if err != nil {
@@ -90,7 +91,7 @@ func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.
 	o.Rows, o.States = where.Rows, false
 	next.Begin(o.In, where)
 	var err error
-	if next.Pool, _, err = w.Host.Open(name, &p.call.Python, o, p.failures); err != nil {
+	if next.Pool, _, err = ops.HostOf(w).Open(name, &p.call.Python, o, p.failures); err != nil {
 		return nil, nil, err
 	}
 	out, err := p.Check(in)
@@ -105,7 +106,7 @@ type probe struct {
 }
 
 // run implements part. The stage has one worker.
-func (p *probe) Run(ctx context.Context, it *record.Record, _ *ops.Tool) error {
+func (p *probe) Run(ctx context.Context, it *record.Record, _ *core.Tool) error {
 	if p.what.gives == nil {
 		err := pipe.Ungated(ctx, func() error { return p.look(ctx, it) })
 		if err != nil {
@@ -268,4 +269,4 @@ func alike(gives, came, of sample.Schema) sample.Schema {
 }
 
 // foresee implements part.
-func (p *probe) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
+func (p *probe) Foresee(*record.Record, *core.Tool) int64 { return 0 }

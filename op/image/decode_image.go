@@ -97,7 +97,9 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 }
 
 // Traits implements [recipe.Traited].
-func (*DecodeImage) Traits() recipe.Traits { return recipe.Traits{Content: "image", Suffixes: media.Suffixes()} }
+func (*DecodeImage) Traits() recipe.Traits {
+	return recipe.Traits{Content: "image", Suffixes: media.Suffixes()}
+}
 
 // Decoding implements [recipe.Decoder].
 func (d *DecodeImage) Decoding(sample.Schema) recipe.Decoding {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -148,7 +149,7 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 	crop, flip := recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
 	normalize := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}
 	layout := recipe.Step{Args: &image.Layout{Layout: "NCHW"}}
-	audio := recipe.Step{Args: &recipe.DecodeAudio{Rate: new(16000), Channels: new(1), Duration: new(0.5)}}
+	audio := recipe.Step{Args: &sound.DecodeAudio{Rate: new(16000), Channels: new(1), Duration: new(0.5)}}
 	limited := audio
 	limited.Failures = &recipe.Failures{TimeLimit: new(2.0)}
 	maps := recipe.Step{Args: &recipe.Map{Python: recipe.Python{Function: "m:f", Fields: []string{"image"}}, Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 8, 9, 3)}}}}}
@@ -176,7 +177,7 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) normalize+layout(>image uint8 [8, 9, 3]) [blur] batch"},
 		{[]recipe.Step{files(), audio, batch}, "[decode_audio+batch]", "[decode_audio] batch"},
 		{[]recipe.Step{files(), limited, batch}, "[decode_audio] batch", "[decode_audio] batch"},
-		{[]recipe.Step{files(), audio, {Args: &recipe.LogMel{}}, batch}, "[decode_audio] [log_mel] batch", "[decode_audio] [log_mel] batch"},
+		{[]recipe.Step{files(), audio, {Args: &sound.LogMel{}}, batch}, "[decode_audio] [log_mel] batch", "[decode_audio] [log_mel] batch"},
 	} {
 		p, err := fuse.Fuse(recipe.Recipe{Steps: c.steps})
 		if err != nil {

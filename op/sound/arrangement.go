@@ -1,11 +1,10 @@
-package ops
+package sound
 
 import (
 	"math"
 	"unsafe"
 
 	"github.com/headrace/headrace/internal/scratch"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -17,7 +16,7 @@ type Arrangement struct {
 }
 
 // arrangementOf is that of n samples of each channel.
-func arrangementOf(args *recipe.DecodeAudio, n, channels int) Arrangement {
+func arrangementOf(args *DecodeAudio, n, channels int) Arrangement {
 	return Arrangement{n, channels, args.Layout, args.Type().DType}
 }
 

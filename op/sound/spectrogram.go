@@ -1,4 +1,4 @@
-package ops
+package sound
 
 import (
 	"context"
@@ -6,44 +6,44 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media/sound/mel"
-	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-// LogMel is a part of a recipe that makes log-mel spectrograms.
-type LogMel struct {
-	Env  *Env
+// Spectrogram is a part of a recipe that makes log-mel spectrograms.
+type Spectrogram struct {
+	Env  *core.Env
 	Plan *mel.Plan
-	Args *recipe.LogMel
+	Args *LogMel
 	Type sample.Type // of what comes out
 	From record.Column
 	To   record.Column
 	in   sample.Type
 }
 
-// NewLogMel makes the part of a step, but for its columns, for samples of a type.
-func NewLogMel(w *Env, args *recipe.LogMel, in sample.Type) (*LogMel, error) {
+// NewSpectrogram makes the part of a step, but for its columns, for samples of a type.
+func NewSpectrogram(w *core.Env, args *LogMel, in sample.Type) (*Spectrogram, error) {
 	plan, err := mel.NewPlan(args.Spec())
 	if err != nil {
 		return nil, err
 	}
 	out, err := args.Type(in.Shape[0])
-	return &LogMel{Env: w, Plan: plan, Args: args, Type: out, in: in}, err
+	return &Spectrogram{Env: w, Plan: plan, Args: args, Type: out, in: in}, err
 }
 
-// linkLogMel makes the part of a step.
-func linkLogMel(w *Env, args *recipe.LogMel, t *Scope) (*LogMel, error) {
-	next, err := NewLogMel(w, args, t.Schema[t.Schema.Find(args.Field)].Type)
+// Link implements [core.Linker].
+func (l *LogMel) Link(w *core.Env, _ string, t *core.Scope) (core.Part, error) {
+	next, err := NewSpectrogram(w, l, t.Schema[t.Schema.Find(l.Field)].Type)
 	if err != nil {
 		return nil, err
 	}
-	next.From, next.To = t.decoded(args.Field, args.To, next.Type)
+	next.From, next.To = t.Decoded(l.Field, l.To, next.Type)
 	return next, nil
 }
 
 // Run implements part.
-func (p *LogMel) Run(_ context.Context, it *record.Record, _ *Tool) error {
+func (p *Spectrogram) Run(_ context.Context, it *record.Record, _ *core.Tool) error {
 	v := it.Values
 	samples, give := p.samples(v)
 	defer give()
@@ -80,7 +80,7 @@ func (p *LogMel) Run(_ context.Context, it *record.Record, _ *Tool) error {
 }
 
 // samples are those of the recording as float32 from -1 to 1. Give takes them back.
-func (p *LogMel) samples(v *record.Values) (all []float32, give func()) {
+func (p *Spectrogram) samples(v *record.Values) (all []float32, give func()) {
 	b := p.bytes(v)
 	if p.in.DType == tensor.Float32 {
 		return floatsOf(b), func() {}
@@ -93,7 +93,7 @@ func (p *LogMel) samples(v *record.Values) (all []float32, give func()) {
 	return all, func() { p.Env.Images.Give(room) }
 }
 
-func (p *LogMel) bytes(v *record.Values) []byte {
+func (p *Spectrogram) bytes(v *record.Values) []byte {
 	if p.From.Kind == record.Numbers {
 		return v.Numbers[p.From.At:][:p.From.Size]
 	}
@@ -102,7 +102,7 @@ func (p *LogMel) bytes(v *record.Values) []byte {
 
 // Foresee implements part. Of recordings whose length is unknown nothing is known before
 // they are decoded: what there is then is accounted for.
-func (p *LogMel) Foresee(*record.Record, *Tool) int64 {
+func (p *Spectrogram) Foresee(*record.Record, *core.Tool) int64 {
 	if !p.Type.Fixed() {
 		return 0
 	}

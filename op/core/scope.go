@@ -1,4 +1,4 @@
-package ops
+package core
 
 import (
 	"github.com/headrace/headrace/internal/record"
@@ -14,15 +14,15 @@ type Scope struct {
 	Memory  *MemoryScope // nil: none has begun
 }
 
-// decoded puts an array instead of a field.
-func (t *Scope) decoded(field, name string, is sample.Type) (from, to record.Column) {
+// Decoded puts an array instead of a field.
+func (t *Scope) Decoded(field, name string, is sample.Type) (from, to record.Column) {
 	from, to = t.Columns.Take(field), t.Columns.PutArray(name)
 	t.Schema = t.Schema.Replace(field, sample.Field{Name: name, Type: is})
 	return from, to
 }
 
-// add adds an array, if it has a name.
-func (t *Scope) add(name string, is sample.Type) (at record.Column) {
+// Add adds an array, if it has a name.
+func (t *Scope) Add(name string, is sample.Type) (at record.Column) {
 	if name != "" {
 		at = t.Columns.PutArray(name)
 		t.Schema = t.Schema.With(name, is)

@@ -1,26 +1,26 @@
-package ops
+package sound
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media/sound"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
 
 // AudioWindow is a window of a recording that is open, and must be closed.
 type AudioWindow struct {
 	*sound.Window
-	args    *recipe.DecodeAudio
+	args    *DecodeAudio
 	from, n int64 // where it begins, and how many samples of each channel it has
 }
 
 // OpenAudio opens a recording, of which a track is opened by open. The arguments must be
 // complete and checked. Random draws where a random window begins: a number from 0 to
 // below n.
-func OpenAudio(open func(sound.Options) (sound.Stream, error), args *recipe.DecodeAudio, random func(n int) int) (*AudioWindow, error) {
+func OpenAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio, random func(n int) int) (*AudioWindow, error) {
 	w, err := openAudio(open, args)
 	if err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ func OpenAudio(open func(sound.Options) (sound.Stream, error), args *recipe.Deco
 	return a, nil
 }
 
-func openAudio(open func(sound.Options) (sound.Stream, error), args *recipe.DecodeAudio) (*sound.Window, error) {
-	s, err := open(sound.Options{Track: orElse(args.Stream, -1), Keep: args.Damaged == "keep"})
+func openAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio) (*sound.Window, error) {
+	s, err := open(sound.Options{Track: argument.OrElse(args.Stream, -1), Keep: args.Damaged == "keep"})
 	if err != nil {
 		return nil, err
 	}
-	w, err := sound.NewWindow(s, orElse(args.Rate, 0), orElse(args.Channels, 0))
+	w, err := sound.NewWindow(s, argument.OrElse(args.Rate, 0), argument.OrElse(args.Channels, 0))
 	if err != nil {
 		s.Close()
 	}
@@ -53,7 +53,7 @@ func openAudio(open func(sound.Options) (sound.Stream, error), args *recipe.Deco
 func (a *AudioWindow) place(random func(n int) int) error {
 	all := a.Samples()
 	if a.args.Offset != nil {
-		a.from = min(recipe.SamplesOf(*a.args.Offset, a.Rate()), all)
+		a.from = min(SamplesOf(*a.args.Offset, a.Rate()), all)
 	}
 	if a.n = a.args.Samples(a.Rate()); a.n < 0 {
 		a.n = all - a.from

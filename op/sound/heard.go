@@ -1,4 +1,4 @@
-package ops
+package sound
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media/sound"
-	"github.com/headrace/headrace/recipe"
 )
 
 // Heard is what is heard in a file from one second to another, on the clock of its video:
@@ -25,7 +25,7 @@ const mostSeconds = 1e9
 
 // OpenHeard finds the sound of a file, which has to stay open. The arguments must be
 // complete and checked.
-func OpenHeard(file sound.File, begin, end float64, args *recipe.DecodeAudio) (*Heard, error) {
+func OpenHeard(file sound.File, begin, end float64, args *DecodeAudio) (*Heard, error) {
 	if !(begin > -mostSeconds && end < mostSeconds && begin <= end) { // NaN, too
 		return nil, fmt.Errorf("headrace: the window begins at %v s and ends at %v s", begin, end)
 	}
@@ -45,7 +45,7 @@ func OpenHeard(file sound.File, begin, end float64, args *recipe.DecodeAudio) (*
 	return h, nil
 }
 
-func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAudio) error {
+func (h *Heard) open(file sound.File, begin, end float64, args *DecodeAudio) error {
 	parts, err := sound.InParts(file)
 	if err != nil {
 		return err
@@ -65,8 +65,8 @@ func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAud
 		end = begin + *args.Duration
 	}
 	o := sound.PlayOptions{
-		Track: orElse(args.Stream, -1), Begin: begin - sound.Margin, End: end + sound.Margin,
-		Rate: orElse(args.Rate, 0), Channels: orElse(args.Channels, 0), Keep: args.Damaged == "keep",
+		Track: argument.OrElse(args.Stream, -1), Begin: begin - sound.Margin, End: end + sound.Margin,
+		Rate: argument.OrElse(args.Rate, 0), Channels: argument.OrElse(args.Channels, 0), Keep: args.Damaged == "keep",
 	}
 	s, err := sound.Play(file, o)
 	if silent := (*sound.SilentError)(nil); errors.As(err, &silent) && o.Rate > 0 {
@@ -78,13 +78,6 @@ func (h *Heard) open(file sound.File, begin, end float64, args *recipe.DecodeAud
 	}
 	h.rate, h.sound = s.Rate(), sound.AlignedAt(s, begin)
 	return nil
-}
-
-func orElse[T any](p *T, other T) T {
-	if p == nil {
-		return other
-	}
-	return *p
 }
 
 // Rate is how many samples of each channel come in a second.

@@ -1,4 +1,4 @@
-package ops
+package core
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type Env struct {
 	Doubt func(message string) // told, once, of an index that is not believed
 
 	Gate *pipe.Gate // of what computes
-	Host *Host      // of Python's functions; nil: the recipe has none
+	Host PythonHost // of Python's functions; nil: the recipe has none
 }
 
 // InFlight learns which samples C code is working on. Cell is the number of the
@@ -67,14 +67,14 @@ type RowPart interface {
 // Tool is what one operation needs besides its record. The next operation uses it again.
 type Tool struct {
 	Plan   media.Plan
-	chance order.Key
+	Chance order.Key
 	Forms  []media.Form // of the images that the record will have, by column
 	memory []int        // the number of the memory that each is in: copies have one
 	last   int          // such number
 }
 
-// put notes the form of an image that has memory of its own.
-func (t *Tool) put(at int, f media.Form) {
+// Put notes the form of an image that has memory of its own.
+func (t *Tool) Put(at int, f media.Form) {
 	t.last++
 	t.Forms[at], t.memory[at] = f, t.last
 }
@@ -151,7 +151,7 @@ func (w *Env) Tool(it *record.Record) *Tool {
 	if t == nil {
 		t = &Tool{Forms: make([]media.Form, w.Room.Images), memory: make([]int, w.Room.Images)}
 	}
-	t.chance = w.RandomKey(it)
+	t.Chance = w.RandomKey(it)
 	return t
 }
 
@@ -175,9 +175,9 @@ func (w *Env) chanceOf(s *record.Source, epoch int, index, turn int64, made []in
 	return key
 }
 
-// watched makes a call that may crash in C code. The sample's name is noted for anyone
+// Watched makes a call that may crash in C code. The sample's name is noted for anyone
 // who looks after the crash.
-func (w *Env) watched(ctx context.Context, it *record.Record, call func() error) error {
+func (w *Env) Watched(ctx context.Context, it *record.Record, call func() error) error {
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
 		w.inFlight.Begin(cell, it.Number(), it.Key)

@@ -1,4 +1,4 @@
-package ops
+package core
 
 import (
 	"context"
@@ -9,14 +9,20 @@ import (
 	"github.com/headrace/headrace/store"
 )
 
-// openNamed opens the file that a record names. Objects of Python name it as they would
+// PythonHost calls functions of Python. Package op/python has it.
+type PythonHost interface {
+	// Directory is where the program runs; "": it is not known.
+	Directory() string
+}
+
+// OpenNamed opens the file that a record names. Objects of Python name it as they would
 // open it themselves, from where their program runs, which is elsewhere than the engine.
-func (w *Env) openNamed(ctx context.Context, path string) (store.File, error) {
+func (w *Env) OpenNamed(ctx context.Context, path string) (store.File, error) {
 	if _, _, ok := store.Scheme(path); !ok && !filepath.IsAbs(path) {
-		if w.Host == nil || w.Host.python == nil {
+		if w.Host == nil || w.Host.Directory() == "" {
 			return store.File{}, fmt.Errorf("headrace: the path %q is relative: must begin with /", path)
 		}
-		path = filepath.Join(w.Host.python.Directory, path)
+		path = filepath.Join(w.Host.Directory(), path)
 	}
 	f, err := store.Open(ctx, path, 0)
 	return f.Until(pipe.RunContext(ctx)), err // another stage may read it

@@ -1,17 +1,18 @@
-package recipe
+package sound
 
 import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media/sound/mel"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var logMelOp = NewOp[LogMel]("log_mel", Between, "Make a log-mel spectrogram, float32, of one channel of audio.").Explained(`
+var _ = Ops.Add(recipe.NewOp[LogMel]("log_mel", recipe.Between, "Make a log-mel spectrogram, float32, of one channel of audio.").Explained(`
 It does not resample: decode at the preset's rate. A recording too short for one frame is a bad sample.`,
 	`words = hr.files("words").decode_audio(16000, "mono", 1.0)`,
-	`words.log_mel("whisper").batch(32)`).Called("preset")
+	`words.log_mel("whisper").batch(32)`).Called("preset"))
 
 // LogMel are the arguments of the operation log_mel. Presets say what is not given.
 type LogMel struct {
@@ -69,7 +70,7 @@ func (l *LogMel) Type(samples int) (sample.Type, error) {
 	return sample.TensorType(tensor.Float32, frames, s.Mels), nil
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 	if err := argument.CheckTags(l); err != nil {
 		return nil, err
@@ -81,14 +82,14 @@ func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 
 	at := in.Find(l.Field)
 	if at < 0 {
-		return nil, Wrong("field", "is %q: the samples have the fields %s", l.Field, words.List(in.Names()))
+		return nil, recipe.Wrong("field", "is %q: the samples have the fields %s", l.Field, words.List(in.Names()))
 	}
 	if l.To != l.Field && in.Find(l.To) >= 0 {
-		return nil, Wrong("to", "is %q: the samples have a field of this name already", l.To)
+		return nil, recipe.Wrong("to", "is %q: the samples have a field of this name already", l.To)
 	}
 	t := in[at].Type
 	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 1 || t.DType != tensor.Float32 && t.DType != tensor.Int16 {
-		return nil, Wrong("field", "is %q, which is %v: must be float32 or int16 [time]; give channels=\"mono\" to decode_audio", l.Field, t)
+		return nil, recipe.Wrong("field", "is %q, which is %v: must be float32 or int16 [time]; give channels=\"mono\" to decode_audio", l.Field, t)
 	}
 	out, err := l.Type(t.Shape[0])
 	if err != nil {
@@ -97,5 +98,5 @@ func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 	return in.Replace(l.Field, sample.Field{Name: l.To, Type: out}), nil
 }
 
-// Traits implements [Traited].
-func (*LogMel) Traits() Traits { return Traits{Content: "audio"} }
+// Traits implements [recipe.Traited].
+func (*LogMel) Traits() recipe.Traits { return recipe.Traits{Content: "audio"} }

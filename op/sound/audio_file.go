@@ -1,4 +1,4 @@
-package ops
+package sound
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/store"
 )
 
 // audioFile is the file of a recording that is opened by its path.
 type audioFile struct {
 	store.File
-	env  *Env
+	env  *core.Env
 	data *[]byte // all of it, where its format is not read in parts; nil: it is
 	read int64   // bytes so far
 }
@@ -44,12 +45,12 @@ func (f *audioFile) Close() {
 	f.File.Close()
 }
 
-// Open implements [Opener].
+// Open implements [recipe.Opener].
 func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 	it.Shut()
 	var lacks error // bytes: the run ends
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		file, err := p.Env.openNamed(ctx, it.Values.Texts[p.From.At])
+		file, err := p.Env.OpenNamed(ctx, it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (f *audioFile) begin(ctx context.Context, it *record.Record) (lacks, err er
 	}
 
 	held := it.Content
-	it.Content, err = it.Source.Lane.Acquire(ctx, f.env.Age(it.ID), ForFiles, f.Size())
+	it.Content, err = it.Source.Lane.Acquire(ctx, f.env.Age(it.ID), core.ForFiles, f.Size())
 	held.Release()
 	if err != nil {
 		return err, nil

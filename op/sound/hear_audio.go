@@ -1,13 +1,15 @@
-package ops
+package sound
 
 import (
 	"bytes"
 	"context"
 	"math"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/store"
 )
 
@@ -20,8 +22,8 @@ type HearAudio struct {
 }
 
 // Run implements part.
-func (p *HearAudio) Run(ctx context.Context, it *record.Record, _ *Tool) error {
-	return p.Env.watched(ctx, it, func() error { return p.hear(ctx, it) })
+func (p *HearAudio) Run(ctx context.Context, it *record.Record, _ *core.Tool) error {
+	return p.Env.Watched(ctx, it, func() error { return p.hear(ctx, it) })
 }
 
 func (p *HearAudio) hear(ctx context.Context, it *record.Record) error {
@@ -45,7 +47,7 @@ func (p *HearAudio) hear(ctx context.Context, it *record.Record) error {
 	if err := a.fill(data, &p.Env.Images, func(all []float32) error { return h.Read(ctx, all) }); err != nil {
 		return err
 	}
-	p.Env.countDamaged(h)
+	countDamaged(p.Env, h)
 	p.put(it, data, a.Shape())
 	return nil
 }
@@ -62,11 +64,11 @@ type heardFile struct{ store.File }
 // Load implements [record.Opened]. The file is read by those who decode.
 func (heardFile) Load() (int64, error) { return 0, nil }
 
-// Open implements [Opener].
+// Open implements [recipe.Opener].
 func (p *HearAudio) Open(ctx context.Context, it *record.Record) error {
 	it.Shut()
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		f, err := p.Env.openNamed(ctx, it.Values.Texts[p.From.At])
+		f, err := p.Env.OpenNamed(ctx, it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}
@@ -77,7 +79,7 @@ func (p *HearAudio) Open(ctx context.Context, it *record.Record) error {
 }
 
 // Foresee implements part, by the rate that is asked for, or the usual one.
-func (p *HearAudio) Foresee(it *record.Record, t *Tool) int64 {
+func (p *HearAudio) Foresee(it *record.Record, t *core.Tool) int64 {
 	if p.Type.Fixed() {
 		return p.ReadAudio.Foresee(it, t)
 	}
@@ -85,9 +87,9 @@ func (p *HearAudio) Foresee(it *record.Record, t *Tool) int64 {
 	if p.Args.Duration != nil {
 		end = begin + *p.Args.Duration
 	}
-	n := (end - begin) * float64(orElse(p.Args.Rate, 48000))
+	n := (end - begin) * float64(argument.OrElse(p.Args.Rate, 48000))
 	if !(n > 0 && n < math.MaxInt32) {
 		return 0
 	}
-	return 2 * 4 * int64(n) * int64(orElse(p.Args.Channels, 2))
+	return 2 * 4 * int64(n) * int64(argument.OrElse(p.Args.Channels, 2))
 }

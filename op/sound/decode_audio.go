@@ -1,4 +1,4 @@
-package recipe
+package sound
 
 import (
 	"cmp"
@@ -8,17 +8,18 @@ import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media/sound"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeAudioOp = NewOp[DecodeAudio]("decode_audio", Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").Explained(`
+var _ = Ops.Add(recipe.NewOp[DecodeAudio]("decode_audio", recipe.Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").Explained(`
 A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After 'files(…, content=False)'
 little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at 0.913 of half the lower rate;
 from that half on it is 110 dB down.`,
 	`words = hr.files("words")`,
 	`words.decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
-	Called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream")
+	Called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream"))
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
@@ -37,8 +38,8 @@ type DecodeAudio struct {
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: [channels, time]"`
 }
 
-// Complete implements [Completer].
-func (d DecodeAudio) Complete() Args {
+// Complete implements [recipe.Completer].
+func (d DecodeAudio) Complete() recipe.Args {
 	if d.Layout == "" {
 		d.Layout = "TC"
 		if d.Channels != nil && *d.Channels == 1 {
@@ -82,7 +83,7 @@ func (d *DecodeAudio) Type() sample.Type {
 }
 
 // Identity leaves out what recipes had no word for when states were saved with them.
-func (d DecodeAudio) Identity(Recipe) Args {
+func (d DecodeAudio) Identity(recipe.Recipe) recipe.Args {
 	d.Damaged = argument.Unless(d.Damaged, "error")
 	return &d
 }
@@ -90,7 +91,7 @@ func (d DecodeAudio) Identity(Recipe) Args {
 // Completed returns the arguments with their defaults, without those that name fields,
 // for anyone who decodes outside of a recipe. It returns an error if they are wrong.
 func (d *DecodeAudio) Completed() (*DecodeAudio, error) {
-	full := Completed(d).(*DecodeAudio)
+	full := recipe.Completed(d).(*DecodeAudio)
 	return full, full.check()
 }
 
@@ -101,28 +102,28 @@ func (d *DecodeAudio) check() error {
 		errs = append(errs, errors.New("has both offset and start: give one of them"))
 	}
 	if d.Window != "" && (d.Offset != nil || d.Start != "begin" || d.Short != "silence") {
-		errs = append(errs, Wrong("window", "says where the window is, and silence what is missing: leave out start and short"))
+		errs = append(errs, recipe.Wrong("window", "says where the window is, and silence what is missing: leave out start and short"))
 	}
 	if d.Layout == "T" && (d.Channels == nil || *d.Channels != 1) {
-		errs = append(errs, Wrong("layout", "is \"T\", which has one channel: set channels=1, or use \"TC\""))
+		errs = append(errs, recipe.Wrong("layout", "is \"T\", which has one channel: set channels=1, or use \"TC\""))
 	}
 	if d.Duration == nil && (d.Start == "center" || d.Start == "random") {
-		errs = append(errs, Wrong("start", "is %q, but all of the recording is read: set duration", d.Start))
+		errs = append(errs, recipe.Wrong("start", "is %q, but all of the recording is read: set duration", d.Start))
 	}
 	return errors.Join(errs...)
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (d *DecodeAudio) Check(in sample.Schema) (sample.Schema, error) {
 	full, err := d.Completed()
 	field := full.FieldIn(in)
-	if err := errors.Join(err, CheckDecoding(in, field, full.To, true), d.checkWindow(in)); err != nil {
+	if err := errors.Join(err, recipe.CheckDecoding(in, field, full.To, true), d.checkWindow(in)); err != nil {
 		return nil, err
 	}
 
 	t := full.Type()
 	if _, err := t.Shape.Bytes(t.DType); err != nil && t.Shape.Fixed() || t.Shape.Fixed() && t.Shape[0] == 0 {
-		return nil, Wrong("duration", "is %v seconds, which are %v samples", *d.Duration, t.Shape)
+		return nil, recipe.Wrong("duration", "is %v seconds, which are %v samples", *d.Duration, t.Shape)
 	}
 	return in.Replace(field, sample.Field{Name: full.To, Type: t}), nil
 }
@@ -134,11 +135,11 @@ func (d *DecodeAudio) checkWindow(in sample.Schema) error {
 	}
 	i := in.Find(d.Window)
 	if i < 0 {
-		return Wrong("window", "is %q: the samples have the fields %s", d.Window, words.List(in.Names()))
+		return recipe.Wrong("window", "is %q: the samples have the fields %s", d.Window, words.List(in.Names()))
 	}
 	t := in[i].Type
 	if shape := t.Shape; t.Kind != sample.Tensor || t.DType != tensor.Float32 && t.DType != tensor.Float64 || len(shape) != 1 || shape[0] != 2 {
-		return Wrong("window", "is %q, which is %v: must be float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
+		return recipe.Wrong("window", "is %q, which is %v: must be float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
 	}
 	return nil
 }
@@ -151,13 +152,15 @@ func (d *DecodeAudio) FieldIn(in sample.Schema) string {
 	return cmp.Or(d.Field, "bytes")
 }
 
-// Traits implements [Traited].
-func (*DecodeAudio) Traits() Traits { return Traits{Content: "audio", Suffixes: sound.Suffixes()} }
+// Traits implements [recipe.Traited].
+func (*DecodeAudio) Traits() recipe.Traits {
+	return recipe.Traits{Content: "audio", Suffixes: sound.Suffixes()}
+}
 
 // Fills implements fuse.Filler.
 func (d *DecodeAudio) Fills() bool { return d.Window == "" && d.Type().Fixed() }
 
-// Opens implements [Opener].
+// Opens implements [recipe.Opener].
 func (d *DecodeAudio) Opens(in sample.Schema) bool {
 	return in[in.Find(d.FieldIn(in))].Type.Kind == sample.Text
 }

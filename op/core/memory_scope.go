@@ -1,4 +1,4 @@
-package ops
+package core
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func (g *MemoryScope) most(it *record.Record) (most int64) {
 	t := g.Env.Tool(it)
 	defer g.Env.Done(t)
 	for i := range t.Forms {
-		t.put(i, it.Values.Images[i].Form())
+		t.Put(i, it.Values.Images[i].Form())
 		for k := range i {
 			if record.Overlap(it.Values.Images[i].Data, it.Values.Images[k].Data) {
 				t.memory[i] = t.memory[k]
@@ -75,18 +75,29 @@ func (g *MemoryScope) most(it *record.Record) (most int64) {
 	return most
 }
 
-// forget notes that the images of some columns are gone.
-func (t *Tool) forget(columns []record.Column) {
+// Share notes that the image of a column is in the memory of another's.
+func (t *Tool) Share(from, to int) {
+	t.Forms[to], t.memory[to] = t.Forms[from], t.memory[from]
+}
+
+// Swap notes that the images of two columns change places.
+func (t *Tool) Swap(a, b int) {
+	t.Forms[a], t.Forms[b] = t.Forms[b], t.Forms[a]
+	t.memory[a], t.memory[b] = t.memory[b], t.memory[a]
+}
+
+// Forget notes that the images of some columns are gone.
+func (t *Tool) Forget(columns []record.Column) {
 	for _, at := range columns {
 		if at.Kind == record.Images {
-			t.put(at.At, media.Form{})
+			t.Put(at.At, media.Form{})
 		}
 	}
 }
 
-// foresee notes the form that an image will have, and returns the bytes that it takes.
-// What is not known of its size is taken to be as it was before.
-func (t *Tool) foresee(at record.Column, after, before media.Form) int64 {
+// ForeseeImage notes the form that an image will have, and returns the bytes that it
+// takes. What is not known of its size is taken to be as it was before.
+func (t *Tool) ForeseeImage(at record.Column, after, before media.Form) int64 {
 	if after.Height <= 0 {
 		after.Height = before.Height
 	}
@@ -97,9 +108,9 @@ func (t *Tool) foresee(at record.Column, after, before media.Form) int64 {
 		after.Frames = before.Frames
 	}
 	if after.Height <= 0 || after.Width <= 0 || after.Moves() && after.Frames <= 0 || after.Width > media.MaxPixels/after.Height {
-		t.put(at.At, media.Form{}) // known when it is there
+		t.Put(at.At, media.Form{}) // known when it is there
 		return 0
 	}
-	t.put(at.At, after)
+	t.Put(at.At, after)
 	return record.StoredBytes(after)
 }

@@ -1,10 +1,11 @@
-package ops
+package data
 
 import (
 	"context"
 
 	"github.com/headrace/headrace/internal/numbers"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -13,7 +14,7 @@ import (
 // Every name has a column of its own, so that nothing moves where ways join; values move
 // here, as descriptors of memory that stays where it is.
 type FieldChange struct {
-	env     *Env
+	env     *core.Env
 	copies  [][2]record.Column // first of all
 	swaps   [][2]record.Column // one after the other: what is moved away from changes places with what is there
 	dropped []record.Column    // which hold nothing then
@@ -29,12 +30,12 @@ type filled struct {
 }
 
 // NewKey returns what gives samples their name as a field.
-func NewKey(w *Env, where *record.Columns) *FieldChange {
+func NewKey(w *core.Env, where *record.Columns) *FieldChange {
 	return &FieldChange{env: w, key: where.Put("key", sample.TextType)}
 }
 
 // NewFill returns what gives samples fields that they lack.
-func NewFill(w *Env, in, whole sample.Schema, with recipe.PadValue, where *record.Columns) *FieldChange {
+func NewFill(w *core.Env, in, whole sample.Schema, with recipe.PadValue, where *record.Columns) *FieldChange {
 	p := &FieldChange{env: w}
 	for _, f := range whole {
 		if in.Find(f.Name) >= 0 {
@@ -52,7 +53,7 @@ func NewFill(w *Env, in, whole sample.Schema, with recipe.PadValue, where *recor
 }
 
 // NewFieldChange links a step, and returns it with the fields of samples after it.
-func NewFieldChange(w *Env, s recipe.FieldStep, in sample.Schema, where *record.Columns) (*FieldChange, sample.Schema) {
+func NewFieldChange(w *core.Env, s recipe.FieldStep, in sample.Schema, where *record.Columns) (*FieldChange, sample.Schema) {
 	p := &FieldChange{env: w}
 	out, _ := s.Check(in) // checked with the recipe
 	before, after := s.Kept(in)
@@ -107,7 +108,7 @@ func NewFieldChange(w *Env, s recipe.FieldStep, in sample.Schema, where *record.
 }
 
 // Run implements part.
-func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
+func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *core.Tool) error {
 	for _, c := range p.copies {
 		p.env.Again(it.Values, c[0], c[1])
 	}
@@ -132,24 +133,23 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
 }
 
 // Foresee implements part.
-func (p *FieldChange) Foresee(_ *record.Record, t *Tool) (bytes int64) {
+func (p *FieldChange) Foresee(_ *record.Record, t *core.Tool) (bytes int64) {
 	for _, c := range p.copies {
 		if c[0].Kind != record.Images {
 			continue
 		}
 		if f := t.Forms[c[0].At]; p.env.Shared != nil && f.Height > 0 {
-			t.put(c[1].At, f)
+			t.Put(c[1].At, f)
 			bytes += record.StoredBytes(f)
 		} else {
-			t.Forms[c[1].At], t.memory[c[1].At] = f, t.memory[c[0].At]
+			t.Share(c[0].At, c[1].At)
 		}
 	}
 	for _, s := range p.swaps {
 		if a, b := s[0].At, s[1].At; s[0].Kind == record.Images {
-			t.Forms[a], t.Forms[b] = t.Forms[b], t.Forms[a]
-			t.memory[a], t.memory[b] = t.memory[b], t.memory[a]
+			t.Swap(a, b)
 		}
 	}
-	t.forget(p.dropped)
+	t.Forget(p.dropped)
 	return bytes
 }

@@ -1,4 +1,4 @@
-package ops
+package sound
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media/sound"
 	"github.com/headrace/headrace/media/sound/wav"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -26,10 +26,10 @@ func init() {
 
 // ReadAudio is a part of a recipe that decodes a window of a recording.
 type ReadAudio struct {
-	Env    *Env
+	Env    *core.Env
 	Name   string // of the step
 	drawID uint64 // of the random draws
-	Args   *recipe.DecodeAudio
+	Args   *DecodeAudio
 	Type   sample.Type // of which extents may be unknown
 	From   record.Column
 	To     record.Column
@@ -37,33 +37,33 @@ type ReadAudio struct {
 }
 
 // NewReadAudio makes the part of a step, but for its columns.
-func NewReadAudio(w *Env, name string, args *recipe.DecodeAudio) *ReadAudio {
+func NewReadAudio(w *core.Env, name string, args *DecodeAudio) *ReadAudio {
 	return &ReadAudio{Env: w, Name: name, drawID: order.OpID(name), Args: args, Type: args.Type()}
 }
 
-// linkAudio makes the part of a step.
-func linkAudio(w *Env, name string, args *recipe.DecodeAudio, t *Scope) Part {
-	read := NewReadAudio(w, name, args)
+// Link implements [core.Linker].
+func (d *DecodeAudio) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) {
+	read := NewReadAudio(w, name, d)
 	var next interface {
-		Part
-		Opener
+		core.Part
+		core.Opener
 	} = read
-	if args.Window != "" {
-		next = &HearAudio{read, t.Columns.Of[args.Window], numbers.Reader(t.Schema[t.Schema.Find(args.Window)].Type.DType)}
+	if d.Window != "" {
+		next = &HearAudio{read, t.Columns.Of[d.Window], numbers.Reader(t.Schema[t.Schema.Find(d.Window)].Type.DType)}
 	}
-	read.From, read.To = t.decoded(args.FieldIn(t.Schema), args.To, read.Type)
+	read.From, read.To = t.Decoded(d.FieldIn(t.Schema), d.To, read.Type)
 	if read.ByPath() {
 		t.Memory.Files = next
 	}
-	return next
+	return next, nil
 }
 
-// fillRows has the samples go into the row.
-func (p *ReadAudio) fillRows() { p.Last = true }
+// FillRows has the samples go into the row.
+func (p *ReadAudio) FillRows() { p.Last = true }
 
 // Run implements part.
-func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *Tool) error {
-	return p.Env.watched(ctx, it, func() error { return p.decode(ctx, it, t) })
+func (p *ReadAudio) Run(ctx context.Context, it *record.Record, t *core.Tool) error {
+	return p.Env.Watched(ctx, it, func() error { return p.decode(ctx, it, t) })
 }
 
 // ByPath tells whether records have the path of a file, and not its content.
@@ -77,7 +77,7 @@ func (p *ReadAudio) opener(it *record.Record) func(sound.Options) (sound.Stream,
 	return func(o sound.Options) (sound.Stream, error) { return sound.OpenWith(it.Values.Bytes[p.From.At], o) }
 }
 
-func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) error {
+func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *core.Tool) error {
 	return p.window(ctx, it, t, func(w *AudioWindow) error {
 		data := *it.Values.Borrow(&p.Env.Images, w.Bytes())
 		if err := w.Fill(data, &p.Env.Images); err != nil {
@@ -92,8 +92,8 @@ func (p *ReadAudio) decode(ctx context.Context, it *record.Record, t *Tool) erro
 func (p *ReadAudio) Result() record.Column { return p.To }
 
 // Into implements [RowPart].
-func (p *ReadAudio) Into(ctx context.Context, it *record.Record, t *Tool, row []byte) error {
-	return p.Env.watched(ctx, it, func() error {
+func (p *ReadAudio) Into(ctx context.Context, it *record.Record, t *core.Tool, row []byte) error {
+	return p.Env.Watched(ctx, it, func() error {
 		return p.window(ctx, it, t, func(w *AudioWindow) error {
 			if w.Bytes() != len(row) {
 				return fmt.Errorf("headrace: the window has %d bytes, but its row in the batch has %d", w.Bytes(), len(row))
@@ -104,7 +104,7 @@ func (p *ReadAudio) Into(ctx context.Context, it *record.Record, t *Tool, row []
 }
 
 // window has the window of a record read.
-func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *Tool, read func(w *AudioWindow) error) error {
+func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *core.Tool, read func(w *AudioWindow) error) error {
 	if p.ByPath() {
 		if it.HeaderErr != nil {
 			return it.HeaderErr
@@ -114,7 +114,7 @@ func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *Tool, read
 		defer func() { pipe.AddBytes(ctx, f.read-before) }()
 	}
 	w, err := OpenAudio(p.opener(it), p.Args, func(n int) int {
-		from := int(t.chance.Intn(p.drawID, 0, n))
+		from := int(t.Chance.Intn(p.drawID, 0, n))
 		if p.Env.Ledger {
 			it.Drew(p.Name, map[string]any{"start": int64(from)})
 		}
@@ -127,13 +127,13 @@ func (p *ReadAudio) window(ctx context.Context, it *record.Record, t *Tool, read
 	if err := read(w); err != nil {
 		return err
 	}
-	p.Env.countDamaged(w)
+	countDamaged(p.Env, w)
 	return nil
 }
 
 // countDamaged counts a recording, or a window of one, that is kept although it is
 // damaged.
-func (w *Env) countDamaged(s sound.Patched) {
+func countDamaged(w *core.Env, s sound.Patched) {
 	if s.Damaged() {
 		atomic.AddInt64(&w.Counts.DamagedAudio, 1)
 	}
@@ -151,7 +151,7 @@ func (p *ReadAudio) put(it *record.Record, data []byte, shape tensor.Shape) {
 }
 
 // Foresee implements part. What is not known of a damaged file costs nothing.
-func (p *ReadAudio) Foresee(it *record.Record, _ *Tool) int64 {
+func (p *ReadAudio) Foresee(it *record.Record, _ *core.Tool) int64 {
 	if p.Type.Fixed() {
 		n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
 		if p.Last {

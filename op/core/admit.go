@@ -1,0 +1,40 @@
+package core
+
+import (
+	"context"
+	"errors"
+
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/pipe"
+)
+
+// Admit waits until there are bytes for a sample that was made. Where it fails the sample
+// is gone.
+func (w *Env) Admit(ctx context.Context, it *record.Record) (err error) {
+	if it.Working, err = w.Await(ctx, it, it.Values.Held()); err != nil {
+		w.Drop(it)
+	}
+	return err
+}
+
+// Await waits for bytes in the name of a sample, in the middle of what is made of it.
+func (w *Env) Await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
+	err = pipe.WaitBlocked(ctx, func() error {
+		g, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ForDecoder, n)
+		return err
+	})
+	if err != nil {
+		g.Release() // they were granted, and the run has ended since
+		return budget.Grant{}, err
+	}
+	return g, nil
+}
+
+// Lose is why no sample that was gathered can be made again alone.
+func (w *Env) Lose(_ context.Context, it *record.Record) (*record.Record, error) {
+	w.Drop(it)
+	return nil, errGathered
+}
+
+var errGathered = errors.New("headrace: what is made of several samples cannot be made again")

@@ -1,0 +1,52 @@
+package data
+
+import (
+	"errors"
+
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
+)
+
+var _ = Ops.Add(recipe.NewOp[DecodeNPY]("decode_npy", recipe.Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").Explained(`
+A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.`,
+	`tokens = hr.files("tokens/*.npy").shuffle()`,
+	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).Called("dtype, shape"))
+
+// DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
+// hold; it is said here, too, so that everything can be checked before one is read, and a
+// file that holds something else is a bad sample.
+type DecodeNPY struct {
+	Field string         `json:"field,omitempty" default:"bytes" doc:"the field with the file, which is removed; by default where 'files' put it"`
+	To    string         `json:"to,omitempty" default:"array" doc:"the field for the array"`
+	DType string         `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the dtype in the file, in Python also 'numpy.int32' and the like; 'bfloat16' accepts its bits as uint16, or as ml_dtypes writes them"`
+	Shape recipe.Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"'null' for an extent that differs; by default '[null]', a sequence of numbers"`
+}
+
+// Type is that of the arrays. The arguments must be complete and checked.
+func (d *DecodeNPY) Type() sample.Type {
+	t, _ := tensor.ParseDType(d.DType)
+	return sample.TensorType(t, d.Shape...)
+}
+
+// Check implements [recipe.Args].
+func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{argument.CheckTags(d)}
+	if err := tensor.Shape(d.Shape).Check(); err != nil {
+		errs = append(errs, recipe.Wrong("shape", "is %v: must be at least 0, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
+	}
+	errs = append(errs, recipe.CheckDecoding(in, d.Field, d.To, false))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if _, err := d.Type().Shape.Bytes(d.Type().DType); err != nil && d.Type().Shape.Fixed() {
+		return nil, recipe.Wrong("shape", "is too large: %w", err)
+	}
+	return in.Replace(d.Field, sample.Field{Name: d.To, Type: d.Type()}), nil
+}
+
+// Traits implements [recipe.Traited].
+func (*DecodeNPY) Traits() recipe.Traits {
+	return recipe.Traits{Content: "array", Suffixes: []string{".npy"}}
+}
