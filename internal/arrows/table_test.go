@@ -322,6 +322,7 @@ var arrows = []arrow{
 	{"op/sound", "store", "videos are read in parts"},
 	{"op/sound", "tensor", "dtypes and shapes"},
 	{"serve", "op/sound", "recordings"},
+	{"internal/recipetest", "op/data", "fields and arrays in files"},
 	{"op", "op/image", "the operations that there are"},
 	{"op", "recipe", "which recipes are told"},
 	{"op/image", "recipe", "arguments are those of recipes"},

@@ -2,12 +2,12 @@ package core
 
 import "github.com/headrace/headrace/recipe"
 
-// Linker is implemented by arguments of steps that bring along the code for what they do,
-// unless that is done to images, or by functions of Python.
+// Linker is implemented by arguments of steps that bring their own code along. Those on
+// images have none, and those that call functions of Python.
 type Linker interface {
 	recipe.Args
-	// Link makes the part of a step of this name, and changes the scope to what comes
-	// after it.
+	// Link makes the part of a step of this name, and changes the scope to that of the
+	// next step.
 	Link(w *Env, name string, t *Scope) (Part, error)
 }
 
