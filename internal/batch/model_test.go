@@ -9,30 +9,30 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
+	"pgregory.net/rapid"
 )
 
 // bench is what batches are filled on, in memory of the run.
 type bench struct {
 	bytes   *budget.Budget
 	source  *record.Source
-	env     *ops.Env
+	env     *core.Env
 	columns record.Columns
 	slots   *Slots
 }
 
 func newBench(schema sample.Schema, l *Layout) *bench {
-	b := &bench{bytes: budget.New(1 << 20), env: &ops.Env{}, columns: record.Columns{Of: map[string]record.Column{},
+	b := &bench{bytes: budget.New(1 << 20), env: &core.Env{}, columns: record.Columns{Of: map[string]record.Column{},
 		Table: record.NewTable()}}
 	b.source = &record.Source{Name: "source", Lane: b.bytes.Lane(), Key: func(index int64) string { return fmt.Sprint("key", index) }}
 	for _, f := range schema {
@@ -133,7 +133,7 @@ func TestSamplesComeOutOfBatches(t *testing.T) {
 		b.env.Room = b.columns.Room
 
 		w := &Writer{Env: b.env, Made: -1}
-		w.Handle("batch", ops.Handling{}, nil)
+		w.Handle("batch", core.Handling{}, nil)
 		w.Lay(&l, fuse.Plan{Schema: schema}, b.columns.Of)
 		made, err := b.slots.Reserve(t.Context())
 		if err != nil {
@@ -290,7 +290,7 @@ func TestSequencesInRows(t *testing.T) {
 	b = newBench(in, &l)
 	b.env.Room = b.columns.Room
 	w = &Writer{Env: b.env, Made: -1}
-	w.Handle("batch", ops.Handling{}, nil)
+	w.Handle("batch", core.Handling{}, nil)
 	w.Lay(&l, fuse.Plan{Schema: in, Batch: recipe.Batches{Buckets: &recipe.Buckets{Pad: recipe.PadValue{All: 5}}}}, b.columns.Of)
 	made = b.dirty(t)
 	made.Begin(func() *Form { return l.OfLength(4) }) // the longest of this batch

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -20,7 +20,7 @@ func TestErrorsNameTheSampleFirst(t *testing.T) {
 	for want, err := range map[string]error{
 		"EOF": errors.New("EOF"),
 		"a/b.jpg: truncated\n  in decode_image+batch, epoch 2, position 7":                                    of(errors.New("media: truncated")),
-		"a/b.jpg: truncated\n  in decode_image, epoch 2, position 7":                                          of(&ops.StepError{Step: "decode_image", Err: errors.New("truncated")}),
+		"a/b.jpg: truncated\n  in decode_image, epoch 2, position 7":                                          of(&core.StepError{Step: "decode_image", Err: errors.New("truncated")}),
 		"a/b.jpg: one line\n  in decode_image+batch, epoch 2, position 7\nand another":                        of(errors.New("one line\nand another")),
 		"a/b.jpg: cannot be read: no such file\n  in decode_image+batch, epoch 2, position 7":                 of(errors.New(`store: read "/data/a/b.jpg": no such file`)),
 		"a/b.jpg: /data/shard.tar cannot be read: no such file\n  in decode_image+batch, epoch 2, position 7": of(errors.New(`store: read "/data/shard.tar": no such file`)),
@@ -40,7 +40,7 @@ func TestStepsThatFailed(t *testing.T) {
 	in := func(err error) error { return &pipe.StageError{Stage: "first+second", Err: err} }
 	for want, err := range map[string]error{
 		"":       in(errors.New("bad")),
-		"crop":   in(&ops.StepError{Step: "crop", Err: errors.New("bad")}),
+		"crop":   in(&core.StepError{Step: "crop", Err: errors.New("bad")}),
 		"second": in(&extern.CallError{Step: "second"}),
 		"first":  in(&extern.CallError{}),
 		"died":   in(&extern.WorkerError{Stage: "died"}),
