@@ -3,6 +3,7 @@ package recipe_test
 import (
 	"fmt"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
@@ -10,6 +11,9 @@ import (
 	"github.com/headrace/headrace/tensor"
 	"pgregory.net/rapid"
 )
+
+// comparable are the types with fields that cmp cannot see.
+var comparable = cmpopts.EquateComparable(recipe.MaxErrors{})
 
 // drawTree draws a recipe whose steps fit together: sources, merged or not, and
 // branches, each in the other.

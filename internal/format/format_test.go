@@ -1,4 +1,4 @@
-package recipe_test
+package format_test
 
 import (
 	"encoding/json"
