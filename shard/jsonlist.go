@@ -18,6 +18,9 @@ import (
 // mostAxes is how many axes an array of lists can have.
 const mostAxes = 8
 
+// convert is what to do about a value of another type than the first.
+const convert = "give the field's type, such as str, to convert its values"
+
 // listType returns the type of the array that a list is. Open is whether it has no
 // element that would tell.
 func listType(value json.RawMessage) (t sample.Type, open, ok bool) {
@@ -160,7 +163,7 @@ func textDepth(d *textlist.Depth, value json.RawMessage, axis int) int {
 func appendTexts(dst []byte, value json.RawMessage, axes, axis int, as As) ([]byte, error) {
 	var all []json.RawMessage
 	if json.Unmarshal(value, &all) != nil || all == nil {
-		return dst, fmt.Errorf("%w: %.40s is not a list of text", ErrCorrupt, value)
+		return dst, fmt.Errorf("%w: %.40s is not a list of text: "+convert, ErrCorrupt, value)
 	}
 	for i, e := range all {
 		switch {
@@ -172,7 +175,7 @@ func appendTexts(dst []byte, value json.RawMessage, axes, axis int, as As) ([]by
 				return dst, err
 			}
 		case e[0] != '"' && as != AsSaid:
-			return dst, fmt.Errorf("%w: %.40s is among its elements, and the first was text", ErrCorrupt, e)
+			return dst, fmt.Errorf("%w: %.40s is among its elements, and the first was text: "+convert, ErrCorrupt, e)
 		default:
 			text, err := plain(e)
 			if err != nil {

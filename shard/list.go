@@ -193,6 +193,9 @@ func (l *lister) folder(p place, name string) error {
 		wanted = f.Suffixes()
 	}
 	t, err := store.Find(l.ctx, p.in, p.root, name, wanted)
+	if errors.Is(err, store.ErrNoFiles) {
+		return l.noShards(p.scheme+name, wanted)
+	}
 	if err != nil {
 		return p.about(err)
 	}
@@ -213,6 +216,17 @@ func (l *lister) folder(p place, name string) error {
 	}
 	l.add(p, t)
 	return nil
+}
+
+// noShards is the error for a folder without shards, in which most often each file is a
+// sample.
+func (l *lister) noShards(folder string, suffixes []string) error {
+	which := "shards, such as .tar or .parquet files"
+	if l.format != "" {
+		which = "file that ends in " + words.Either(suffixes)
+	}
+	return fmt.Errorf("%w: the folder %q holds no %s: images, recordings and videos are read by files(%q), for which headrace init prints a recipe",
+		store.ErrNoFiles, folder, which, folder)
 }
 
 func keys(m map[string]string) func(yield func(string) bool) {

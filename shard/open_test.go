@@ -392,7 +392,12 @@ func TestWhatIsNotRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "words.dat"), []byte("words"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(root, "empty"), 0o755); err != nil {
+	for _, folder := range []string{"empty", "photos"} {
+		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "photos/cat.jpg"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -403,7 +408,9 @@ func TestWhatIsNotRead(t *testing.T) {
 		{"train-{000..009}.tar", "", fs.ErrNotExist, "train-002.tar"},
 		{"train-{000..009}.tar", "", fs.ErrNotExist, "(and so are 8 of 10 shards)"},
 		{"none-*.tar", "", nil, "matches nothing"},
-		{"empty", "", nil, "no files"},
+		{"empty", "", nil, `no files: the folder "empty" holds no shards, such as .tar`},
+		{"photos", "", nil, `images, recordings and videos are read by files("photos"), for which headrace init prints a recipe`},
+		{"photos", "tar", nil, `the folder "photos" holds no file that ends in ".tar"`},
 		{"words.dat", "", shard.ErrUnsupported, "words.dat: not supported: neither its first bytes nor its name show a format"},
 		{"words.dat", "tar", shard.ErrTruncated, "words.dat at byte 0"},
 		{"train-000.tar", "none", shard.ErrUnsupported, `there is no format "none", but tar`},

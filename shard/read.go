@@ -381,7 +381,7 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		return err
 	}
 	if !isOf(found, c.Type, c.as) {
-		return fmt.Errorf("%w: it is %.40s, and the first value is %v", ErrCorrupt, found, c.Type)
+		return fmt.Errorf("%w: it is %.40s, and the first value is %v: "+convert, ErrCorrupt, found, c.Type)
 	}
 	if isTexts(c.Type) {
 		stream, err := appendTexts(nil, found, len(c.Type.Shape), 1, c.as)

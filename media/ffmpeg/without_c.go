@@ -73,6 +73,12 @@ func (*Reader) Joined() bool { return false }
 // Guesses is never called.
 func (*Reader) Guesses(int) bool { return false }
 
+// Keep does nothing.
+func (*Reader) Keep() {}
+
+// Light does nothing.
+func (*Reader) Light() {}
+
 // Seek returns an error.
 func (*Reader) Seek(int, int64) error { return errWithoutC }
 

@@ -288,6 +288,7 @@ def test_values_are_of_the_type_of_the_first(form, first):
     for error, row in zip(errors, bad, strict=True):
         assert f'field "{name}"' in error
         assert f"in {path}, sample {row}" in error
+        assert "give the field's type, such as" in error or row > len(VALUES)  # where there is a value
     with hr.read(path, fields={"c": (name, str)}).loader(epochs=1, on_error="skip") as loader:
         assert len(list(loader)) == 1 + len(VALUES)  # which any value can be
 

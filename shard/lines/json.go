@@ -556,12 +556,15 @@ func (v jsonValue) as(t sample.Type, how shard.As, scratch []byte) (shard.Value,
 	return shard.Value{Bytes: scratch[before:], Shape: shape}, scratch, err
 }
 
+// convert is what to do about a value of another type than the first.
+const convert = "give the field's type, such as str, to convert its values"
+
 func (v jsonValue) text(how shard.As, scratch []byte) (shard.Value, []byte, error) {
 	switch {
 	case v[0] != '"' && how == shard.AsFound:
-		return shard.Value{}, scratch, fmt.Errorf("it is %.40s, and the first value is text", v)
+		return shard.Value{}, scratch, fmt.Errorf("it is %.40s, and the first value is text: "+convert, v)
 	case v[0] != '[' && v[0] != '{' && how == shard.AsSource:
-		return shard.Value{}, scratch, fmt.Errorf("it is %.40s, and the first value is a list or an object", v)
+		return shard.Value{}, scratch, fmt.Errorf("it is %.40s, and the first value is a list or an object: "+convert, v)
 	case v[0] != '"':
 		return shard.Value{Bytes: v}, scratch, nil
 	}
@@ -610,7 +613,7 @@ func (v jsonValue) texts(t sample.Type, how shard.As, scratch []byte) (shard.Val
 
 func (v jsonValue) stream(scratch []byte, axes, axis int, how shard.As) ([]byte, error) {
 	if v[0] != '[' {
-		return scratch, fmt.Errorf("%.40s is not a list of text", v)
+		return scratch, fmt.Errorf("%.40s is not a list of text: "+convert, v)
 	}
 	n := -1
 	r := jsonReader{b: v}
@@ -626,7 +629,7 @@ func (v jsonValue) stream(scratch []byte, axes, axis int, how shard.As) ([]byte,
 			scratch, err = e.stream(textlist.AppendMark(scratch, axis), axes, axis+1, how)
 			return err
 		case e[0] != '"' && how != shard.AsSaid:
-			return fmt.Errorf("%.40s is among its elements, and the first was text", e)
+			return fmt.Errorf("%.40s is among its elements, and the first was text: "+convert, e)
 		case e[0] != '"':
 			scratch = textlist.AppendText(scratch, []byte(e))
 			return nil
@@ -642,7 +645,7 @@ func (v jsonValue) stream(scratch []byte, axes, axis int, how shard.As) ([]byte,
 // append appends a number.
 func (v jsonValue) append(scratch []byte, d tensor.DType, how shard.As) ([]byte, error) {
 	if how == shard.AsFound && (v.isBool() != (d == tensor.Bool) || !v.isBool() && !v.isNumber()) {
-		return scratch, fmt.Errorf("it is %.40s, and the first value is %v", v, d)
+		return scratch, fmt.Errorf("it is %.40s, and the first value is %v: "+convert, v, d)
 	}
 	return appendNumber(scratch, d, v)
 }
