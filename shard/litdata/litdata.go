@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path"
 
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
@@ -76,7 +77,7 @@ func (Opener) Open(ctx context.Context, f shard.File) (shard.Set, error) {
 		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the compression %q of a %q: must be zstd", *d.Config.Compression, text(d.Config.Level))
 	}
 	if d.Config.Encryption != nil {
-		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the chunks are encrypted")
+		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the chunks are encrypted: read them by hr.source(litdata.StreamingDataset(…, encryption=…))")
 	}
 
 	for _, chunk := range d.Chunks {
@@ -95,8 +96,11 @@ func (Opener) Open(ctx context.Context, f shard.File) (shard.Set, error) {
 		s.columns, err = tokens(f, d.Config.Formats)
 	case "", "PyTreeLoader":
 		s.columns, err = leaves(f, d.Config.Formats, d.Config.Spec)
+	case "ParquetLoader":
+		files := path.Join(path.Dir(f.Name()), "*.parquet")
+		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's ParquetLoader, which are Parquet files: read them as such, hr.read(%q)", files)
 	default:
-		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's %s", d.Config.Loader)
+		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's %s: read them by hr.source(litdata.StreamingDataset(…))", d.Config.Loader)
 	}
 	return s, err
 }
