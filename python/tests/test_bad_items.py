@@ -224,16 +224,16 @@ def test_an_object_that_fails_ends_a_run_that_raises():
 
 
 @pytest.mark.parametrize(
-    ("gathers", "why"),
+    ("gathers", "limit", "why"),
     [
-        (Pairs("die"), "SIGKILL"),
-        (Pairs("hang"), "took longer than its time limit of 200ms"),
-        (UnwrittenPairs(), "must be plain JSON, arrays, tensors and bytes: Object of type object"),
+        (Pairs("die"), 60, "SIGKILL"),
+        (Pairs("hang"), 0.2, "took longer than its time limit of 200ms"),
+        (UnwrittenPairs(), 60, "must be plain JSON, arrays, tensors and bytes: Object of type object"),
     ],
 )
-def test_what_an_object_had_gathered_is_lost_with_its_process(gathers, why):
+def test_what_an_object_had_gathered_is_lost_with_its_process(gathers, limit, why):
     """So the run ends, whatever the policy, and another one begins with a new object."""
-    steps = numbers().aggregate(gathers, gives=PAIRS).failures(time_limit=0.2).batch(2)
+    steps = numbers().aggregate(gathers, gives=PAIRS).failures(time_limit=limit).batch(2)
     with steps.loader(epochs=1, on_error="skip", max_errors=100) as loader:
         begin = loader.state_dict()
         for _ in range(2):

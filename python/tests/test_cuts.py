@@ -427,16 +427,19 @@ class Plain:
         return iter([{"n": n} for n in range(20)])
 
 
-def late(n):
-    time.sleep(0.5 if n < 3 else 0.001)
-    return n
+def test_what_overtook_the_first_samples_does_not_come_again(tmp_path):
+    go_on = tmp_path / "go on"
 
+    def late(n):
+        while n < 3 and not go_on.exists():
+            time.sleep(0.005)
+        return n
 
-def test_what_overtook_the_first_samples_does_not_come_again():
-    pipeline = hr.source(Plain()).map(late, fields="n", workers=4).batch(4)
+    pipeline = hr.source(Plain()).map(late, fields="n", gives=int, workers=4).batch(4)
     with pipeline.loader(epochs=1, order="completion") as loader:
         first = list(map(int, next(iter(loader))["n"]))
         state = loader.state_dict()
+        go_on.touch()
     (place,) = state["sources"].values()
     assert place["position"] == 0
     assert 0 not in first

@@ -72,7 +72,7 @@ def test_a_state_is_gathered_by_an_engine_that_has_died_before(photos):
         next(loop)
         pid = engine_pid()
         os.kill(pid, signal.SIGKILL)
-        within(1, lambda: not running(pid))
+        within(8, lambda: not running(pid))
         with pytest.raises(hr.EngineDied):
             list(loop)
         loader.load_state_dict(states)

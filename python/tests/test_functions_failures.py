@@ -363,7 +363,7 @@ def test_interrupt_leaves_no_process(pictures, tmp_path):
     _, shown = program.communicate(timeout=30)
     assert "KeyboardInterrupt" in shown
     pids = [int(path.name) for path in tmp_path.iterdir()]
-    assert within(5, lambda: not any(map(running, pids)))
+    assert within(8, lambda: not any(map(running, pids)))
 
 
 @pytest.mark.parametrize("victim", ["trainer", "engine"])
@@ -394,7 +394,7 @@ def test_workers_end_with_whoever_started_them(pictures, tmp_path, victim):
     assert within(20, lambda: len(list(tmp_path.iterdir())) >= 2)
     pids = [int(path.name) for path in tmp_path.iterdir()]
     os.kill(program.pid if victim == "trainer" else engine, signal.SIGKILL)
-    assert within(5, lambda: not any(map(running, pids)))
+    assert within(8, lambda: not any(map(running, pids)))
     program.kill()
     program.communicate()
 

@@ -120,7 +120,7 @@ async def awaiting(sample):
 
 @pytest.mark.parametrize("where", ["process", "thread"])
 def test_a_coroutine_that_waits_is_told_of_as_a_function_that_does(where):
-    """The same waits, as many at once: the same verdict, and p50 within 10 %."""
+    """The same waits, as many at once: the same verdict, and the time of one of them, not of the four that are under way."""
     told = {}
     for function in (dozing, awaiting):
         with hr.source(SOURCE[:16]).map(function, workers=4, where=where).batch(4).loader(epochs=1) as loader:
@@ -132,8 +132,8 @@ def test_a_coroutine_that_waits_is_told_of_as_a_function_that_does(where):
             told[function] = loader.stats(since=started)["limits"], stage_of(loader.stats(), "map+batch")["p50_ns"]
     (verdict, plain), (verdict_of_async, of_async) = told.values()
     assert verdict == verdict_of_async == "map+batch"
-    assert of_async == pytest.approx(plain, rel=0.1)
-    assert plain >= LONG * 0.9e9
+    for p50 in (plain, of_async):
+        assert LONG * 0.9e9 <= p50 < 2 * LONG * 1e9
 
 
 def test_what_fails_takes_time_too():

@@ -131,7 +131,7 @@ def test_a_kill_by_somebody_is_not_taken_for_the_kernels(photos):
         next(loop)
         pid = engine_pid()
         os.kill(pid, signal.SIGKILL)
-        within(1, lambda: not running(pid))
+        within(8, lambda: not running(pid))
         with pytest.raises(hr.EngineDied, match=r"a person or a program sent|when memory is short") as caught:
             list(loop)
     assert not caught.value.out_of_memory
@@ -157,7 +157,7 @@ def group(request) -> Iterator[Path]:
             pytest.skip(f"memory cannot be limited here: {error}")
         yield folder
     finally:
-        within(5, lambda: not (folder / "cgroup.procs").read_text())
+        within(8, lambda: not (folder / "cgroup.procs").read_text())
         folder.rmdir()
 
 

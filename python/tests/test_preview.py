@@ -219,7 +219,7 @@ def test_ctrl_c_ends_a_preview(photos):
     with pipeline(photos).loader(epochs=1) as loader:
         before = children()
         halt = threading.Thread(
-            target=lambda: within(5, lambda: children() - before) and [os.kill(p, signal.SIGSTOP) for p in children() - before]
+            target=lambda: within(8, lambda: children() - before) and [os.kill(p, signal.SIGSTOP) for p in children() - before]
         )
         halt.start()
         timer = threading.Timer(0.6, os.kill, [os.getpid(), signal.SIGINT])

@@ -143,7 +143,7 @@ def test_a_time_limit_is_the_steps_own():
         time.sleep(0.01)
         return s
 
-    pipeline = numbers(40).map(hangs).failures(time_limit=0.5).map(slow).batch(10)
+    pipeline = numbers(40).map(hangs).failures(time_limit=1.5).map(slow).batch(10)
     with pipeline.loader(epochs=1, workers=2, on_error="skip", max_errors=3) as loader:
         got = [int(n) for batch in loader for n in batch["n"]]
         assert len(loader.errors) == 1

@@ -127,6 +127,7 @@ def test_waits_that_are_next_to_nothing_are_told_as_they_are():
 
 
 @tried
+@tried
 def test_start_up_is_no_wait():
     """Half a second until the first sample, which opening did not wait for, and then a loop that is slower than the loader."""
 
@@ -262,6 +263,7 @@ def test_each_epoch_of_so_many_steps_has_a_start():
     assert close_to(stats["waited_ns"], waits)
 
 
+@tried
 def test_steps_of_the_program_itself_are_named():
     def slow(batch):
         sleep(STEP)
