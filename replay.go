@@ -42,7 +42,17 @@ func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 
 // countable tells whether it follows from a position alone which batch comes there.
 func (l *Loader) countable() bool {
-	return len(l.sources) == 1 && l.info.Exact && !l.compiled.Makes && !l.compiled.Uneven && l.config.StepsPerEpoch == nil && l.config.Order == InputOrder
+	switch {
+	case l.several: // merges say whose turn it is
+	case !l.info.Exact: // samples may be missing
+	case l.compiled.Makes: // one sample gives any number
+	case l.compiled.Uneven: // batches of batches begin anywhere
+	case l.config.StepsPerEpoch != nil: // an epoch ends before its samples do
+	case l.config.Order != InputOrder: // samples overtake each other
+	default:
+		return true
+	}
+	return false
 }
 
 // jump computes the state n batches after another.

@@ -73,11 +73,19 @@ func foreign(data []byte) string {
 	if len(data) >= 12 && string(data[4:8]) == "ftyp" {
 		return foreignBrand(string(data[8:12]))
 	}
-	if len(data) >= 3 && data[0] == 'P' && data[1] >= '1' && data[1] <= '7' && (data[2] == '\n' || data[2] == ' ' || data[2] == '\r') {
+	if isNetpbm(data) {
 		return "a Netpbm image"
 	}
 
 	return markup(data)
+}
+
+// isNetpbm reports whether data begin with P1 to P7 and a white space.
+func isNetpbm(data []byte) bool {
+	if len(data) < 3 || data[0] != 'P' || data[1] < '1' || data[1] > '7' {
+		return false
+	}
+	return data[2] == '\n' || data[2] == ' ' || data[2] == '\r'
 }
 
 // foreignBrand names a file of boxes by its major brand.

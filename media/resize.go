@@ -81,7 +81,8 @@ func (o ResizeExact) place(p *Plan, _ uint64, _ Rand) error {
 const maxSide = 65535
 
 func checkSide(op string, height, width int) error {
-	if height < 1 || width < 1 || height > maxSide || width > maxSide || width > MaxPixels/height {
+	switch {
+	case height < 1, width < 1, height > maxSide, width > maxSide, width > MaxPixels/height:
 		return fmt.Errorf("%w: %s to a height of %d and a width of %d pixels", ErrGeometry, op, height, width)
 	}
 	return nil

@@ -51,8 +51,14 @@ func (i Info) WorkingBytes() int64 {
 func (p *Plan) Plain() bool {
 	s := &p.Stages[0]
 	f := p.Options.Form()
-	return len(p.Stages) == 1 && p.Orientation <= 1 && s.Turn <= 1 && len(s.Passes) == 0 && !s.Resizes() && p.Options.Background == nil &&
-		s.Crop == Rect{0, 0, p.inWidth, p.inHeight} && s.Window == s.Crop && p.Color == f.Color && p.Output.DType == f.DType && p.Output.Layout == HWC
+	switch {
+	case len(p.Stages) != 1, p.Orientation > 1, s.Turn > 1, // turned
+		s.Crop != Rect{0, 0, p.inWidth, p.inHeight}, s.Window != s.Crop, s.Resizes(), // other pixels
+		len(s.Passes) > 0, p.Options.Background != nil, p.Color != f.Color, // other colours
+		p.Output.DType != f.DType, p.Output.Layout != HWC: // another form
+		return false
+	}
+	return true
 }
 
 // decoderBytes is what a library takes for itself to decode the image to a form.

@@ -50,7 +50,11 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 		wait := b.First
 		for tries := 0; ; tries++ {
 			out, err = failure.Call(ctx, f, in)
-			if err == nil || tries >= b.Times || !isFailure(ctx, err) && !passing(ctx, err) || b.If != nil && !b.If(err) {
+			switch {
+			case err == nil,
+				tries >= b.Times,
+				!isFailure(ctx, err) && !passing(ctx, err), // Skip, or the end of the run
+				b.If != nil && !b.If(err):
 				return out, tried(err, tries)
 			}
 			if b.Most > 0 {

@@ -104,7 +104,9 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 // ready is the next item, where one was taken and nothing to decide. The lock is held.
 func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
 	m := r.lookahead.First()
-	if m == nil || m.Kind != queue.Item || r.terminal != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
+	switch {
+	case m == nil, m.Kind != queue.Item,
+		r.terminal != nil, r.err != nil, ctx.Err() != nil, r.engine.halted.Load(): // the run has ended, or will
 		return v, false
 	}
 	v = m.Val

@@ -189,7 +189,8 @@ func SourceAxes(f sample.Field) string {
 }
 
 func couldBeMask(t sample.Type) bool {
-	return t.Kind == sample.Tensor && len(t.Shape) == 2 && (t.DType == tensor.Uint8 || t.DType == tensor.Uint16) && !slices.Contains(t.Shape, 0)
+	whole := t.DType == tensor.Uint8 || t.DType == tensor.Uint16
+	return t.Kind == sample.Tensor && len(t.Shape) == 2 && whole && !slices.Contains(t.Shape, 0)
 }
 
 // CouldBeImage tells whether an array has the form of images as they are decoded.

@@ -54,7 +54,12 @@ func differ(s, first sample.Schema, name string) error {
 
 // alike reports whether two types differ in their extents at most.
 func alike(a, b sample.Type) bool {
-	return a.Kind == b.Kind && a.DType == b.DType && len(a.Shape) == len(b.Shape) && a.Axes == b.Axes && (IsImage(a) == IsImage(b)) && (!IsImage(a) || ImageForm(a).Color == ImageForm(b).Color)
+	switch {
+	case a.Kind != b.Kind, a.DType != b.DType, a.Axes != b.Axes,
+		len(a.Shape) != len(b.Shape), IsImage(a) != IsImage(b):
+		return false
+	}
+	return !IsImage(a) || ImageForm(a).Color == ImageForm(b).Color
 }
 
 // inFull is like "uint8 [?, ?, 3] (HWC)".

@@ -83,7 +83,9 @@ func wordLength(code []rune) int {
 		return 1
 	}
 	for i, r := range code {
-		if i > 0 && (strings.ContainsRune(",}]", r) || unicode.IsSpace(r) || r == ':' && (i+1 == len(code) || unicode.IsSpace(code[i+1]))) {
+		ends := strings.ContainsRune(",}]", r) || unicode.IsSpace(r)
+		isKey := r == ':' && (i+1 == len(code) || unicode.IsSpace(code[i+1]))
+		if i > 0 && (ends || isKey) {
 			return i
 		}
 	}

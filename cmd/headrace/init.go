@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -192,7 +194,7 @@ func (s *surroundings) recipe(folder string) string {
 // quoted is a text as YAML takes it within braces.
 func quoted(text string) string {
 	plain := func(r rune) bool {
-		return r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return strings.ContainsRune("/.-_", r) || r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 	}
 	begins := func(r rune) bool { return plain(r) && r != '-' && (r < '0' || r > '9') }
 	if strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 && strings.IndexFunc(text, begins) == 0 {

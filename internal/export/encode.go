@@ -97,8 +97,12 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 
 // isPicture reports whether a field has the form of an image that files hold.
 func isPicture(f headrace.Field) bool {
-	return f.Kind == sample.Tensor && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16) && len(f.Shape) == 3 &&
-		(f.Shape[2] == 1 || f.Shape[2] == 3 || f.Shape[2] == 4)
+	if f.Kind != sample.Tensor || len(f.Shape) != 3 {
+		return false
+	}
+	whole := f.DType == tensor.Uint8 || f.DType == tensor.Uint16
+	channels := f.Shape[2]
+	return whole && (channels == 1 || channels == 3 || channels == 4)
 }
 
 func bfloat16Note(f headrace.Field) string {

@@ -69,7 +69,11 @@ func checkEpochs(epochs []Epoch, run Identity) error {
 	}
 	var samples int64
 	for _, e := range epochs {
-		if e.Samples < 0 || e.Packed < 0 || e.Lost < 0 || e.Replaced < 0 || e.Samples > maxSamples-samples || e.Packed > maxSamples || e.Replaced > e.Samples+e.Packed || e.Lost > maxSamples {
+		switch {
+		case e.Samples < 0, e.Samples > maxSamples-samples, // all of them are added up
+			e.Packed < 0, e.Packed > maxSamples,
+			e.Replaced < 0, e.Replaced > e.Samples+e.Packed, // what came instead was yielded
+			e.Lost < 0, e.Lost > maxSamples:
 			return fmt.Errorf("an epoch has %d samples and lost %d", e.Samples, e.Lost)
 		}
 		samples += e.Samples
@@ -80,7 +84,10 @@ func checkEpochs(epochs []Epoch, run Identity) error {
 // checkFiles refuses names that lead elsewhere: with --overwrite these files are removed.
 func checkFiles(files []File) error {
 	for _, f := range files {
-		if f.Bytes < 0 || f.Samples < 0 || f.Samples > maxSamples || f.Name != filepath.Base(f.Name) || f.Name == "." || f.Name == ".." || f.Name == "/" {
+		switch {
+		case f.Bytes < 0, f.Samples < 0, f.Samples > maxSamples,
+			f.Name != filepath.Base(f.Name), // it is in another folder
+			f.Name == ".", f.Name == "..", f.Name == "/":
 			return fmt.Errorf("it names a file %q of %d bytes and %d samples", f.Name, f.Bytes, f.Samples)
 		}
 	}

@@ -30,7 +30,7 @@ func stem(key string, number int64, epoch int, epochs bool) string {
 		switch {
 		case c == '/':
 			return '-'
-		case c == '.' || c == '\\' || c == ':' || c == utf8.RuneError || !unicode.IsPrint(c) || unicode.IsSpace(c):
+		case strings.ContainsRune(".\\:\uFFFD", c), !unicode.IsPrint(c), unicode.IsSpace(c):
 			return '_'
 		default:
 			return c

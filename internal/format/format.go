@@ -266,5 +266,10 @@ func (w *writer) words(b []byte, text string) []byte {
 // unprintable are the characters that YAML wants escaped, or may take for the end of a
 // line.
 func unprintable(c rune) bool {
-	return c >= 0x80 && c < 0xa0 || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff
+	switch c {
+	case 0x2028, 0x2029, // ends of lines and paragraphs
+		0xfeff, 0xfffe, 0xffff: // byte order marks, and no character
+		return true
+	}
+	return c >= 0x80 && c < 0xa0
 }

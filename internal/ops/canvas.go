@@ -21,7 +21,8 @@ type Canvas struct {
 // given out goes back after the call. It panics where the form is none of a whole image:
 // of uint8 or uint16, a pixel's channels side by side, height and width known.
 func (c Canvas) Pixels(f media.Form) media.Pixels {
-	if !runnable(f) || f.Color.Channels() == 0 || f.Height <= 0 || f.Width <= 0 || f.Width > media.MaxPixels/f.Height {
+	switch {
+	case !runnable(f), f.Color.Channels() == 0, f.Height <= 0, f.Width <= 0, f.Width > media.MaxPixels/f.Height:
 		panic(fmt.Errorf("headrace: Canvas.Pixels of %v: must be uint8 or uint16, 1, 3 or 4 channels, and at most %d pixels", f, media.MaxPixels))
 	}
 	if c.work == nil {

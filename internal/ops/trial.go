@@ -129,7 +129,10 @@ func (h *Host) recall(name string, p *extern.Pool, c *extern.Call, gives sample.
 			break
 		}
 		k := slices.Index(t.names, f.Name)
-		if k < 0 || t.out[k].Kind != f.Type.Kind || t.out[k].DType != f.Type.DType || i < len(c.Room) && c.Room[i] != nil && len(t.out[k].Data) > len(c.Room[i]) {
+		hasRow := i < len(c.Room) && c.Room[i] != nil
+		switch {
+		case k < 0, t.out[k].Kind != f.Type.Kind, t.out[k].DType != f.Type.DType,
+			hasRow && len(t.out[k].Data) > len(c.Room[i]):
 			return false
 		}
 		order = append(order, k)
@@ -191,5 +194,6 @@ func own(v extern.Value) extern.Value {
 }
 
 func same(a, b *extern.Value) bool {
-	return a.Kind == b.Kind && a.DType == b.DType && a.Shape.Equal(b.Shape) && a.Text == b.Text && bytes.Equal(a.Data, b.Data)
+	sameType := a.Kind == b.Kind && a.DType == b.DType && a.Shape.Equal(b.Shape)
+	return sameType && a.Text == b.Text && bytes.Equal(a.Data, b.Data)
 }

@@ -97,7 +97,9 @@ func (e Extent) Fits(from state.State) error {
 // pipeline's to check.
 func (e Extent) checkSources(from state.State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
-		if len(from.Merges) > 0 || len(from.Parts) > 0 || remembers(from.Aggregates) || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 || some(from.Errors) {
+		switch {
+		case len(from.Merges) > 0, len(from.Parts) > 0, remembers(from.Aggregates),
+			from.Dropped != 0, from.Replaced != 0, from.Batches != 0, some(from.Errors):
 			return refuse("it has no sources")
 		}
 		return nil

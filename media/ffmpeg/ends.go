@@ -17,7 +17,10 @@ import (
 // openEnded reports whether a container does not say how long a packet is, so that a file
 // may end inside its last picture and nothing tells.
 func openEnded(format string, s *av.Stream) bool {
-	return s.Kind == av.Video && (s.Codec == "h264" || s.Codec == "hevc") && (isBare(format) || format == "mpegts" || format == "mpeg")
+	if s.Kind != av.Video || s.Codec != "h264" && s.Codec != "hevc" {
+		return false
+	}
+	return isBare(format) || format == "mpegts" || format == "mpeg"
 }
 
 // errInside is the error of a file that ends there.

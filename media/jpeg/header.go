@@ -117,7 +117,8 @@ func (h *header) frame(b []byte) bool {
 	across, down, blocks := 1, 1, 0
 	for i := range n {
 		x, y, q := int(b[7+3*i]>>4), int(b[7+3*i]&15), b[8+3*i]
-		if x < 1 || x > 4 || y < 1 || y > 4 || q > 3 {
+		switch {
+		case x < 1, x > 4, y < 1, y > 4, q > 3:
 			return false
 		}
 		h.ids[i] = b[6+3*i]
@@ -129,7 +130,8 @@ func (h *header) frame(b []byte) bool {
 			return false
 		}
 	}
-	if n == 1 && blocks != 1 || blocks > C.HJ_MCU_BLOCKS || n == 3 && (h.ids[0] == h.ids[1] || h.ids[1] == h.ids[2] || h.ids[0] == h.ids[2]) {
+	repeats := h.ids[0] == h.ids[1] || h.ids[1] == h.ids[2] || h.ids[0] == h.ids[2]
+	if n == 1 && blocks != 1 || blocks > C.HJ_MCU_BLOCKS || n == 3 && repeats {
 		return false
 	}
 	h.framed = true
@@ -194,7 +196,10 @@ func (h *header) scan(b []byte) bool {
 	}
 	for i := range n {
 		dc, ac := b[2+2*i]>>4, b[2+2*i]&15
-		if b[1+2*i] != h.ids[i] || dc > 3 || ac > 3 || !h.coded[dc] || !h.codedAC[ac] || !h.quantised[c.quantised[i]] {
+		switch {
+		case b[1+2*i] != h.ids[i], // components are in the order of the frame
+			dc > 3, ac > 3,
+			!h.coded[dc], !h.codedAC[ac], !h.quantised[c.quantised[i]]: // tables that did not come
 			return false
 		}
 		c.dc[i], c.ac[i] = C.uint8_t(dc), C.uint8_t(ac)

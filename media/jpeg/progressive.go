@@ -120,7 +120,11 @@ func (h *header) pass(p *C.hj_pass, b []byte, missing *[C.HJ_COMPONENTS][64]int8
 		return h.sequentialPass(p, b, missing)
 	}
 	isDC := from == 0
-	if isDC != (to == 0) || from > to || to > 63 || !isDC && n != 1 || high != 0 && high != low+1 || low > 5 {
+	switch {
+	case isDC != (to == 0), // DC comes alone
+		from > to, to > 63,
+		!isDC && n != 1,                     // AC comes for one component
+		high != 0 && high != low+1, low > 5: // a pass refines by one bit
 		return false
 	}
 	p.components = C.uint8_t(n)
@@ -129,7 +133,11 @@ func (h *header) pass(p *C.hj_pass, b []byte, missing *[C.HJ_COMPONENTS][64]int8
 	for i := range n {
 		component := bytes.IndexByte(h.ids[:c.components], b[1+2*i])
 		dc, ac := b[2+2*i]>>4, b[2+2*i]&15
-		if component < 0 || n > 1 && component != i || dc > 3 || ac > 3 || !h.quantised[c.quantised[component]] {
+		switch {
+		case component < 0,
+			n > 1 && component != i, // several are in the order of the frame
+			dc > 3, ac > 3,
+			!h.quantised[c.quantised[component]]: // a table that did not come
 			return false
 		}
 		p.component[i] = C.uint8_t(component)

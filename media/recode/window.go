@@ -205,7 +205,9 @@ func (c *cutter) picture(t *track, p packets.Packet, stream int) error {
 		t.held = append(t.held, p)
 		return nil
 	}
-	if !t.begun && !c.origin && !(len(t.held) > 0 && t.held[0].Key && t.held[0].PTS <= t.start) && !(p.Key && p.PTS <= t.start) {
+	heldKey := len(t.held) > 0 && t.held[0].Key && t.held[0].PTS <= t.start
+	nextKey := p.Key && p.PTS <= t.start
+	if !t.begun && !c.origin && !heldKey && !nextKey {
 		return fmt.Errorf("%w: stream %d", errEarlier, stream)
 	}
 	if !t.begun && len(t.keys) <= c.wider {

@@ -12,7 +12,7 @@ type mixer struct {
 
 // mixable tells whether channels can be brought to so many; 0 leaves them as they are.
 func mixable(from, to int) bool {
-	return to == 0 || to == from || to == 1 || from == 1 || to == 2
+	return from == 1 || to == from || to >= 0 && to <= 2
 }
 
 func newMixer(from, to int, mask uint32) mixer {

@@ -48,7 +48,10 @@ func (d Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) (e
 	if err != nil {
 		return err
 	}
-	if own.Format != d.format || own.Width != info.Width || own.Height != info.Height || dst.Width != own.Width || dst.Height != own.Height {
+	switch {
+	case own.Format != d.format,
+		own.Width != info.Width, own.Height != info.Height,
+		dst.Width != own.Width, dst.Height != own.Height:
 		return fmt.Errorf("%w: %v, not the %s of %d×%d pixels that it was taken for", media.ErrCorrupt, own, info.Format, info.Width, info.Height)
 	}
 	return d.decode(dst, src, &own)

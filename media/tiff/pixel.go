@@ -88,7 +88,8 @@ func (p *pixel) read(f *file, dst media.Pixels, alpha bool) error {
 		return unsupported("%d samples, photometric interpretation %d", p.stored, h.photometric)
 	}
 	p.channels = colors
-	if p.stored > colors && !p.cmyk && !p.lab && (alpha || h.first_extra == associated || h.first_extra == unassociated) {
+	hasAlpha := alpha || h.first_extra == associated || h.first_extra == unassociated
+	if p.stored > colors && !p.cmyk && !p.lab && hasAlpha {
 		p.channels++
 		p.associated = h.first_extra == associated
 	}
@@ -103,7 +104,12 @@ func (p *pixel) checkBits(colors int) error {
 	ok := false
 	switch p.format {
 	case unsigned:
-		ok = p.bits == 8 || p.bits == 16 || colors == 1 && (p.bits == 1 || p.bits == 2 || p.bits == 4 || p.bits == 12 || p.bits == 32)
+		switch p.bits {
+		case 8, 16:
+			ok = true
+		case 1, 2, 4, 12, 32:
+			ok = colors == 1
+		}
 		p.wide = p.bits == 12 || p.bits == 16
 	case signed:
 		ok = p.bits == 8 || colors == 1 && (p.bits == 16 || p.bits == 32)
@@ -128,15 +134,24 @@ func (p *pixel) clips() bool { return p.bits == 32 || p.bits == 16 && p.format =
 
 // isStored reports whether rows of dst are those of the file.
 func (p *pixel) isStored(dst media.Pixels) bool {
-	return !p.apart && p.stored == p.channels && (p.bits == 8 || p.bits == 16) && !p.clips() &&
-		!p.inverted && !p.associated && !p.cmyk && !p.lab && (p.palette == nil || p.mask) && p.kind() == samples.KindOf(dst)
+	switch {
+	case !p.isPacked(), p.inverted, p.associated, p.cmyk, p.lab, p.palette != nil && !p.mask:
+		return false
+	}
+	return p.kind() == samples.KindOf(dst)
+}
+
+// isPacked reports whether samples of a row need no unpacking.
+func (p *pixel) isPacked() bool {
+	whole := p.bits == 8 || p.bits == 16
+	return !p.apart && p.stored == p.channels && whole && !p.clips()
 }
 
 func (p *pixel) kind() samples.Kind { return samples.Kind{Channels: p.channels, Wide: p.wide} }
 
 // unpack takes a row of a plane: samples of 8 bits each, or of 16.
 func (p *pixel) unpack(plane int, packed []byte, width int) {
-	if !p.apart && p.stored == p.channels && (p.bits == 8 || p.bits == 16) && !p.clips() {
+	if p.isPacked() {
 		p.row = packed[:width*p.kind().PixelBytes()]
 		return
 	}

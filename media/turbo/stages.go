@@ -63,7 +63,9 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		}
 
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
-		if i == last && !plain(plan) && !stage.Pads() && len(stage.Passes) == 0 && stage.Turn <= 4 && in.orientation <= 4 {
+		bare := !stage.Pads() && len(stage.Passes) == 0
+		upright := stage.Turn <= 4 && in.orientation <= 4 // rows stay rows
+		if i == last && !plain(plan) && bare && upright {
 			to := target{dst, stride, h.output(&plan.Output)}
 			h.job.plane = C.ptrdiff_t(stride * height)
 			return h.stage(to, &in, stage, plan.Options.Mode)

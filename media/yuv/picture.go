@@ -125,7 +125,10 @@ const maxSide = 1 << 20 // so that no product overflows
 // fits tells whether all samples of a part are in its data.
 func (p *Picture) fits(i int) bool {
 	part, bytes := &p.Parts[i], p.SampleBytes(i)
-	if part.Step < bytes || part.Step > 64 || part.Shift < 0 || p.Bits+part.Shift > 16 || part.Stride > 1<<40 || part.Stride < -1<<40 {
+	switch {
+	case part.Step < bytes, part.Step > 64,
+		part.Shift < 0, p.Bits+part.Shift > 16,
+		part.Stride > 1<<40, part.Stride < -1<<40: // so that no product overflows
 		return false
 	}
 	width, height := p.PartSize(i)

@@ -3,6 +3,7 @@ package image
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/internal/argument"
@@ -42,7 +43,8 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 		}
 	}
 	find("field", b.Field, "float32 or float64 [?, 4]: the edges of each box", func(t sample.Type) bool {
-		return t.Kind == sample.Tensor && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && len(t.Shape) == 2 && t.Shape[0] == tensor.Unknown && t.Shape[1] == 4
+		isFloat := t.DType == tensor.Float32 || t.DType == tensor.Float64
+		return t.Kind == sample.Tensor && isFloat && slices.Equal(t.Shape, tensor.Shape{tensor.Unknown, 4})
 	})
 	find("image", b.Image, "an image; put decode_image before it", func(t sample.Type) bool {
 		return recipe.IsImage(t) && !strings.ContainsAny(t.Axes, "TN")

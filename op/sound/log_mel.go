@@ -88,7 +88,8 @@ func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, recipe.Wrong("to", "is %q: the samples have a field of this name already", l.To)
 	}
 	t := in[at].Type
-	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 1 || t.DType != tensor.Float32 && t.DType != tensor.Int16 {
+	sounds := t.DType == tensor.Float32 || t.DType == tensor.Int16
+	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 1 || !sounds {
 		return nil, recipe.Wrong("field", "is %q, which is %v: must be float32 or int16 [time]; give channels=\"mono\" to decode_audio", l.Field, t)
 	}
 	out, err := l.Type(t.Shape[0])

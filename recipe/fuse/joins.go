@@ -41,7 +41,9 @@ func alike(a, b *recipe.Python) bool {
 func readBy(f *Flow, p *Part) bool {
 	chain := p.Chain()
 	object := f.Source.object()
-	if object == nil || len(f.Nodes) != 1 || len(chain) == 0 || f.Source.Failures != nil || p.Failures != nil {
+	switch {
+	case object == nil, len(f.Nodes) != 1, len(chain) == 0,
+		f.Source.Failures != nil, p.Failures != nil: // each has a policy of its own
 		return false
 	}
 	first := linked(chain[0].Args)

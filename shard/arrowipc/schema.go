@@ -267,7 +267,10 @@ func (f *field) ofRuns() {
 		return
 	}
 	ends, of := f.children[0], f.children[1]
-	if f.meaning = of.meaning; f.meaning == asNothing || of.layout == runs || ends.meaning != asInt || ends.layout != fixedWidth || ends.dictionary != nil {
+	f.meaning = of.meaning
+	switch {
+	case f.meaning == asNothing, of.layout == runs,
+		ends.meaning != asInt, ends.layout != fixedWidth, ends.dictionary != nil:
 		f.layout, f.refused = lists, "runs of such values are not supported"
 	}
 	if of.refused != "" {

@@ -211,7 +211,11 @@ func Read(data []byte) (*File, error) {
 	for range n {
 		s := Shard{Name: string(c.text()), Version: string(c.text())}
 		s.Size, s.Samples, s.at, s.len, s.Digest = int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint()), uint32(c.uvarint())
-		if c.bad || s.Size < 0 || s.Samples < 0 || s.Samples > 1<<48 || s.at < 0 || s.len < 0 || s.at > int64(begin) || s.len > int64(begin)-s.at {
+		switch {
+		case c.bad, s.Size < 0,
+			s.Samples < 0, s.Samples > 1<<48,
+			s.at < 0, s.at > int64(begin),
+			s.len < 0, s.len > int64(begin)-s.at: // segments come before the list
 			return nil, ErrDamaged
 		}
 		if all += s.Samples; all > 1<<48 {

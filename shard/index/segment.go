@@ -618,7 +618,10 @@ func Parse(b []byte) (*Segment, error) {
 		s.readNumbers(&c)
 	}
 	blocks := c.uvarint()
-	if c.bad || mode[0] > modeColumns|modeNumbers || align == 0 || align&(align-1) != 0 || align > 1<<20 || samples > 1<<48 || blocks > 1<<48 {
+	switch {
+	case c.bad, mode[0] > modeColumns|modeNumbers,
+		align == 0, align&(align-1) != 0, align > 1<<20, // no power of two
+		samples > 1<<48, blocks > 1<<48:
 		return nil, ErrDamaged
 	}
 	s.columns, s.align, s.blocks = mode[0]&modeColumns != 0, int64(align), int(blocks)

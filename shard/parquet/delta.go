@@ -21,7 +21,9 @@ func deltas(dst []int64, b []byte, want int) ([]int64, int, bool) {
 	minis := next()
 	total := next()
 	v := zigzag(next())
-	if b == nil || total != uint64(want) || minis == 0 || minis > 1<<16 || size%minis != 0 {
+	switch {
+	case b == nil, total != uint64(want),
+		minis == 0, minis > 1<<16, size%minis != 0:
 		return dst, 0, false
 	}
 	each := size / minis

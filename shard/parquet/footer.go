@@ -298,7 +298,7 @@ func readHeader(b []byte) (h pageHeader, n int, err error) {
 			t.skip(kind)
 		}
 	})
-	if t.err == nil && (h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.definition < 0 || h.repetition < 0) {
+	if t.err == nil && min(h.unpacked, h.packed, h.values, h.definition, h.repetition) < 0 {
 		t.err = errors.New("a page of negative size")
 	}
 	return h, t.at, t.err

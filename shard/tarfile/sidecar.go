@@ -107,9 +107,13 @@ func alike(all []member, f shard.File) bool {
 		if h == nil || !h.valid() {
 			return false
 		}
-		kind := h.kind()
 		size, ok := h.size()
-		if kind != kindFile && kind != kindContinuous && kind != kindOld || !ok || size != m.size || !bytes.Equal(h.name(nil), m.name) {
+		switch h.kind() {
+		case kindFile, kindContinuous, kindOld:
+		default:
+			return false
+		}
+		if !ok || size != m.size || !bytes.Equal(h.name(nil), m.name) {
 			return false
 		}
 	}

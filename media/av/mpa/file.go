@@ -268,7 +268,10 @@ func next(file []byte, like *Header) (at, n int) {
 
 		closed := end >= len(file) || tag(file[end:]) > 0
 		same := like == nil || first.follows(*like)
-		if n > 2 || closed && (n > 1 || at == 0) || same && (n > 1 || closed) {
+		switch {
+		case n > 2,
+			n > 1 && (closed || same),
+			closed && (at == 0 || same):
 			return at, n
 		}
 	}

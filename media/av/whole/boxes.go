@@ -3,7 +3,12 @@ package whole
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
+
+// topBoxes are the boxes at the top of a file in fragments. Another that does not fit is
+// no box, but what somebody has put after the file.
+var topBoxes = []string{"moov", "moof", "mdat", "mfra", "sidx", "styp", "emsg", "prft"}
 
 // boxes follows the boxes of MP4 and MOV. Where a file is not in fragments its index
 // says where its packets are, and whoever reads them sees which are missing. Of one in
@@ -30,7 +35,7 @@ func boxes(f *file) (End, error) {
 			break
 		}
 
-		known := kind == "moov" || kind == "moof" || kind == "mdat" || kind == "mfra" || kind == "sidx" || kind == "styp" || kind == "emsg" || kind == "prft"
+		known := slices.Contains(topBoxes, kind)
 		if at+size > f.Len {
 			if fragments && known {
 				return end, f.cut("its box "+kind, at+size)

@@ -196,8 +196,12 @@ func (d *flacByFFmpeg) Decode(to []float32, frame []byte) error {
 	}
 	err := d.Next(&d.frame)
 	s := &d.frame.Sound
-	if n := len(to) / d.file.Channels; err == nil && (s.Samples != n || s.Rate != d.file.Rate || s.Channels != d.file.Channels || len(s.Planes) == 0 || d.frame.Corrupt) {
-		err = fmt.Errorf("it gives %d samples of %d channels at %d a second, and should give %d of %d at %d", s.Samples, s.Channels, s.Rate, n, d.file.Channels, d.file.Rate)
+	n := len(to) / d.file.Channels
+	switch {
+	case err != nil:
+	case s.Samples != n, s.Rate != d.file.Rate, s.Channels != d.file.Channels, len(s.Planes) == 0, d.frame.Corrupt:
+		err = fmt.Errorf("it gives %d samples of %d channels at %d a second, and should give %d of %d at %d",
+			s.Samples, s.Channels, s.Rate, n, d.file.Channels, d.file.Rate)
 	}
 	if err == nil {
 		s.Floats(to)

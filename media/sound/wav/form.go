@@ -75,7 +75,9 @@ func (f *File) describe(b []byte, order binary.ByteOrder, at, size int64) error 
 	if f.coding = codingOf(code, f.width, big); f.coding == nil {
 		return fmt.Errorf("wav: the samples are %w: format 0x%04x with %d bits", sound.ErrCoded, code, bits)
 	}
-	if wide := frame / channels; code == codePCM && frame%channels == 0 && f.width >= 2 && wide > f.width && wide <= 4 && !big {
+	wide := frame / channels
+	roomier := frame%channels == 0 && f.width >= 2 && wide > f.width && wide <= 4
+	if code == codePCM && roomier && !big {
 		return f.align(wide, at, size)
 	}
 	return nil

@@ -57,7 +57,8 @@ func Is(file []byte) bool {
 // inParts reports whether the samples of a file have a coding that is known here. Most
 // files say it in their first bytes.
 func inParts(head []byte, file sound.File) (bool, error) {
-	if len(head) >= 36 && string(head[:4]) == "RIFF" && string(head[12:16]) == "fmt " && head[20] == codePCM && head[21] == 0 && head[34] <= 32 {
+	usual := len(head) >= 36 && string(head[:4]) == "RIFF" && string(head[12:16]) == "fmt "
+	if usual && head[20] == codePCM && head[21] == 0 && head[34] <= 32 {
 		return true, nil
 	}
 	_, err := open(sound.OnDisk(file, together), true)

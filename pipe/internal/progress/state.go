@@ -123,7 +123,8 @@ type Stages struct {
 
 // CheckState tells whether a state fits a flow of these stages.
 func CheckState(s State, of Stages) error {
-	if s.Version == 0 && len(s.Sources) == 0 && len(s.Merges) == 0 && len(s.Parts) == 0 && len(s.Losses) == 0 && len(s.Memories) == 0 {
+	entries := len(s.Sources) + len(s.Merges) + len(s.Parts) + len(s.Losses) + len(s.Memories)
+	if s.Version == 0 && entries == 0 {
 		return nil
 	}
 	if s.Version != StateVersion {

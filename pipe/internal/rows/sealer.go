@@ -260,7 +260,8 @@ func (m *Machine[B]) Forsake(d *Decision[B]) (drop []B) { return vacate(d.target
 // have another buffer for a batch to be completed. It reports whether there is something
 // to do.
 func (m *Machine[B]) compact() bool {
-	if !m.Ordered || m.over || m.pending.len() > 0 || len(m.gathered) == 0 || m.hasRow() {
+	switch {
+	case !m.Ordered, m.over, m.pending.len() > 0, len(m.gathered) == 0, m.hasRow():
 		return false
 	}
 	target := m.gathered[0].batch
