@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -141,7 +142,11 @@ func failure(result C.int, text *[C.HR_AV_TEXT]C.char) error {
 	case C.HR_AV_MISUSE:
 		return fmt.Errorf("media/ffmpeg: %s", C.GoString(&text[0]))
 	}
-	return fmt.Errorf("%w: FFmpeg: %s", kind, C.GoString(&text[0]))
+	said := C.GoString(&text[0])
+	if strings.Contains(said, "Format not on whitelist") { // FFmpeg takes an image for a film of one frame
+		return fmt.Errorf("%w: the file is neither a video nor a recording; load_image and decode_image read images", media.ErrUnsupported)
+	}
+	return fmt.Errorf("%w: FFmpeg: %s", kind, said)
 }
 
 func (d *Decoder) tell(f *Frame) {

@@ -422,6 +422,15 @@ def test_files_that_cannot_be_filtered_are_named(tapes, tmp_path):
         hr.io.filter("loop=loop=-1:size=2", tapes / "film.mp4", max_bytes=1 << 20)
 
 
+def test_images_are_no_videos(tmp_path):
+    hr.io.save_image(tmp_path / "x.jpg", film(1)[0])
+    calls = (hr.io.video_info, hr.io.load_video, hr.io.demux, lambda x: list(hr.io.stream_video(x, 1)), lambda x: hr.io.filter("null", x))
+    for call in calls:
+        for src in (tmp_path / "x.jpg", (tmp_path / "x.jpg").read_bytes()):
+            with pytest.raises(hr.MediaError, match="neither a video nor a recording; load_image and decode_image read images"):
+                call(src)
+
+
 def test_a_file_whose_frames_change_is_refused(tmp_path):
     """Filters write where they believe the frame to be: a graph is for frames of one size and format."""
     for name, size in (("big", "640x480"), ("small", "64x48")):
