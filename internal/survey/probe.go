@@ -76,26 +76,30 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 	return sample.Schema{{Name: "key", Type: sample.TextType}}, nil
 }
 
-// link implements program.
-func (p *probing) Link(w *core.Env, name string, in sample.Schema, where *record.Columns) (core.Part, sample.Schema, error) {
-	if p.chain != nil {
-		next, err := ops.NewTrial(w, p.chain, joined(p.chain), in, where)
-		if err != nil {
-			return nil, nil, err
-		}
-		out, err := p.Check(in)
-		return &probe{next, p, where.Put("key", sample.TextType)}, out, err
-	}
-	next := &ops.Function{Env: w, Name: name, Workers: 1}
-	o := ops.OptionsOf(p.call, in)
-	o.Rows, o.States = where.Rows, false
-	next.Begin(o.In, where)
+var _ core.Linker = (*probing)(nil)
+
+// Link implements [core.Linker].
+func (p *probing) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) {
+	in, where := t.Schema, &t.Columns
+	var next *ops.Function
 	var err error
-	if next.Pool, _, err = ops.HostOf(w).Open(name, &p.call.Python, o, p.failures); err != nil {
-		return nil, nil, err
+	if p.chain != nil {
+		if next, err = ops.NewTrial(w, p.chain, joined(p.chain), in, where); err != nil {
+			return nil, err
+		}
+	} else {
+		next = &ops.Function{Env: w, Name: name, Workers: 1}
+		o := ops.OptionsOf(p.call, in)
+		o.Rows, o.States = where.Rows, false
+		next.Begin(o.In, where)
+		if next.Pool, _, err = ops.HostOf(w).Open(name, &p.call.Python, o, p.failures); err != nil {
+			return nil, err
+		}
 	}
-	out, err := p.Check(in)
-	return &probe{next, p, where.Put("key", sample.TextType)}, out, err
+	if t.Schema, err = p.Check(in); err != nil {
+		return nil, err
+	}
+	return &probe{next, p, where.Put("key", sample.TextType)}, nil
 }
 
 // probe is the part that a probing is.
