@@ -18,27 +18,29 @@ func TestStepsFit(t *testing.T) {
 	in := sample.Schema{{Name: "image", Type: image}}
 	found, kept := map[string]int{}, map[string]bool{}
 	rapid.Check(t, func(rt *rapid.T) {
-		for _, op := range Transforms() {
-			if _, _, ok := Fitting(rt, op, in); ok {
-				found[op.Name]++
+		for range 10 {
+			for _, op := range Transforms() {
+				if _, _, ok := Fitting(rt, op, in); ok {
+					found[op.Name]++
+				}
 			}
-		}
-		steps, out := Pixels(rt, 6, in)
-		numbers, end := Numbers(rt, out)
-		next := in
-		for _, s := range append(steps, numbers...) {
-			kept[s.Op] = true
-			var err error
-			if next, err = s.Args.Check(next); err != nil {
-				rt.Fatalf("%s: %v", s.Op, err)
+			steps, out := Pixels(rt, 6, in)
+			numbers, end := Numbers(rt, out)
+			next := in
+			for _, s := range append(steps, numbers...) {
+				kept[s.Op] = true
+				var err error
+				if next, err = s.Args.Check(next); err != nil {
+					rt.Fatalf("%s: %v", s.Op, err)
+				}
 			}
-		}
-		if next.String() != end.String() || !arePixels(out, in) {
-			rt.Fatalf("%v gives %v, and then %v", steps, out, end)
-		}
-		for _, s := range Alike(rt, 3, in) {
-			if out, err := s.Args.Check(in); err != nil || out.String() != in.String() {
-				rt.Fatalf("%s gives %v: %v", s.Op, out, err)
+			if next.String() != end.String() || !arePixels(out, in) {
+				rt.Fatalf("%v gives %v, and then %v", steps, out, end)
+			}
+			for _, s := range Alike(rt, 3, in) {
+				if out, err := s.Args.Check(in); err != nil || out.String() != in.String() {
+					rt.Fatalf("%s gives %v: %v", s.Op, out, err)
+				}
 			}
 		}
 	})

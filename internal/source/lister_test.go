@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/budget"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -66,7 +66,7 @@ func list(steps recipe.Chain, world int) (all []*source.Listing, p fuse.Plan, cl
 // fetched is what a source gives for a sample.
 func fetched(t *testing.T, l *source.Listing, p fuse.Plan, index int64) (key, content string, label int64) {
 	t.Helper()
-	env := &ops.Env{}
+	env := &core.Env{}
 	columns := record.Columns{Of: map[string]record.Column{}, Table: record.NewTable()}
 	schema := p.Samples.Source.Schema()
 	for _, f := range schema {
@@ -228,7 +228,7 @@ func TestWeightsOfSamples(t *testing.T) {
 	if n, err := of(1, 0, 3); n != 50 || err != nil {
 		t.Errorf("%d samples, %v", n, err)
 	}
-	if _, err := of(1, 2); !errors.Is(err, ops.ErrConfig) || !strings.Contains(err.Error(),
+	if _, err := of(1, 2); !errors.Is(err, core.ErrConfig) || !strings.Contains(err.Error(),
 		`weights has 2 numbers, but "files" has 3 samples`) {
 		t.Error(err)
 	}
