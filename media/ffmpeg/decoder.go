@@ -143,8 +143,8 @@ func failure(result C.int, text *[C.HR_AV_TEXT]C.char) error {
 		return fmt.Errorf("media/ffmpeg: %s", C.GoString(&text[0]))
 	}
 	said := C.GoString(&text[0])
-	if strings.Contains(said, "Format not on whitelist") { // FFmpeg takes an image for a film of one frame
-		return fmt.Errorf("%w: the file is neither a video nor a recording; load_image and decode_image read images", media.ErrUnsupported)
+	if strings.Contains(said, "Format not on whitelist") { // images, and lists of files
+		return fmt.Errorf("%w: the file is neither a video nor a recording; load_image and decode_image read images, nothing reads playlists", media.ErrUnsupported)
 	}
 	return fmt.Errorf("%w: FFmpeg: %s", kind, said)
 }
