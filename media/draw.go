@@ -5,7 +5,8 @@ package media
 // and height, in the image that they are given, which is turned as its orientation
 // says), the flips whether they have flipped, RandomRotate90 its turns, ColorJitter the
 // order of what it changes with the factor of each, RandomGrayscale whether it took the
-// colours out, RandomSolarize whether it inverted bright values.
+// colours out, RandomSolarize whether it inverted bright values,
+// GaussianBlur its sigma.
 type Draw struct {
 	Step   int            // the operation, as an index into the steps
 	Values map[string]any // int, float64, bool or []string, by name

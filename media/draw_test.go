@@ -32,7 +32,7 @@ func TestExplainTellsWhatIsDone(t *testing.T) {
 		op := rapid.SampledFrom([]media.Op{
 			media.RandomCrop{Height: 12, Width: 17}, media.RandomResizedCrop{Height: 9, Width: 31},
 			media.RandomFlip{P: 0.5}, media.RandomVerticalFlip{P: 0.5}, media.RandomRotate90{P: 0.7}, media.RandomGrayscale{P: 0.5},
-			media.RandomSolarize{Threshold: 99, P: 0.5},
+			media.RandomSolarize{Threshold: 99, P: 0.5}, media.GaussianBlur{KernelSize: 7, Sigma: [2]float64{0.1, 2}},
 			media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Contrast: [2]float64{0.2, 0.8}, Hue: [2]float64{-0.3, 0.3}},
 			media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}, P: new(0.5)},
 		}).Draw(t, "operation")
@@ -87,6 +87,9 @@ func asTold(op media.Op, told map[string]any) []media.Op {
 		return []media.Op{media.Rotate90{Turns: told["turns"].(int)}}
 	case media.RandomGrayscale:
 		return when(told["gray"], media.ToGrayscale{Channels: 3})
+	case media.GaussianBlur:
+		sigma := told["sigma"].(float64)
+		return []media.Op{media.GaussianBlur{KernelSize: 7, Sigma: [2]float64{sigma, sigma}}}
 	case media.RandomSolarize:
 		return when(told["solarized"], media.Solarize{Threshold: 99})
 	case media.ColorJitter:

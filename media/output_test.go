@@ -123,7 +123,7 @@ func TestOrderOfNormalizeAndLayout(t *testing.T) {
 	for _, late := range []media.Op{
 		op, media.Resize{Size: 5}, media.ResizeExact{Height: 5, Width: 5}, media.CenterCrop{Height: 2, Width: 2}, media.RandomCrop{Height: 2, Width: 2},
 		media.RandomResizedCrop{Height: 2, Width: 2}, media.RandomFlip{}, media.ColorJitter{}, media.ToGrayscale{}, media.RandomGrayscale{},
-		media.Solarize{}, media.RandomSolarize{},
+		media.Solarize{}, media.RandomSolarize{}, media.GaussianBlur{KernelSize: 3, Sigma: [2]float64{1, 2}},
 	} {
 		var plan media.Plan
 		err := media.MakePlan(media.Info{Width: 8, Height: 8}, media.Options{}, steps(op, late), make(drawn, 30), &plan)

@@ -361,6 +361,7 @@ func TestHostileParameters(t *testing.T) {
 			media.Rotate90{Turns: a}, media.RandomRotate90{P: p}, media.ColorJitter{Brightness: [2]float64{p, q}, Hue: [2]float64{q, p}},
 			media.ToGrayscale{Channels: a}, media.RandomGrayscale{P: p},
 			media.Solarize{Threshold: p}, media.RandomSolarize{Threshold: p, P: q},
+			media.GaussianBlur{KernelSize: a, Sigma: [2]float64{p, q}},
 			media.Normalize{Mean: [3]float64{p, p, p}, Std: [3]float64{q, q, q}, DType: tensor.DType(a)}, media.ToLayout{Layout: media.Layout(a)},
 		}).Draw(t, "op")
 		info := media.Info{Width: whole.Draw(t, "width"), Height: whole.Draw(t, "height"), Orientation: a}

@@ -64,6 +64,7 @@ var spellings = map[string]spelling{
 	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Jitter":     {hint: "Jitter", turn: "numbers_of(%[1]q, %[1]s)", usual: "0"},
+	"image.Sigma":      {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Channels":   {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"recipe.Extents":   {hint: "Sequence[int | None]", turn: "[optional(\"shape\", n) for n in %[1]s]"},
 	"recipe.PadValue":  {hint: "float | Mapping[str, float]", turn: "numbers_for(%[1]q, %[1]s)", usual: "0"},
@@ -121,7 +122,7 @@ var within = map[string]string{"decode_audio.offset": "start", "decode_video.off
 var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Jitter"}
+var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Jitter", "image.Sigma"}
 
 // parameter is an argument of a method.
 type parameter struct {

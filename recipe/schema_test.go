@@ -220,6 +220,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	for arg, values := range map[string][]string{
 		`{"random_flip":{"p":%s}}`: {"-0.1", "1.1", "true"}, `{"random_vertical_flip":{"p":%s}}`: {"2"}, `{"random_rotate90":{"p":%s}}`: {"2"}, `{"random_grayscale":{"p":%s}}`: {"2"},
 		`{"solarize":{"threshold":%s}}`: {"-1", "256", "true"}, `{"random_solarize":{"p":%s}}`: {"2"},
+		`{"gaussian_blur":{"kernel_size":%s}}`: {"0", "128", "1.5"}, `{"gaussian_blur":{"kernel_size":3,"sigma":%s}}`: {"[1]", "[1,2,3]", "true"},
 		`{"resize":{"size":%s}}`: {"0", "1.5", "[3]", "[3,0]", "[1,2,3]"}, `{"pad":{"padding":%s}}`: {"-1", "[1,2,3]", "[]"}, `{"pad":{"padding":1,"fill":%s}}`: {"-1", "65536", "[1,2]"},
 		`{"grayscale":{"channels":%s}}`: {"2"}, `{"normalize":{"mean":%s,"std":1}}`: {"[1,2]", "[]"}, `{"color_jitter":{"hue":%s}}`: {"[1]", "[1,2,3]"}, `{"color_jitter":{"p":%s}}`: {"-0.1", "1.1", "true"},
 		`{"random_resized_crop":{"size":3,"scale":%s}}`: {"[1]", "1", "[0.1,0.2,0.3]"},

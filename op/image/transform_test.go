@@ -123,6 +123,17 @@ step "random_solarize" (#3): p is 1.5: must be from 0 to 1`},
 			`step "solarize" (#3): is not possible: media: unsupported image: solarize of uint16: must be uint8`},
 		{`{"decode_image":{"color":"mask"}},"random_solarize"`,
 			`step "random_solarize" (#3): is not possible: media: unsupported image: random_solarize of a mask, whose numbers are not colours`},
+		{decode + `"gaussian_blur"`, `step "gaussian_blur" (#3): lacks the argument kernel_size`},
+		{decode + `{"gaussian_blur":{"kernel_size":4,"sigma":0}}`,
+			`step "gaussian_blur" (#3): kernel_size is 4: must be odd, so that a pixel is in the middle
+step "gaussian_blur" (#3): sigma is 0: must be above 0, or two rising numbers above 0`},
+		{decode + `{"gaussian_blur":{"kernel_size":129,"sigma":[2,1]}}`, `step "gaussian_blur" (#3): kernel_size is 129: must be from 1 to 127
+step "gaussian_blur" (#3): sigma is [2,1]: must be above 0, or two rising numbers above 0`},
+		{decode + `{"gaussian_blur":{"kernel_size":3,"sigma":[1]}}`, `step "gaussian_blur" (#3): sigma is [1]: must be a number, or [least, greatest]`},
+		{decode + `{"gaussian_blur":{"kernel_size":3,"sigma":1e99}}`,
+			`step "gaussian_blur" (#3): is not possible: media: impossible geometry: gaussian_blur with a sigma of 1e+99: must be above 0`},
+		{`{"decode_image":{"dtype":"uint16"}},{"gaussian_blur":{"kernel_size":3}}`,
+			`step "gaussian_blur" (#3): is not possible: media: unsupported image: gaussian_blur of uint16: must be uint8`},
 		{decode + `{"rotate90":{"turns":0.5}}`, `step "rotate90" (#3): turns is 0.5: must be a whole number`},
 		{decode + `{"grayscale":{"channels":2}}`, `step "grayscale" (#3): channels is 2: must be 1 or 3`},
 		{decode + `{"color_jitter":{"brightness":-1,"contrast":[2,1],"saturation":[-1,1],"hue":0.7}}`,
@@ -178,6 +189,8 @@ func TestArgumentsInOneForm(t *testing.T) {
 		{`{"pad":{"size":5}}`, `{"pad":{"size":[5,5],"anchor":"center","fill":[0]}}`},
 		{`{"resize_to_bucket":{"sizes":[5]}}`, `{"resize_to_bucket":{"sizes":[[5,5]],"filter":"bilinear"}}`},
 		{`"grayscale"`, `{"grayscale":{"channels":1}}`},
+		{`{"gaussian_blur":{"kernel_size":5}}`, `{"gaussian_blur":{"kernel_size":5,"sigma":[0.1,2]}}`},
+		{`{"gaussian_blur":{"kernel_size":5,"sigma":1}}`, `{"gaussian_blur":{"kernel_size":5,"sigma":[1,1]}}`},
 	} {
 		first := ""
 		for i, steps := range same {

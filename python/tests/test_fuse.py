@@ -38,6 +38,7 @@ def chain(rng: np.random.Generator, description: hr.Pipeline) -> hr.Pipeline:
         lambda p: p.color_jitter(0.4, 0.4, 0.4, 0.2),
         lambda p: p.random_grayscale(0.5),
         lambda p: p.random_solarize(99, 0.5),
+        lambda p: p.gaussian_blur(int(rng.integers(5)) * 2 + 1),
     ]
     for i in rng.integers(len(operations), size=rng.integers(1, 6)):
         images = operations[i](images)

@@ -77,6 +77,7 @@ RANDOM = {
         "p": r.choice([None, 0, 0.8, 1]),
     },
     "grayscale": lambda r: {"channels": 3},
+    "gaussian_blur": lambda r: {"kernel_size": r.choice([1, 23, np.int64(7)]), "sigma": r.choice([None, 1, 0.3, (0.1, 5), [1, 1]])},
     "normalize": lambda r: {
         "mean": r.choice([0, 0.5, (0.1, 0.2, 1e-7)]),
         "std": r.choice([1, (0.1, 0.2, 0.3)]),
@@ -422,7 +423,7 @@ def same(op, name, asked, got):
         return all(same("", argument, value, got.get(argument)) for argument, value in asked.items())
     if name in ("retries", "pad") and asked == 0:
         return got is None
-    if name in ("size", "mean", "std", "fill") and isinstance(asked, list) and len(set(asked)) == 1:
+    if name in ("size", "mean", "std", "fill", "sigma") and isinstance(asked, list) and len(set(asked)) == 1:
         return got in (asked[0], asked)
     if name == "padding":
         return got == asked

@@ -56,6 +56,7 @@ ON_IMAGES = {
     "color_jitter",
     "grayscale",
     "random_grayscale",
+    "gaussian_blur",
     "random_solarize",
     "solarize",
     "normalize",
@@ -955,6 +956,32 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_grayscale", field, fields, {"p": number_of("p", p)})
+
+    def gaussian_blur(
+        self,
+        kernel_size: int,
+        sigma: float | Sequence[float] | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Blur an image by a random amount, as torchvision's `GaussianBlur`.
+
+            .gaussian_blur(23)
+            .gaussian_blur(9, sigma=1.5)  # each by the same
+
+        Args:
+            kernel_size: pixels across and down that are mixed for one: an odd number.
+            sigma: the standard deviation in pixels: one number, or (least, greatest), between which it is drawn evenly for each image; by
+                default (0.1, 2).
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "kernel_size": integer("kernel_size", kernel_size),
+            "sigma": None if sigma is None else numbers_of("sigma", sigma),
+        }
+        return self._image("gaussian_blur", field, fields, args)
 
     def random_solarize(
         self,
