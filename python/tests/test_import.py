@@ -46,6 +46,34 @@ def test_the_engine_starts_before_numpy_is_imported(photos):
     assert done.returncode == 0, done.stderr
 
 
+def test_opening_a_loader_passes_few_files(photos):
+    """One who reads what `loader()` does, opens these files, and comes back to one of them this often."""
+    done = run_python(
+        """
+        import os, sys
+        import headrace as hr
+        pipeline = hr.files(sys.argv[1]).decode_image().resize([8, 8]).batch(4)
+        inside, way = os.path.dirname(hr.__file__), []
+        def called(frame, event, _):
+            name = frame.f_code.co_filename
+            if event == "call" and name.startswith(inside) and way[-1:] != [name]:
+                way.append(name)
+        sys.setprofile(called)
+        loader = pipeline.loader(epochs=1)
+        sys.setprofile(None)
+        loader.close()
+        files = {os.path.relpath(name, inside) for name in way}
+        assert "_loader/loader.py" in files and "_client/engine.py" in files, files
+        print(len(files), len(way) - len(files), sorted(files))
+    """,
+        photos,
+    )
+    assert done.returncode == 0, done.stderr
+    files, returns = map(int, done.stdout.split()[:2])
+    assert files <= 25, done.stdout
+    assert returns <= 40, done.stdout
+
+
 def test_every_public_name_is_there_and_documented():
     for name in hr.__all__:
         value = getattr(hr, name)

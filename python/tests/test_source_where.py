@@ -153,7 +153,8 @@ def test_a_loader_over_an_empty_queue_says_what_it_waits_for(steps, message, mon
     put = functools.partial(pipeline._steps[0]["source"]["function"].value.put, 0, 1, None)
     tell = Unheard.tell
     monkeypatch.setattr(Unheard, "tell", lambda self: [tell(self), put()])  # what it waits for comes when it has said so
-    monkeypatch.setattr("headrace._client.unheard._HERE", 0.1)
+    monkeypatch.setattr("headrace._client.unheard._HERE", 0.2)
+    monkeypatch.setattr("headrace._client.session._SILENT", 0.1)
     late = threading.Timer(20, put)  # a loader that says nothing has an end, too
     late.start()
     with pytest.warns(hr.HeadraceWarning, match=message) as told:

@@ -70,7 +70,7 @@ def test_the_version_stands_in_one_place():
 
 
 def test_a_package_of_another_release_is_told(photos, monkeypatch):
-    monkeypatch.setattr(engine, "__version__", "0.0.9")
+    monkeypatch.setattr(engine, "VERSION", "0.0.9")
     with pytest.warns(hr.HeadraceWarning, match=rf"the engine is version {re.escape(hr.__version__)}, the package that started it 0\.0\.9"):
         with hr.files(photos).decode_image().resize(32).center_crop(32).batch(4).loader(epochs=1) as loader:
             assert len(list(loader)) == 12

@@ -7,20 +7,15 @@ import os
 from ._batch import format as formats
 from ._operations import Operations
 from ._recipe.arguments import (
-    absolute,
-    byte_count,
     count_or_share,
-    from_environment,
     integer,
     names_of,
     number_of,
     numbers_for,
     optional,
-    seconds_of,
-    truth,
     when_of,
 )
-from ._recipe.functions import Function, Names, batched, has_functions, importable, is_main, places, plain, spelled
+from ._recipe.functions import Function, Names, batched, described, has_functions, importable, is_main, places, plain
 from ._recipe.step import Step, located
 from ._report.tracebacks import all_briefly, briefly
 from .errors import NoSuchName, RecipeError, WrongType
@@ -665,7 +660,7 @@ class Pipeline(Operations):
 
     def _described(self, spell: Callable[[Function], str] | None = None) -> dict[str, Any]:
         """What the engine is sent; `spell` says how functions are called."""
-        return {"headrace": 1, "seed": self._seed, "steps": spelled(self._steps, spell or Names())}
+        return described(self._seed, self._steps, spell or Names())
 
     def loader(
         self,
@@ -735,49 +730,14 @@ class Pipeline(Operations):
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
-        from ._recipe import defaults as process
+        given = {name: value for name, value in locals().items() if name not in ("self", "hooks") and value is not DEFAULT}
+        from ._recipe.defaults import settings
 
-        def said(name: str, value: Any, usual: Any = None) -> Any:
-            return self._defaults.get(name, process.said(name, usual)) if value is DEFAULT else value
-
-        if isinstance(on_error, str) and on_error == "raise" and max_errors is DEFAULT:
-            max_errors = None  # what the recipe says of skip
-        environment = os.environ
-        config = {
-            "epochs": optional("epochs", said("epochs", epochs)),
-            "rank": from_environment("rank", rank, environment.get("RANK"), 0),
-            "world_size": from_environment("world_size", world_size, environment.get("WORLD_SIZE"), 1, least=1),
-            "local_world_size": from_environment("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1, least=1),
-            "workers": optional("workers", said("workers", workers)),
-            "order": plain("order", said("order", order, "input")),
-            "memory": byte_count("memory", said("memory", memory)),
-            "hold_limit": byte_count("hold_limit", said("hold_limit", hold_limit)),
-            "on_error": plain("on_error", said("on_error", on_error, "raise")),
-            "max_errors": count_or_share("max_errors", said("max_errors", max_errors)),
-            "steps_per_epoch": optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
-            "stall_after": seconds_of("stall_after", said("stall_after", stall_after)),
-            "dead_letters": absolute("dead_letters", said("dead_letters", dead_letters)),
-            "dead_letters_own": dead_letters is DEFAULT,
-            "fuse": truth("fuse", said("fuse", fuse, True)),
-        }
-        if (decoder := plain("jpeg", said("jpeg", jpeg, "headrace"))) != "headrace":
-            config["jpeg"] = decoder
-        if truth("uneven", said("uneven", uneven)):
-            config["uneven"] = True
-        ahead = optional("prefetch", said("prefetch", prefetch))
-        if ahead == 0:  # which would be the engine's own default
-            raise RecipeError("headrace: prefetch is 0: must be from 1 to 1000 batches")
-        if ahead is not None:
-            config["prefetch"] = ahead
+        config, interval, usual = settings(given, self._defaults)
         if config["world_size"] > 1 and _divides(self._steps):
             text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
             raise RecipeError(f"{text} that does not, such as RandomSampler")
-        if world_size == 1 and rank is None:
-            config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
-        interval = seconds_of("every", said("every", every, None))
-        if interval is not None and interval <= 0:
-            raise RecipeError(f"headrace: every is {interval:g}: must be seconds above 0")
-        return self._start(config, None, None, _hooks(process.said("hooks", ()), hooks), interval)
+        return self._start(config, None, None, _hooks(usual, hooks), interval)
 
     def _start(
         self,
@@ -792,17 +752,16 @@ class Pipeline(Operations):
         from ._client.engine import manager
 
         connection = manager.connect()
-        from ._batch import arrays
-        from ._client.session import Session
-
         try:
-            arrays.load(self._format)
+            formats.load(self._format)
         except BaseException:
             connection.close()
             raise
+        from ._client.session import Request, Session
 
         names = Names()
-        recipe = self._described(names)
+        recipe = described(self._seed, self._steps, names)
+        main = list(filter(is_main, self._steps))
         python = here = None
         if has_functions(recipe["steps"]):
             from ._recipe.hooks import of_functions
@@ -821,11 +780,11 @@ class Pipeline(Operations):
             except BaseException:
                 connection.close()
                 raise
-        session = Session(connection, recipe, config, state, None, replay, python, here=here.connect() if here is not None else None)
+        session = Session(connection, Request(recipe, config, python, here), state=state, replay=replay)
         from ._loader.loader import Loader
 
         try:
-            return Loader(session, self, recipe, config, python, here, hooks, every)
+            return Loader(session, self, main, hooks, every)
         except RecipeError as error:
             from ._recipe.notation import steps
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..errors import HeadraceError, NotInstalled, RecipeError
+from ..errors import HeadraceError, RecipeError
 from . import rows as in_rows
 from . import text as texts
 
@@ -167,20 +165,6 @@ def _bfloat16() -> Any:
     except ImportError:
         return None
     return ml_dtypes.bfloat16
-
-
-def load(format: Format) -> None:
-    """Import what a format needs, while the engine starts."""
-    if format.name == "numpy":
-        return
-    try:
-        importlib.import_module(format.name)
-    except ModuleNotFoundError as error:
-        if error.name != format.name:
-            raise  # of something that the framework needs
-        text = f"headrace: .to({format.name!r}): {format.name} is not installed for {sys.executable}: pip install {format.name}"
-        text += "; without .to(…) batches are arrays of NumPy"
-        raise NotInstalled(text, name=format.name) from None
 
 
 def pins(format: Format) -> Pins | None:

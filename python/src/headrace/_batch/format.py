@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import RecipeError
+from ..errors import NotInstalled, RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,3 +66,18 @@ def check(name: str, pin_memory: bool, device: Any) -> Format:
         if value is not None and name != "torch":
             raise RecipeError(f"headrace: to({name!r}, {option}={value!r}): only 'torch' tensors have {option}")
     return Format(name, bool(pin_memory), device)
+
+
+def load(format: Format) -> None:
+    """Import what a format needs, while the engine starts."""
+    import importlib
+    import sys
+
+    try:
+        importlib.import_module(format.name)
+    except ModuleNotFoundError as error:
+        if error.name != format.name:
+            raise  # of something that the framework needs
+        text = f"headrace: .to({format.name!r}): {format.name} is not installed for {sys.executable}: pip install {format.name}"
+        text += "; without .to(…) batches are arrays of NumPy"
+        raise NotInstalled(text, name=format.name) from None

@@ -60,7 +60,7 @@ class Channel:
         self.start = self._end = 0
         self._poller: select.poll | None = None  # of who waits
         self._choked = False  # the poller looks for room to send, too
-        self._pidfd = -1  # of the peer; -1: it is not known
+        self.peer = -1  # its pidfd, by which `wait` finds out that it has ended, though others have its socket; -1: not known
         self._dead = False  # the peer; what it had sent may still be to be read
         self._waker = -1  # a descriptor that ends a wait; -1: only the end of the connection does
 
@@ -119,18 +119,14 @@ class Channel:
         self._settle()
         return not self.ended
 
-    def watch(self, pidfd: int) -> None:
-        """Have `wait` find out when this process has ended, which others that inherited its socket would hide."""
-        self._pidfd = pidfd
-
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until more has arrived. False: the time is over. Raises Gone once nothing more can come."""
         poller = self._poller
         if poller is None:
             poller = select.poll()
             poller.register(self.fd, select.POLLIN)
-            if self._pidfd >= 0:
-                poller.register(self._pidfd, select.POLLIN)
+            if self.peer >= 0:
+                poller.register(self.peer, select.POLLIN)
             if self._waker >= 0:
                 poller.register(self._waker, select.POLLIN)
             self._poller = poller

@@ -15,9 +15,7 @@ from ..errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused,
 from . import crash, fork, frames, oom
 from .channel import Channel, Gone, socket_pair
 from .interrupts import Later
-from .orphans import end_marked
-from .program import find_program
-from .version import __version__
+from .program import VERSION, find_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,24 +36,30 @@ class Engine:
         self._reaped = False
         self._page = self._words = self.pidfd = -1
         try:
-            self._page = _at_least_3(crash.new_page())
-            self._words = _at_least_3(crash.new_words())
+            self._memory = oom.Watch()
+            self._page = crash.new_page()
+            self._words = crash.new_words()
             ours, theirs = socket_pair()
             self.control = Channel(ours)
-            self._spawn(program, _at_least_3(theirs.detach()))
-            self.control.watch(self.pidfd)
-            self._memory = oom.Watch()
+            self._spawn(program, theirs.detach())
+            self.control.peer = self.pidfd
         except BaseException as error:
             if self.pidfd < 0 or not self.leave():
                 self.close()
             if isinstance(error, OSError) and not isinstance(error, HeadraceError):
                 raise _refused(error, f"cannot start the engine {program}") from error
             raise
-        hello = f'{{"protocol":{frames.VERSION},"client":"headrace-python","version":"{__version__}","pid":{os.getpid()}}}'
+        hello = f'{{"protocol":{frames.VERSION},"client":"headrace-python","version":"{VERSION}","pid":{os.getpid()}}}'
         self.control.send(frames.HELLO, hello.encode())
         fork.share(self)
 
     def _spawn(self, program: str, control: int) -> None:
+        control = _at_least_3(control)
+        page, self._page = self._page, -1
+        self._page = _at_least_3(page)
+        words, self._words = self._words, -1
+        self._words = _at_least_3(words)
+
         # In the child a descriptor is inherited once it is duplicated, be it onto
         # itself. SIGINT and SIGHUP stay blocked until the engine has said that it
         # ignores them; SIGPIPE and SIGXFSZ, which Python ignores, it shall see in their
@@ -165,15 +169,20 @@ class Engine:
             result = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG)
         except ChildProcessError:  # somebody waits for all children of this process
             self._reaped = True
-            end_marked(self._mark)
+            self._end_workers()
             return True
         if result is None:
             return False
         self.code = result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
         self._reaped = True
         if self.code:  # else it has done this itself
-            end_marked(self._mark)
+            self._end_workers()
         return True
+
+    def _end_workers(self) -> None:
+        from .orphans import end_marked
+
+        end_marked(self._mark)
 
     def dismiss(self) -> None:
         """Let the engine end by itself, without waiting."""
@@ -233,7 +242,7 @@ class Connection:
         self.engine = engine
         self.channel = channel
         self.number = number  # of the session, as the engine counts
-        channel.watch(engine.pidfd)
+        channel.peer = engine.pidfd
         self.open = True
         fork.share(self)
 
@@ -274,7 +283,8 @@ class Manager:
     def connect(self, alone: bool = False) -> Connection:
         """A connection to the shared engine, or to a new one that no other loader gets."""
         with self._lock, Later():
-            self._sweep()
+            if self._ending:
+                self._sweep()
             engine = self._shared
             if alone or engine is None or not engine.sessions or not engine.alive():
                 engine = Engine(find_program())
@@ -317,7 +327,7 @@ class Manager:
 
 
 manager = Manager()
-fork.keep(manager)
+fork.kept.append(manager)
 
 
 def _at_least_3(fd: int) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _shared: weakref.WeakValueDictionary[int, Shared] = weakref.WeakValueDictionary()
-_kept: list[Shared] = []
+kept: list[Shared] = []  # likewise for the whole life of the process, and in the children of children
 
 
 def share(thing: Shared) -> None:
@@ -32,13 +32,8 @@ def shared() -> int:
     return len(_shared)
 
 
-def keep(thing: Shared) -> None:
-    """Have `thing.after_fork()` called in every forked child, and in the children of those."""
-    _kept.append(thing)
-
-
 def _in_child() -> None:
-    for thing in [*_shared.values(), *_kept]:
+    for thing in [*_shared.values(), *kept]:
         thing.after_fork()
     _shared.clear()  # A private copy is not made private again: that would undo what the child wrote.
 

@@ -1,4 +1,7 @@
-"""Where the engine's program is."""
+"""Where the engine's program is, and its release.
+
+Only the engine's sources state the version. In a checkout it is read from there; building a wheel writes it into _release.py.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,19 @@ import os
 from ..errors import EngineNotFound
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _release() -> str:
+    try:
+        with open(os.path.join(PACKAGE, *[os.pardir] * 3, "internal", "version", "version.go"), encoding="utf-8") as source:
+            return source.read().split('const Version = "')[1].split('"')[0]
+    except (FileNotFoundError, NotADirectoryError):
+        from .._release import VERSION  # type: ignore[import-not-found, unused-ignore]  # made by build_engine.py
+
+        return str(VERSION)
+
+
+VERSION = _release()
 
 
 def find_program() -> str:

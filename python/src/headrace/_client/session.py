@@ -10,11 +10,9 @@ from weakref import WeakSet
 
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning, ProtocolError
-from . import failures, frames, log
+from . import frames
 from .channel import Gone
-from .memory import sweep
 from .slots import Slots
-from .unheard import Unheard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +20,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._batch.cuda import Pins
+    from .._worker.here import Here
     from .crash import Death
     from .engine import Connection
 
 _CLOSING = 5.0  # seconds that an engine has for its last statistics
+_SILENT = 5.0  # seconds until somebody looks what the opening of a loader waits for
 _NEXT = Struct("<IHHIIIIII")  # a frame's header and NEXT's fixed part
 _BATCH_BEGIN = Struct("<IIII")
 
@@ -39,22 +39,23 @@ def warn(payload: bytes) -> None:
     warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=outside())
 
 
+class Request:
+    """What a loader asks of each engine that runs it."""
+
+    __slots__ = ("config", "here", "python", "recipe")
+
+    def __init__(self, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None) -> None:
+        self.recipe = recipe
+        self.config = config
+        self.python = python  # how workers call functions; None: there are none
+        self.here = here  # threads of this program that call functions
+
+
 class Session:
     """Sends what a loader wants and waits for what comes."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        recipe: dict[str, Any],
-        config: dict[str, Any],
-        state: dict[str, Any] | None = None,
-        serial_until: dict[str, Any] | None = None,
-        replay: int | None = None,
-        python: dict[str, Any] | None = None,
-        preview: dict[str, Any] | None = None,
-        here: _socket.socket | None = None,
-    ) -> None:
-        """`here` is the engine's end of a connection to threads of this program, which call functions."""
+    def __init__(self, connection: Connection, request: Request, preview: dict[str, Any] | None = None, **place: Any) -> None:
+        """`place` is where in the run it begins, as OPEN has it; `preview` what is drawn instead."""
         self.connection = connection
         self.channel = connection.channel
         self.stream = 1
@@ -69,14 +70,23 @@ class Session:
         self.traced: dict[str, Any] | None = None  # what became of the last one that was
         self.events: deque[dict[str, Any]] = deque()  # that the program tells of itself, for the trace
         self._asked = 0  # for statistics
-        opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
-        self._has_workers = python is not None
-        self._unheard = Unheard(recipe)
-        if here is not None:
-            self._send_here(here)
-        if python is not None:
-            opening["python"] = python
-        self._send_json(frames.OPEN if preview is None else frames.PREVIEW, {**opening, **(preview or {})})
+        self.request = request
+        self._has_workers = request.python is not None
+        if request.here is not None:
+            self._send_here(request.here.connect(again=preview is None))
+        opening = {
+            "recipe": request.recipe,
+            "config": request.config,
+            "state": None,
+            "serial_until": None,
+            "replay": None,
+            **place,
+            **(preview or {}),
+        }
+        if request.python is not None:
+            opening["python"] = request.python
+        kind = frames.OPEN if preview is None else frames.PREVIEW
+        self.channel.send(kind, json.dumps(opening, separators=(",", ":")).encode(), self.stream)
 
     def _send_here(self, here: _socket.socket) -> None:
         try:
@@ -98,12 +108,18 @@ class Session:
 
     def _begun(self, wanted: int) -> bytes:
         """Wait for the frame that answers the session's first one."""
+        seconds: float | None = _SILENT
+        waited, unheard = 0.0, None
         while True:
             frame = self.channel.peek()
             if frame is None:
                 try:
-                    if not self.channel.wait(self._unheard.seconds):
-                        self._unheard.tell()
+                    if not self.channel.wait(seconds):
+                        from .unheard import Unheard
+
+                        waited += seconds or 0
+                        unheard = unheard or Unheard(self.request.recipe)
+                        seconds = unheard.look(waited)
                 except Gone:
                     self._raise_refusal()
                     raise
@@ -114,10 +130,14 @@ class Session:
             if kind == wanted:
                 return payload
             if kind == frames.ERROR:
+                from . import failures
+
                 raise failures.parse(payload)[1]
             if kind == frames.NOTE:
                 warn(payload)
             elif kind == frames.LOG:
+                from . import log
+
                 log.show(payload)
             else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came before {wanted}")
@@ -126,6 +146,8 @@ class Session:
         """Raise what the engine said on the control connection before it ended this one."""
         refusal = self.connection.engine.refusal()
         if refusal is not None:
+            from . import failures
+
             raise failures.parse(refusal)[1]
 
     def start(self, state: dict[str, Any]) -> None:
@@ -250,6 +272,8 @@ class Session:
 
     def _last_words(self) -> None:
         """Show what workers print when they end, until the engine ends the session."""
+        from . import log
+
         try:
             while self.channel.wait(_CLOSING):
                 log.show_waiting(self.channel)
@@ -263,6 +287,8 @@ class Session:
         return answer
 
     def _answer(self, kind: int, seconds: float | None) -> dict[str, Any] | None:
+        from . import log
+
         while True:
             payload = self.channel.find(kind)
             if payload is not None:
@@ -281,4 +307,5 @@ class Session:
         self._told()  # an engine that has died has no trace
         self.slots.segments = {}
         self.connection.close()
-        sweep()
+        if self.slots.memory is not None:
+            self.slots.memory.sweep()

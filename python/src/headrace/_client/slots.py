@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..errors import MemoryRefused, ProtocolError
 from . import frames
-from .memory import Lease, Return, Segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .channel import Channel
+    from .memory import Lease, Return, Segment
 
 
 class Slots:
@@ -21,9 +21,13 @@ class Slots:
         self.segments: dict[int, Segment] = {}
         self.leases: dict[bytes, Return] = {}  # by token
         self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
+        self.memory: Any = None  # the module, once there is a segment
 
     def map(self, payload: bytes, end: int) -> None:
         """Take a SEGMENT frame, whose payload ends at `end`."""
+        from . import memory
+
+        self.memory = memory
         number, _, slot_bytes, size = frames.SEGMENT_FRAME.unpack(payload)
         channel = self.channel
         if not channel.descriptors:
@@ -34,7 +38,7 @@ class Slots:
                 )
             raise ProtocolError(f"headrace: segment {number} came without a descriptor")
         fd = channel.descriptors[0]
-        segment = Segment(fd, slot_bytes, size)
+        segment = memory.Segment(fd, slot_bytes, size)
         # Nothing is called between these lines: see channel.
         segment.fds += (fd,)
         del channel.descriptors[0]
@@ -46,8 +50,8 @@ class Slots:
     def lease(self, number: int) -> tuple[Segment, Lease, Return]:
         """A lease on a slot of a segment. Without a token, which the caller gives it, the slot is not given back."""
         segment = self.segments[number]
-        lease = Lease(segment)
-        way_back = Return(lease, self.returned.append)
+        lease = self.memory.Lease(segment)
+        way_back = self.memory.Return(lease, self.returned.append)
         way_back.token = b""
         return segment, lease, way_back
 

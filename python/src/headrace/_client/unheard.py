@@ -33,8 +33,14 @@ class Unheard:
         here = any(given.get("where") == "here" for given in untyped)
         self.seconds = (_HERE if here else _ELSEWHERE) if untyped else None
 
+    def look(self, waited: float) -> float | None:
+        """Warn if it is time, once; the seconds until it will be, or None."""
+        if self.seconds is None or waited < self.seconds:
+            return None if self.seconds is None else self.seconds - waited
+        self.tell()
+        return None
+
     def tell(self) -> None:
-        """Warn, once."""
         seconds, self.seconds = self.seconds, None
         warnings.warn(
             f"headrace: loader() has waited {seconds:g} seconds for the first sample of {', '.join(self._names)}, from which it learns"

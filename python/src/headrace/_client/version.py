@@ -1,33 +1,17 @@
-"""The release of this package, and of its engine.
-
-Only the engine's sources state the version. In a checkout it is read from there; building a wheel writes it into _release.py.
-"""
+"""The release of this package, and of its engine."""
 
 from __future__ import annotations
 
-import os
-
-from .program import PACKAGE, find_program
+from .program import VERSION, find_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-
 _PATIENCE = 30.0  # seconds that a program has to say what it is
 
 
-def _find() -> str:
-    try:
-        with open(os.path.join(PACKAGE, *[os.pardir] * 3, "internal", "version", "version.go"), encoding="utf-8") as source:
-            return source.read().split('const Version = "')[1].split('"')[0]
-    except (FileNotFoundError, NotADirectoryError):
-        from .._release import VERSION  # type: ignore[import-not-found, unused-ignore]  # made by build_engine.py
-
-        return str(VERSION)
-
-
-__version__ = _find()
+__version__ = VERSION
 
 
 class VersionInfo(dict[str, "Any"]):

@@ -138,5 +138,5 @@ def _end_with_the_worker() -> None:
 _registered = 0  # the process that has done so
 
 pool = Pool()
-fork.keep(pool)
+fork.kept.append(pool)
 atexit.register(pool.close)  # while the modules that a session needs for its end are still there

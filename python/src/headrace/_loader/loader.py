@@ -9,17 +9,10 @@ from weakref import ref
 
 from .._batch import format as formats
 from .._recipe.arguments import integer
-from .._recipe.functions import is_main
 from .._report.tracebacks import all_briefly, briefly
 from ..errors import EpochsExhausted, LoaderClosed, NoSuchName, RecipeError, WrongType
-from .batches import Batches
-from .deadline import Deadline
 from .frontier import Frontier
-from .lightning import align
-from .loop import Loop
-from .resume import load
 from .run import Run
-from .stats import Stats, statistics
 
 if TYPE_CHECKING:
     import os
@@ -27,12 +20,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .._client.session import Session
-    from .._worker.here import Here
     from ..pipeline import Pipeline
     from .batch_steps import MainSteps
+    from .batches import Batches
     from .interval import Interval
+    from .loop import Loop
     from .preview import Preview
     from .profile import Profile
+    from .stats import Stats
     from .trace import Trace
     from .typed import TypedLoader
 
@@ -71,26 +66,37 @@ class Loader:
         self,
         session: Session,
         pipeline: Pipeline,
-        recipe: dict[str, Any],
-        config: dict[str, Any],
-        python: dict[str, Any] | None,
-        here: Here | None,
+        main: list[dict[str, Any]],
         hooks: tuple[Any, ...] = (),
         every: float | None = None,
     ) -> None:
-        self._pipeline, format, main = pipeline, pipeline._format, [step for step in pipeline._steps if is_main(step)]
-        self._run = Run(session, recipe, config, python, here)
+        """`main` are the steps of the program's own loop."""
+        self._pipeline = pipeline
+        self._run = Run(session)
+        self._taken_by: Batches | None = None
         try:
-            self._batches = Batches(self._run, format, _main_steps(main, pipeline._seed, config["rank"], hooks))
-            self._interval = _interval(self._run, hooks, every)
+            self._main = _main_steps(main, pipeline._seed, self._run.config["rank"], hooks) if main else None
+            self._interval = _interval(self._run, hooks, every) if hooks else None
+            if pipeline._format.name != "numpy":
+                self._batches.set_format(pipeline._format)  # refuses what the framework cannot hold
         except BaseException:
             session.drop()
-            if here is not None:
-                here.close()
+            if self._run.here is not None:
+                self._run.here.close()
             raise
         self.errors = self._run.errors
         self._loop: Loop | None = None  # of `get`, where no other loop was under way
         self._newest: Callable[[], Loop | None] = lambda: None  # the last loop that was begun, while anybody has it
+
+    @property
+    def _batches(self) -> Batches:
+        """What takes batches. The engine makes the first one while this is imported."""
+        if self._taken_by is None:
+            from .batches import Batches
+
+            with self._run.lock:
+                self._taken_by = self._taken_by or Batches(self._run, self._pipeline._format, self._main)
+        return self._taken_by
 
     # Epochs.
 
@@ -100,6 +106,9 @@ class Loader:
 
         In a resumed Lightning fit, it is the epoch that the fit continues with.
         """
+        from .lightning import align
+        from .loop import Loop
+
         run = self._run
         run.check()
         with run.lock:
@@ -146,6 +155,8 @@ class Loader:
             NotReady: a TimeoutError, if no batch comes in time. Nothing is lost.
             StopIteration: if the epoch has ended. The next call starts another.
         """
+        from .deadline import Deadline
+
         run = self._run
         deadline = None if timeout is None else Deadline(timeout, run.lock)
         run.check()
@@ -222,7 +233,7 @@ class Loader:
             if epoch != run.frontier.epoch + run.frontier.inside:
                 run.lost, run.replaced = set(), set()
                 run.go_to(Frontier(epoch))
-            elif run.python is not None or run.here is not None:
+            elif run.request.python is not None or run.here is not None:
                 run.stale = True
 
     # State.
@@ -263,6 +274,8 @@ class Loader:
             StateMismatch: if the state does not fit. Nothing has changed then.
         """
         self._run.check()
+        from .resume import load
+
         load(self._run, state)
 
     def set_workers(self, workers: int, stage: str | None = None) -> None:
@@ -322,8 +335,8 @@ class Loader:
                     run.hand = None
                     run.finish()
             finally:
-                if self._batches.main is not None:
-                    self._batches.main.close()
+                if self._main is not None:
+                    self._main.close()
         if self._interval is not None:
             self._interval.close()
 
@@ -425,7 +438,7 @@ class Loader:
         """
         from .typed import check
 
-        if self._batches.main is None:
+        if self._main is None:
             check(batch, self.schema, self._batches.format.name)
         return cast("TypedLoader[T]", self)
 
@@ -443,6 +456,8 @@ class Loader:
         Raises:
             ValueError: if `since` is from another loader, or an engine that died.
         """
+        from .stats import statistics
+
         return statistics(self._run, since)
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
@@ -469,7 +484,7 @@ class Loader:
         run.check()
         if run.here is not None:
             raise RecipeError('headrace: profile runs in its own process, which lacks what steps with where="here" use')
-        return profile(notation.write(run.recipe, self._settings(), "json"), run.python, items, workers, fuse)
+        return profile(notation.write(run.request.recipe, self._settings(), "json"), run.request.python, items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
         """Write what every worker does, and when, to a file for https://ui.perfetto.dev.
@@ -524,7 +539,7 @@ class Loader:
 
         run.check()
         epoch = run.frontier.epoch if epoch is None else epoch
-        return preview(run.recipe, run.config, run.python, n, epoch, columns, tile, run.here)
+        return preview(run.request, n, epoch, columns, tile)
 
     def __repr__(self) -> str:
         from .shown import text
@@ -540,17 +555,13 @@ class Loader:
 Loader.__module__ = "headrace"
 
 
-def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int, hooks: tuple[Any, ...]) -> MainSteps | None:
-    if not steps:
-        return None
+def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int, hooks: tuple[Any, ...]) -> MainSteps:
     from .batch_steps import MainSteps
 
     return MainSteps(steps, seed, rank, hooks)
 
 
-def _interval(run: Run, hooks: tuple[Any, ...], every: float | None) -> Interval | None:
-    if not hooks:
-        return None
+def _interval(run: Run, hooks: tuple[Any, ...], every: float | None) -> Interval:
     from .interval import Interval
 
     return Interval(run, hooks, _EVERY if every is None else every)

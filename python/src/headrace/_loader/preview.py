@@ -15,7 +15,7 @@ from .._report.draw import visible
 from ..errors import RecipeError, WrongValue, write_file
 
 if TYPE_CHECKING:
-    from .._worker.here import Here
+    from .._client.session import Request
     from ..pipeline import Path
 
 _LENGTH = Struct("<I")
@@ -96,14 +96,11 @@ Preview.__module__ = "headrace"
 
 
 def preview(
-    recipe: dict[str, Any],
-    config: dict[str, Any],
-    python: dict[str, Any] | None,
+    request: Request,
     n: int,
     epoch: int,
     columns: int | None,
     tile: int | None,
-    here: Here | None,
 ) -> Preview:
     """Draw the first samples of an epoch in another engine, so no loader is affected."""
     asked: dict[str, Any] = {"samples": integer("n", n), "epoch": integer("epoch", epoch)}
@@ -117,8 +114,7 @@ def preview(
     if asked["epoch"] < 0:
         raise RecipeError(f"headrace: preview(epoch={epoch!r}): epochs count from 0")
     asked["title"] = f"the first {asked['samples']:,} samples of epoch {asked['epoch']}"
-    own = here.connect(again=False) if here is not None else None
-    session = Session(manager.connect(alone=True), recipe, config, python=python, preview=asked, here=own)
+    session = Session(manager.connect(alone=True), request, preview=asked)
     try:
         payload = session.previewed()
     except Gone:

@@ -6,7 +6,7 @@ import warnings
 from _thread import RLock
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from .._client import failures, fork
+from .._client import fork
 from .._client.channel import Gone
 from .._client.engine import manager
 from .._client.recovery import Recovery
@@ -20,7 +20,6 @@ from .lost import Errors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .._worker.here import Here
     from .frontier import Place
     from .loop import Hand
 
@@ -32,11 +31,9 @@ T = TypeVar("T")
 class Run:
     """One run, over all its epochs. Hold the lock to change it."""
 
-    def __init__(
-        self, session: Session, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None
-    ) -> None:
-        """`here` has functions that threads of this program call."""
-        self.recipe, self.config, self.python, self.here = recipe, config, python, here
+    def __init__(self, session: Session) -> None:
+        self.request = session.request
+        self.config, self.here = config, here = self.request.config, self.request.here
         self.lock = RLock()
         self.clock = Clock()
         try:
@@ -145,8 +142,7 @@ class Run:
         self.recovery.passed(record["epoch"], record["sources"])
         serial_until = self.recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        here = self.here.connect() if self.here is not None else None
-        session = Session(connection, self.recipe, self.config, record, serial_until, None, self.python, here=here)
+        session = Session(connection, self.request, state=record, serial_until=serial_until)
         self.open(session)
         self.session = session
         self.clock.reset()
@@ -184,6 +180,8 @@ class Run:
         plan = self.recovery.plan(death, suspects, alone)
         if plan is None:
             self.failure = death.error(session.connection.number)
+            from .._client import failures
+
             raise failures.again(self.failure)
         warnings.warn(f"headrace: {death.what}; {plan}", HeadraceWarning, stacklevel=outside())
         self.open_again()

@@ -1,19 +1,71 @@
-"""Defaults of `loader()` for this process."""
+"""What `loader()` is given, with the defaults of a recipe and of this process, as the engine's configuration."""
 
 from __future__ import annotations
 
+import os
+
 from ..errors import RecipeError
+from .arguments import absolute, byte_count, count_or_share, from_environment, optional, seconds_of, truth
+from .functions import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _said: dict[str, Any] = {}
 
 
-def said(name: str, otherwise: Any) -> Any:
-    """The default of an argument."""
-    return _said.get(name, otherwise)
+_USUAL = {"order": "input", "on_error": "raise", "fuse": True, "jpeg": "headrace"}  # others are None
+_PLAIN = ("order", "on_error", "jpeg")
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "epochs": optional,
+    "workers": optional,
+    "memory": byte_count,
+    "hold_limit": byte_count,
+    "max_errors": count_or_share,
+    "steps_per_epoch": optional,
+    "stall_after": seconds_of,
+    "dead_letters": absolute,
+    "fuse": truth,
+    "uneven": truth,
+    "prefetch": optional,
+    "every": seconds_of,
+}
+_RANKS = {"rank": ("RANK", 0, 0), "world_size": ("WORLD_SIZE", 1, 1), "local_world_size": ("LOCAL_WORLD_SIZE", 1, 1)}
+
+
+def settings(given: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any], float | None, Any]:
+    """A configuration for the engine; the seconds between calls of hooks; and the hooks of the process.
+
+    Args:
+        given: the arguments that `loader()` was given.
+        own: the recipe's defaults, which precede the process's.
+    """
+    said = {**_USUAL, **_said, **own, **given}
+    if isinstance(said["on_error"], str) and given.get("on_error") == "raise" and "max_errors" not in given:
+        said["max_errors"] = None  # what the recipe says of skip
+    config: dict[str, Any] = {name: plain(name, said[name]) for name in _PLAIN}
+    for name, (variable, otherwise, least) in _RANKS.items():
+        config[name] = from_environment(name, given.get(name), os.environ.get(variable), otherwise, least)
+    for name, read in _READ.items():
+        config[name] = read(name, said.get(name))
+    config["dead_letters_own"] = "dead_letters" not in given
+
+    every = config.pop("every")
+    if every is not None and every <= 0:
+        raise RecipeError(f"headrace: every is {every:g}: must be seconds above 0")
+    if config["prefetch"] == 0:  # which would be the engine's own default
+        raise RecipeError("headrace: prefetch is 0: must be from 1 to 1000 batches")
+    if config["prefetch"] is None:
+        del config["prefetch"]
+    if config["jpeg"] == _USUAL["jpeg"]:
+        del config["jpeg"]
+    if not config["uneven"]:
+        del config["uneven"]
+    if given.get("world_size") == 1 and given.get("rank") is None:
+        config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
+    return config, every, _said.get("hooks", ())
 
 
 def change(given: dict[str, Any], names: list[str]) -> dict[str, Any]:

@@ -141,6 +141,11 @@ def importable(function: Function | Workers) -> str:
     raise RecipeError(f"headrace: a recipe cannot have {function!r} in it, because {why}")
 
 
+def described(seed: int, steps: Iterable[dict[str, Any]], spell: Callable[[Any], str]) -> dict[str, Any]:
+    """A recipe, as the engine reads it."""
+    return {"headrace": 1, "seed": seed, "steps": spelled(steps, spell)}
+
+
 def spelled(chain: Iterable[dict[str, Any]], spell: Callable[[Any], str]) -> list[dict[str, Any]]:
     """Steps with text instead of functions, without those of the program's loop."""
     return [_spelled(step, spell) for step in chain if not is_main(step)]
