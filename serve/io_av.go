@@ -300,7 +300,7 @@ func (s *ioSession) remux(ctx context.Context) (*result, error) {
 // written completes a file. If it has no name, its content is the result.
 func (s *ioSession) written(ctx context.Context, out *recode.Output) (*result, error) {
 	if s.task.av().To != "" {
-		if err := out.Commit(); err != nil {
+		if err := out.Commit(ctx); err != nil {
 			return nil, err
 		}
 		return s.jsonResult(ctx, struct{}{})

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/headrace/headrace/internal/trust"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/store"
 )
 
 // load finds the index of the shards, or makes it.
@@ -40,8 +42,11 @@ func (d *Dataset) load(ctx context.Context, versions []version, o Options) error
 	}
 
 	if o.Beside {
-		if kept = []string{beside}; beside == "" {
-			return fmt.Errorf("%w: an index beside %s: a store is only read from", ErrUnsupported, d.shards[0].key)
+		if kept = []string{beside}; !d.shards[0].isLocal() {
+			if _, _, err := store.WriterOf(beside); err != nil {
+				return fmt.Errorf("%w: the index cannot be beside %s: %w", ErrUnsupported, d.shards[0].key, err)
+			}
+			return d.build(ctx, versions, beside, old, o)
 		}
 	}
 	at, unlock, err := d.lock(ctx, kept)
@@ -71,8 +76,7 @@ func closeAll(all []*index.File) {
 	}
 }
 
-// places are where the index may be: beside the shards, unless they are in a store that
-// only reads, and in the caches.
+// places returns the places for the index: beside the shards, and in the caches.
 func (d *Dataset) places(o Options) (beside string, kept []string) {
 	h := sha256.New()
 	for _, name := range d.names {
@@ -83,8 +87,8 @@ func (d *Dataset) places(o Options) (beside string, kept []string) {
 		io.WriteString(h, d.absolute(i)+"\x00")
 	}
 	io.WriteString(h, o.Format)
-	if d.shards[0].isLocal() {
-		beside = filepath.Join(filepath.Dir(d.absolute(0)), "_headrace", name)
+	if beside = filepath.Join(filepath.Dir(d.absolute(0)), "_headrace", name); !d.shards[0].isLocal() {
+		beside = store.Join(store.Dir(d.absolute(0)), "_headrace", name)
 	}
 	sum := hex.EncodeToString(h.Sum(nil)[:16])
 	for _, folder := range index.Folders() {
@@ -98,7 +102,7 @@ func (d *Dataset) known(at, format string) *index.File {
 	if at == "" {
 		return nil
 	}
-	x, err := index.Load(at, d.doubts.of(at))
+	x, err := d.loadIndex(at)
 	if err != nil {
 		return nil
 	}
@@ -188,7 +192,8 @@ func (d *Dataset) build(ctx context.Context, versions []version, at string, old 
 		return err
 	}
 	b := builder{d: d, versions: versions, segments: make([][]byte, len(d.shards)), pieces: at + ".pieces"}
-	if at == "" {
+	_, _, away := store.Scheme(at)
+	if at == "" || away {
 		b.pieces = ""
 	}
 	b.reuse(old)
@@ -209,9 +214,9 @@ func (d *Dataset) build(ctx context.Context, versions []version, at string, old 
 		return nil
 	}
 	if at != "" {
-		err := index.Write(at, d.Format.Name(), fill)
+		err := d.writeIndex(ctx, at, fill)
 		if err == nil {
-			if d.index, err = index.Load(at, d.doubts.of(at)); err == nil {
+			if d.index, err = d.loadIndex(at); err == nil {
 				d.from = at
 				os.RemoveAll(b.pieces)
 				d.doubts.tell(o.Warn, at)
@@ -225,6 +230,38 @@ func (d *Dataset) build(ctx context.Context, versions []version, at string, old 
 	var err error
 	d.index, err = inMemory(d.Format.Name(), fill)
 	d.doubts.tell(o.Warn, "")
+	return err
+}
+
+// mostIndex bounds the index of a store's shards, which is read whole.
+const mostIndex = 1 << 32
+
+// loadIndex reads the index at a path, or in the store of the shards. That one is
+// believed: the right to write there is the right to write the shards.
+func (d *Dataset) loadIndex(at string) (*index.File, error) {
+	if _, _, ok := store.Scheme(at); !ok {
+		return index.Load(at, d.doubts.of(at))
+	}
+	data, err := store.Read(d.reading, at, mostIndex)
+	if err != nil {
+		return nil, err
+	}
+	return index.Read(data)
+}
+
+func (d *Dataset) writeIndex(ctx context.Context, at string, fill func(*index.Writer) error) error {
+	if _, _, ok := store.Scheme(at); !ok {
+		return index.Write(at, d.Format.Name(), fill)
+	}
+	var all bytes.Buffer
+	w := index.NewWriter(&all, d.Format.Name())
+	if err := fill(w); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_, err := store.Put(ctx, at, all.Bytes(), store.Condition{})
 	return err
 }
 

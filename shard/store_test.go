@@ -110,7 +110,7 @@ func changes(t *testing.T, opens bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Put("bucket/set/train-001.tar", content)
+	m.Set("bucket/set/train-001.tar", content)
 
 	for i, changed := range map[int64]bool{0: false, 7: true} {
 		_, err := shardtest.One(t.Context(), r, i)
@@ -127,7 +127,7 @@ func changes(t *testing.T, opens bool) {
 // TestStoresThatFail: errors name the shard, and say what is wrong.
 func TestStoresThatFail(t *testing.T) {
 	root := set(t, 5)
-	_, folder := inMemory(t, root)
+	m, folder := inMemory(t, root)
 	scheme, _, _ := strings.Cut(folder, "://")
 	for from, want := range map[string]error{
 		folder + "/train-009.tar": fs.ErrNotExist,
@@ -140,8 +140,9 @@ func TestStoresThatFail(t *testing.T) {
 			t.Errorf("%s: %v, want %v", from, err, want)
 		}
 	}
-	_, err := shard.Open(t.Context(), []string{folder}, shard.Options{Beside: true})
-	if !errors.Is(err, shard.ErrUnsupported) || !strings.Contains(err.Error(), "a store is only read from") {
+	store.Register("readonly", struct{ store.Store }{m})
+	_, err := shard.Open(t.Context(), []string{"readonly://bucket/set"}, shard.Options{Beside: true})
+	if !errors.Is(err, shard.ErrUnsupported) || !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("an index beside: %v", err)
 	}
 	broken := &brokenStore{Memory: new(storetest.Memory)}
@@ -149,7 +150,7 @@ func TestStoresThatFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken.Put("a.tar", bytes.Clone(content))
+	broken.Set("a.tar", bytes.Clone(content))
 	store.Register("broken", broken)
 	if _, err := shard.Open(t.Context(), []string{"broken://a.tar"}, shard.Options{}); !errors.Is(err, errBroken) {
 		t.Errorf("a store that cannot read: %v", err)
@@ -173,7 +174,7 @@ func TestAStoreThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Put("a.tar", content)
+	m.Set("a.tar", content)
 	store.Register("hanging", m)
 	d := open(t, root, "hanging://a.tar", shard.Options{})
 	r, err := d.Select(t.Context(), shard.Column{From: "cls"})

@@ -10,8 +10,9 @@
 // that cannot be read is an error, as a silent gap in a dataset would be learned from.
 // doc of [List] has the rules.
 //
-// A [Store] does so for the objects of a service. [Register] gives it a scheme, by which
-// shards are named.
+// A [Store] does so for the objects of a service, and a [Writer] makes some. [Register]
+// gives it a scheme. [Open], [Read], [Stat], [List], [Put] and [Append] take names of all
+// stores: whoever calls them needs to know of none.
 //
 // # Concurrency
 //

@@ -16,7 +16,7 @@ func TestLocalIsAStore(t *testing.T) {
 
 func TestMemoryIsAStore(t *testing.T) {
 	m := new(storetest.Memory)
-	storetest.Contract(t, m, m.Put)
+	storetest.Contract(t, m, m.Set)
 }
 
 // TestPatternsMeanTheSameInEveryStore compares a store in memory with files.
@@ -25,7 +25,7 @@ func TestPatternsMeanTheSameInEveryStore(t *testing.T) {
 	m, put := new(storetest.Memory), storetest.Files(t, root)
 	for _, name := range []string{"a/1.tar", "a/2.tar", "a/2.TAR", "a/b/3.tar", "a/.hidden/4.tar", "a/.5.tar", "b/1.tar", "b/x.json", "c.tar", "a/[1]/6.tar"} {
 		put(name, nil)
-		m.Put(name, nil)
+		m.Set(name, nil)
 	}
 	for _, pattern := range []string{"*", "*.tar", "*/*.tar", "**/*.tar", "a/**", "a/**/*.tar", "a/?.tar", "a/[12].tar", "a/[!1].tar", "a/.*", "a", "b", "a/b", "a/[[]1]/*", "nothing/*", "**"} {
 		list := func(s store.Store) []string {

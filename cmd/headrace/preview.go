@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/preview"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/store"
 )
 
 func previewCommand() *cobra.Command {
@@ -69,6 +70,19 @@ func outside(flag string, n, least, most int) error {
 	return nil
 }
 
+// writeNamed writes a file, or an object of a store.
+func writeNamed(ctx context.Context, name string, data []byte) error {
+	path, err := store.Plain(name)
+	if err != nil {
+		return err
+	}
+	if _, _, ok := store.Scheme(path); ok {
+		_, err := store.Put(ctx, path, data, store.Condition{})
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
 func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path string, stdout, stderr io.Writer) error {
 	format, err := media.FormatForName(p.out)
 	if err := errors.Join(err, p.check()); err != nil {
@@ -107,7 +121,7 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(p.out, data, 0o644); err != nil {
+	if err := writeNamed(ctx, p.out, data); err != nil {
 		return machine.Unwritten(err)
 	}
 

@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if engine := os.Getenv(parentVariable); engine != "" {
 		beParent(engine)
 	}
+	if folder := os.Getenv(toyVariable); folder != "" {
+		beToy(folder)
+	}
 	code := m.Run()
 	if built.folder != "" {
 		os.RemoveAll(built.folder)

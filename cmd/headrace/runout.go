@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/export"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
 )
 
 // outOptions are the flags about what headrace run writes.
@@ -58,6 +58,9 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 
 	if o.target, err = export.ParseTarget(o.text); err != nil {
 		return fmt.Errorf("--out is %w", err)
+	}
+	if _, _, err := store.WriterOf(o.target.Dir); err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
 
 	if c.Order == headrace.CompletionOrder {
@@ -103,7 +106,7 @@ func (o *outOptions) open(info headrace.Info, c headrace.Config) (*export.Export
 func summary(t export.Target, m export.Manifest) string {
 	where := t.Dir
 	if n := len(m.Files); t.Name != "" && n > 0 {
-		where = filepath.Join(t.Dir, m.Files[0].Name)
+		where = store.Join(t.Dir, m.Files[0].Name)
 		if n > 1 {
 			where += " … " + m.Files[n-1].Name
 		}

@@ -30,6 +30,9 @@ func (f files) Objects(ctx context.Context, prefix string) iter.Seq2[store.Objec
 		return err
 	})
 	slices.Sort(names)
+	if err == nil {
+		err = ctx.Err()
+	}
 	return func(yield func(store.Object, error) bool) {
 		if err != nil {
 			yield(store.Object{}, err)

@@ -453,6 +453,7 @@ var arrows = []arrow{
 
 	{"internal/report", "extern", "what functions of Python raised"},
 	{"internal/report", "sample", "and of which sample"},
+	{"internal/report", "store", "dead letters may be an object"},
 	{"internal/report", "internal/machine", "what the machine has, and lacks"},
 	{"internal/report", "internal/record", "samples on their way"},
 	{"internal/report", "pipe", "stages, and what ends an item or a run"},
@@ -656,6 +657,7 @@ var arrows = []arrow{
 	{"internal/preview", "sample", "which field is a picture, and what was wrong with a sample"},
 	{"internal/preview", "tensor", "labels have a type"},
 
+	{"internal/export", "store", "a run may write objects"},
 	{"internal/export", ".", "batches of a loader become files, and its state says how far they are"},
 	{"internal/export", "media", "pictures in shards are files of their formats"},
 	{"internal/export", "recipe", "keys are names of files, of any bytes"},

@@ -14,14 +14,7 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/trust"
-)
-
-// Errors that say what is in the way.
-var (
-	ErrOptions = errors.New("export: options do not fit")                 // what was asked for cannot be written
-	ErrOther   = errors.New("export: something else is there")            // files that this run may not go on with, or overwrite
-	ErrFiles   = errors.New("export: the files are not what was written") // somebody changed them meanwhile
-	ErrBusy    = errors.New("export: in use")                             // by another process
+	"github.com/headrace/headrace/store"
 )
 
 // Options say what is written where. Zero fields mean their defaults.
@@ -33,6 +26,32 @@ type Options struct {
 	Quality      int           // of jpg and webp; 0: 95 for jpg, lossless for webp
 	Every        time.Duration // how often a checkpoint is written; 0: 5 s
 	Overwrite    bool          // remove what an earlier run wrote
+
+	away *away // of a folder in a store; nil: Dir is one of this machine
+}
+
+// where returns a name in the folder as messages have it.
+func (o *Options) where(name string) string {
+	if o.away != nil {
+		return store.Join(o.away.shown, name)
+	}
+	return filepath.Join(o.Dir, name)
+}
+
+// hasSize refuses a file that is not the one that the journal speaks of.
+func (o *Options) hasSize(f File) error {
+	if o.away != nil {
+		return o.away.hasSize(f.Name, f.Bytes)
+	}
+	return hasSize(filepath.Join(o.Dir, f.Name), f.Bytes)
+}
+
+// besideShard returns the name of the file beside a shard; "": there is none.
+func (o *Options) besideShard(name string) string {
+	if k := kinds[o.Kind]; k.beside != "" {
+		return strings.TrimSuffix(name, k.suffix) + k.beside
+	}
+	return ""
 }
 
 // Run says what is written.
@@ -78,9 +97,20 @@ func Open(o Options, r Run) (_ *Export, err error) {
 	if err := errors.Join(o.check(), checkWhole(r.Info), checkFields(r.Info.Fields), o.checkShapes(r.Info.Fields)); err != nil {
 		return nil, err
 	}
+
+	if o.Dir, err = store.Plain(o.Dir); err != nil {
+		return nil, err
+	}
+	if _, _, ok := store.Scheme(o.Dir); ok {
+		if o.away, err = openAway(o.Dir); err != nil {
+			return nil, err
+		}
+		o.Dir = o.away.local
+	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
+
 	e := &Export{options: o, run: r, last: time.Now()}
 	if e.lock, err = lock(e.path("lock")); err != nil {
 		return nil, err
@@ -150,6 +180,11 @@ func (e *Export) identity() Identity {
 
 // begin finds out how far an earlier run came, and opens the files.
 func (e *Export) begin() error {
+	if a := e.options.away; a != nil {
+		if err := a.begin(e.options.beside("manifest.json"), e.options.beside("journal.json")); err != nil {
+			return err
+		}
+	}
 	if e.options.Overwrite {
 		if err := e.removeAll(); err != nil {
 			return err
@@ -186,13 +221,13 @@ func (e *Export) readManifest() (done bool, err error) {
 		return false, err
 	}
 	if e.manifest, err = parseManifest(text); err != nil {
-		return false, fmt.Errorf("%w: %s is not a manifest of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
+		return false, fmt.Errorf("%w: %s is not a manifest of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, e.options.where(filepath.Base(path)), err)
 	}
 	if err := e.same(path, e.manifest.Identity, "wrote"); err != nil {
 		return false, err
 	}
 	for _, f := range e.manifest.Files {
-		if err := hasSize(filepath.Join(e.options.Dir, f.Name), f.Bytes); err != nil {
+		if err := e.options.hasSize(f); err != nil {
 			return false, fmt.Errorf("%w; --overwrite begins again", err)
 		}
 		if err := remove(filepath.Join(e.options.Dir, f.Name+partSuffix)); err != nil { // what it was made of
@@ -202,6 +237,11 @@ func (e *Export) readManifest() (done bool, err error) {
 	e.complete, e.saved = true, e.manifest.Samples
 	e.journal.State = e.run.Info.State
 	e.journal.State.Epoch = e.run.Epochs
+	if a := e.options.away; a != nil {
+		if err := a.clean(e.options.beside("journal.json"), e.isOurs); err != nil {
+			return false, err
+		}
+	}
 	return true, remove(e.path("journal.json")) // there is one if the run was killed as it ended
 }
 
@@ -215,13 +255,16 @@ func (e *Export) readJournal() error {
 			return err
 		}
 		e.journal = journal{Version: journalVersion, Identity: e.identity(), State: e.run.Info.State, Epochs: []Epoch{}, Files: []File{}}
-		return replaceJSON(path, e.journal)
+		if err := replaceJSON(path, e.journal); err != nil || e.options.away == nil {
+			return err
+		}
+		return e.options.away.note(e.options.beside("journal.json"))
 	}
 	if err != nil {
 		return err
 	}
 	if e.journal, err = parseJournal(text); err != nil {
-		return fmt.Errorf("%w: %s is not a journal of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
+		return fmt.Errorf("%w: %s is not a journal of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, e.options.where(filepath.Base(path)), err)
 	}
 	e.saved = e.written()
 	return e.same(path, e.journal.Identity, "began to write")
@@ -246,7 +289,7 @@ func (e *Export) record(path string) ([]byte, error) {
 func (e *Export) same(path string, was Identity, did string) error {
 	if all := was.differences(e.identity()); len(all) > 0 {
 		return fmt.Errorf("%w: another run %s to %v, says %s: %s. Give the same again, write elsewhere, or use --overwrite",
-			ErrOther, did, e.options.Target, path, strings.Join(all, "; "))
+			ErrOther, did, e.shownTarget(), e.options.where(filepath.Base(path)), strings.Join(all, "; "))
 	}
 	return nil
 }
@@ -256,7 +299,7 @@ func (e *Export) refuseOthers() error {
 	names, err := e.ours()
 	for _, name := range names {
 		if trimPart(name) == name {
-			return fmt.Errorf("%w: %s exists, and nothing says that this command wrote it. Write elsewhere, or use --overwrite", ErrOther, filepath.Join(e.options.Dir, name))
+			return fmt.Errorf("%w: %s exists, and nothing says that this command wrote it. Write elsewhere, or use --overwrite", ErrOther, e.options.where(name))
 		}
 	}
 	return err
@@ -264,18 +307,43 @@ func (e *Export) refuseOthers() error {
 
 // ours lists the files in the folder that have names which this run gives.
 func (e *Export) ours() (names []string, err error) {
-	entries, err := os.ReadDir(e.options.Dir)
-	for _, entry := range entries {
-		name := trimPart(entry.Name())
-		_, is := e.options.isShard(name)
-		if e.options.Kind == "npy" {
-			is = slices.ContainsFunc(e.run.Info.Fields, func(f headrace.Field) bool { return npyName(f) == name })
-		}
-		if is {
-			names = append(names, entry.Name())
+	all, err := e.names()
+	for _, entry := range all {
+		if e.isOurs(trimPart(entry)) {
+			names = append(names, entry)
 		}
 	}
 	return names, err
+}
+
+// isOurs reports whether this run gives a file such a name.
+func (e *Export) isOurs(name string) bool {
+	if e.options.Kind == "npy" {
+		return slices.ContainsFunc(e.run.Info.Fields, func(f headrace.Field) bool { return npyName(f) == name })
+	}
+	_, is := e.options.isShard(name)
+	return is
+}
+
+// names returns all names in the folder.
+func (e *Export) names() (all []string, err error) {
+	if e.options.away != nil {
+		return e.options.away.names()
+	}
+	entries, err := os.ReadDir(e.options.Dir)
+	for _, entry := range entries {
+		all = append(all, entry.Name())
+	}
+	return all, err
+}
+
+// shownTarget returns the target as the user named it.
+func (e *Export) shownTarget() Target {
+	t := e.options.Target
+	if e.options.away != nil {
+		t.Dir = e.options.away.shown
+	}
+	return t
 }
 
 // trimPart is the name that a part is to have. What is made of a part is the part of
@@ -304,6 +372,14 @@ func (e *Export) removeAll() error {
 		if err := remove(filepath.Join(e.options.Dir, name)); err != nil {
 			return err
 		}
+	}
+	if a := e.options.away; a != nil {
+		for _, name := range append([]string{e.options.beside("manifest.json"), e.options.beside("journal.json")}, names...) {
+			if err := a.remove(name); err != nil {
+				return err
+			}
+		}
+		a.journal, a.parts = store.IfAbsent, map[string]bool{}
 	}
 	return nil
 }
@@ -386,7 +462,8 @@ func (e *Export) epoch(n int) *Epoch {
 // Checkpoint forces to the disk what was written, and notes that the run goes on from
 // there. It does so when it is time, and else nothing.
 func (e *Export) Checkpoint() error {
-	if !e.format.due() && time.Since(e.last) < e.options.Every {
+	// A store gets no journal in the middle of a shard: its part would go there again.
+	if !e.format.due() && (e.options.away != nil || time.Since(e.last) < e.options.Every) {
 		return nil
 	}
 	return e.Save()
@@ -397,7 +474,10 @@ func (e *Export) Save() (err error) {
 	if e.journal.Files, err = e.format.sync(); err != nil {
 		return err
 	}
-	if err = replaceJSON(e.path("journal.json"), e.journal); err == nil {
+	if err = replaceJSON(e.path("journal.json"), e.journal); err == nil && e.options.away != nil {
+		err = e.options.away.save(e.options.beside("journal.json"), e.journal.Files, e.options.besideShard)
+	}
+	if err == nil {
 		e.saved = e.written()
 		err = e.format.noted()
 	}
@@ -412,8 +492,10 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 		return e.manifest, nil
 	}
 	e.reach(end)
-	if err := e.Save(); err != nil {
-		return Manifest{}, err
+	if e.options.away == nil { // what is sent next is complete
+		if err := e.Save(); err != nil {
+			return Manifest{}, err
+		}
 	}
 	files, err := e.format.finish()
 	if err != nil {
@@ -430,7 +512,17 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 	if err := replaceJSON(e.path("manifest.json"), m); err != nil {
 		return Manifest{}, err
 	}
-	e.manifest, e.complete = m, true
+	if a := e.options.away; a != nil {
+		for _, f := range m.Files {
+			if err := a.send(f.Name, e.options.besideShard(f.Name)); err != nil {
+				return Manifest{}, err
+			}
+		}
+		if err := a.finish(e.options.beside("manifest.json"), e.options.beside("journal.json"), e.isOurs); err != nil {
+			return Manifest{}, err
+		}
+	}
+	e.manifest, e.complete, e.saved = m, true, m.Samples
 	if err := e.format.noted(); err != nil {
 		return m, err
 	}
@@ -443,4 +535,7 @@ func (e *Export) Close() {
 		e.format.close()
 	}
 	unlock(e.lock)
+	if e.options.away != nil {
+		e.options.away.close()
+	}
 }

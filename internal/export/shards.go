@@ -49,7 +49,7 @@ func openShards(o Options, run Run, written []File) (_ format, err error) {
 		}
 		w.samples += f.Samples
 		if f.Complete {
-			if err := hasSize(filepath.Join(o.Dir, f.Name), f.Bytes); err != nil {
+			if err := o.hasSize(f); err != nil {
 				return nil, err
 			}
 			w.complete = append(w.complete, f)

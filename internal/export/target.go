@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/headrace/headrace/store"
 )
 
 // Target is where samples are written, and in which format.
@@ -25,10 +27,13 @@ func ParseTarget(text string) (Target, error) {
 	case where == "" || !shards && name != "npy":
 		return Target{}, fmt.Errorf("%q: must be tar:PATTERN, such as tar:out/train-%%06d.tar, or npy:FOLDER; or a pattern after %s", text, strings.Join(Targets(), ", "))
 	case !shards:
-		return Target{Kind: name, Dir: filepath.Clean(where)}, nil
+		return Target{Kind: name, Dir: store.Clean(where)}, nil
 	}
 
 	t := Target{Kind: name, Dir: filepath.Dir(where), Name: filepath.Base(where)}
+	if _, _, ok := store.Scheme(where); ok {
+		t.Dir = store.Dir(where)
+	}
 	if !shardName.MatchString(t.Name) || !strings.HasSuffix(t.Name, k.suffix) || !utf8.ValidString(t.Name) {
 		return Target{}, fmt.Errorf("%q: the name of a shard is %q: must have a single %%d or %%06d for its number and end in %s, as in %s:out/train-%%06d%s", text, t.Name, k.suffix, name, k.suffix)
 	}
@@ -80,5 +85,5 @@ func (t Target) String() string {
 	if t.Kind == "npy" {
 		return "npy:" + t.Dir
 	}
-	return t.Kind + ":" + filepath.Join(t.Dir, t.Name)
+	return t.Kind + ":" + store.Join(t.Dir, t.Name)
 }

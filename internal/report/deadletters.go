@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
 )
 
 // DeadLetters is the file that gets a line for each sample that was lost or replaced. The
@@ -50,12 +51,22 @@ func OpenDeadLetters(path string, own bool, rank int, warn func(code, message st
 	if path == "" {
 		return DeadLetters{}, nil
 	}
+	path, err := store.Plain(path)
+	if _, _, ok := store.Scheme(path); ok && err == nil {
+		var object io.WriteCloser
+		if object, err = openLetters(path, own); err == nil {
+			return NewDeadLetters(object, rank, warn), nil
+		}
+	}
+	if err != nil {
+		return DeadLetters{}, fmt.Errorf("dead_letters cannot be written: %w", err)
+	}
 	open := openAny
 	if own {
 		open = openOwn
 	}
 	var file *os.File
-	err := machine.Patiently(context.Background(), func() (err error) {
+	err = machine.Patiently(context.Background(), func() (err error) {
 		file, err = open(path)
 		return err
 	})
@@ -117,7 +128,12 @@ func holdsDeadLetters(file *os.File) bool {
 		return true
 	}
 	const most = 1 << 20 // of a line, whose error may have a traceback
-	line, err := bufio.NewReader(io.NewSectionReader(file, 0, most)).ReadBytes('\n')
+	return beginsWithLetter(io.NewSectionReader(file, 0, most))
+}
+
+// beginsWithLetter reports whether the first line is a dead letter.
+func beginsWithLetter(r io.Reader) bool {
+	line, err := bufio.NewReader(r).ReadBytes('\n')
 	if err != nil {
 		return false
 	}

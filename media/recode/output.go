@@ -1,6 +1,7 @@
 package recode
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/headrace/headrace/store"
 )
 
 // Output is a file that is being written. It appears under its name when it is complete,
@@ -17,15 +20,29 @@ type Output struct {
 	*os.File
 	path string // "": it is in memory
 	temp string // its name so far; "": none
+
+	object string // its name in a store; "": it is a file
 }
 
 var outputs atomic.Int64
 
-// Create begins a file that is to have a name; "": one in memory.
+// Create begins a file that is to have a name; "": one in memory. An object of a store is
+// a file in memory until it is complete.
 func Create(path string) (*Output, error) {
 	if path == "" {
 		f, err := emptyMemory()
 		return &Output{File: f}, err
+	}
+	path, err := store.Plain(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, ok := store.Scheme(path); ok {
+		if _, _, err := store.WriterOf(path); err != nil {
+			return nil, err
+		}
+		f, err := emptyMemory()
+		return &Output{File: f, object: path}, err
 	}
 	if about, err := os.Stat(path); err == nil && !about.Mode().IsRegular() {
 		return nil, &os.PathError{Op: "create", Path: path, Err: unix.EEXIST}
@@ -50,7 +67,10 @@ func tempOf(path string) string {
 }
 
 // Commit gives the file its name, instead of one that had it before.
-func (o *Output) Commit() error {
+func (o *Output) Commit(ctx context.Context) error {
+	if o.object != "" {
+		return o.put(ctx)
+	}
 	if o.path == "" {
 		return nil
 	}
@@ -68,6 +88,22 @@ func (o *Output) Commit() error {
 		return err
 	}
 	o.temp = ""
+	return nil
+}
+
+// put writes the file as an object.
+func (o *Output) put(ctx context.Context) error {
+	w, name, err := store.WriterOf(o.object)
+	if err != nil {
+		return err
+	}
+	about, err := o.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Put(ctx, name, o.File, about.Size(), store.Condition{}); err != nil {
+		return fmt.Errorf("recode: write %q: %w", o.object, err)
+	}
 	return nil
 }
 

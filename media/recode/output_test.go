@@ -56,7 +56,7 @@ func TestOutputsAppearWhole(t *testing.T) {
 				t.Errorf("%v are left", names(t, folder))
 			}
 			o = make()
-			if err := o.Commit(); err != nil {
+			if err := o.Commit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			o.Discard()

@@ -10,13 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/headrace/headrace/store"
 )
 
-// Contract tests a store that is empty. Put makes an object in it, or replaces one.
+// Contract tests a store that is empty. Put makes an object in it, or replaces one. A
+// store that is a [store.Writer] has to pass [Writes], too, which Contract calls at its
+// end.
 func Contract(t *testing.T, s store.Store, put func(name string, content []byte)) {
 	ctx := t.Context()
 	content := map[string][]byte{}
@@ -109,6 +112,110 @@ func Contract(t *testing.T, s store.Store, put func(name string, content []byte)
 			t.Errorf("a read of what is missing: %v", err)
 		}
 	})
+	t.Run("edges", func(t *testing.T) { edges(t, s, put) })
+	t.Run("cancelled", func(t *testing.T) { cancelled(t, s) })
+	t.Run("changing", func(t *testing.T) { changing(t, s, put) })
+	if w, ok := s.(store.Writer); ok {
+		t.Run("writes", func(t *testing.T) { Writes(t, w) })
+	}
+}
+
+// edges are objects and reads at the ends of what there can be.
+func edges(t *testing.T, s store.Store, put func(name string, content []byte)) {
+	ctx := t.Context()
+	long := strings.Repeat("long-", 40)
+	for _, name := range []string{"edge/empty", "edge/ü ö", "edge/a+b%20c", "edge/x:y", "edge/" + long, "edge/Z", "edge/z"} {
+		put(name, []byte(name[5:len(name)-1]))
+	}
+	put("edge/empty", nil)
+	var names []string
+	for o, err := range s.Objects(ctx, "edge/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, o.Name)
+		got := make([]byte, o.Size)
+		if err := s.ReadAt(ctx, o, got, 0); err != nil || o.Name != "edge/empty" && string(got) != o.Name[5:len(o.Name)-1] {
+			t.Errorf("%q has %q, %v", o.Name, got, err)
+		}
+	}
+	if want := []string{"edge/Z", "edge/a+b%20c", "edge/empty", "edge/" + long, "edge/x:y", "edge/z", "edge/ü ö"}; !slices.Equal(names, want) {
+		t.Errorf("listed in the order %q, want %q", names, want)
+	}
+
+	empty, err := s.Stat(ctx, "edge/empty")
+	if err != nil || empty.Size != 0 || empty.Version == "" {
+		t.Errorf("an empty object is %+v, %v", empty, err)
+	}
+	if err := s.ReadAt(ctx, empty, nil, 0); err != nil {
+		t.Errorf("nothing of an empty object: %v", err)
+	}
+	for _, at := range []int64{0, 1, 1 << 40} {
+		if err := s.ReadAt(ctx, empty, make([]byte, 1), at); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("a byte at %d of an empty object: %v", at, err)
+		}
+	}
+}
+
+// cancelled is a store whose caller has gone.
+func cancelled(t *testing.T, s store.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o, err := s.Stat(ctx, "a/10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for _, err := range s.Objects(ctx, "") {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a listing after the end: %v", err)
+		}
+		break
+	}
+	// Answers that cost nothing may come, but neither wrong ones nor other errors.
+	if now, err := s.Stat(ctx, "a/10"); err != nil && !errors.Is(err, context.Canceled) || err == nil && now != o {
+		t.Errorf("Stat after the end: %+v, %v", now, err)
+	}
+	if err := s.ReadAt(ctx, o, make([]byte, 1), 0); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("a read after the end: %v", err)
+	}
+}
+
+// changing reads an object while it is replaced, again and again: a read gives one of its
+// contents, or ErrChanged, and never some of both.
+func changing(t *testing.T, s store.Store, put func(name string, content []byte)) {
+	ctx := t.Context()
+	const size = 1 << 16
+	put("changing", bytes.Repeat([]byte{0}, size))
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		all.Go(func() {
+			got := make([]byte, size)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				o, err := s.Stat(ctx, "changing")
+				if err == nil && o.Size == size {
+					err = s.ReadAt(ctx, o, got, 0)
+				} else if err == nil {
+					continue // it is being written
+				}
+				gone := errors.Is(err, store.ErrChanged) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.ErrUnexpectedEOF)
+				if err != nil && !gone || err == nil && !bytes.Equal(got, bytes.Repeat(got[:1], size)) {
+					t.Errorf("a read of what changes: %v, or of two versions", err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		put("changing", bytes.Repeat([]byte{byte(i)}, size))
+	}
+	close(stop)
+	all.Wait()
 }
 
 // Files returns a function that writes files below a folder.

@@ -23,14 +23,45 @@ type Memory struct {
 	reads   int64
 }
 
-// Put makes an object, or replaces it.
-func (m *Memory) Put(name string, content []byte) {
+// Set makes an object, or replaces it.
+func (m *Memory) Set(name string, content []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.set(name, content)
+}
+
+func (m *Memory) set(name string, content []byte) {
 	if m.objects == nil {
 		m.objects = map[string][]byte{}
 	}
 	m.objects[name] = slices.Clone(content)
+}
+
+// Put implements [store.Writer].
+func (m *Memory) Put(ctx context.Context, name string, content io.ReaderAt, size int64, c store.Condition) (store.Object, error) {
+	all := make([]byte, size)
+	if n, err := content.ReadAt(all, 0); int64(n) < size {
+		return store.Object{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return store.Object{}, err
+	}
+	if err := c.Check(m.stat(name)); err != nil {
+		return store.Object{}, err
+	}
+	m.set(name, all)
+	return m.stat(name)
+}
+
+// Remove implements [store.Writer].
+func (m *Memory) Remove(ctx context.Context, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.stat(name)
+	delete(m.objects, name)
+	return err
 }
 
 // PutAll makes objects of the files of a folder, with a prefix before their names.
@@ -41,7 +72,7 @@ func (m *Memory) PutAll(prefix string, from fs.FS) error {
 		}
 		content, err := fs.ReadFile(from, name)
 		if err == nil {
-			m.Put(prefix+name, content)
+			m.Set(prefix+name, content)
 		}
 		return err
 	})

@@ -167,7 +167,7 @@ func one(ctx context.Context, path string, o Options) (Outcome, *video.Video, er
 	if after, now, err := identify(path, file); err != nil || after != before || now != where {
 		return Failed, nil, errChanging
 	}
-	return Written, v, save(at, file, before, where, c)
+	return Written, v, save(ctx, at, file, before, where, c)
 }
 
 // known is a file whose container is known.

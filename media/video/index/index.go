@@ -12,6 +12,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
@@ -259,7 +260,7 @@ func (f indexed) Container() (*video.Container, error) {
 // instead keeps an index because there is one that is not believed, if there is a place.
 func (f indexed) instead(at string, c *video.Container, doubt error) {
 	message := fmt.Sprintf("%v: it is not used", doubt)
-	if of, where, err := identify(f.path, f.File); err == nil && at != "" && of.Size == f.Size() && save(at, f.File, of, where, c) == nil {
+	if of, where, err := identify(f.path, f.File); err == nil && at != "" && of.Size == f.Size() && save(context.Background(), at, f.File, of, where, c) == nil {
 		message += "; the index is now in " + at
 	}
 	if f.warn != nil {
@@ -268,7 +269,7 @@ func (f indexed) instead(at string, c *video.Container, doubt error) {
 }
 
 // save writes the index of a file.
-func save(at string, file video.File, of identity, where original, c *video.Container) (err error) {
+func save(ctx context.Context, at string, file video.File, of identity, where original, c *video.Container) (err error) {
 	print := uint32(0)
 	if inStore(file) == nil { // whose version says it all
 		if print, err = printOf(file); err != nil {
@@ -277,6 +278,10 @@ func save(at string, file video.File, of identity, where original, c *video.Cont
 	}
 	all, err := encode(&content{of, where, print, *c})
 	if err != nil {
+		return err
+	}
+	if _, _, ok := store.Scheme(at); ok {
+		_, err := store.Put(ctx, at, all, store.Condition{})
 		return err
 	}
 	return write(at, all)

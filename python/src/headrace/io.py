@@ -46,6 +46,7 @@ from ._io.npz import Npz, load_npz
 from ._io.out import check_out, into
 from ._io.packets import Packet, Packets, StreamInfo
 from ._io.pool import pool
+from ._io.save import put
 from ._io.session import Input
 from ._io.source import error_of, source_of, whole
 from ._io.streams import AudioStream, MediaClip, MediaStream, VideoStream
@@ -54,7 +55,7 @@ from ._io.video import ColorInfo, VideoInfo
 from ._io.video import asked as _video_asked
 from ._io.video import told as _video_told
 from ._io.wav import load_wav
-from ._recipe.arguments import as_float, is_number, truth
+from ._recipe.arguments import as_float, in_store, is_number, truth
 from .errors import MediaError, MemoryRefused, WrongType, write_file
 
 if TYPE_CHECKING:
@@ -629,7 +630,10 @@ def save_image(
     if path is None:
         return bytes(encoded)
     if isinstance(path, (str, os.PathLike)):
-        write_file(path, encoded)
+        if in_store(os.fsdecode(path)):
+            put(name, os.fsdecode(path), encoded)
+        else:
+            write_file(path, encoded)
     else:
         path.write(encoded)
     return None

@@ -14,7 +14,7 @@ from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
 from .session import Input
 from .source import whole
-from .tasks import Ongoing, given_back, options, target, task
+from .tasks import Ongoing, done, given_back, options, target, task
 
 # By the suffix of a name: the container, and the codecs of video and audio that it usually has. None: by the type of what is saved.
 _USUAL: dict[str, tuple[str, str, str | None]] = {
@@ -107,6 +107,11 @@ def pieces_of(name: str, frames: Any) -> Iterator[Any]:
                 f"headrace: {name}: a frame has shape {array.shape[1:]} and dtype {array.dtype}, the first has {form[0]} and {form[1]}"
             )
         yield array
+
+
+def put(name: str, to: str, content: bytes) -> None:
+    """Have the engine write an object of a store."""
+    done(name, task("put", {"to": to}), [Input(memoryview(content), None, None)], to)
 
 
 class Writer:

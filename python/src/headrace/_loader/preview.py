@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._client.channel import Gone
 from .._client.engine import manager
 from .._client.session import Session
-from .._recipe.arguments import integer
+from .._recipe.arguments import absolute, in_store, integer
 from .._report.draw import visible
 from ..errors import RecipeError, WrongValue, write_file
 
@@ -69,10 +69,15 @@ class Preview:
             ValueError: if the name does not end in `.png`.
             OSError: if the file cannot be written.
         """
-        name = os.path.abspath(os.fsdecode(path))
+        name = absolute("preview", path) or ""
         if not name.lower().endswith(".png"):
             raise WrongValue(f"headrace: a preview is saved as PNG, and {os.fsdecode(path)!r} does not end in .png")
-        write_file(name, self.png)
+        if in_store(name):
+            from .._io.save import put
+
+            put("preview", name, self.png)
+        else:
+            write_file(name, self.png)
         return name
 
     def _repr_png_(self) -> bytes:
