@@ -40,4 +40,5 @@ def test_where_a_window_begins():
 
 def test_a_transform_that_is_built_in_by_now_is_named():
     assert no_method("RandomSolarize", ["solarize", "resize"]).endswith(": write .solarize(…)")
+    assert no_method("RandomSolarize", ["random_solarize", "solarize"]).endswith(": write .random_solarize(…)")
     assert "no built-in operation" in no_method("RandomSolarize", ["resize"])

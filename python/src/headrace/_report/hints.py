@@ -284,7 +284,10 @@ def no_method(name: str, known: Iterable[str]) -> str:
     known = list(known)
     remedy = _remedy(name, _METHODS, known, "write .{}(…)")
     if remedy.endswith(_OWN_FUNCTION):  # unless there is one by now: RandomSolarize is .solarize(…)
-        built = {_plain(one).removeprefix("random"): one for one in known}.get(_plain(name).removeprefix("random"))
+        steps = {_plain(one): one for one in known}
+        built = steps.get(_plain(name)) or {plain.removeprefix("random"): one for plain, one in steps.items()}.get(
+            _plain(name).removeprefix("random")
+        )
         remedy = f": write .{built}(…)" if built else remedy
     return f"a pipeline has no method {name}{remedy or ': help(headrace.Pipeline) lists them'}"
 
