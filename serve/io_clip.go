@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/op/sound"
+	opvideo "github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/store"
 )
 
 // clipOf is a clip of a video together with its audio.
 type clipOf struct {
 	file       osFile
-	video      *ops.VideoClip
+	video      *opvideo.VideoClip
 	times      []float64 // of its frames
 	start, end float64
 }
@@ -40,9 +40,9 @@ func openClipOf(f *os.File, path string, t *task) (*clipOf, error) {
 	file := osFile{f, about.Size()}
 	var packets video.File = file
 	if _, _, copied := store.Scheme(path); path != "" && !copied {
-		packets = ops.IndexedVideo(file, path, nil)
+		packets = opvideo.IndexedVideo(file, path, nil)
 	}
-	v, err := ops.OpenClip(packets, t.Video, ops.FrameList{}, t.steps)
+	v, err := opvideo.OpenClip(packets, t.Video, opvideo.FrameList{}, t.steps)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/video"
+	opvideo "github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -17,7 +17,7 @@ import (
 // list of frames.
 func (t *task) prepareVideo() (err error) {
 	if t.Video == nil {
-		t.Video = new(recipe.DecodeVideo)
+		t.Video = new(opvideo.DecodeVideo)
 	}
 	v := t.Video
 	namesFields := v.Field != "" || v.To != "" || v.At != "" // there is no sample to have fields
@@ -75,15 +75,15 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 	}
 
 	if s.task.Do == "video_info" {
-		v, err := computedOn(ctx, s, &in, func() (*video.Video, error) { return ops.OpenVideo(file, s.task.Video.Stream, false) })
+		v, err := computedOn(ctx, s, &in, func() (*video.Video, error) { return opvideo.OpenVideo(file, s.task.Video.Stream, false) })
 		if err != nil {
 			return nil, err
 		}
-		return s.jsonResult(ctx, ops.DescribeVideo(v))
+		return s.jsonResult(ctx, opvideo.DescribeVideo(v))
 	}
 
-	c, err := computedOn(ctx, s, &in, func() (*ops.VideoClip, error) {
-		return ops.OpenClip(file, s.task.Video, ops.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
+	c, err := computedOn(ctx, s, &in, func() (*opvideo.VideoClip, error) {
+		return opvideo.OpenClip(file, s.task.Video, opvideo.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
 	})
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 }
 
 // fill decodes the clip of an input. Each decoder goes through the gate.
-func (s *ioSession) fill(ctx context.Context, in *input, c *ops.VideoClip, to []byte, decoders int) error {
+func (s *ioSession) fill(ctx context.Context, in *input, c *opvideo.VideoClip, to []byte, decoders int) error {
 	return c.Fill(ctx, to, decoders, func(ctx context.Context, do func() error) error { return s.computeOn(ctx, in, do) })
 }
 
@@ -120,7 +120,7 @@ func (s *ioSession) fill(ctx context.Context, in *input, c *ops.VideoClip, to []
 // memory and its size.
 func (s *ioSession) videoFile(ctx context.Context, in *input) (file video.File, content int64, err error) {
 	if in.path != "" {
-		return ops.IndexedVideo(in.file, in.file.Name(), nil), 0, nil
+		return opvideo.IndexedVideo(in.file, in.file.Name(), nil), 0, nil
 	}
 	grant, err := s.engine.memory.ask(ctx, in.size)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/sound"
-	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -37,9 +37,9 @@ type task struct {
 	Audio *sound.DecodeAudio `json:"audio"` // of audio: which window, and how it comes out
 
 	// Of video: which frames, and how they come out.
-	Video   *recipe.DecodeVideo `json:"video"`
-	Indices []int               `json:"indices"` // the frames, instead
-	Times   []float64           `json:"times"`   // those on screen then, instead
+	Video   *video.DecodeVideo `json:"video"`
+	Indices []int              `json:"indices"` // the frames, instead
+	Times   []float64          `json:"times"`   // those on screen then, instead
 
 	AV   json.RawMessage `json:"av"` // of what else is to be done
 	more any             // and what that comes to

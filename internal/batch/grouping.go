@@ -7,10 +7,10 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/group"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -24,8 +24,8 @@ import (
 type Grouping struct {
 	Env     *core.Env
 	Layout  *Layout
-	Images  *ops.ImageSteps // whose plan tells the shape; nil: the image is stored
-	Picture record.Column   // nowhere: lengths count, or Class
+	Images  *image.Steps  // whose plan tells the shape; nil: the image is stored
+	Picture record.Column // nowhere: lengths count, or Class
 
 	Class func(context.Context, *record.Record) (int, error) // nil: one of the others counts
 

@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -42,7 +43,7 @@ type compiler struct {
 // scope is what is known at a place of a line.
 type scope struct {
 	core.Scope
-	video   *ops.Video      // that the next part decodes
+	video   *video.Video    // that the next part decodes
 	path    []core.PathStep // how samples get there, from their beginning or from the last routing around
 	samples int64           // in an epoch of this rank, at most
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -62,7 +64,7 @@ func (b *builder) reach(p fuse.Part) {
 	case p.Step != nil && opensFile(p.Step.Args, b.Schema):
 		what = "load "
 	case p.Images == nil || p.Images.Field == "":
-	case ops.OpensVideo(p.Images):
+	case video.OpensVideo(p.Images):
 		b.index(p)
 		what = "load "
 	default:
@@ -95,7 +97,7 @@ func opensFile(args recipe.Args, in sample.Schema) bool {
 
 // index appends the stage that finds the packets of videos.
 func (b *builder) index(p fuse.Part) {
-	b.video = ops.NewVideo(b.Env, p.Names[0], p.Images, &b.Scope)
+	b.video = video.NewVideo(b.Env, p.Names[0], p.Images, &b.Scope)
 	if recipe.TraitsOf(p.Images.Decoder).Count == recipe.Times {
 		b.apart(p)
 		return
@@ -105,7 +107,7 @@ func (b *builder) index(p fuse.Part) {
 
 // apart appends the stage that takes videos apart.
 func (b *builder) apart(p fuse.Part) {
-	next := ops.NewVideoApart(b.video, p.Images, &b.Scope)
+	next := video.NewVideoApart(b.video, p.Images, &b.Scope)
 	h := b.Policies.Of(nil, b.samples)
 	s := &stage{name: "index " + p.Names[0], expand: next.Expand, asks: true, losses: h.Policy, known: facts{drops: true, makes: true}}
 	if !h.Replaces { // it leaves what is wrong to the decoder, which replaces
@@ -122,12 +124,12 @@ func (b *builder) apart(p fuse.Part) {
 }
 
 // images makes a part of steps on an image.
-func (b *builder) images(p fuse.Part) *ops.ImageSteps {
-	var video *ops.Video
-	if ops.OpensVideo(p.Images) {
-		video = b.video
+func (b *builder) images(p fuse.Part) *image.Steps {
+	var frames image.Frames
+	if video.OpensVideo(p.Images) {
+		frames = b.video
 	}
-	return ops.LinkImages(b.Env, p, &b.Scope, video, b.Library)
+	return image.Link(b.Env, p, &b.Scope, frames, b.Library)
 }
 
 // link makes a part of a step that is no function of Python.

@@ -1,4 +1,3 @@
 // Package ops is what the steps of a recipe do to a record that have no room of their own
-// below package op yet: images, videos, functions of Python, and operations that a Go
-// program registers.
+// below package op yet: functions of Python, and operations that a Go program registers.
 package ops

@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"encoding/binary"
@@ -8,8 +8,6 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/yuv"
-	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -22,12 +20,12 @@ type planesWriter struct {
 
 // newPlanesWriter makes one for a video, by the plan that would make images of its
 // frames.
-func newPlanesWriter(args *recipe.DecodeVideo, plan *media.Plan) *planesWriter {
+func newPlanesWriter(args *DecodeVideo, plan *media.Plan) *planesWriter {
 	return &planesWriter{form: args.PlanesOf(plan.Width, plan.Height), orientation: max(plan.Orientation, 1)}
 }
 
 // planesForm is that of planes of upright frames of this form.
-func planesForm(args *recipe.DecodeVideo, f media.Form) media.Form {
+func planesForm(args *DecodeVideo, f media.Form) media.Form {
 	f.Height, f.Width = args.PlanesOf(f.Width, f.Height).Shape()
 	f.Color = media.Gray
 	return f
@@ -113,16 +111,4 @@ func (v *Video) tellMatrix(it *record.Record, w *planesWriter) {
 		binary.NativeEndian.PutUint64(data[8*i:], uint64(n))
 	}
 	it.Values.Arrays[v.Matrix.At] = record.Array{Shape: tensor.Shape{len(told)}, Data: data}
-}
-
-// foreseePlanes is Foresee of frames that stay planes.
-func (p *ImageSteps) foreseePlanes(it *record.Record, t *core.Tool) int64 {
-	if p.Plan(it, t, media.Form{}, false) != nil {
-		return 0
-	}
-	bytes := it.Opened.(*opened).working(p.Steps.Decode.Form())
-	if !p.Last {
-		bytes += record.StoredBytes(p.made(it, t))
-	}
-	return bytes
 }

@@ -1,4 +1,4 @@
-package recipe
+package video
 
 import (
 	"cmp"
@@ -12,52 +12,53 @@ import (
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/yuv"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var decodeVideoOp = NewOp[DecodeVideo]("decode_video", Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").Explained(`
+var _ = Ops.Add(recipe.NewOp[DecodeVideo]("decode_video", recipe.Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").Explained(`
 Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow treat all frames
 of a clip alike. A damaged frame makes a bad sample, named with frame and time.`,
 	`films = hr.files("kinetics/*/*.mp4", label="parent", content=False)`,
 	`films.decode_video(16, stride=4).random_resized_crop(224).batch(8)`).
-	Called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream")
+	Called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream"))
 
 // DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the
 // formulas by which frames are taken.
 type DecodeVideo struct {
-	Field     string   `json:"field,omitempty" doc:"the field with the file's path or content, which is removed; by default where 'files' put it"`
-	To        string   `json:"to,omitempty" default:"video" doc:"the field for the clip"`
-	Stream    *int     `json:"stream,omitempty" min:"0" max:"1000" doc:"which video stream; by default the one players show"`
-	Frames    *int     `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"frames in a clip; by default all. Without stride, fps and segments they are spread evenly from the first to the last"`
-	Stride    *int     `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames"`
-	FPS       *float64 `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times, even if a video's rate varies"`
-	Segments  *int     `json:"segments,omitempty" min:"1" max:"1000000" doc:"this many equal parts, one frame of each"`
-	Clips     *int     `json:"clips,omitempty" min:"1" max:"10000" doc:"this many clips per video, along an axis of their own: [clips, frames, height, width, 3]"`
-	Start     string   `json:"start,omitempty" choices:"begin,center,random" default:"random" doc:"where a clip begins, if frames are left over; with segments: which frame of each"`
-	Offset    *float64 `json:"offset,omitempty" min:"0" max:"1000000000" unit:"seconds" doc:"the second where it begins, instead of start"`
-	At        string   `json:"at,omitempty" doc:"a field with the second where it begins, instead of start"`
-	Duration  *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000000" unit:"seconds" doc:"length of a clip in seconds"`
-	MinFrames *int     `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, without frames: at least so many"`
-	MaxFrames *int     `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: at most so many"`
-	Multiple  *int     `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this"`
-	Short     string   `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"videos shorter than a clip: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample"`
-	Times     string   `json:"times,omitempty" doc:"a field for each frame's display time in seconds, from the first frame: float64 [frames]; by default none"`
-	Window    string   `json:"window,omitempty" doc:"a field for the clip's begin and end in seconds, float64 [2]. The field with the file stays, for 'decode_audio(window=…)'"`
-	Orient    *bool    `json:"orient,omitempty" default:"true" doc:"turn frames as the file says"`
-	Aspect    string   `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"stored: the file's pixels; square: non-square pixels, as on DVDs, are widened or narrowed first"`
-	Mode      string   `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: converts to RGB first; fast: may resize planes before converting, several times faster, a few levels off"`
-	DType     string   `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8: 8 bits; uint16: of full scale: 10-bit videos keep their bits. Planes keep the video's own numbers"`
-	Color     string   `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"rgb: for image operations; 'yuv420' and 'nv12' leave 4:2:0 planes, half the bytes, for conversion on a device, as by 'hr.torch.to_rgb': luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is [height + height / 2, width], rounded up; an odd width repeats luma's last column. No image operation may follow"`
-	Size      Size     `json:"size,omitzero" doc:"with planes: resize frames to [height, width]; by default they keep their size"`
-	Matrix    string   `json:"matrix,omitempty" doc:"with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location (0 left, 1 centre, 2 top left), bits of a sample; by default none"`
-	Damaged   string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or black"`
-	Mask      string   `json:"mask,omitempty" doc:"with 'keep': a field for which frames are damaged, bool [frames]; by default none"`
-	MaxPixels *int     `json:"max_pixels,omitempty" min:"1" doc:"largest frame decoded, in pixels; by default 178,956,970, which is also the most"`
+	Field     string      `json:"field,omitempty" doc:"the field with the file's path or content, which is removed; by default where 'files' put it"`
+	To        string      `json:"to,omitempty" default:"video" doc:"the field for the clip"`
+	Stream    *int        `json:"stream,omitempty" min:"0" max:"1000" doc:"which video stream; by default the one players show"`
+	Frames    *int        `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"frames in a clip; by default all. Without stride, fps and segments they are spread evenly from the first to the last"`
+	Stride    *int        `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames"`
+	FPS       *float64    `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times, even if a video's rate varies"`
+	Segments  *int        `json:"segments,omitempty" min:"1" max:"1000000" doc:"this many equal parts, one frame of each"`
+	Clips     *int        `json:"clips,omitempty" min:"1" max:"10000" doc:"this many clips per video, along an axis of their own: [clips, frames, height, width, 3]"`
+	Start     string      `json:"start,omitempty" choices:"begin,center,random" default:"random" doc:"where a clip begins, if frames are left over; with segments: which frame of each"`
+	Offset    *float64    `json:"offset,omitempty" min:"0" max:"1000000000" unit:"seconds" doc:"the second where it begins, instead of start"`
+	At        string      `json:"at,omitempty" doc:"a field with the second where it begins, instead of start"`
+	Duration  *float64    `json:"duration,omitempty" min:"0.000001" max:"1000000000" unit:"seconds" doc:"length of a clip in seconds"`
+	MinFrames *int        `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, without frames: at least so many"`
+	MaxFrames *int        `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: at most so many"`
+	Multiple  *int        `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this"`
+	Short     string      `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"videos shorter than a clip: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample"`
+	Times     string      `json:"times,omitempty" doc:"a field for each frame's display time in seconds, from the first frame: float64 [frames]; by default none"`
+	Window    string      `json:"window,omitempty" doc:"a field for the clip's begin and end in seconds, float64 [2]. The field with the file stays, for 'decode_audio(window=…)'"`
+	Orient    *bool       `json:"orient,omitempty" default:"true" doc:"turn frames as the file says"`
+	Aspect    string      `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"stored: the file's pixels; square: non-square pixels, as on DVDs, are widened or narrowed first"`
+	Mode      string      `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: converts to RGB first; fast: may resize planes before converting, several times faster, a few levels off"`
+	DType     string      `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8: 8 bits; uint16: of full scale: 10-bit videos keep their bits. Planes keep the video's own numbers"`
+	Color     string      `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"rgb: for image operations; 'yuv420' and 'nv12' leave 4:2:0 planes, half the bytes, for conversion on a device, as by 'hr.torch.to_rgb': luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is [height + height / 2, width], rounded up; an odd width repeats luma's last column. No image operation may follow"`
+	Size      recipe.Size `json:"size,omitzero" doc:"with planes: resize frames to [height, width]; by default they keep their size"`
+	Matrix    string      `json:"matrix,omitempty" doc:"with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location (0 left, 1 centre, 2 top left), bits of a sample; by default none"`
+	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or black"`
+	Mask      string      `json:"mask,omitempty" doc:"with 'keep': a field for which frames are damaged, bool [frames]; by default none"`
+	MaxPixels *int        `json:"max_pixels,omitempty" min:"1" doc:"largest frame decoded, in pixels; by default 178,956,970, which is also the most"`
 }
 
-// Complete implements [Completer].
-func (d DecodeVideo) Complete() Args {
+// Complete implements [recipe.Completer].
+func (d DecodeVideo) Complete() recipe.Args {
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
@@ -163,37 +164,37 @@ func (d *DecodeVideo) Form() media.Form {
 // Completed returns the arguments with all defaults filled in, or what is wrong with
 // those that do not depend on samples.
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
-	errs := []error{argument.CheckTags(Completed(d))}
+	errs := []error{argument.CheckTags(recipe.Completed(d))}
 	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
 		errs = append(errs, errors.New("has more than one of start, offset and at: give one of them"))
 	}
 	if d.Aspect == "square" && d.Planes() {
-		errs = append(errs, Wrong("aspect", "is \"square\": planes stay as they are stored, with color %q", d.Color))
+		errs = append(errs, recipe.Wrong("aspect", "is \"square\": planes stay as they are stored, with color %q", d.Color))
 	}
 	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
-		errs = append(errs, Wrong("max_pixels", "is %d: must be from 1 to %d", *d.MaxPixels, media.MaxPixels))
+		errs = append(errs, recipe.Wrong("max_pixels", "is %d: must be from 1 to %d", *d.MaxPixels, media.MaxPixels))
 	}
-	switch sized := d.Size != (Size{}); {
+	switch sized := d.Size != (recipe.Size{}); {
 	case sized && !d.Planes():
-		errs = append(errs, Wrong("size", "is for color \"yuv420\" and \"nv12\": put resize after decode_video"))
+		errs = append(errs, recipe.Wrong("size", "is for color \"yuv420\" and \"nv12\": put resize after decode_video"))
 	case sized && d.DType == "uint16":
-		errs = append(errs, Wrong("size", "is for planes of bytes, but dtype is \"uint16\": leave one of them out"))
+		errs = append(errs, recipe.Wrong("size", "is for planes of bytes, but dtype is \"uint16\": leave one of them out"))
 	case sized:
 		h, w := d.Size.Both()
 		if err := (media.ResizeExact{Height: h, Width: w}).Check(); err != nil {
-			errs = append(errs, Wrong("size", "is not possible: %w", err))
+			errs = append(errs, recipe.Wrong("size", "is not possible: %w", err))
 		}
 	}
 	if d.Matrix != "" && !d.Planes() {
-		errs = append(errs, Wrong("matrix", "is for color \"yuv420\" and \"nv12\": frames are RGB"))
+		errs = append(errs, recipe.Wrong("matrix", "is for color \"yuv420\" and \"nv12\": frames are RGB"))
 	}
 	if d.Mask != "" && d.Damaged != "keep" {
-		errs = append(errs, Wrong("mask", "is for damaged \"keep\": damaged frames make bad samples"))
+		errs = append(errs, recipe.Wrong("mask", "is for damaged \"keep\": damaged frames make bad samples"))
 	}
-	return Completed(d).(*DecodeVideo), errors.Join(errs...)
+	return recipe.Completed(d).(*DecodeVideo), errors.Join(errs...)
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 	whole, err := d.Completed()
 	if err != nil {
@@ -231,7 +232,7 @@ func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 func (d *DecodeVideo) Type() sample.Type {
 	f := d.Form()
 	if !d.Planes() {
-		return ImageType(f)
+		return recipe.ImageType(f)
 	}
 	shape := f.Shape()
 	return sample.TensorType(f.DType, shape[:len(shape)-1]...)
@@ -282,17 +283,17 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 	case i < 0 && d.Field == "":
 		errs = append(errs, fmt.Errorf("has no file to decode, only %v: begin with files(…, content=False), or set field", in))
 	case i < 0:
-		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
+		errs = append(errs, recipe.Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Text && in[i].Type.Kind != sample.Bytes || len(in[i].Type.Shape) > 0:
-		errs = append(errs, Wrong("field", "is %q, which is %v: must be text, the path of a file, or bytes, its content", field, in[i].Type))
+		errs = append(errs, recipe.Wrong("field", "is %q, which is %v: must be text, the path of a file, or bytes, its content", field, in[i].Type))
 	}
 	if d.At != "" {
 		i := in.Find(d.At)
 		switch {
 		case i < 0:
-			errs = append(errs, Wrong("at", "is %q: the samples have the fields %s", d.At, words.List(in.Names())))
+			errs = append(errs, recipe.Wrong("at", "is %q: the samples have the fields %s", d.At, words.List(in.Names())))
 		case in[i].Type.Kind != sample.Tensor || len(in[i].Type.Shape) > 0 || !seconds(in[i].Type.DType):
-			errs = append(errs, Wrong("at", "is %q, which is %v: must be a field with one number of seconds", d.At, in[i].Type))
+			errs = append(errs, recipe.Wrong("at", "is %q, which is %v: must be a field with one number of seconds", d.At, in[i].Type))
 		}
 	}
 	var taken []string
@@ -300,19 +301,21 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 		switch {
 		case name.is == "":
 		case in.Find(name.is) >= 0 && (name.is != field || d.KeepsFile()):
-			errs = append(errs, Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
+			errs = append(errs, recipe.Wrong(name.argument, "is %q: the samples have a field of this name already", name.is))
 		case slices.Contains(taken, name.is):
-			errs = append(errs, Wrong(name.argument, "is %q, the name of another field", name.is))
+			errs = append(errs, recipe.Wrong(name.argument, "is %q, the name of another field", name.is))
 		}
 		taken = append(taken, name.is)
 	}
 	return errors.Join(errs...)
 }
 
-// Traits implements [Traited].
-func (*DecodeVideo) Traits() Traits { return Traits{Content: "video", Suffixes: video.Suffixes()} }
+// Traits implements [recipe.Traited].
+func (*DecodeVideo) Traits() recipe.Traits {
+	return recipe.Traits{Content: "video", Suffixes: video.Suffixes()}
+}
 
-// Decoding implements [Decoder].
-func (d *DecodeVideo) Decoding(in sample.Schema) Decoding {
-	return Decoding{Field: d.FieldIn(in), To: d.To, Options: d.Options(), Form: d.Form(), Besides: true}
+// Decoding implements [recipe.Decoder].
+func (d *DecodeVideo) Decoding(in sample.Schema) recipe.Decoding {
+	return recipe.Decoding{Field: d.FieldIn(in), To: d.To, Options: d.Options(), Form: d.Form(), Besides: true}
 }

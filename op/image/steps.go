@@ -1,41 +1,44 @@
-package ops
+package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
-// ImageSteps is a part of a recipe that consists of steps on an image. One plan carries
+// Steps is a part of a recipe that consists of steps on an image. One plan carries
 // them out, in one call: from the compressed bytes, if decoding is among them, else from
 // stored pixels, to memory of the sample, or to its row.
-type ImageSteps struct {
-	Env   *core.Env
-	Steps *fuse.Images
-	Video *Video        // what is decoded is a video; nil: it is an image, or there are pixels
-	From  record.Column // what is decoded; nowhere: the image is there
-	Keeps bool          // From stays
-	To    record.Column
-	Form  media.Form        // of the result, as far as it is known
-	Last  bool              // the result goes into the row
-	Names map[uint64]string // of the steps, by their IDs
+type Steps struct {
+	Env    *core.Env
+	Steps  *fuse.Images
+	Frames Frames        // which are decoded; nil: it is an image, or there are pixels
+	From   record.Column // what is decoded; nowhere: the image is there
+	Keeps  bool          // From stays
+	To     record.Column
+	Form   media.Form        // of the result, as far as it is known
+	Last   bool              // the result goes into the row
+	Names  map[uint64]string // of the steps, by their IDs
 
-	Decoder string // the step that decodes; "": none does
-	Boxes   *Boxes // that the steps move; nil: none
+	Decoder string       // the step that decodes; "": none does
+	Boxes   *MovingBoxes // that the steps move; nil: none
 }
 
 // result finds a place for what comes out.
-func (p *ImageSteps) result(t *core.Scope) {
+func (p *Steps) result(t *core.Scope) {
 	p.Form, _ = media.Results(p.Steps.Form, p.Steps.Steps) // checked with the recipe
 	is := recipe.ImageType(p.Form)
 	if p.planes() {
-		is = p.Video.args.Type()
+		is = p.Frames.Type()
 		p.To = t.Columns.PutArray(p.Steps.To)
 	} else {
 		p.To = t.Columns.Put(p.Steps.To, is)
@@ -44,7 +47,7 @@ func (p *ImageSteps) result(t *core.Scope) {
 }
 
 // Run implements part.
-func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *core.Tool) error {
+func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error {
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err
 	}
@@ -73,13 +76,13 @@ func (p *ImageSteps) Run(ctx context.Context, it *record.Record, t *core.Tool) e
 }
 
 // planes reports whether frames of a video stay planes.
-func (p *ImageSteps) planes() bool { return p.Video != nil && p.Video.args.Planes() }
+func (p *Steps) planes() bool { return p.Frames != nil && p.Frames.Planes() }
 
 // Result implements [RowPart].
-func (p *ImageSteps) Result() record.Column { return p.To }
+func (p *Steps) Result() record.Column { return p.To }
 
 // Into implements [RowPart].
-func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *core.Tool, row []byte) error {
+func (p *Steps) Into(ctx context.Context, it *record.Record, t *core.Tool, row []byte) error {
 	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
 		return err
 	}
@@ -91,10 +94,10 @@ func (p *ImageSteps) Into(ctx context.Context, it *record.Record, t *core.Tool, 
 }
 
 // Decodes reports whether the steps begin with compressed bytes.
-func (p *ImageSteps) Decodes() bool { return p.From.Kind != 0 }
+func (p *Steps) Decodes() bool { return p.From.Kind != 0 }
 
 // FormOf is that of the stored image.
-func (p *ImageSteps) FormOf(it *record.Record) media.Form {
+func (p *Steps) FormOf(it *record.Record) media.Form {
 	if p.Decodes() {
 		return media.Form{}
 	}
@@ -103,7 +106,7 @@ func (p *ImageSteps) FormOf(it *record.Record) media.Form {
 
 // Plan makes one of the steps, for compressed bytes, or for stored pixels of this form.
 // Random draws are the same, however the steps are divided.
-func (p *ImageSteps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool) error {
+func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool) error {
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}
 	if p.Decodes() {
 		if it.HeaderErr != nil {
@@ -111,8 +114,8 @@ func (p *ImageSteps) Plan(it *record.Record, t *core.Tool, f media.Form, explain
 		}
 		info = it.Header
 	}
-	if p.Video != nil {
-		info = it.Opened.(*opened).info()
+	if p.Frames != nil {
+		info = p.Frames.Info(it)
 	}
 
 	var err error
@@ -124,7 +127,7 @@ func (p *ImageSteps) Plan(it *record.Record, t *core.Tool, f media.Form, explain
 	if err == nil {
 		err = p.alike(it, &t.Plan)
 	}
-	if p.Video == nil {
+	if p.Frames == nil {
 		return p.planned(err)
 	}
 	if err == nil {
@@ -135,7 +138,7 @@ func (p *ImageSteps) Plan(it *record.Record, t *core.Tool, f media.Form, explain
 
 // alike checks that images which a step has in common have one size when it is done: what
 // is drawn for one is not for the other otherwise.
-func (p *ImageSteps) alike(it *record.Record, plan *media.Plan) error {
+func (p *Steps) alike(it *record.Record, plan *media.Plan) error {
 	for _, j := range p.Steps.Joint {
 		step, is := p.Steps.Steps[j.Step].ID, plan.Given(j.Step)
 		if other, size := it.Shares(step, p.Steps.To, is); size != is {
@@ -147,14 +150,13 @@ func (p *ImageSteps) alike(it *record.Record, plan *media.Plan) error {
 }
 
 // made is the form of what the plan makes: of an image, or of clips as they are there.
-func (p *ImageSteps) made(it *record.Record, t *core.Tool) media.Form {
+func (p *Steps) made(it *record.Record, t *core.Tool) media.Form {
 	f := t.Plan.Form()
-	if p.Video != nil {
-		o := it.Opened.(*opened)
+	if p.Frames != nil {
 		if p.planes() {
-			f = planesForm(p.Video.args, f)
+			f = p.Frames.PlanesForm(f)
 		}
-		f.Frames, f.Clips = o.each, p.Form.Clips
+		f.Frames, f.Clips = p.Frames.Each(it), p.Form.Clips
 	} else if !p.Decodes() {
 		stored := it.Values.Images[p.To.At]
 		f.Frames, f.Clips = stored.Frames, stored.Clips
@@ -166,7 +168,7 @@ func (p *ImageSteps) made(it *record.Record, t *core.Tool) media.Form {
 }
 
 // affordable refuses clips that no memory could hold: files say what they like.
-func (p *ImageSteps) affordable(it *record.Record, t *core.Tool) error {
+func (p *Steps) affordable(it *record.Record, t *core.Tool) error {
 	f := p.made(it, t)
 	if n, most := f.Bytes(), it.Source.Lane.Limit(); n > most || n < 0 {
 		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels needs more memory than the loader's %d bytes: set frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
@@ -175,13 +177,12 @@ func (p *ImageSteps) affordable(it *record.Record, t *core.Tool) error {
 }
 
 // draw carries the plan out, and writes what has this form.
-func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
+func (p *Steps) draw(ctx context.Context, it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
 	stride := form.RowBytes()
 	switch {
-	case p.Video != nil:
-		p.Video.times(it, it.Opened.(*opened))
-		p.Video.window(it, it.Opened.(*opened))
-		return p.decoded(p.Env.Watched(ctx, it, func() error { return p.play(ctx, it, t, form, dst) }))
+	case p.Frames != nil:
+		p.Frames.Note(it)
+		return p.decoded(p.Env.Watched(ctx, it, func() error { return p.Frames.Play(ctx, it, t, p.Steps, form, dst) }))
 	case !p.Decodes() && form.Moves():
 		return p.Env.Watched(ctx, it, func() error { return p.frames(it, t, form, dst) })
 	case !p.Decodes():
@@ -199,10 +200,10 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *core.Tool, 
 }
 
 // frames carries the plan out on each frame of stored clips.
-func (p *ImageSteps) frames(it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
-	from, to := it.Values.Images[p.To.At], newFrameWriter(form, dst)
+func (p *Steps) frames(it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
+	from, to := it.Values.Images[p.To.At], NewFrameWriter(form, dst)
 	for i := range form.Pictures() {
-		err := to.frame(i, func(to []byte) error {
+		err := to.Frame(i, func(to []byte) error {
 			return media.CurrentRunner().Run(to, form.Picture().RowBytes(), from.Frame(i), &t.Plan)
 		})
 		if err != nil {
@@ -214,7 +215,7 @@ func (p *ImageSteps) frames(it *record.Record, t *core.Tool, form media.Form, ds
 
 // Foresee implements part. It is an upper estimate of what the decoder takes, and of all
 // images on the way to the result.
-func (p *ImageSteps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
+func (p *Steps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
 	if p.planes() {
 		return p.foreseePlanes(it, t)
 	}
@@ -226,8 +227,8 @@ func (p *ImageSteps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
 
 	defer func() { bytes += p.Boxes.bytes(it.Values) }()
 	switch {
-	case p.Video != nil:
-		bytes = t.Plan.WorkingBytes(nil, nil) + it.Opened.(*opened).working(p.Steps.Decode.Form())
+	case p.Frames != nil:
+		bytes = t.Plan.WorkingBytes(nil, nil) + p.Frames.Working(it, p.Steps.Decode.Form())
 	case p.Decodes():
 		bytes = t.Plan.WorkingBytes(&it.Header, it.Values.Bytes[p.From.At])
 	default:
@@ -236,11 +237,82 @@ func (p *ImageSteps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
 	if !p.Last {
 		made := t.Plan.Form()
 		made.Frames, made.Clips = before.Frames, before.Clips
-		if p.Video != nil {
+		if p.Frames != nil {
 			made = p.made(it, t)
 		}
 		t.Put(p.To.At, made)
 		bytes += record.StoredBytes(made)
 	}
 	return bytes
+}
+
+// foreseePlanes is Foresee of frames that stay planes.
+func (p *Steps) foreseePlanes(it *record.Record, t *core.Tool) int64 {
+	if p.Plan(it, t, media.Form{}, false) != nil {
+		return 0
+	}
+	bytes := p.Frames.Working(it, p.Steps.Decode.Form())
+	if !p.Last {
+		bytes += record.StoredBytes(p.made(it, t))
+	}
+	return bytes
+}
+
+// Frames finds and decodes the frames of a video, with which steps on images begin.
+// Package op/video has it.
+type Frames interface {
+	// Link finds places for what it says beside the clips.
+	Link(t *core.Scope)
+	KeepsFile() bool // for later steps
+	// Planes reports whether frames stay planes, of this type and, for upright images of
+	// a form, of this one.
+	Planes() bool
+	Type() sample.Type
+	PlanesForm(media.Form) media.Form
+
+	// Info describes the frames of a record that was opened, as the header of an image
+	// does. A clip has Each of them.
+	Info(it *record.Record) media.Info
+	Each(it *record.Record) int
+	// Working returns how many bytes decoding takes, with a frame of this form.
+	Working(it *record.Record, f media.Form) int64
+	// Note gives a record the times of its frames and its window.
+	Note(it *record.Record)
+	// Play writes clips of this form. t.Plan is for frames of the stream's size.
+	Play(ctx context.Context, it *record.Record, t *core.Tool, steps *fuse.Images, form media.Form, dst []byte) error
+}
+
+// StepNames finds the names of steps by what they are called in random draws.
+func StepNames(p fuse.Part) map[uint64]string {
+	names := make(map[uint64]string, len(p.Names))
+	for _, name := range p.Names {
+		names[order.OpID(name)] = name
+	}
+	return names
+}
+
+// explain makes the plan of the steps on an image, and notes what they drew.
+func (p *Steps) explain(it *record.Record, t *core.Tool, info media.Info) error {
+	draws, err := media.Explain(info, p.Steps.Decode, p.Steps.Steps, &t.Chance, &t.Plan)
+	for _, d := range draws {
+		it.Drew(p.Names[p.Steps.Steps[d.Step].ID], d.Values)
+	}
+	return err
+}
+
+// planned says of an error of a plan which step it is about: what is wrong before any of
+// them is the decoder's.
+func (p *Steps) planned(err error) error {
+	if of := (*media.StepError)(nil); errors.As(err, &of) {
+		return &core.StepError{Step: p.Names[p.Steps.Steps[of.Step].ID], Err: err}
+	}
+	return p.decoded(err)
+}
+
+// decoded says of an error that decoding has failed.
+func (p *Steps) decoded(err error) error {
+	if err == nil || p.Decoder == "" {
+		return err
+	}
+	return &core.StepError{Step: p.Decoder, Err: err}
 }

@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/image"
 )
 
 // mostWorking bounds what several decoders of one clip may take.
@@ -56,7 +57,7 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 			}
 		}
 		y := &players[i]
-		*y = player{decode: c.decode, steps: c.steps, plan: plan, video: &c.opened, planes: c.planes, to: newFrameWriter(c.form, to)}
+		*y = player{decode: c.decode, steps: c.steps, plan: plan, video: &c.opened, planes: c.planes, to: image.NewFrameWriter(c.form, to)}
 		y.begin()
 		defer y.giveBack()
 	}

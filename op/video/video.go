@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/tensor"
 )
@@ -28,7 +28,7 @@ type Video struct {
 	env    *core.Env
 	name   string // of the step
 	drawID uint64
-	args   *recipe.DecodeVideo
+	args   *DecodeVideo
 	clip   av.Clip
 	from   record.Column // text, a path; or bytes
 	at     record.Column // a number, the second at which clips begin; the zero Column: the arguments say it
@@ -44,11 +44,11 @@ type Video struct {
 func OpensVideo(p *fuse.Images) bool { return videoOf(p) != nil }
 
 // videoOf is how a video is decoded, with which steps on images begin; nil: it is none.
-func videoOf(p *fuse.Images) *recipe.DecodeVideo {
+func videoOf(p *fuse.Images) *DecodeVideo {
 	switch args := p.Decoder.(type) {
-	case *recipe.DecodeVideo:
+	case *DecodeVideo:
 		return args
-	case *recipe.VideoClips:
+	case *VideoClips:
 		return args.One()
 	}
 	return nil
@@ -65,11 +65,11 @@ func NewVideo(w *core.Env, name string, p *fuse.Images, t *core.Scope) *Video {
 	return v
 }
 
-// link finds places for what the step tells beside the clip.
-func (v *Video) link(t *core.Scope) {
+// Link implements [image.Frames].
+func (v *Video) Link(t *core.Scope) {
 	v.Times = t.Add(v.args.Times, v.args.TimesType())
 	v.Window = t.Add(v.args.Window, v.args.WindowType())
-	v.Matrix = t.Add(v.args.Matrix, recipe.MatrixType)
+	v.Matrix = t.Add(v.args.Matrix, MatrixType)
 	v.Mask = t.Add(v.args.Mask, v.args.MaskType())
 }
 
@@ -187,7 +187,7 @@ func (v *Video) pick(it *record.Record, t *core.Tool, o *opened) (err error) {
 }
 
 // clipOf is the clip of the frames that are taken.
-func (o *opened) clipOf(args *recipe.DecodeVideo) (*video.Clip, error) {
+func (o *opened) clipOf(args *DecodeVideo) (*video.Clip, error) {
 	if args.Damaged == "keep" {
 		return o.video.ClipKept(o.frames)
 	}
@@ -258,4 +258,33 @@ func (v *Video) mask(it *record.Record, o *opened, damaged map[int]bool) {
 		}
 	}
 	it.Values.Arrays[v.Mask.At] = record.Array{Shape: v.ofFrames(o), Data: data}
+}
+
+// KeepsFile implements [image.Frames].
+func (v *Video) KeepsFile() bool { return v.args.KeepsFile() }
+
+// Planes implements [image.Frames].
+func (v *Video) Planes() bool { return v.args.Planes() }
+
+// Type implements [image.Frames].
+func (v *Video) Type() sample.Type { return v.args.Type() }
+
+// PlanesForm implements [image.Frames].
+func (v *Video) PlanesForm(f media.Form) media.Form { return planesForm(v.args, f) }
+
+// Info implements [image.Frames].
+func (v *Video) Info(it *record.Record) media.Info { return it.Opened.(*opened).info() }
+
+// Each implements [image.Frames].
+func (v *Video) Each(it *record.Record) int { return it.Opened.(*opened).each }
+
+// Working implements [image.Frames].
+func (v *Video) Working(it *record.Record, f media.Form) int64 {
+	return it.Opened.(*opened).working(f)
+}
+
+// Note implements [image.Frames].
+func (v *Video) Note(it *record.Record) {
+	v.times(it, it.Opened.(*opened))
+	v.window(it, it.Opened.(*opened))
 }

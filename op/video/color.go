@@ -1,4 +1,4 @@
-package ops
+package video
 
 import "github.com/headrace/headrace/media/av"
 

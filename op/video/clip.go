@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/video/index"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -35,7 +34,7 @@ type VideoClip struct {
 // OpenClip finds the packets of a file, and those of a clip, to whose frames steps are
 // done that draw nothing. The arguments must be complete and checked, and draw nothing.
 // Nothing but what tells of packets is read.
-func OpenClip(file video.File, args *recipe.DecodeVideo, list FrameList, steps []media.Step) (*VideoClip, error) {
+func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.Step) (*VideoClip, error) {
 	v, err := OpenVideo(file, args.Stream, args.Damaged == "keep")
 	if err != nil {
 		return nil, err
@@ -79,7 +78,7 @@ func OpenVideo(file video.File, stream *int, keeps bool) (*video.Video, error) {
 	return video.Open(file, argument.OrElse(stream, -1))
 }
 
-func (c *VideoClip) pick(args *recipe.DecodeVideo, list FrameList) error {
+func (c *VideoClip) pick(args *DecodeVideo, list FrameList) error {
 	line := &c.video.Table.Line
 	switch {
 	case len(list.Indices) > 0:
@@ -137,7 +136,7 @@ func (c *VideoClip) Times() (times []float64) {
 }
 
 // Span is when the clip begins and ends.
-func (c *VideoClip) Span(args *recipe.DecodeVideo) (begin, end float64) {
+func (c *VideoClip) Span(args *DecodeVideo) (begin, end float64) {
 	return c.span(args, c.frames, math.NaN())
 }
 

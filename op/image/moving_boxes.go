@@ -1,4 +1,4 @@
-package ops
+package image
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Boxes are the boxes of an image, and what has a row for each of them.
-type Boxes struct {
+// MovingBoxes are the boxes of an image, and what has a row for each of them.
+type MovingBoxes struct {
 	from   int // the first step that moves them
 	dtype  tensor.DType
 	fields []boxField // the boxes first
@@ -25,9 +25,9 @@ type boxField struct {
 	row  int // bytes
 }
 
-// NewBoxes finds the fields of samples with this schema.
-func NewBoxes(b *fuse.Boxes, in sample.Schema, where map[string]record.Column) *Boxes {
-	boxes := &Boxes{from: b.From, dtype: in[in.Find(b.Field)].Type.DType}
+// NewMovingBoxes finds the fields of samples with this schema.
+func NewMovingBoxes(b *fuse.Boxes, in sample.Schema, where map[string]record.Column) *MovingBoxes {
+	boxes := &MovingBoxes{from: b.From, dtype: in[in.Find(b.Field)].Type.DType}
 	for _, name := range append([]string{b.Field}, b.Along...) {
 		t := in[in.Find(name)].Type
 		row, _ := t.Shape[1:].Bytes(t.DType) // checked with the recipe
@@ -42,7 +42,7 @@ const leastSide = 1
 
 // move moves the boxes as a plan has moved the pixels, and drops those of which too
 // little is left. What other values are in the same memory stays as it is.
-func (b *Boxes) move(env *core.Env, v *record.Values, plan *media.Plan) error {
+func (b *MovingBoxes) move(env *core.Env, v *record.Values, plan *media.Plan) error {
 	rows := v.Arrays[b.fields[0].at.At].Shape[0]
 	for _, f := range b.fields[1:] {
 		if n := v.Arrays[f.at.At].Shape[0]; n != rows {
@@ -78,7 +78,7 @@ func (b *Boxes) move(env *core.Env, v *record.Values, plan *media.Plan) error {
 }
 
 // bytes is what moving takes at most.
-func (b *Boxes) bytes(v *record.Values) (n int64) {
+func (b *MovingBoxes) bytes(v *record.Values) (n int64) {
 	if b == nil {
 		return 0
 	}

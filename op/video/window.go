@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"encoding/binary"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media/av"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -37,7 +36,7 @@ func (v *Video) window(it *record.Record, o *opened) {
 // frame: it begins where that was asked for, or, with NaN, where its first frame does. It
 // lasts as long as was asked for, as many steps of fps as it has frames, or else until
 // the last of its frames disappears.
-func (o *opened) span(args *recipe.DecodeVideo, frames []int, at float64) (begin, end float64) {
+func (o *opened) span(args *DecodeVideo, frames []int, at float64) (begin, end float64) {
 	if args.Offset != nil {
 		at = *args.Offset
 	}

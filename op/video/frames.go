@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"cmp"
@@ -12,57 +12,9 @@ import (
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/recipe/fuse"
 )
-
-// frameWriter puts the frames of clips where they belong in memory.
-type frameWriter struct {
-	all, one media.Form // of the clips, and of a frame
-	to       []byte
-	apart    []byte // where channels are not side by side: a frame, before its planes go to their places
-}
-
-func newFrameWriter(all media.Form, to []byte) frameWriter {
-	w := frameWriter{all: all, one: all.Picture(), to: to}
-	if all.Layout == media.CTHW {
-		w.apart = make([]byte, w.one.Bytes())
-	}
-	return w
-}
-
-// frame has draw write frame i.
-func (w *frameWriter) frame(i int, draw func(to []byte) error) error {
-	size := int(w.one.Bytes())
-	if w.apart == nil {
-		return draw(w.to[i*size:][:size])
-	}
-	if err := draw(w.apart); err != nil {
-		return err
-	}
-	plane := size / w.one.Color.Channels()
-	for c := range w.one.Color.Channels() {
-		copy(w.plane(i, c, plane), w.apart[c*plane:][:plane])
-	}
-	return nil
-}
-
-// repeat has frame i be what frame from is.
-func (w *frameWriter) repeat(i, from int) {
-	size := int(w.one.Bytes())
-	if w.apart == nil {
-		copy(w.to[i*size:][:size], w.to[from*size:])
-		return
-	}
-	plane := size / w.one.Color.Channels()
-	for c := range w.one.Color.Channels() {
-		copy(w.plane(i, c, plane), w.plane(from, c, plane))
-	}
-}
-
-// plane is where a channel of frame i goes.
-func (w *frameWriter) plane(i, c, size int) []byte {
-	clip, frame := i/w.all.Frames, i%w.all.Frames
-	return w.to[((clip*w.one.Color.Channels()+c)*w.all.Frames+frame)*size:][:size]
-}
 
 // player has the frames of a video decoded and worked on.
 type player struct {
@@ -72,7 +24,7 @@ type player struct {
 	plan          *media.Plan // for frames of the stream's size
 	video         *opened
 	planes        *planesWriter // that makes frames, instead of steps; nil: they become images
-	to            frameWriter
+	to            image.FrameWriter
 	rows          []int        // places in the clips, by the frames that go there
 	came, damaged map[int]bool // frames that have come, and those that are not as they should be
 	rgb           *[]byte      // a frame, between the decoder and the steps; nil: there was none yet
@@ -82,20 +34,20 @@ type player struct {
 // rgbFrames lends memory for one.
 var rgbFrames = scratch.Pool{Brief: true}
 
-// play writes clips of this form. t.Plan is for frames of the stream's size.
-func (p *ImageSteps) play(ctx context.Context, it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
+// Play implements [image.Frames].
+func (v *Video) Play(ctx context.Context, it *record.Record, t *core.Tool, steps *fuse.Images, form media.Form, dst []byte) error {
 	y := player{
-		decode: p.Steps.Decode, steps: p.Steps.Steps, chance: &t.Chance, plan: &t.Plan,
-		video: it.Opened.(*opened), to: newFrameWriter(form, dst),
+		decode: steps.Decode, steps: steps.Steps, chance: &t.Chance, plan: &t.Plan,
+		video: it.Opened.(*opened), to: image.NewFrameWriter(form, dst),
 	}
-	if p.planes() {
-		y.planes = newPlanesWriter(p.Video.args, &t.Plan)
+	if v.Planes() {
+		y.planes = newPlanesWriter(v.args, &t.Plan)
 	}
 	if err := y.play(ctx); err != nil {
 		return err
 	}
-	p.Video.tellMatrix(it, y.planes)
-	p.Video.mask(it, y.video, y.damaged)
+	v.tellMatrix(it, y.planes)
+	v.mask(it, y.video, y.damaged)
 	return nil
 }
 
@@ -145,7 +97,7 @@ func (y *player) black(n int) error {
 		form.Width, form.Height = info.Width, info.Height
 		p := y.pixels(form)
 		clear(p.Data)
-		return media.CurrentRunner().Run(to, y.to.one.RowBytes(), p, y.plan)
+		return media.CurrentRunner().Run(to, y.to.One.RowBytes(), p, y.plan)
 	})
 }
 
@@ -160,7 +112,7 @@ func (y *player) show(n int, f *video.Frame) error {
 		return err
 	}
 	return y.put(n, func(to []byte) error {
-		return video.Draw(to, y.to.one.RowBytes(), &f.Picture, plan, y.decode, y.pixels)
+		return video.Draw(to, y.to.One.RowBytes(), &f.Picture, plan, y.decode, y.pixels)
 	})
 }
 
@@ -171,14 +123,14 @@ func (y *player) put(n int, draw func(to []byte) error) error {
 		return nil
 	}
 	first := y.rows[at]
-	if err := y.to.frame(first, draw); err != nil {
+	if err := y.to.Frame(first, draw); err != nil {
 		return err
 	}
 	for _, row := range y.rows[at+1:] {
 		if y.video.frames[row] != n {
 			break
 		}
-		y.to.repeat(row, first)
+		y.to.Repeat(row, first)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package ops
+package video
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
@@ -28,7 +27,7 @@ type VideoApart struct {
 
 // NewVideoApart makes what takes a video apart.
 func NewVideoApart(v *Video, p *fuse.Images, t *core.Scope) *VideoApart {
-	args := p.Decoder.(*recipe.VideoClips)
+	args := p.Decoder.(*VideoClips)
 	a := &VideoApart{Video: v}
 	a.sampling, _ = args.Sampling() // checked with the recipe
 	for _, at := range t.Columns.Of {
@@ -37,8 +36,8 @@ func NewVideoApart(v *Video, p *fuse.Images, t *core.Scope) *VideoApart {
 		}
 	}
 	if args.Number != "" {
-		a.Number = t.Columns.PutAny(args.Number, recipe.NumberType)
-		t.Schema = t.Schema.With(args.Number, recipe.NumberType)
+		a.Number = t.Columns.PutAny(args.Number, NumberType)
+		t.Schema = t.Schema.With(args.Number, NumberType)
 	}
 	return a
 }
