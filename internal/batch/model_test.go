@@ -92,8 +92,8 @@ func (b *bench) dirty(t *testing.T) *Batch {
 	return made
 }
 
-// image is uint8 [2, 2, 3].
-func image() sample.Type {
+// imageType is uint8 [2, 2, 3].
+func imageType() sample.Type {
 	t := sample.TensorType(tensor.Uint8, 2, 2, 3)
 	t.Axes = "HWC"
 	return t
@@ -104,7 +104,7 @@ func image() sample.Type {
 func TestSamplesComeOutOfBatches(t *testing.T) {
 	types := map[string]sample.Type{
 		"text": sample.TextType, "object": sample.ObjectType, "label": sample.TensorType(tensor.Int64),
-		"box": sample.TensorType(tensor.Float32, 3), "image": image(),
+		"box": sample.TensorType(tensor.Float32, 3), "image": imageType(),
 	}
 	sizes := map[string]int{"label": 8, "box": 12, "image": 12}
 	rapid.Check(t, func(rt *rapid.T) {

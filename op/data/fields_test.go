@@ -1,9 +1,10 @@
-package recipe_test
+package data_test
 
 import (
 	"strings"
 	"testing"
 
+	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/recipe"
 )
 
