@@ -1,12 +1,9 @@
 package media
 
 // Draw is what a random operation has drawn for one image, in terms that people can
-// check: RandomCrop and RandomResizedCrop tell the part that they cut out (x, y, width
-// and height, in the image that they are given, which is turned as its orientation
-// says), the flips whether they have flipped, RandomRotate90 its turns, ColorJitter the
-// order of what it changes with the factor of each, RandomGrayscale whether it took the
-// colours out, RandomSolarize whether it inverted bright values,
-// GaussianBlur its sigma.
+// check: a part that was cut out as x, y, width and height, in the image that the
+// operation is given, which is turned as its orientation says; what was or was not done
+// as a bool; amounts by their names. docs/guide/order-state-memory.md lists them.
 type Draw struct {
 	Step   int            // the operation, as an index into the steps
 	Values map[string]any // int, float64, bool or []string, by name

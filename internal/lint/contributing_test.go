@@ -19,14 +19,15 @@ type kind struct {
 
 // kinds are those of the table, by their examples.
 var kinds = map[string]kind{
-	"arrayrecord":      {regexp.MustCompile(`\barrayrecord\b`), isProduct},
-	"spng":             {regexp.MustCompile(`media/spng|libspng|spng\.h|\bspng webp\b`), isProduct},
-	"random_grayscale": {regexp.MustCompile(`\brandom_grayscale\b|RandomGrayscale|randomGrayscale`), isProduct},
-	"log_mel":          {regexp.MustCompile(`\blog_mel\b|\bLogMel\b|linkLogMel|logMelOp`), isProduct},
-	"damaged_audio":    {regexp.MustCompile(`\bdamaged_audio\b|\bDamagedAudio\b`), isProduct},
-	"store.Local":      {regexp.MustCompile(`\bstore\.Local\b`), isProduct},
-	"headspace":        {regexp.MustCompile(`\bheadspace\b`), below("python/src/")},
-	"masks.md":         {regexp.MustCompile(`\bmasks\.md\b`), below("mkdocs.yml", "examples/")},
+	"arrayrecord":     {regexp.MustCompile(`\barrayrecord\b`), isProduct},
+	"spng":            {regexp.MustCompile(`media/spng|libspng|spng\.h|\bspng webp\b`), isProduct},
+	"random_solarize": {regexp.MustCompile(`\brandom_solarize\b|RandomSolarize\b`), isProduct},
+	"gaussian_blur":   {regexp.MustCompile(`\bgaussian_blur\b|GaussianBlur\b|/internal/blur"|"blur\.h"`), isProduct},
+	"log_mel":         {regexp.MustCompile(`\blog_mel\b|\bLogMel\b|linkLogMel|logMelOp`), isProduct},
+	"damaged_audio":   {regexp.MustCompile(`\bdamaged_audio\b|\bDamagedAudio\b`), isProduct},
+	"store.Local":     {regexp.MustCompile(`\bstore\.Local\b`), isProduct},
+	"headspace":       {regexp.MustCompile(`\bheadspace\b`), below("python/src/")},
+	"masks.md":        {regexp.MustCompile(`\bmasks\.md\b`), below("mkdocs.yml", "examples/")},
 }
 
 // TestContributingNamesTheFiles holds the tables of CONTRIBUTING.md against the tree: a

@@ -283,7 +283,7 @@ def no_method(name: str, known: Iterable[str]) -> str:
     """What to say of a method that pipelines do not have."""
     known = list(known)
     remedy = _remedy(name, _METHODS, known, "write .{}(…)")
-    if remedy.endswith(_OWN_FUNCTION):  # unless there is one by now: RandomSolarize is .solarize(…)
+    if remedy.endswith(_OWN_FUNCTION):  # unless there is one by now, also under half of its name
         steps = {_plain(one): one for one in known}
         built = steps.get(_plain(name)) or {plain.removeprefix("random"): one for plain, one in steps.items()}.get(
             _plain(name).removeprefix("random")
