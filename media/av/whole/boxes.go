@@ -19,7 +19,8 @@ func boxes(f *file) (End, error) {
 	for at := int64(0); at < f.Len; {
 		b := f.Bytes(at, 16)
 		if len(b) < 8 {
-			if fragments {
+			// Zeros that are a whole size are padding; fewer may begin the size of a box.
+			if fragments && (len(b) < 4 || binary.BigEndian.Uint32(b) != 0) {
 				return end, f.cutHead("a box")
 			}
 			break

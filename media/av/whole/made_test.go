@@ -145,7 +145,7 @@ func (k *kind) try(t *testing.T, r *rand.Rand, data []byte, how string) {
 		t.Errorf("%s: refused: %v", how, err)
 		return
 	}
-	behind := append(bytes.Clone(data), make([]byte, 1+r.IntN(3000))...)
+	behind := append(bytes.Clone(data), make([]byte, 4+r.IntN(3000))...) // of fewer the size of a box may begin
 	if _, err := Check(k.demuxer, bytes.NewReader(behind), int64(len(behind))); err != nil && end != Open {
 		t.Errorf("%s: with zeros after it: %v", how, err)
 	}

@@ -79,6 +79,7 @@ func TestEnds(t *testing.T) {
 		"mp4, fragments":              {"mov,mp4", slices.Concat(moov, box("moof"), box("mdat", []byte("abc"))), Open, ""},
 		"mp4, within a fragment":      {"mov,mp4", slices.Concat(moov, box("moof"), box("mdat", []byte("abc"))[:9]), 0, "its box mdat"},
 		"mp4, within a head":          {"mov,mp4", slices.Concat(moov, box("moof"), box("mdat")[:3]), 0, "the head of a box"},
+		"mp4, zeros behind":           {"mov,mp4", slices.Concat(moov, box("moof"), box("mdat"), []byte("\x00\x00\x00\x00\x00")), Open, ""},
 		"mp4, a segment that is gone": {"mov,mp4", slices.Concat(moov, sidx, box("moof")), 0, "what its box sidx names"},
 		"mp4, an index for all":       {"mov,mp4", slices.Concat(moov, sidx, box("moof"), box("mdat")), Stated, ""},
 
