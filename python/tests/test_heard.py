@@ -141,7 +141,8 @@ def test_windows_of_matroska_are_sought(suffix, codec, off, tmp_path):
     (batch,) = epoch(recordings)
     pieces = [hr.io.stream_audio(path, 0.5, channels="mono", start=begin, end=end) for begin, end in windows[:5]]
     streamed = [np.concatenate(list(piece)) for piece in pieces]
-    assert read_by(engine) - before < 25 * (path.stat().st_size / 8 + (200 << 10))
+    # Twice: to decode, and to see whether anything is damaged.
+    assert read_by(engine) - before < 2 * 25 * (path.stat().st_size / 8 + (200 << 10))
     for (begin, _), got in zip(windows, batch["audio"], strict=True):
         near = round((begin + late) * rate)  # to a millisecond; then all are
         places = range(near - rate // 1000 - 1, near + rate // 1000 + 2)

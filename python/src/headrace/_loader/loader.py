@@ -353,9 +353,8 @@ class Loader:
             if name.startswith("_") or hasattr(type(self), name):  # asked for by copy, pickle, Lightning and others, who go on without
                 raise NoSuchName(name)
             from .._report.hints import no_loader_attribute
-            from ..pipeline import Pipeline
 
-            known, steps = ([one for one in dir(kind) if not one.startswith("_")] for kind in (Loader, Pipeline))
+            known, steps = ([one for one in dir(kind) if not one.startswith("_")] for kind in (Loader, type(self._pipeline)))
             raise NoSuchName(no_loader_attribute(name, known, steps))
 
     def __reduce__(self) -> NoReturn:
