@@ -26,7 +26,7 @@ def checkout(tmp_path):
     shutil.copy(ROOT / "internal" / "version" / "version.go", top / "internal" / "version")
     (top / "cmd" / "headrace").mkdir(parents=True)
     (top / "cmd" / "headrace" / "main.go").write_text("package main\n\nfunc main() {}\n")
-    (top / "go.mod").write_text("module headrace\n\ngo 1.26\n")
+    (top / "go.mod").write_text("module github.com/headrace/headrace\n\ngo 1.26\n")
     return top
 
 
@@ -136,7 +136,7 @@ def test_the_commit_is_linked_in(checkout):
         subprocess.run([*git, *command], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
     assert said() == head[:12]
-    (checkout / "go.mod").write_text("module headrace\n\ngo 1.26\n\n")
+    (checkout / "go.mod").write_text("module github.com/headrace/headrace\n\ngo 1.26\n\n")
     assert said() == f"{head[:12]}-dirty"
 
 

@@ -85,7 +85,7 @@ def test_the_engine_of_the_tree():
 
 def test_the_engine_of_a_wheel(tmp_path, monkeypatch):
     (tmp_path / "cmd" / "headrace").mkdir(parents=True)
-    (tmp_path / "go.mod").write_text("module headrace\n\ngo 1.26\n")
+    (tmp_path / "go.mod").write_text("module github.com/headrace/headrace\n\ngo 1.26\n")
     (tmp_path / "cmd" / "headrace" / "main.go").write_text(WITH_C)
     spec = importlib.util.spec_from_file_location("build_engine", ROOT / "python" / "build_engine.py")
     build_engine = importlib.util.module_from_spec(spec)

@@ -599,7 +599,7 @@ def _() -> None:
 def _() -> None:
     import headrace._client.engine
 
-    headrace._client.engine.__version__ = "0.0.1"
+    headrace._client.engine.VERSION = "0.0.1"
     list(train().loader(epochs=1))
 
 
