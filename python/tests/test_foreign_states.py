@@ -269,3 +269,28 @@ def test_webdataset_has_no_state(tmp_path):
         loader.load_state_dict(begin)
         assert [batch["n"].tolist() for batch in loader] == [[0, 1], [2, 3], [4, 5]]
     gc.collect()
+
+
+class Grows:
+    """Its state is never one that can be saved. Its first epoch is over before a state would be tried."""
+
+    epoch = 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        yield from ({"n": n} for n in range(100 if self.epoch else 10))
+
+    def state_dict(self):
+        return {"n": object()}
+
+    def load_state_dict(self, state):
+        raise AssertionError
+
+
+def test_a_state_that_is_not_trusted_is_not_tried_in_a_later_epoch():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hr.HeadraceWarning)
+        with hr.source(Grows()).batch(2).loader(epochs=2) as loader:
+            assert [sum(len(batch["n"]) for batch in loader) for _ in range(2)] == [10, 100]
