@@ -42,7 +42,7 @@ func (l Local) Put(ctx context.Context, name string, content io.ReaderAt, size i
 	if err = l.settle(temp, name, c); err != nil {
 		return o, err
 	}
-	if err := syncFolder(folder); err != nil {
+	if err := SyncFolder(folder); err != nil {
 		return o, err
 	}
 	return l.Stat(ctx, name)
@@ -79,7 +79,8 @@ func (l Local) settle(temp, name string, c Condition) error {
 	return os.Rename(temp, path)
 }
 
-func syncFolder(path string) error {
+// SyncFolder forces the names in a folder of this machine to the disk.
+func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err

@@ -574,6 +574,7 @@ var arrows = []arrow{
 	{"media/recode", "golang.org/x/sys", "files in memory, and files that have no name until they are whole"},
 	{"media/recode", "media", "kinds of errors; plans for frames, and what carries them out"},
 	{"media/recode", "media/av", "streams and their times"},
+	{"media/recode", "media/av/heads", "elements of Matroska"},
 	{"media/recode", "media/av/joined", "where a file begins, after tags"},
 	{"media/recode", "media/av/mp4", "tables of MP4, for sound that is read forwards"},
 	{"media/recode", "media/av/mpa", "frames of MP3, and what is none"},

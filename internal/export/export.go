@@ -365,7 +365,7 @@ func (e *Export) removeAll() error {
 			return err
 		}
 	}
-	if err := syncFolder(e.options.Dir); err != nil {
+	if err := store.SyncFolder(e.options.Dir); err != nil {
 		return err
 	}
 	for _, name := range names {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/headrace/headrace/store"
 )
 
 // suffix of a file that is not complete.
@@ -84,7 +86,7 @@ func (p *part) finish() error {
 	if err := os.Rename(whole+partSuffix, whole); err != nil {
 		return err
 	}
-	return syncFolder(p.dir)
+	return store.SyncFolder(p.dir)
 }
 
 // close lets go of a file that stays a part.
@@ -103,16 +105,7 @@ func replaceFile(path string, content []byte) error {
 	if err := os.Rename(path+partSuffix, path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder forces the names in a folder to the disk.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return store.SyncFolder(filepath.Dir(path))
 }
 
 // remove removes a file that may be gone.

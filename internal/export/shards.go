@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/store"
 )
 
 // shards writes files of many samples each. Each sample is put together in memory first,
@@ -216,7 +217,7 @@ func (w *shards) convert(c converter, blocks *part) (bytes int64, err error) {
 			return 0, err
 		}
 	}
-	return shard.bytes, syncFolder(blocks.dir)
+	return shard.bytes, store.SyncFolder(blocks.dir)
 }
 
 // noted removes the blocks of shards that a journal or a manifest says are complete.

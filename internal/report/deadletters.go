@@ -95,9 +95,8 @@ func openAny(path string) (*os.File, error) {
 // another rank. The ending keeps it from being a file that some program reads as its own,
 // such as a shell's.
 func openOwn(path string) (*os.File, error) {
-	const remedy = "use .loader(dead_letters=…) or --dead-letters for that"
-	if !strings.HasSuffix(path, ".jsonl") {
-		return nil, fmt.Errorf("a recipe names %q: must end in .jsonl; for other names use .loader(dead_letters=…) or --dead-letters", path)
+	if err := checkOwn(path); err != nil {
+		return nil, err
 	}
 	const flags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | os.O_APPEND
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|flags, 0o666)
@@ -106,15 +105,30 @@ func openOwn(path string) (*os.File, error) {
 	}
 	if file, err = os.OpenFile(path, os.O_RDWR|flags, 0); err != nil {
 		if errors.Is(err, syscall.ELOOP) {
-			err = fmt.Errorf("a recipe names %q, which is a symbolic link: %s", path, remedy)
+			err = fmt.Errorf("a recipe names %q, which is a symbolic link: %s", path, ownRemedy)
 		}
 		return nil, err
 	}
 	if !holdsDeadLetters(file) {
 		file.Close()
-		return nil, fmt.Errorf("a recipe names %q, which exists and has no dead letters: %s", path, remedy)
+		return nil, errNoLetters(path)
 	}
 	return file, nil
+}
+
+const ownRemedy = "use .loader(dead_letters=…) or --dead-letters for that"
+
+// checkOwn refuses a name that a recipe may not give to dead letters.
+func checkOwn(name string) error {
+	if !strings.HasSuffix(name, ".jsonl") {
+		return fmt.Errorf("a recipe names %q: must end in .jsonl; for other names use .loader(dead_letters=…) or --dead-letters", name)
+	}
+	return nil
+}
+
+// errNoLetters returns the error for a name in a recipe whose file holds something else.
+func errNoLetters(name string) error {
+	return fmt.Errorf("a recipe names %q, which exists and has no dead letters: %s", name, ownRemedy)
 }
 
 // holdsDeadLetters tells whether a file is one that a run has begun: regular, under one

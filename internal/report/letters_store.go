@@ -3,9 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/headrace/headrace/store"
@@ -28,8 +26,10 @@ type letters struct {
 // openLetters makes the object, so that one that cannot be written is known at once. Own
 // is for a name that a recipe has given, as for [openOwn].
 func openLetters(name string, own bool) (io.WriteCloser, error) {
-	if own && !strings.HasSuffix(name, ".jsonl") {
-		return nil, fmt.Errorf("a recipe names %q: must end in .jsonl; for other names use .loader(dead_letters=…) or --dead-letters", name)
+	if own {
+		if err := checkOwn(name); err != nil {
+			return nil, err
+		}
 	}
 	l := &letters{name: name, last: time.Now()}
 	if err := l.flush(); err != nil {
@@ -46,7 +46,7 @@ func openLetters(name string, own bool) (io.WriteCloser, error) {
 	}
 	defer f.Close()
 	if f.Size() > 0 && !beginsWithLetter(io.NewSectionReader(f, 0, f.Size())) {
-		return nil, fmt.Errorf("a recipe names %q, which exists and has no dead letters: use .loader(dead_letters=…) or --dead-letters for that", name)
+		return nil, errNoLetters(name)
 	}
 	return l, nil
 }

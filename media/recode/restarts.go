@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/av/heads"
 	"github.com/headrace/headrace/media/av/packets"
 	"github.com/headrace/headrace/media/ffmpeg"
 )
@@ -120,53 +121,17 @@ func isOneSegment(file *os.File) bool {
 	if err != nil {
 		return false
 	}
-	at := int64(0)
+	f, at := heads.File{From: file, Len: about.Size()}, int64(0)
 	for range 8 { // there may be empty elements between
-		var head [12]byte
-		n, _ := file.ReadAt(head[:], at)
-		id, ok := vint(head[:n], false)
-		if !ok {
+		e, junk, cut := f.Element(at)
+		if junk || cut || e.End < 0 {
 			return false
 		}
-		size, ok := vint(head[id.bytes:n], true)
-		if !ok || size.unknown {
-			return false
-		}
-		at += int64(id.bytes+size.bytes) + int64(size.value)
-		if id.value == 0x18538067 {
-			return at >= about.Size()
+		if at = e.End; e.ID == heads.Segment {
+			return at >= f.Len
 		}
 	}
 	return false
-}
-
-// A number of EBML.
-type number struct {
-	value   uint64
-	bytes   int
-	unknown bool // all its bits are set
-}
-
-func vint(b []byte, size bool) (v number, ok bool) {
-	if len(b) == 0 || b[0] == 0 {
-		return v, false
-	}
-	v.bytes = 1
-	for mark := byte(0x80); b[0]&mark == 0; mark >>= 1 {
-		v.bytes++
-	}
-	if len(b) < v.bytes {
-		return v, false
-	}
-	for _, c := range b[:v.bytes] {
-		v.value = v.value<<8 | uint64(c)
-	}
-	if size {
-		all := uint64(1)<<(7*v.bytes) - 1
-		v.value &= all
-		v.unknown = v.value == all
-	}
-	return v, v.value < 1<<62
 }
 
 // together is how many bytes of a file are read at once.

@@ -46,23 +46,35 @@ func (f *File) Element(at int64) (e Element, junk, cut bool) {
 	}
 	b = b[n:]
 
-	k := bits.LeadingZeros8(b[0]) + 1
-	if k > 8 {
+	if b[0] == 0 {
 		return e, true, false
 	}
-	if len(b) < k {
+	size, k := Vint(b)
+	if k == 0 {
 		return e, false, true
 	}
-	size, mask := int64(b[0])&(1<<(8-k)-1), int64(1)<<(8-k)-1
-	for _, c := range b[1:k] {
-		size, mask = size<<8|int64(c), mask<<8|0xFF
-	}
 	e.Body = at + int64(n+k)
-	e.End = e.Body + size
-	if size == mask {
+	e.End = e.Body + int64(size)
+	if size == 1<<(7*k)-1 {
 		e.End = -1
 	}
 	return e, false, false
+}
+
+// Vint reads a number of EBML, of n bytes; 0: b begins with none, or it is cut off.
+func Vint(b []byte) (v uint64, n int) {
+	if len(b) == 0 || b[0] == 0 {
+		return 0, 0
+	}
+	n = bits.LeadingZeros8(b[0]) + 1
+	if len(b) < n {
+		return 0, 0
+	}
+	v = uint64(b[0]) & (1<<(8-n) - 1)
+	for _, c := range b[1:n] {
+		v = v<<8 | uint64(c)
+	}
+	return v, n
 }
 
 // Name names an element, for errors.

@@ -3,7 +3,6 @@ package walk
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"math/bits"
 
 	"github.com/headrace/headrace/media/av/heads"
 )
@@ -178,7 +177,7 @@ func (w *matroskaWalk) group(f *file, of heads.Element) error {
 func (w *matroskaWalk) block(f *file, e heads.Element) error {
 	const most = 2048
 	b := f.Bytes(e.Body, int(min(e.End-e.Body, most)))
-	track, n := vint(b)
+	track, n := heads.Vint(b)
 	if n == 0 || len(b) < n+3 {
 		return damage(e.Body, "a block is too short for its head")
 	}
@@ -220,7 +219,7 @@ func laced(lacing byte, n int, b []byte, size int64) bool {
 			used++
 		} else {
 			var v uint64
-			if v, used = vint(b); used == 0 {
+			if v, used = heads.Vint(b); used == 0 {
 				return len(b) < 8 && size > 8
 			}
 			if i > 0 {
@@ -236,22 +235,6 @@ func laced(lacing byte, n int, b []byte, size int64) bool {
 		sum += last
 	}
 	return sum <= size
-}
-
-// vint reads a number of EBML of n bytes; 0: it is none, or cut off.
-func vint(b []byte) (v uint64, n int) {
-	if len(b) == 0 || b[0] == 0 {
-		return 0, 0
-	}
-	n = bits.LeadingZeros8(b[0]) + 1
-	if len(b) < n {
-		return 0, 0
-	}
-	v = uint64(b[0]) & (1<<(8-n) - 1)
-	for _, c := range b[1:n] {
-		v = v<<8 | uint64(c)
-	}
-	return v, n
 }
 
 // trackNumbers returns those that blocks may have; nil if they are not known.
