@@ -451,3 +451,18 @@ def test_mp3_has_the_samples_that_were_saved(tmp_path):
             hr.io.save_audio(path, np.full((n, 1), 0.25, np.float32), rate, codec="libmp3lame")
             assert hr.io.audio_info(path).samples == n
             assert soundfile.info(path).frames == n
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.float32])
+def test_tta_is_read_again(dtype, tmp_path):
+    """Its header has the bits of samples, which no packet has."""
+    path = tmp_path / "a.tta"
+    wave = np.sin(np.arange(6000) / 20).reshape(-1, 2) / 2
+    samples = (wave * (1 if dtype is np.float32 else np.iinfo(dtype).max)).astype(dtype)
+    hr.io.save_audio(path, samples, 44100, format="tta", codec="tta")
+    read, rate = hr.io.load_audio(path)
+    assert rate == 44100
+    assert np.abs(read - wave).max() < (2**-14 if dtype is np.int16 else 2**-22)
+    decoded = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "f32le", "-"], capture_output=True, check=True).stdout
+    assert np.array_equal(read, np.frombuffer(decoded, "<f4").reshape(-1, 2))
+    assert np.array_equal(read, np.concatenate(list(hr.io.stream_audio(path))).reshape(read.shape))

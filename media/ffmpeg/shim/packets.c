@@ -156,7 +156,8 @@ int hr_tell_parameters(const AVCodecParameters *c, AVRational unit, hr_av_track 
 		.channels = c->channels,
 #endif
 		.block = c->block_align,
-		.bits = c->bits_per_coded_sample,
+		// The encoder of TTA tells only the latter, and its header is written of them.
+		.bits = c->codec_id == AV_CODEC_ID_TTA && c->bits_per_coded_sample == 0 ? c->bits_per_raw_sample : c->bits_per_coded_sample,
 		.bit_rate = c->codec_type == AVMEDIA_TYPE_AUDIO ? c->bit_rate : 0,
 	};
 	if (c->codec_id != AV_CODEC_ID_NONE)
@@ -208,6 +209,8 @@ int hr_make_parameters(AVCodecParameters *to, const hr_av_track *t, const uint8_
 			av_channel_layout_default(&to->ch_layout, a->channels);
 	}
 	to->bits_per_coded_sample = a->bits;
+	if (to->codec_id == AV_CODEC_ID_TTA)
+		to->bits_per_raw_sample = a->bits;
 	if (size == 0)
 		return 0;
 	to->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
