@@ -2,11 +2,9 @@ package headrace
 
 import (
 	"context"
-	"fmt"
-	"os"
+	"slices"
 
-	"github.com/headrace/headrace/arena"
-	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/report"
@@ -14,7 +12,6 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
-	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -27,16 +24,6 @@ type materials struct {
 	most    int64          // samples of each source; 0: all
 	probes  bool           // nothing runs but for a first sample, and the host goes on
 	host    *ops.Host      // that has workers already; nil: none does
-}
-
-// design is the description of a loader. All steps of assemble read it; none changes it.
-type design struct {
-	config  Config // with defaults
-	options Options
-	recipe  recipe.Recipe
-	schema  sample.Schema // of its rows
-	plan    fuse.Plan
-	ahead   bool // the user has not said how many batches are ready
 }
 
 // assemble makes the loader of a recipe whose rows have this schema, in steps of which
@@ -110,46 +97,6 @@ func (m materials) design(r recipe.Recipe, schema sample.Schema) (design, error)
 	return design{config: c, options: m.options.withDefaults(), recipe: r, schema: schema, plan: p, ahead: m.config.Prefetch == 0}, err
 }
 
-// planOf fuses the steps of a recipe, unless a configuration wants each by itself.
-func planOf(r recipe.Recipe, c Config) (fuse.Plan, error) {
-	plan := fuse.Fuse
-	if c.Fuse != nil && !*c.Fuse {
-		plan = fuse.Separate
-	}
-	p, err := plan(r)
-	if err == nil {
-		err = compile.CheckCode(r, p)
-	}
-	return p, err
-}
-
-func (o Options) withDefaults() Options {
-	if o.Gate == nil {
-		o.Gate = NewGate()
-	}
-	if o.Held == nil {
-		o.Held = func(*arena.HeldError) {}
-	}
-	if o.Warn == nil {
-		o.Warn = func(string, string) {}
-	}
-	if o.Log == nil {
-		o.Log = extern.Print(os.Stderr)
-	}
-	return o
-}
-
-// policies are the rules for bad samples.
-func (d design) policies(from listing) core.Policies {
-	return core.Policies{OnError: d.config.OnError, MaxErrors: d.config.MaxErrors, Sources: len(from.sources)}
-}
-
-// does reports whether the loader, or a step of its recipe, does this about bad samples.
-func (d design) does(what OnError) bool {
-	_, does := (core.Policies{OnError: d.config.OnError}).Does(what, d.recipe)
-	return does
-}
-
 // compileProgram makes a pipeline of the plan.
 func compileProgram(d design, from listing, l layouts, held memory, w crew) (*compile.Program, error) {
 	return compile.Compile(d.plan, compile.Target{
@@ -161,19 +108,16 @@ func compileProgram(d design, from listing, l layouts, held memory, w crew) (*co
 	})
 }
 
-// warnOfWeights tells about samples that merges by weights leave out of so many.
-func warnOfWeights(d design, program *compile.Program, samples int64) {
-	for _, m := range program.Mixes {
-		if lost := m.Lost(samples); lost != "" {
-			d.options.Warn("weights", lost)
-		}
+// sectionsOf returns the makers of batches: the last one for the consumer, those before
+// it for later stages, whose batches take the place of samples.
+func sectionsOf(d design, from listing, l layouts, held memory, env *core.Env) (all []compile.Section) {
+	p := &d.plan
+	for _, layout := range l.earlier {
+		p = p.Samples.Batches
+		slots := &batch.Slots{Layout: layout, Lane: held.budget.Lane(), Memory: &env.Memory}
+		all = append(all, compile.Section{Layout: layout, Slots: slots, Rows: from.rowsOf(p), Groups: p == d.plan.First() && from.groups})
 	}
-}
-
-// checkRanks refuses a configuration that the ranks of this recipe cannot share.
-func checkRanks(d design) error {
-	if d.config.Uneven && d.plan.First().Batch.DropsLast() {
-		return fmt.Errorf("%w: uneven delivers every sample, and drop_last leaves some out: use only one of them", ErrConfig)
-	}
-	return d.config.terms().CheckRanks(d.recipe, d.plan)
+	slices.Reverse(all)
+	groups := compile.Groups(d.recipe, d.plan)
+	return append(all, compile.Section{Layout: l.last, Slots: held.slots, Rows: from.rowsOf(&d.plan), Groups: groups})
 }

@@ -1,7 +1,6 @@
 package headrace
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -9,10 +8,6 @@ import (
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/pipe"
 )
-
-// ErrShort marks an epoch that came to its end before it had the batches that
-// StepsPerEpoch promises.
-var ErrShort = errors.New("headrace: the epoch is too short")
 
 // epoch is the one that [Loader.Next] is in. Next's goroutine has it.
 type epoch struct {

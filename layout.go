@@ -1,13 +1,10 @@
 package headrace
 
 import (
-	"slices"
-
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -73,18 +70,4 @@ func limitOf(c Config) int64 {
 		return *c.Memory
 	}
 	return machine.Here().Budget(c.LocalWorldSize)
-}
-
-// sectionsOf returns the makers of batches: the last one for the consumer, those before
-// it for later stages, whose batches take the place of samples.
-func sectionsOf(d design, from listing, l layouts, held memory, env *core.Env) (all []compile.Section) {
-	p := &d.plan
-	for _, layout := range l.earlier {
-		p = p.Samples.Batches
-		slots := &batch.Slots{Layout: layout, Lane: held.budget.Lane(), Memory: &env.Memory}
-		all = append(all, compile.Section{Layout: layout, Slots: slots, Rows: from.rowsOf(p), Groups: p == d.plan.First() && from.groups})
-	}
-	slices.Reverse(all)
-	groups := compile.Groups(d.recipe, d.plan)
-	return append(all, compile.Section{Layout: l.last, Slots: held.slots, Rows: from.rowsOf(&d.plan), Groups: groups})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"sync"
 
 	"github.com/headrace/headrace/arena"
@@ -25,87 +24,6 @@ import (
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/stats"
 )
-
-// Errors that say whose mistake it was.
-var (
-	ErrConfig = core.ErrConfig   // the recipe cannot be run in this way
-	ErrSource = source.ErrSource // the data cannot be listed
-
-	ErrSampler = source.ErrSampler // a sampler gives what is no order of samples, in some epoch
-
-	// ErrUncalled is what Open returns with [Options.Look] where a function of Python
-	// does not say what it gives: calling it would tell.
-	ErrUncalled = errors.New("headrace: a function has no gives, and is not called to find out")
-
-	// ErrTooManyLost marks the failure that was one more than MaxErrors allows.
-	ErrTooManyLost = errors.New("headrace: too many samples lost")
-)
-
-// Options connect a loader to the program that runs it. The zero value is for a program
-// that consumes the batches itself.
-type Options struct {
-	Gate     *Gate                     // shared by loaders of one process; nil: one of the loader's own
-	Announce func(arena.Segment) error // a segment was made, before the first batch in it; nil: the consumer is in this process
-	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
-	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
-	Warn     func(code, message string)
-	InFlight func() InFlight     // asked at every Start; nil: nothing is noted
-	Ledger   bool                // batches know where their rows come from: [Batch.Origins]
-	Consumer int                 // the process that gets the batches, of which the statistics tell, too; 0: this one
-	Scanned  func(done, all int) // how many shards of a source have been scanned that were not known, of all of these
-	Look     bool                // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
-
-	trial *trial // nil: it is no profile
-
-	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
-	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
-}
-
-// trial is what a loader is opened for that is profiled: it has memory without end, and
-// slots as if it had not, for as many workers as are tried.
-type trial struct {
-	memory  int64
-	workers int
-}
-
-// Info is what is known of a loader before it runs.
-type Info struct {
-	Fields          []Field       `json:"fields"`
-	Rows            int           `json:"rows"`       // of a full batch; of one that is made whole the samples
-	SlotBytes       int           `json:"slot_bytes"` // of a batch
-	Samples         int64         `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
-	Sources         []Source      `json:"sources"`    // in the order of the recipe
-	SamplesPerEpoch int64         `json:"samples_per_epoch"`
-	BatchesPerEpoch int64         `json:"batches_per_epoch"` // -1: not bounded
-	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
-	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
-	Whole           bool          `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
-	Single          bool          `json:"single,omitempty"`  // no step makes batches: each is one sample, whose fields they are
-	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
-	Epochs          *int          `json:"epochs"`
-	Decoder         string        `json:"decoder"`
-	Workers         int           `json:"workers"`
-	HoldLimit       int64         `json:"hold_limit"`
-	Pipeline        string        `json:"pipeline"` // for people
-	Stages          []Stage       `json:"stages"`   // in the order in which samples pass them
-	State           State         `json:"state"`    // the beginning
-}
-
-// Stage is what runs as one: it has a line of its own in the statistics, under the same
-// name.
-type Stage struct {
-	Name    string   `json:"name"`
-	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads files, or waits for memory to decode
-	Workers int      `json:"workers"` // samples in hand at once
-}
-
-// Source is where samples come from.
-type Source struct {
-	Name            string `json:"name"`              // of its step
-	Samples         int64  `json:"samples"`           // in it
-	SamplesPerEpoch int64  `json:"samples_per_epoch"` // of them, this rank's share
-	First           int64  `json:"first"`             // the number of its first sample where those of all sources are numbered, one source after the other
-}
 
 // Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and
 // ends every epoch with io.EOF; both may be called again and again.
@@ -523,18 +441,4 @@ func (l *Loader) tell(lost Lost) {
 	if l.options.Lost != nil {
 		l.options.Lost(lost)
 	}
-}
-
-// Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on
-// it, so it is a part of every state.
-func Decoder() string { return decoderOf(media.Options{}) }
-
-func decoderOf(o media.Options) string {
-	var names []string
-	for _, format := range media.Formats() {
-		if d, err := o.Decoder(format); err == nil {
-			names = append(names, format+"="+d.Name())
-		}
-	}
-	return strings.Join(names, " ")
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/internal/survey"
@@ -211,9 +210,5 @@ func roomFor(first int, c Config) int {
 	if first > 0 {
 		return min(2*first, batch.MaxSlot)
 	}
-	limit := machine.Here().Budget(c.LocalWorldSize)
-	if c.Memory != nil {
-		limit = *c.Memory
-	}
-	return int(min(max(limit/64, 1<<20), 16<<20))
+	return int(min(max(limitOf(c)/64, 1<<20), 16<<20))
 }

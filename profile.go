@@ -43,7 +43,7 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 	}
 
 	if o.Workers == nil {
-		o.Workers = usualTrials(machine.Here().Workers(max(1, c.LocalWorldSize)))
+		o.Workers = usualTrials(machine.Here().Workers(c.LocalWorldSize))
 	}
 	for _, n := range o.Workers {
 		if n < 1 || n > maxWorkers {
@@ -54,10 +54,7 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 		return pipe.Report{}, fmt.Errorf("%w: the numbers of workers %v have one twice", ErrConfig, o.Workers)
 	}
 
-	limit := machine.Here().Budget(max(1, c.LocalWorldSize))
-	if c.Memory != nil {
-		limit = *c.Memory
-	}
+	limit := limitOf(c)
 	c.Memory = new(int64(1) << 60) // a stage that works alone must not wait for bytes that the next one would free
 
 	l, err := Open(ctx, r, c, Options{Python: o.Python, trial: &trial{limit, slices.Max(o.Workers)}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -124,4 +125,23 @@ func (l *Loader) Gather(records []State) (State, error) {
 // epoch number, is everybody's.
 func (l *Loader) owns(s State) bool {
 	return s.WorldSize == 0 || s.WorldSize == l.config.WorldSize && s.Rank == l.config.Rank
+}
+
+// extentOf returns the bounds of records of a rank of another world.
+func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
+	e := resume.Extent{
+		Begin: l.extent.Begin, Splits: map[string]order.Split{}, Of: l.splitOf, Items: map[string]order.Split{},
+		Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps,
+	}
+	e.Begin.WorldSize, e.Begin.Rank = world, rank
+	for _, s := range l.sources {
+		var err error
+		if e.Splits[s.Name], err = l.split(s, world, rank); err != nil {
+			return resume.Extent{}, err
+		}
+	}
+	for name, own := range l.extent.Items {
+		e.Items[name] = l.divided(own.Samples, world, rank)
+	}
+	return e, nil
 }
