@@ -1,18 +1,12 @@
 package shard
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/headrace/headrace/shard/index"
-	"github.com/headrace/headrace/store"
 )
 
 // Options say how [Open] finds shards, and what is kept of them.
@@ -60,39 +54,6 @@ type Dataset struct {
 
 	replaces bool
 	sniffed  func() (*sniffed, error)
-}
-
-// Open finds the samples of shards. From is names of files or folders, or patterns; in
-// braces are ranges and lists, as "train-{000..129}.tar".
-//
-// What is in the shards is kept in an index, so that the next Open takes no time. An
-// index that is missing or damaged, or that of shards which have changed, is made again,
-// shards side by side, and only of what has changed.
-func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
-	if len(Names()) == 0 {
-		return nil, fmt.Errorf("%w: this program has no formats of shards: import github.com/headrace/headrace/shard/formats", ErrUnsupported)
-	}
-	if o.Format != "" && !slices.Contains(Names(), o.Format) {
-		return nil, fmt.Errorf("%w: there is no format %q, but %s", ErrUnsupported, o.Format, strings.Join(Names(), ", "))
-	}
-	l := lister{ctx: ctx, root: o.Root, format: o.Format}
-	if err := l.list(from); err != nil {
-		return nil, err
-	}
-	d := &Dataset{shards: l.all, names: namesWithin(l.all), replaces: o.Replaces}
-	d.reading, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	d.blocks.limit = cmp.Or(o.Blocks, 256<<20)
-	versions, err := d.versions(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d.doubts.data = d.local()
-	if err := d.load(ctx, versions, o); err != nil {
-		return nil, err
-	}
-	d.handles = newHandles(d.openShard)
-	d.sniffed = sync.OnceValues(d.sniff)
-	return d, nil
 }
 
 // Close closes the shards, when nobody reads them any more.
@@ -166,122 +127,6 @@ func (d *Dataset) formatOf(shard int) Format {
 		return set
 	}
 	return d.Format
-}
-
-// namesWithin are the names of shards within their set: without the folders that all of
-// them are below.
-func namesWithin(all []listed) (names []string) {
-	for _, s := range all {
-		names = append(names, path.Clean(s.path))
-	}
-	common := path.Dir(names[0])
-	for _, name := range names[1:] {
-		for common != "/" && common != "." && !strings.HasPrefix(name, common+"/") {
-			common = path.Dir(common)
-		}
-	}
-	for i, name := range names {
-		names[i] = strings.TrimPrefix(strings.TrimPrefix(name, common), "/")
-	}
-	return names
-}
-
-// version is that of a shard.
-type version struct {
-	store.Object
-	beside string // that of the file beside it which says where its samples are; "": there is none
-}
-
-func (v version) String() string {
-	if v.beside == "" {
-		return v.Version
-	}
-	return v.Version + "+" + v.beside
-}
-
-// versions looks at all shards, and says which are missing.
-func (d *Dataset) versions(ctx context.Context, o Options) ([]version, error) {
-	described := map[string]string{} // by the files that name shards
-	for _, s := range d.shards {
-		if s.by != "" && described[s.by] == "" {
-			described[s.by] = versionBeside(ctx, s.in, s.by)
-		}
-	}
-
-	all := make([]version, len(d.shards))
-	wrong := make([]error, len(d.shards))
-	err := each(ctx, len(d.shards), o.Jobs, 64, func(i int) error {
-		s := &d.shards[i]
-		all[i].Object, wrong[i] = s.in.Stat(ctx, s.path)
-		if wrong[i] != nil && !s.isLocal() {
-			wrong[i] = fmt.Errorf("%s: %w", s.key, wrong[i])
-		}
-		all[i].beside = described[s.by]
-		format := cmp.Or(named(o.Format), bySuffix(s.path))
-		if a, ok := format.(Accompanied); ok && s.by == "" {
-			all[i].beside = versionBeside(ctx, s.in, path.Join(path.Dir(s.path), a.Companion(path.Base(s.path))))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	count, first := 0, -1
-	for i, err := range wrong {
-		if err != nil {
-			if count++; first < 0 {
-				first = i
-			}
-		}
-	}
-	switch {
-	case count > 1:
-		return nil, fmt.Errorf("%w (and so are %d of %d shards)", wrong[first], count, len(wrong))
-	case count == 1:
-		return nil, wrong[first]
-	}
-	return all, nil
-}
-
-// versionBeside is that of a file beside shards. That it is missing is said when shards
-// are scanned.
-func versionBeside(ctx context.Context, in store.Store, name string) string {
-	o, err := in.Stat(ctx, name)
-	if err != nil {
-		return "missing"
-	}
-	return fmt.Sprint(o.Size, "-", o.Version)
-}
-
-// each calls a function for each of n, several at once, and stops at the first error.
-func each(ctx context.Context, n, jobs, atOnce int, do func(i int) error) error {
-	if jobs <= 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var all sync.WaitGroup
-	for range min(jobs, (n+atOnce-1)/atOnce) {
-		all.Go(func() {
-			for i := range next {
-				for k := i; k < min(i+atOnce, n) && ctx.Err() == nil; k++ {
-					if err := do(k); err != nil {
-						cancel(err)
-					}
-				}
-			}
-		})
-	}
-	for i := 0; i < n && ctx.Err() == nil; i += atOnce {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	all.Wait()
-	return context.Cause(ctx)
 }
 
 // local are the paths of the shards; none, where one of them is in a store.

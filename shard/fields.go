@@ -46,15 +46,6 @@ func (d *Dataset) hasRecords() bool {
 	return false
 }
 
-// Reader reads some fields of samples.
-type Reader struct {
-	d       *Dataset
-	columns []column
-	want    []sample.Field // of records
-	reading Reading
-	wiring  []wiringOf
-}
-
 // SelectAll is Select of all that samples have: a record that has another field is an
 // error.
 func (d *Dataset) SelectAll(ctx context.Context, columns ...Column) (*Reader, error) {
@@ -85,14 +76,6 @@ func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error
 		r.columns = append(r.columns, k)
 	}
 	return r, nil
-}
-
-// Types are those of the fields that are read.
-func (r *Reader) Types() (all []sample.Type) {
-	for _, c := range r.columns {
-		all = append(all, c.Type)
-	}
-	return all
 }
 
 // resolve finds out what a column is.

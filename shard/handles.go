@@ -2,11 +2,8 @@ package shard
 
 import (
 	"container/list"
-	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/headrace/headrace/store"
 )
 
 // handles are the shards that are open: those used last, as many as this process may have
@@ -120,34 +117,4 @@ func (k *handle) close() {
 	if k.file != nil {
 		k.file.Close()
 	}
-}
-
-// openShard opens a shard, and makes sure that it is as it was indexed.
-func (d *Dataset) openShard(i int) (*opened, error) {
-	s := &d.shards[i]
-	f, err := s.open(d.reading)
-	if err != nil {
-		return nil, err
-	}
-	if was := &d.index.Shards[i]; !d.sameFile(i, f.is) {
-		f.Close()
-		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it again", was.Size, f.Size())
-	}
-	return f, nil
-}
-
-// same tells whether a shard is as it was when it was indexed, and what is beside it.
-func same(size int64, was string, now version) bool {
-	return size == now.Size && was == now.String()
-}
-
-// sameFile is same of the shard alone, while a run goes on: to give a file another mode,
-// or one more name, does not end it.
-func (d *Dataset) sameFile(i int, now store.Object) bool {
-	was, is := d.index.Shards[i].Version, now.Version
-	was, _, _ = strings.Cut(was, "+")
-	if d.shards[i].isLocal() {
-		was, is = store.Written(was), store.Written(is)
-	}
-	return d.index.Shards[i].Size == now.Size && was == is
 }

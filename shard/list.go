@@ -266,3 +266,21 @@ func (l *lister) described(p place, name string) (bool, error) {
 	}
 	return true, nil
 }
+
+// namesWithin are the names of shards within their set: without the folders that all of
+// them are below.
+func namesWithin(all []listed) (names []string) {
+	for _, s := range all {
+		names = append(names, path.Clean(s.path))
+	}
+	common := path.Dir(names[0])
+	for _, name := range names[1:] {
+		for common != "/" && common != "." && !strings.HasPrefix(name, common+"/") {
+			common = path.Dir(common)
+		}
+	}
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(strings.TrimPrefix(name, common), "/")
+	}
+	return names
+}

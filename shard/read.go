@@ -14,6 +14,23 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
+// Reader reads some fields of samples.
+type Reader struct {
+	d       *Dataset
+	columns []column
+	want    []sample.Field // of records
+	reading Reading
+	wiring  []wiringOf
+}
+
+// Types are those of the fields that are read.
+func (r *Reader) Types() (all []sample.Type) {
+	for _, c := range r.columns {
+		all = append(all, c.Type)
+	}
+	return all
+}
+
 func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 	if w := r.wiring[shard].Load(); w != nil {
 		return w, nil
