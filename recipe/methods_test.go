@@ -63,8 +63,7 @@ var spellings = map[string]spelling{
 	"[]recipe.Size":    {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
 	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"image.Jitter":     {hint: "Jitter", turn: "numbers_of(%[1]q, %[1]s)", usual: "0"},
-	"image.Sigma":      {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Channels":   {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"recipe.Extents":   {hint: "Sequence[int | None]", turn: "[optional(\"shape\", n) for n in %[1]s]"},
 	"recipe.PadValue":  {hint: "float | Mapping[str, float]", turn: "numbers_for(%[1]q, %[1]s)", usual: "0"},
@@ -122,7 +121,7 @@ var within = map[string]string{"decode_audio.offset": "start", "decode_video.off
 var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Jitter", "image.Sigma"}
+var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range"}
 
 // parameter is an argument of a method.
 type parameter struct {
@@ -195,7 +194,7 @@ if TYPE_CHECKING:
 
     Some = str | Iterable[str]
     Size = int | tuple[int, int] | list[int]
-    Jitter = float | tuple[float, float] | list[float]
+    Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers
 %[2]s

@@ -241,10 +241,8 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return &image.Padding{Left: whole(), Top: whole(), Right: whole(), Bottom: whole()}
 	case image.Fill:
 		return image.Fill(several(some(1, 3, 4), whole))
-	case image.Jitter:
-		return image.Jitter(d.numbers(t, some(1, 2)))
-	case image.Sigma:
-		return image.Sigma(d.numbers(t, some(1, 2)))
+	case image.Range:
+		return image.Range(d.numbers(t, some(1, 2)))
 	case recipe.Until:
 		return rapid.SampledFrom([]recipe.Until{"longest", "shortest", recipe.UntilSamples(int64(whole()))}).Draw(t, "until")
 	case *recipe.MaxErrors:

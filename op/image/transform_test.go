@@ -212,7 +212,7 @@ func TestTransforms(t *testing.T) {
 		args recipe.Transform
 		want media.Op
 	}{
-		{&opimage.ColorJitter{Brightness: opimage.Jitter{0, 0}, Contrast: opimage.Jitter{1.5}, Hue: opimage.Jitter{0.25}},
+		{&opimage.ColorJitter{Brightness: opimage.Range{0, 0}, Contrast: opimage.Range{1.5}, Hue: opimage.Range{0.25}},
 			media.ColorJitter{Brightness: [2]float64{0, 5e-324}, Contrast: [2]float64{0, 2.5}, Saturation: [2]float64{1, 1}, Hue: [2]float64{-0.25, 0.25}}},
 		{&opimage.ColorJitter{P: new(0.0)},
 			media.ColorJitter{Brightness: [2]float64{1, 1}, Contrast: [2]float64{1, 1}, Saturation: [2]float64{1, 1}, P: new(0.0)}},

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Some = str | Iterable[str]
     Size = int | tuple[int, int] | list[int]
-    Jitter = float | tuple[float, float] | list[float]
+    Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
@@ -899,10 +899,10 @@ class Operations:
 
     def color_jitter(
         self,
-        brightness: Jitter = 0,
-        contrast: Jitter = 0,
-        saturation: Jitter = 0,
-        hue: Jitter = 0,
+        brightness: Range = 0,
+        contrast: Range = 0,
+        saturation: Range = 0,
+        hue: Range = 0,
         *,
         p: float | None = None,
         field: str | None = None,
@@ -960,7 +960,7 @@ class Operations:
     def gaussian_blur(
         self,
         kernel_size: int,
-        sigma: float | Sequence[float] | None = None,
+        sigma: Range | None = None,
         *,
         field: str | None = None,
         fields: Some | None = None,
