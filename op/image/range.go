@@ -5,7 +5,8 @@ import (
 	"github.com/headrace/headrace/internal/jsonschema"
 )
 
-// Range is a number, or two between which one is drawn; in JSON a number or a list of two.
+// Range is a number, or two between which one is drawn; in JSON a number or a list of
+// two.
 type Range []float64
 
 // Takes implements [recipe.Taker].
