@@ -7,6 +7,8 @@ package op
 
 import (
 	"cmp"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,20 +19,17 @@ import (
 	"github.com/headrace/headrace/recipe"
 )
 
-// order lists them as help does. New steps need no word here: they come where others are,
-// by name.
+// order lists them as help does. A folder stands for its steps that have no word here, by
+// name: a new step needs none.
 var order = strings.Fields(`
 	files read source merge shuffle sampler weighted route
-	decode_image decode_npy decode_audio log_mel decode_video video_clips
+	decode_image decode_npy sound/ video/
 	map filter flat_map aggregate
-	select drop rename copy boxes
+	select drop rename copy data/ boxes
 	resize resize_to_bucket center_crop random_crop random_resized_crop pad
 	random_flip random_vertical_flip rotate90 random_rotate90
-	color_jitter grayscale random_grayscale ` + others + ` normalize layout
+	color_jitter grayscale random_grayscale image/ normalize layout
 	batch bucket_batch pack unbatch`)
-
-// others stands for operations that order does not name.
-const others = "…"
 
 func init() {
 	all := slices.Concat(recipe.Catalogue, data.Ops, image.Ops, sound.Ops, video.Ops)
@@ -49,5 +48,6 @@ func place(o recipe.Op) int {
 	if i := slices.Index(order, o.Name); i >= 0 {
 		return i
 	}
-	return slices.Index(order, others)
+	folder := path.Base(reflect.TypeOf(o.New()).Elem().PkgPath()) + "/"
+	return slices.Index(order, folder)
 }

@@ -27,6 +27,8 @@ type Op struct {
 	// by default with those that are required, or else the first.
 	Call string
 
+	Beginning *Beginning // of a training on files that it decodes; nil: it decodes none
+
 	Gathers bool // it makes samples of several others, and has to be given all of them
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,11 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headrace/headrace/internal/npy"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/media/sound"
-	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/store"
 )
 
@@ -49,68 +45,41 @@ Nothing is written: send the output to a file, and edit it.`,
 	}
 }
 
-// A medium is what files may be, with the steps that a training on them begins with.
+// A medium is a kind of files, with a first recipe for them.
 type medium struct {
-	name     string // of one: "image"
+	recipe.Beginning
 	suffixes []string
-	content  bool                      // files are read whole
-	steps    func(first string) string // of which the path is given
 }
 
-func always(steps string) func(string) string { return func(string) string { return steps } }
-
-var mediums = []medium{
-	{"image", media.Suffixes(), true, always(`  - decode_image
-  - random_resized_crop: {size: 224}
-  - random_flip
-  - normalize: {mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225]}
-  - layout: {layout: NCHW}
-  - batch: {size: 64}
-`)},
-	{"recording", recordings(), true, always(`  - decode_audio: {rate: 16000, duration: 2.0, channels: 1}
-  - log_mel
-  - batch: {size: 64}
-`)},
-	{"video", video.Suffixes(), false, always(`  - decode_video: {frames: 16, stride: 4}
-  - resize: {size: 256}
-  - center_crop: {size: 224}
-  - batch: {size: 8}
-`)},
-	{"array", []string{".npy"}, true, arraySteps},
-}
-
-// arraySteps has the type and the shape of the first array.
-func arraySteps(first string) string {
-	layout, err := npy.ReadLayout(beginning(first))
-	if err != nil {
-		return "  - decode_npy: {dtype: float32} # say which, and their shape\n  - batch: {size: 64}\n"
+// mediums returns those that operations decode. A suffix of several belongs to the last:
+// videos have sound too.
+func mediums() (all []medium) {
+	var taken []string
+	for _, op := range slices.Backward(recipe.Ops()) {
+		if op.Beginning == nil {
+			continue
+		}
+		mine := slices.DeleteFunc(recipe.TraitsOf(recipe.Completed(op.New())).Suffixes, func(s string) bool { return slices.Contains(taken, s) })
+		taken = append(taken, mine...)
+		all = append(all, medium{*op.Beginning, mine})
 	}
-	shape := make([]string, len(layout.Shape))
-	for i, n := range layout.Shape {
-		shape[i] = strconv.Itoa(n)
-	}
-	return fmt.Sprintf("  - decode_npy: {dtype: %v, shape: [%s]}\n  - batch: {size: 64}\n", layout.DType(), strings.Join(shape, ", "))
+	slices.Reverse(all)
+	return all
 }
 
-// beginning returns what a file begins with, more than any header has.
-func beginning(path string) []byte {
+// steps returns the first steps for files such as this one.
+func (m *medium) steps(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil
+		return m.Steps(strings.NewReader(""))
 	}
 	defer f.Close()
-	head := make([]byte, npy.MaxHeader)
-	n, _ := io.ReadFull(f, head)
-	return head[:n]
-}
-
-// recordings are the suffixes of files that have sound alone.
-func recordings() []string {
-	return slices.DeleteFunc(sound.Suffixes(), func(s string) bool { return slices.Contains(video.Suffixes(), s) })
+	return m.Steps(f)
 }
 
 // surroundings are what a folder has.
 type surroundings struct {
+	mediums []medium
 	counts  []int  // of files, by medium
 	first   string // path of one of the files
 	most    int    // the medium with most of them
@@ -123,9 +92,11 @@ func lookAround(ctx context.Context, folder string) (found surroundings, err err
 	if err != nil {
 		return found, err
 	}
-	found.counts = make([]int, len(mediums))
-	classes, firsts := make([]int, len(mediums)), make([]string, len(mediums))
-	for i, m := range mediums {
+	found.mediums = mediums()
+	n := len(found.mediums)
+	found.counts = make([]int, n)
+	classes, firsts := make([]int, n), make([]string, n)
+	for i, m := range found.mediums {
 		t, err := store.List(ctx, "/", absolute, m.suffixes)
 		switch {
 		case errors.Is(err, store.ErrNoFiles) && !errors.Is(err, fs.ErrNotExist):
@@ -138,7 +109,12 @@ func lookAround(ctx context.Context, folder string) (found surroundings, err err
 
 	found.most = slices.Index(found.counts, slices.Max(found.counts))
 	if found.counts[found.most] == 0 {
-		return found, fmt.Errorf("%s has no images, recordings, videos or arrays: a recipe of your own begins with files or source (headrace ops files)", folder)
+		var all []string
+		for _, m := range found.mediums {
+			all = append(all, m.Of+"s")
+		}
+		return found, fmt.Errorf("%s has no %s or %s: a recipe of your own begins with files or source (headrace ops files)",
+			folder, strings.Join(all[:n-1], ", "), all[n-1])
 	}
 	found.classes, found.first = classes[found.most], firsts[found.most]
 	return found, nil
@@ -162,13 +138,13 @@ func classesOf(t *store.Table, folder string) int {
 
 // summary is like "4,000 images in 10 classes; also 3 arrays".
 func (s *surroundings) summary() string {
-	say := func(i int) string { return words.Plural(int64(s.counts[i]), mediums[i].name) }
+	say := func(i int) string { return words.Plural(int64(s.counts[i]), s.mediums[i].Of) }
 	text := say(s.most)
 	if s.classes > 0 {
 		text += " in " + strconv.Itoa(s.classes) + " classes"
 	}
 	var others []string
-	for i := range mediums {
+	for i := range s.mediums {
 		if i != s.most && s.counts[i] > 0 {
 			others = append(others, say(i))
 		}
@@ -180,12 +156,12 @@ func (s *surroundings) summary() string {
 }
 
 func (s *surroundings) recipe(folder string) string {
-	m := mediums[s.most]
+	m := s.mediums[s.most]
 	arguments := []string{"pattern: " + quoted(folder)}
 	if s.classes > 0 {
 		arguments = append(arguments, "label: parent")
 	}
-	if !m.content {
+	if m.Paths {
 		arguments = append(arguments, "content: false")
 	}
 	return "headrace: 1\nsteps:\n  - files: {" + strings.Join(arguments, ", ") + "}\n  - shuffle\n" + m.steps(s.first)

@@ -2,8 +2,13 @@ package data
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/npy"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -12,7 +17,8 @@ import (
 var _ = Ops.Add(recipe.NewOp[DecodeNPY]("decode_npy", recipe.Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").Explained(`
 A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.`,
 	`tokens = hr.files("tokens/*.npy").shuffle()`,
-	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).Called("dtype, shape"))
+	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).Called("dtype, shape").
+	Begins(recipe.Beginning{Of: "array", Steps: stepsOf}))
 
 // DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
 // hold; it is said here, too, so that everything can be checked before one is read, and a
@@ -22,6 +28,20 @@ type DecodeNPY struct {
 	To    string         `json:"to,omitempty" default:"array" doc:"the field for the array"`
 	DType string         `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the dtype in the file, in Python also 'numpy.int32' and the like; 'bfloat16' accepts its bits as uint16, or as ml_dtypes writes them"`
 	Shape recipe.Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"'null' for an extent that differs; by default '[null]', a sequence of numbers"`
+}
+
+// stepsOf returns the steps for arrays like the first.
+func stepsOf(first io.Reader) string {
+	head, _ := io.ReadAll(io.LimitReader(first, int64(npy.MaxHeader)))
+	layout, err := npy.ReadLayout(head)
+	if err != nil {
+		return "  - decode_npy: {dtype: float32} # say which, and their shape\n  - batch: {size: 64}\n"
+	}
+	shape := make([]string, len(layout.Shape))
+	for i, n := range layout.Shape {
+		shape[i] = strconv.Itoa(n)
+	}
+	return fmt.Sprintf("  - decode_npy: {dtype: %v, shape: [%s]}\n  - batch: {size: 64}\n", layout.DType(), strings.Join(shape, ", "))
 }
 
 // Type is that of the arrays. The arguments must be complete and checked.

@@ -2,6 +2,7 @@ package image
 
 import (
 	"errors"
+	"io"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media"
@@ -12,7 +13,16 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[DecodeImage]("decode_image", recipe.Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").Explained(`
 JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.`).
-	Called("*, field, to, mode, orient, color, background, dtype, frame"))
+	Called("*, field, to, mode, orient, color, background, dtype, frame").
+	Begins(recipe.Beginning{Of: "image", Steps: func(io.Reader) string {
+		return `  - decode_image
+  - random_resized_crop: {size: 224}
+  - random_flip
+  - normalize: {mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225]}
+  - layout: {layout: NCHW}
+  - batch: {size: 64}
+`
+	}}))
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {

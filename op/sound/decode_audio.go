@@ -3,6 +3,7 @@ package sound
 import (
 	"cmp"
 	"errors"
+	"io"
 	"math"
 
 	"github.com/headrace/headrace/internal/argument"
@@ -19,7 +20,13 @@ little more than the window is read of WAV and FLAC. Encoder padding is cut off.
 from that half on it is 110 dB down.`,
 	`words = hr.files("words")`,
 	`words.decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
-	Called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream"))
+	Called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream").
+	Begins(recipe.Beginning{Of: "recording", Steps: func(io.Reader) string {
+		return `  - decode_audio: {rate: 16000, duration: 2.0, channels: 1}
+  - log_mel
+  - batch: {size: 64}
+`
+	}}))
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {

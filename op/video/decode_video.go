@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/headrace/headrace/internal/argument"
@@ -22,7 +23,14 @@ Frames are exact to the byte wherever decoding begins, and packets that no frame
 of a clip alike. A damaged frame makes a bad sample, named with frame and time.`,
 	`films = hr.files("kinetics/*/*.mp4", label="parent", content=False)`,
 	`films.decode_video(16, stride=4).random_resized_crop(224).batch(8)`).
-	Called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream"))
+	Called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream").
+	Begins(recipe.Beginning{Of: "video", Paths: true, Steps: func(io.Reader) string {
+		return `  - decode_video: {frames: 16, stride: 4}
+  - resize: {size: 256}
+  - center_crop: {size: 224}
+  - batch: {size: 8}
+`
+	}}))
 
 // DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the
 // formulas by which frames are taken.

@@ -66,7 +66,7 @@ _METHODS = {
     "uniformtemporalsubsample": "write .decode_video(n), which takes frames by stride, rate or evenly",
     **dict.fromkeys(("split", "randomsplit"), "give each pipeline its own list: hr.files(train_paths) and hr.files(val_paths)"),
     "limit": "write .loader(steps_per_epoch=n) for n batches of each epoch, or give hr.files a shorter list",
-    "specaugment": "write .map(function) after log_mel",
+    "specaugment": 'write .map(function, fields="mel") after the spectrogram is made',
     "tokenize": 'write .map(tokenizer, fields="text")',
     "mixup": "write .batch(n, collate=function), or .map(function) after batch",
     "cutmix": "write .batch(n, collate=function), or .map(function) after batch",
