@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,12 +89,4 @@ func printInspection(w io.Writer, i *inspection, asJSON, asMermaid bool) error {
 	i.draw(p)
 	_, err := io.WriteString(w, p.text.String())
 	return err
-}
-
-// printJSON writes a document for programs, in lines that people can read.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

@@ -17,14 +17,6 @@ import (
 	"github.com/headrace/headrace/store"
 )
 
-// inspectedAudio is what a file says of the recording that is played if nobody chooses.
-type inspectedAudio struct {
-	Rate     int     `json:"sample_rate"`
-	Channels int     `json:"channels"`
-	Samples  int64   `json:"samples"`
-	Duration float64 `json:"duration"` // seconds
-}
-
 // isMedia reports whether a name is that of a video or of a recording.
 func isMedia(name string) bool {
 	suffix := strings.ToLower(filepath.Ext(name))

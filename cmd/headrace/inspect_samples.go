@@ -12,49 +12,7 @@ import (
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/store"
-	"github.com/headrace/headrace/tensor"
 )
-
-// inspectedSample is one of the samples with which the first epoch begins: what its
-// file holds, and what comes of it.
-type inspectedSample struct {
-	Key         recipe.Path     `json:"key"`
-	Label       *int64          `json:"label,omitempty"`
-	Class       *recipe.Path    `json:"class,omitempty"`
-	Bytes       int64           `json:"bytes,omitempty"`  // of the file
-	Format      string          `json:"format,omitempty"` // by its content
-	Width       int             `json:"width,omitempty"`  // as stored
-	Height      int             `json:"height,omitempty"`
-	Orientation int             `json:"orientation,omitempty"` // EXIF's
-	Video       *inspectedVideo `json:"video,omitempty"`
-	Audio       *inspectedAudio `json:"audio,omitempty"`
-	Live        bool            `json:"live,omitempty"`   // a recording whose file states no end
-	Values      []fieldValues   `json:"values,omitempty"` // of each array
-	Texts       []fieldText     `json:"texts,omitempty"`  // besides the key
-	Objects     []fieldObject   `json:"objects,omitempty"`
-	Stage       string          `json:"stage,omitempty"` // in which it failed
-	Error       string          `json:"error,omitempty"`
-}
-
-// fieldValues is what an array in a batch holds.
-type fieldValues struct {
-	Name  string       `json:"name"`
-	DType tensor.DType `json:"dtype"`
-	Shape tensor.Shape `json:"shape"`
-	numbers.Spread
-}
-
-// fieldText is what a text says.
-type fieldText struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
-
-// fieldObject is how large an object of Python is, which nobody here can read.
-type fieldObject struct {
-	Name  string `json:"name"`
-	Bytes int    `json:"bytes"`
-}
 
 // inspectSamples looks at the samples with which the first epoch begins.
 func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, classes []recipe.Path, n int) ([]inspectedSample, error) {

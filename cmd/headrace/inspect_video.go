@@ -13,17 +13,6 @@ import (
 	"github.com/headrace/headrace/store"
 )
 
-// inspectedVideo is what a file says of the video that is shown if nobody chooses.
-type inspectedVideo struct {
-	Codec     string   `json:"codec"`
-	Frames    int      `json:"frames"`
-	Duration  float64  `json:"duration"` // seconds
-	FPS       float64  `json:"fps"`      // on average
-	KeyFrames int      `json:"key_frames"`
-	Decodes   float64  `json:"decodes"` // how many packets it takes to have a frame from a random place
-	Streams   []string `json:"streams"` // of the file: what they are, and their codecs
-}
-
 func readsVideo(r recipe.Recipe) bool {
 	for _, s := range r.All() {
 		if recipe.TraitsOf(s.Args).Content == "video" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"strconv"
 	"strings"
@@ -120,4 +121,12 @@ func visible(s string) string {
 		return strconv.Quote(s)
 	}
 	return s
+}
+
+// printJSON writes a document for programs, in lines that people can read.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
