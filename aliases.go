@@ -3,9 +3,9 @@ package headrace
 import (
 	"context"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/state"
@@ -23,10 +23,10 @@ type (
 	// Rand gives an operation the random numbers of its sample: a field of this type in
 	// In is filled. They depend only on the recipe's seed, the epoch, the sample, the
 	// name of the step and how many were drawn before.
-	Rand = ops.Rand
+	Rand = custom.Rand
 	// Canvas gives an operation memory for the image that it makes: a field of this type
 	// in In is filled.
-	Canvas = ops.Canvas
+	Canvas = custom.Canvas
 
 	// InFlight learns which samples are being worked on by C code. Cell is the number of
 	// the operation among those that run at once.
@@ -111,7 +111,7 @@ var ErrState = state.Err
 // that form, or the zero Form where In has no image; a height or width may be
 // media.Unknown, before and after. It is asked again for each sample, by several
 // goroutines at once, for how much memory will be needed.
-type Operation[In, Out any] = ops.Operation[In, Out]
+type Operation[In, Out any] = custom.Operation[In, Out]
 
 // Register adds an operation, so that recipes can name it. New returns one whose fields
 // hold their defaults; they have the tags `json`, the name of the argument, and `doc`, a
@@ -121,13 +121,13 @@ type Operation[In, Out any] = ops.Operation[In, Out]
 // A saved state counts arguments as part of the recipe, but not the code: it cannot tell
 // that an operation has been changed.
 func Register[In, Out any](name, doc string, new func() Operation[In, Out]) error {
-	return ops.Register(name, doc, new)
+	return custom.Register(name, doc, new)
 }
 
 // Args makes arguments of a recipe's step of an operation that was registered:
 //
 //	recipe.Step{Args: headrace.Args(&Solarize{Threshold: 100})}
-func Args[In, Out any](op Operation[In, Out]) recipe.Args { return ops.Args(op) }
+func Args[In, Out any](op Operation[In, Out]) recipe.Args { return custom.Args(op) }
 
 // Batching is what a program adds to the operations that make batches: samples of one
 // class come together. [RegisterBatching] gives it a name. It is a pointer to a struct
@@ -138,9 +138,9 @@ func Args[In, Out any](op Operation[In, Out]) recipe.Args { return ops.Args(op) 
 // that of a sample, from 0 on. An error is the failure of the sample. In the end of an
 // epoch each class gives what it has, or leaves it out, where a method DropLast() bool
 // says so.
-type Batching[In any] = ops.Batching[In]
+type Batching[In any] = custom.Batching[In]
 
 // RegisterBatching adds an operation that makes batches, as [Register] adds others.
 func RegisterBatching[In any](name, doc string, new func() Batching[In]) error {
-	return ops.RegisterBatching(name, doc, new)
+	return custom.RegisterBatching(name, doc, new)
 }

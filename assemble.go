@@ -6,11 +6,11 @@ import (
 
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/report"
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -23,7 +23,7 @@ type materials struct {
 	room    int            // bytes of a slot, if a function makes batches of any size
 	most    int64          // samples of each source; 0: all
 	probes  bool           // nothing runs but for a first sample, and the host goes on
-	host    *ops.Host      // that has workers already; nil: none does
+	host    *python.Host   // that has workers already; nil: none does
 }
 
 // assemble makes the loader of a recipe whose rows have this schema, in steps of which
@@ -54,7 +54,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	defer func() {
 		if wrong != nil && m.host == nil { // another host is closed by its owner
-			ops.HostOf(crew.env).Close()
+			python.HostOf(crew.env).Close()
 		}
 	}()
 
@@ -63,7 +63,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 	to.writers = program.Writers
-	ops.HostOf(crew.env).Start() // while workers import modules, the rest is looked up
+	python.HostOf(crew.env).Start() // while workers import modules, the rest is looked up
 
 	known, err := foresee(d, listed, shapes, program)
 	if err != nil {

@@ -4,10 +4,10 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -21,7 +21,7 @@ type crew struct {
 
 // hire opens the gate for this loader's share of the cores, and starts a host if a
 // function of Python needs one.
-func hire(d design, from listing, host *ops.Host) (w crew, err error) {
+func hire(d design, from listing, host *python.Host) (w crew, err error) {
 	share := shareOf(d.config)
 	w.gate, w.workers = d.options.Gate, workersFor(d.config, share)
 	w.gate.Widen(share) // more workers than cores would only make each sample later, the first ones above all
@@ -37,7 +37,7 @@ func hire(d design, from listing, host *ops.Host) (w crew, err error) {
 		return w, nil
 	}
 	if host == nil {
-		if host, err = ops.NewHost(d.options.Python, d.options.Log, d.options.Look, share, false); err != nil {
+		if host, err = python.NewHost(d.options.Python, d.options.Log, d.options.Look, share, false); err != nil {
 			return w, err
 		}
 	}
@@ -48,7 +48,7 @@ func hire(d design, from listing, host *ops.Host) (w crew, err error) {
 
 func callsPython(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		if ops.NeedsWorkers(s.Args) {
+		if python.NeedsWorkers(s.Args) {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@
 // # Reading
 //
 // assemble.go puts the rooms together, and loader.go is the life of a run. The rooms are
-// internal/source, where records come from, internal/ops, what steps do to them,
+// internal/source, where records come from, op, what steps do to them,
 // internal/batch, how they become rows, and internal/compile, which makes a pipeline of
 // all of it. docs/architecture.md follows one sample through them.
 //

@@ -13,12 +13,12 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/report"
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -137,7 +137,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	l.warnOf(from)
 	l.Stop()
 	if l.started { // who starts again may have changed what functions see
-		ops.HostOf(l.work).Forget()
+		python.HostOf(l.work).Forget()
 	}
 	l.started = true
 	from = l.extent.Settled(from)
@@ -374,7 +374,7 @@ func (l *Loader) Close() error {
 	l.mu.Unlock()
 	switch {
 	case !l.probes:
-		ops.HostOf(l.work).Close()
+		python.HostOf(l.work).Close()
 		l.lists.Close()
 	case l.compiled.Writers != nil:
 		l.compiled.Writers.DropSegments()

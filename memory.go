@@ -8,8 +8,8 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -104,7 +104,7 @@ func inHand(d design, rows int) int {
 	if call == nil || call.Kind != recipe.MapCall {
 		return 0
 	}
-	return (workersOf(call.Workers)*ops.PerWorkerFor(nil, call.Gives.Schema) - 1) / rows
+	return (workersOf(call.Workers)*python.PerWorkerFor(nil, call.Gives.Schema) - 1) / rows
 }
 
 // lastCall returns the call of the last step before batches; nil: it calls nothing.

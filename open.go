@@ -10,10 +10,10 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/internal/survey"
 	_ "github.com/headrace/headrace/op" // what recipes can say
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -62,7 +62,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		if o.Look {
 			return nil, ErrUncalled
 		}
-		if m.host, err = ops.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
+		if m.host, err = python.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
 			return nil, err
 		}
 		m.host.Processes = shareOf(c.withDefaults())

@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
@@ -280,7 +280,7 @@ type plainSample struct {
 	chance      order.Key
 }
 
-func (s *plainSample) rand(step string) Rand { return ops.NewRand(s.chance, order.OpID(step)) }
+func (s *plainSample) rand(step string) Rand { return custom.NewRand(s.chance, order.OpID(step)) }
 
 // plainStep is a step of a recipe, and what it does in a plain loop.
 type plainStep struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/bytesize"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 )
@@ -72,7 +72,7 @@ const (
 
 func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pipe.Report, error) {
 	l.work.Begin(0, nil, nil)
-	ops.HostOf(l.work).Await()
+	python.HostOf(l.work).Await()
 	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch, Failures: core.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
 	empty := l.budget.Stats().Used // but for the batches
 	if _, err := pipe.Profile(ctx, l.compiled.Flow, opts); err != nil {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -96,7 +96,7 @@ func nothingHeld(t *testing.T, l *Loader) {
 	if n := l.Stats().Memory.Used; n != 0 {
 		t.Errorf("%d bytes of the budget are still held", n)
 	}
-	if n := ops.HostOf(l.work).Heap.Held(); n != 0 {
+	if n := python.HostOf(l.work).Heap.Held(); n != 0 {
 		t.Errorf("%d bytes of the heap are still held, after Close", n)
 	}
 }

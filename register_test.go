@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -322,12 +322,12 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 func TestRandIsThatOfItsStep(t *testing.T) {
 	draw := func(r Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
 	w, source := core.Env{Seed: 7}, &record.Source{Draws: 1}
-	first := draw(ops.NewRand(w.RandomKey(&record.Record{Source: source}), 5))
-	if again := draw(ops.NewRand(w.RandomKey(&record.Record{Source: source}), 5)); again != first {
+	first := draw(custom.NewRand(w.RandomKey(&record.Record{Source: source}), 5))
+	if again := draw(custom.NewRand(w.RandomKey(&record.Record{Source: source}), 5)); again != first {
 		t.Errorf("%s, then %s", first, again)
 	}
-	for _, other := range []Rand{ops.NewRand(w.RandomKey(&record.Record{Source: source}), 6), ops.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Index: 1}}), 5), ops.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), 5),
-		ops.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0}}), 5), ops.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0, 0}}), 5)} {
+	for _, other := range []Rand{custom.NewRand(w.RandomKey(&record.Record{Source: source}), 6), custom.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Index: 1}}), 5), custom.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), 5),
+		custom.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0}}), 5), custom.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0, 0}}), 5)} {
 		if draw(other) == first {
 			t.Errorf("%+v draws the same", other)
 		}

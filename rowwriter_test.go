@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/tier"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -145,7 +145,7 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 	root, _ := pictureFolder(t, 64)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"map":{"function":"rows:slow","workers":1,"gives":{"key":"text","large":{"dtype":"int64","shape":[5000]}}}},{"batch":{"size":2}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: 1}, Options{Python: pythonHere(t)})
-	if n := l.arena.Stats().Slots; n < 4+ops.HostOf(l.work).Calls[0].PerWorker/2-1 {
+	if n := l.arena.Stats().Slots; n < 4+python.HostOf(l.work).Calls[0].PerWorker/2-1 {
 		t.Errorf("%d slots", n)
 	}
 	n := 0

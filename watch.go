@@ -9,8 +9,8 @@ import (
 
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/pipe/observe/counters"
 	"github.com/headrace/headrace/stats"
@@ -51,7 +51,7 @@ func (l *Loader) helpers() []report.Process {
 		all = append(all, report.Process{Name: "trainer", PID: pid})
 	}
 	all = append(all, report.Process{Name: "engine", PID: here})
-	for _, p := range ops.HostOf(l.work).All() {
+	for _, p := range python.HostOf(l.work).All() {
 		for _, pid := range p.Stats().PIDs {
 			known := slices.IndexFunc(all, func(other report.Process) bool { return other.PID == pid })
 			if known < 0 {
@@ -96,7 +96,7 @@ func (l *Loader) Stats() stats.Snapshot {
 	}
 	l.mu.Unlock()
 	return stats.Snapshot{
-		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: ops.HostOf(l.work).Stats(),
+		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: python.HostOf(l.work).Stats(),
 		Counts: counters.Load(&l.work.Counts),
 	}
 }

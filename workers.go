@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -34,7 +34,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 		names = l.compiled.Computing
 	} else if err := l.adjustable(stage); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
-	} else if err := ops.HostOf(l.work).Refuses(stage, n); err != nil {
+	} else if err := python.HostOf(l.work).Refuses(stage, n); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -20,7 +20,7 @@ import (
 // Collating is a Python function that makes whole batches from lists of samples. Its
 // workers write the arrays into a slot, one after the other.
 type Collating struct {
-	*ops.Function
+	*python.Function
 	layout   *Layout
 	Rows     int // samples of a batch
 	DropLast bool
@@ -52,24 +52,24 @@ const JobsPerWorker = 2
 // NewCollating makes what collates batches of rows samples with these fields.
 func NewCollating(w *core.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
 	args := plan.Batch.Collate
-	next := &Collating{Function: &ops.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker}, layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
+	next := &Collating{Function: &python.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker}, layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
 	if next.probes = args.Gives.Schema == nil; next.probes {
 		next.PerWorker = 1 // the first batch tells
 	}
 	o := extern.Options{Kind: extern.Collate, In: args.Takes(in), Gives: args.Gives.Schema}
 	next.Begin(o.In, where)
 	for _, f := range o.Gives {
-		next.Out = append(next.Out, ops.Field{Name: f.Name, Type: f.Type})
+		next.Out = append(next.Out, python.Field{Name: f.Name, Type: f.Type})
 	}
 	if args.Where == "thread" {
 		next.Shared = args.Seed
 	}
 	next.Make = next.makeOnce
 	var err error
-	if next.Pool, next.Workers, err = ops.HostOf(w).Open(next.Name, &args.Python, o, plan.Last.Failures); err != nil {
+	if next.Pool, next.Workers, err = python.HostOf(w).Open(next.Name, &args.Python, o, plan.Last.Failures); err != nil {
 		return nil, err
 	}
-	ops.HostOf(w).Calls = append(ops.HostOf(w).Calls, next.Function)
+	python.HostOf(w).Calls = append(python.HostOf(w).Calls, next.Function)
 	return next, nil
 }
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/group"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -124,7 +124,7 @@ func TestSamplesComeOutOfBatches(t *testing.T) {
 		apart := &Rows{Env: b.env}
 		for _, f := range l.Schema() {
 			opening.Columns = append(opening.Columns, b.columns.PutAny("batch of "+f.Name, f.Type))
-			apart.In = append(apart.In, ops.Field{Name: f.Name, Type: f.Type, Column: opening.Columns[len(opening.Columns)-1]})
+			apart.In = append(apart.In, python.Field{Name: f.Name, Type: f.Type, Column: opening.Columns[len(opening.Columns)-1]})
 		}
 		for _, f := range schema {
 			f.Type.Axes = "" // they are arrays from then on
@@ -219,7 +219,7 @@ func TestBatchesThatHaveNoRows(t *testing.T) {
 	b.env.Room = b.columns.Room
 	apart := &Rows{Env: b.env}
 	for _, f := range schema {
-		apart.In = append(apart.In, ops.Field{Name: f.Name, Type: f.Type, Column: b.columns.Of[f.Name]})
+		apart.In = append(apart.In, python.Field{Name: f.Name, Type: f.Type, Column: b.columns.Of[f.Name]})
 	}
 	two, _ := record.PackRows([]string{"a", "b"})
 	for want, c := range map[string]struct {

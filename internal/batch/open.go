@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -90,7 +90,7 @@ func (o *Opening) put(v *record.Values, b *Batch, i int) (err error) {
 // Rows takes batches apart: each row becomes a sample again, with a copy of its values.
 type Rows struct {
 	Env *core.Env
-	In  []ops.Field
+	In  []python.Field
 	Out []record.Column
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -14,7 +14,7 @@ import (
 // RowWriter is a Python function that ends a recipe. Its workers write the results into
 // the sample's row of the batch.
 type RowWriter struct {
-	*ops.Function
+	*python.Function
 	Begin  core.Op    // makes the sample first, of which there is only its number; nil: it is there
 	fields []rowField // in the order of what it gives
 }
@@ -37,7 +37,7 @@ func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 	}
 	defer r.Done(c)
 	if r.Land != nil {
-		err = ops.Final(r.Land(it, c))
+		err = python.Final(r.Land(it, c))
 	} else {
 		err = r.Ask(ctx, c)
 	}
@@ -96,7 +96,7 @@ func (r *RowWriter) giveBack(c *extern.Call) {
 }
 
 // NewRowWriter makes a function write its results into rows of a layout.
-func NewRowWriter(f *ops.Function, l *Layout) *RowWriter {
+func NewRowWriter(f *python.Function, l *Layout) *RowWriter {
 	r := &RowWriter{Function: f}
 	for _, s := range f.Out {
 		to := rowField{l.field(s.Name), -1}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/recipe"
@@ -26,7 +26,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			}
 		}
 	}
-	if _, ok := p.Batch.Own.(ops.Classifier); p.Batch.Own != nil && !ok {
+	if _, ok := p.Batch.Own.(custom.Classifier); p.Batch.Own != nil && !ok {
 		return fmt.Errorf("recipe: step %q: the engine has no code for it: headrace.RegisterBatching brings it", p.Last.Names[0])
 	}
 	return nil

@@ -11,10 +11,11 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/custom"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -32,7 +33,7 @@ type squares struct {
 func (s *squares) Len() int64           { return s.n }
 func (*squares) Key(index int64) string { return fmt.Sprintf("%d²", index) }
 
-func (s *squares) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (s *squares) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	s.bytes, s.key = where.Of["bytes"], where.Of["key"]
 	return nil, nil
 }
@@ -62,7 +63,7 @@ func (*parse) Do(_ context.Context, in parseIn) (out parseOut, err error) {
 }
 
 func init() {
-	if err := ops.Register("parse", "Makes a number of text.", func() ops.Operation[parseIn, parseOut] { return new(parse) }); err != nil {
+	if err := custom.Register("parse", "Makes a number of text.", func() custom.Operation[parseIn, parseOut] { return new(parse) }); err != nil {
 		panic(err)
 	}
 }

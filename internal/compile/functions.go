@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // python makes a part of steps that are functions of Python.
-func (b *builder) python(steps fuse.Part) (*ops.Function, facts, error) {
+func (b *builder) python(steps fuse.Part) (*python.Function, facts, error) {
 	chain := steps.Chain()
-	p, out, err := ops.NewChain(b.Env, chain, strings.Join(steps.Names[:len(chain)], "+"), b.Schema, &b.Columns)
+	p, out, err := python.NewChain(b.Env, chain, strings.Join(steps.Names[:len(chain)], "+"), b.Schema, &b.Columns)
 	if err != nil {
 		return nil, facts{}, err
 	}
@@ -22,7 +22,7 @@ func (b *builder) python(steps fuse.Part) (*ops.Function, facts, error) {
 }
 
 // ofFunction are the facts of a function.
-func ofFunction(p *ops.Function) facts {
+func ofFunction(p *python.Function) facts {
 	return facts{drops: p.Filters, uncounted: p.Filters, relabels: p.Relabels}
 }
 
@@ -30,7 +30,7 @@ func ofFunction(p *ops.Function) facts {
 // reserved again after it, for each of the samples that it makes.
 func (b *builder) flatMap(p fuse.Part) error {
 	b.reach(p)
-	next, out, err := ops.NewFlatMap(b.Env, p, b.Schema, &b.Columns)
+	next, out, err := python.NewFlatMap(b.Env, p, b.Schema, &b.Columns)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (b *builder) flatMap(p fuse.Part) error {
 // makes can be made again alone.
 func (b *builder) aggregate(p fuse.Part) error {
 	b.reach(p)
-	next, out, err := ops.NewAggregate(b.Env, p, b.Schema, &b.Columns)
+	next, out, err := python.NewAggregate(b.Env, p, b.Schema, &b.Columns)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/custom"
 )
 
 // group appends the stage that measures samples before they are grouped, and makes the
@@ -55,7 +55,7 @@ func (b *builder) measure(g *batch.Grouping) (err error) {
 	case by.Lists:
 		g.Class = func(context.Context, *record.Record) (int, error) { return 0, nil }
 	case by.Own != nil:
-		g.Class, err = by.Own.(ops.Classifier).Classify(b.Env, b.plan.Last.Name(), b.Schema, &b.Columns)
+		g.Class, err = by.Own.(custom.Classifier).Classify(b.Env, b.plan.Last.Name(), b.Schema, &b.Columns)
 	default:
 		g.Image = imageIn(b.plan.Schema)
 		g.Picture = b.Columns.Of[b.plan.Schema[g.Image].Name]

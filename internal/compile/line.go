@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -19,7 +19,7 @@ import (
 // batches, or, in a branch, from none of these.
 type line struct {
 	source  *source.Listing
-	reader  *ops.Function // of samples that are read where batches are filled; nil: a stage reads them
+	reader  *python.Function // of samples that are read where batches are filled; nil: a stage reads them
 	merge   *fuse.Merge
 	most    int64 // samples of an epoch of the merge; 0: all
 	of      []*line
@@ -53,11 +53,11 @@ type stage struct {
 	asks    bool // for bytes, though perhaps only when a sample fails
 	buffers bool // as many results are kept ready as it has workers
 	losses  *pipe.Policy
-	python  *ops.Function // whose workers work; nil: the engine's own
-	expand  expander      // makes several samples of one; nil: op makes one
+	python  *python.Function // whose workers work; nil: the engine's own
+	expand  expander         // makes several samples of one; nil: op makes one
 
-	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
-	unbatches bool           // it takes batches apart
+	aggregate *python.Aggregate // that makes samples of several; nil: it does not
+	unbatches bool              // it takes batches apart
 
 	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage
 	known  facts

@@ -16,10 +16,10 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -110,8 +110,8 @@ func (*leaveOut) Do(_ context.Context, in number) (number, error) {
 }
 
 func init() {
-	for name, op := range map[string]ops.Operation[number, number]{"negate": new(negate), "leave_out": new(leaveOut)} {
-		if err := ops.Register(name, "Of numbers.", func() ops.Operation[number, number] { return op }); err != nil {
+	for name, op := range map[string]custom.Operation[number, number]{"negate": new(negate), "leave_out": new(leaveOut)} {
+		if err := custom.Register(name, "Of numbers.", func() custom.Operation[number, number] { return op }); err != nil {
 			panic(err)
 		}
 	}

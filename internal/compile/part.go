@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -39,7 +39,7 @@ func (b *builder) add(p fuse.Part) (err error) {
 	switch {
 	case p.Step == nil:
 		next = b.images(p)
-	case ops.IsPython(p.Step.Args):
+	case python.IsPython(p.Step.Args):
 		if s.python, s.known, err = b.python(p); err == nil {
 			s.python.Stage = s.name
 		}
@@ -186,7 +186,7 @@ func (b *builder) unbatch(p fuse.Part) error {
 	}
 	next := &batch.Rows{Env: b.Env}
 	for _, f := range b.Schema {
-		next.In = append(next.In, ops.Field{Name: f.Name, Type: f.Type, Column: b.Columns.Take(f.Name)})
+		next.In = append(next.In, python.Field{Name: f.Name, Type: f.Type, Column: b.Columns.Take(f.Name)})
 	}
 	for _, f := range out {
 		next.Out = append(next.Out, b.Columns.PutAny(f.Name, f.Type))

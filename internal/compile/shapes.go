@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/batch"
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -26,7 +26,7 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 	case p.Batch.Pack != nil:
 		return []batch.Size{{Rows: p.Batch.Pack.Size}}, nil
 	case p.Batch.Own != nil:
-		rows, classes := p.Batch.Own.(ops.Classifier).Size()
+		rows, classes := p.Batch.Own.(custom.Classifier).Size()
 		return slices.Repeat([]batch.Size{{Rows: rows}}, classes), nil
 	case p.Batch.Buckets != nil:
 		rows, err := p.Batch.Buckets.Rows(p.Schema)

@@ -13,7 +13,6 @@ import (
 // hidden are the public names that are still other names of internal types: go doc shows
 // neither their fields nor their methods. There are only fewer.
 var hidden = strings.Fields(`
-.Batching .Canvas .Operation .Rand
 extern.Call extern.CallError extern.Heap extern.Interpreter extern.Kind extern.LimitError extern.Line extern.Link
 extern.LinkStats extern.Program extern.Set extern.Value
 pipe.BusyError pipe.BusyStage pipe.Composition pipe.Gate pipe.HookError pipe.ItemRange pipe.LimitError pipe.LossError

@@ -9,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -107,7 +107,7 @@ func (f *Files) Len() int64 { return int64(f.Table.Len()) }
 func (f *Files) Key(index int64) string { return f.Table.Key(int(index)) }
 
 // Link implements contents.
-func (f *Files) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (f *Files) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	at := where.Of
 	f.content, f.name = at["path"], at["key"]
 	if !f.closed {

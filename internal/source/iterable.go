@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/state"
@@ -45,12 +45,12 @@ type streamState struct {
 func (s *Iterable) Len() int64 { return Endless }
 
 // Link implements contents.
-func (s *Iterable) Link(w *core.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (s *Iterable) Link(w *core.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error) {
 	gives := s.args.Gives.Schema
 	s.work = w
 	s.begins(w, f, gives, schema, where)
 	var err error
-	s.python.Pool, _, err = OpenWorkers(ops.HostOf(w), f, extern.Iterate, s.rank, s.world)
+	s.python.Pool, _, err = OpenWorkers(python.HostOf(w), f, extern.Iterate, s.rank, s.world)
 	s.python.Workers, s.python.PerWorker, s.python.Land = 1, rowsAhead, s.land
 	return nil, err
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -18,11 +18,11 @@ import (
 // their numbers.
 type object struct {
 	args   *recipe.Object
-	python *ops.Function // whose workers have it
-	name   record.Column // of the key
-	brings bool          // samples bring it: they are called so
-	each   int64         // bytes of a sample; 0: nobody knows
-	late   bool          // samples are read when they have rows
+	python *python.Function // whose workers have it
+	name   record.Column    // of the key
+	brings bool             // samples bring it: they are called so
+	each   int64            // bytes of a sample; 0: nobody knows
+	late   bool             // samples are read when they have rows
 }
 
 // newObject makes contents of the arguments of a step.
@@ -40,12 +40,12 @@ func (o *object) Len() int64 { return *o.args.Length }
 func (o *object) Key(index int64) string { return strconv.FormatInt(index, 10) }
 
 // Link implements contents.
-func (o *object) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (o *object) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error) {
 	gives := o.args.Gives.Schema
 	o.begins(w, s, gives, schema, where)
-	o.python.PerWorker = ops.PerWorkerFor(nil, gives)
+	o.python.PerWorker = python.PerWorkerFor(nil, gives)
 	var err error
-	o.python.Pool, o.python.Workers, err = OpenWorkers(ops.HostOf(w), s, extern.Index, 0, 1)
+	o.python.Pool, o.python.Workers, err = OpenWorkers(python.HostOf(w), s, extern.Index, 0, 1)
 	return o.python, err
 }
 
@@ -57,13 +57,13 @@ func (o *object) Late(where *record.Columns) {
 
 // begins finds the places of what a sample has.
 func (o *object) begins(w *core.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
-	o.python = &ops.Function{Env: w, Name: s.Name}
+	o.python = &python.Function{Env: w, Name: s.Name}
 	o.python.Gives(gives)
 	o.python.Begin(nil, where)
-	ops.HostOf(w).Calls = append(ops.HostOf(w).Calls, o.python)
+	python.HostOf(w).Calls = append(python.HostOf(w).Calls, o.python)
 	for _, f := range gives {
 		at := where.Of[f.Name]
-		o.python.Out = append(o.python.Out, ops.Field{Name: f.Name, Type: schema[schema.Find(f.Name)].Type, Column: at})
+		o.python.Out = append(o.python.Out, python.Field{Name: f.Name, Type: schema[schema.Find(f.Name)].Type, Column: at})
 		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && err == nil && o.each >= 0 && at.Kind != record.Numbers {
 			o.each += n
 		} else if f.Type.Kind != sample.Text && at.Kind != record.Numbers {
@@ -133,7 +133,7 @@ func (o *object) take(w *core.Env, it *record.Record, out []extern.Value) (n int
 }
 
 // OpenWorkers starts the workers of a source.
-func OpenWorkers(h *ops.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
+func OpenWorkers(h *python.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
 	object := s.Args.(*recipe.Object)
 	o := extern.Options{Kind: kind, Keys: object.Keys, In: sample.Schema{}, To: object.Fields, Gives: object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
 	python := object.Python()

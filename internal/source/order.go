@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -117,7 +117,7 @@ func (s *sampled) link(w *core.Env) (err error) {
 		Kind: extern.Index, In: sample.Schema{}, To: []string{"order"},
 		Gives: sample.Schema{{Name: "order", Type: sample.TensorType(tensor.Int64, tensor.Unknown)}},
 	}
-	if s.pool, _, err = ops.HostOf(w).Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil); err == nil {
+	if s.pool, _, err = python.HostOf(w).Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil); err == nil {
 		s.pool.SetWorkers(1) // there is one call an epoch
 	}
 	return err

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/headrace/headrace/budget"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -99,7 +99,7 @@ func (s *Shards) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(l
 func (s *Shards) Key(index int64) string { return s.Set.Key(index) }
 
 // Link implements Contents.
-func (s *Shards) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (s *Shards) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	s.at = nil
 	for _, f := range s.args.Gives.Schema {
 		s.at = append(s.at, where.Of[f.Name])

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -56,7 +56,7 @@ type Contents interface {
 	Key(index int64) string // a name for people
 	// Link learns where the values of its fields go. It returns the function whose
 	// workers read them; nil: the engine reads.
-	Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error)
+	Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error)
 	// Fetch gives a sample its first values, and tells how many bytes it has read. It may
 	// wait.
 	Fetch(ctx context.Context, w *core.Env, it *record.Record) (read int64, err error)
@@ -164,7 +164,7 @@ func (l *Listing) Expected() int64 {
 
 // Link learns where values of the source's fields go, and returns the function whose
 // workers read them; nil: the engine reads.
-func (l *Listing) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+func (l *Listing) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error) {
 	if err := l.LinkOrder(w); err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (l *Listing) Late(w *core.Env, where *record.Columns) core.Op {
 }
 
 // Stream returns the function of an object that is iterated over.
-func (l *Listing) Stream() *ops.Function { return l.Contents.(*Iterable).python }
+func (l *Listing) Stream() *python.Function { return l.Contents.(*Iterable).python }
 
 // Iterated tells whether nobody knows how many samples there are.
 func (l *Listing) Iterated() bool {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -103,7 +103,7 @@ func (r *stream) give(out []extern.Value) error {
 	}
 
 	if r.enough = r.enough || r.Source.ends(r.at); r.enough {
-		return ops.ErrEnough
+		return python.ErrEnough
 	}
 	return r.ctx.Err()
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -46,7 +46,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 				h.Heap.Give(out[i].Data)
 			}
 		}
-		return ops.ErrEnough
+		return python.ErrEnough
 	}
 
 	switch {
@@ -57,7 +57,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 			err = note(c.Out)
 		}
 	default:
-		first := &ops.Function{Env: &core.Env{Host: h}, Name: s.Name, Pool: pool}
+		first := &python.Function{Env: &core.Env{Host: h}, Name: s.Name, Pool: pool}
 		if err = first.Try(ctx, c, nil); err == nil {
 			err = note(c.Out)
 		}
@@ -66,7 +66,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 	switch {
 	case err == nil:
 		return gives, nothing
-	case !errors.Is(err, ops.ErrEnough):
+	case !errors.Is(err, python.ErrEnough):
 		return gives, fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
 	case len(gives.Schema) == 0:
 		return gives, mistake(r, s.Name, errors.New("gives a sample without fields"))

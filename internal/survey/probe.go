@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/extern"
-	"github.com/headrace/headrace/internal/ops"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -81,18 +81,18 @@ var _ core.Linker = (*probing)(nil)
 // Link implements [core.Linker].
 func (p *probing) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) {
 	in, where := t.Schema, &t.Columns
-	var next *ops.Function
+	var next *python.Function
 	var err error
 	if p.chain != nil {
-		if next, err = ops.NewTrial(w, p.chain, joined(p.chain), in, where); err != nil {
+		if next, err = python.NewTrial(w, p.chain, joined(p.chain), in, where); err != nil {
 			return nil, err
 		}
 	} else {
-		next = &ops.Function{Env: w, Name: name, Workers: 1}
-		o := ops.OptionsOf(p.call, in)
+		next = &python.Function{Env: w, Name: name, Workers: 1}
+		o := python.OptionsOf(p.call, in)
 		o.Rows, o.States = where.Rows, false
 		next.Begin(o.In, where)
-		if next.Pool, _, err = ops.HostOf(w).Open(name, &p.call.Python, o, p.failures); err != nil {
+		if next.Pool, _, err = python.HostOf(w).Open(name, &p.call.Python, o, p.failures); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func (p *probing) Link(w *core.Env, name string, t *core.Scope) (core.Part, erro
 
 // probe is the part that a probing is.
 type probe struct {
-	*ops.Function
+	*python.Function
 	what *probing
 	key  record.Column
 }
@@ -134,7 +134,7 @@ func (p *probe) look(ctx context.Context, it *record.Record) error {
 		p.what.flush = p.end
 	default:
 		if err := p.Try(ctx, c, nil); err != nil {
-			return ops.Final(err)
+			return python.Final(err)
 		}
 		if !c.Keep {
 			return pipe.Skip
@@ -146,16 +146,16 @@ func (p *probe) look(ctx context.Context, it *record.Record) error {
 		if err := p.note(it, c, out); err != nil {
 			return err
 		}
-		return ops.ErrEnough
+		return python.ErrEnough
 	})
 
 	switch {
 	case err == nil:
 		return pipe.Skip
-	case errors.Is(err, ops.ErrEnough):
+	case errors.Is(err, python.ErrEnough):
 		return nil
 	}
-	return ops.Final(err)
+	return python.Final(err)
 }
 
 // end asks what gathers samples for what it has at the end of an epoch.
@@ -168,9 +168,9 @@ func (p *probe) end(ctx context.Context) error {
 		if err := p.note(it, c, out); err != nil {
 			return err
 		}
-		return ops.ErrEnough
+		return python.ErrEnough
 	})
-	if err != nil && !errors.Is(err, ops.ErrEnough) {
+	if err != nil && !errors.Is(err, python.ErrEnough) {
 		return fmt.Errorf("headrace: %s: %w", p.Name, err)
 	}
 	return nil

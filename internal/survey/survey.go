@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/headrace/headrace/internal/ops"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -16,7 +16,7 @@ import (
 // they make of the first sample of epoch 0 that comes to them, on all ranks. So the first
 // samples are worked on once more than the run does.
 type Survey struct {
-	Host  *ops.Host // whose workers try the functions
+	Host  *python.Host // whose workers try the functions
 	Rank  int
 	World int // ranks; 0: 1
 

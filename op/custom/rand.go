@@ -1,4 +1,4 @@
-package ops
+package custom
 
 import "github.com/headrace/headrace/order"
 

@@ -1,4 +1,4 @@
-package ops
+package custom
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func (h *heldBatching[In]) Check(in sample.Schema) (sample.Schema, error) {
 	if wrong == nil {
 		wrong = checkSize(h.by.Size())
 	}
-	rows, unstacked := (&recipe.Batch{Size: 1}).Check(in)
+	rows, unstacked := recipe.StackOf(recipe.Batches{Size: 1}).Check(in)
 	return rows, errors.Join(wrong, checkWritten(h.by), unstacked)
 }
 

@@ -1,4 +1,4 @@
-package ops
+package custom
 
 import (
 	"errors"
@@ -109,7 +109,7 @@ func memberOf(f reflect.StructField) (member, error) {
 }
 
 // publicName is what users call a type of this package, or another's.
-func publicName(t reflect.Type) string { return strings.Replace(t.String(), "ops.", "headrace.", 1) }
+func publicName(t reflect.Type) string { return strings.Replace(t.String(), "custom.", "headrace.", 1) }
 
 // typeOf returns the type of samples' fields whose values are laid out in memory like
 // those of a Go type.
