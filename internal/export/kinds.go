@@ -29,6 +29,17 @@ func Targets() (all []string) {
 	return all
 }
 
+// format is how samples become files.
+type format interface {
+	write(columns []column, rows, epoch int) error
+	due() bool               // the journal should be written now
+	sync() ([]File, error)   // force all to the disk, and say how far that is
+	finish() ([]File, error) // complete all files
+	describe(headrace.Field) FieldFile
+	noted() error // the journal or the manifest says what sync or finish has returned
+	close()       // leave them as they are
+}
+
 // records are how samples become parts of a shard.
 type records interface {
 	// encode writes a sample into a block. The number is that of the sample among all.

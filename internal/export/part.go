@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/headrace/headrace/store"
 )
@@ -112,6 +113,24 @@ func replaceFile(path string, content []byte) error {
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	return nil
+}
+
+// trimPart is the name that a part is to have. What is made of a part is the part of
+// one.
+func trimPart(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, partSuffix), partSuffix)
+}
+
+// hasSize refuses a file that is not what the journal says.
+func hasSize(path string, bytes int64) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFiles, err)
+	}
+	if info.Size() != bytes {
+		return fmt.Errorf("%w: %s has %d bytes, and had %d when it was written", ErrFiles, path, info.Size(), bytes)
 	}
 	return nil
 }

@@ -70,18 +70,6 @@ func openShards(o Options, run Run, written []File) (_ format, err error) {
 	return w, nil
 }
 
-// hasSize refuses a file that is not what the journal says.
-func hasSize(path string, bytes int64) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFiles, err)
-	}
-	if info.Size() != bytes {
-		return fmt.Errorf("%w: %s has %d bytes, and had %d when it was written", ErrFiles, path, info.Size(), bytes)
-	}
-	return nil
-}
-
 // removeShards removes the shards from a number on, and their parts: what a run wrote
 // after its last journal.
 func removeShards(t Target, from int) error {
