@@ -42,7 +42,8 @@ func (p Pixels) part(r Rect) Pixels {
 // Check returns why p is no image: an impossible size or form, or Data that ends
 // before the last row.
 func (p Pixels) Check() error {
-	if p.Width <= 0 || p.Height <= 0 || p.Color.Channels() == 0 || p.DType != tensor.Uint8 && p.DType != tensor.Uint16 {
+	whole := p.DType == tensor.Uint8 || p.DType == tensor.Uint16
+	if p.Width <= 0 || p.Height <= 0 || p.Color.Channels() == 0 || !whole {
 		return fmt.Errorf("%w: pixels of %v", ErrGeometry, p.Form())
 	}
 	return fits(p.Data, p.Stride, p.Width*p.PixelBytes(), p.Height)

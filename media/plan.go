@@ -283,9 +283,7 @@ func (p *Plan) window(r Rect, fill [4]uint16) {
 	p.moves = append(p.moves, move{step: p.drawing, window: r, turn: 1})
 	s := p.last()
 	pads := !r.In(p.Width, p.Height)
-	switch {
-	case pads && (s.Visible() != Rect{0, 0, s.Width, s.Height} || s.Pads() && s.Fill != fill || len(s.Passes) > 0),
-		s.looksAround(): // at what is cut off here
+	if pads && s.changesFill(fill) || s.looksAround() { // at what is cut off here
 		p.addStage()
 		s = p.last()
 	}
@@ -297,6 +295,13 @@ func (p *Plan) window(r Rect, fill [4]uint16) {
 	if pads {
 		s.Fill = fill
 	}
+}
+
+// changesFill reports whether earlier steps of the stage would show in a border that
+// is added: where something was cut off, in the colour of another border, or by a pass.
+func (s *Stage) changesFill(fill [4]uint16) bool {
+	cut := s.Visible() != Rect{0, 0, s.Width, s.Height}
+	return cut || s.Pads() && s.Fill != fill || len(s.Passes) > 0
 }
 
 // turn turns the image as for one of EXIF's orientations. Passes may have changed it

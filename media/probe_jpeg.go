@@ -93,7 +93,11 @@ func nextSegment(data []byte) (marker byte, body, rest []byte, err error) {
 }
 
 func isFrame(marker byte) bool {
-	return marker >= sof0 && marker <= 0xCF && marker != dht && marker != jpgExtension && marker != dac
+	switch marker {
+	case dht, jpgExtension, dac: // among the frames, and none
+		return false
+	}
+	return marker >= sof0 && marker <= 0xCF
 }
 
 // frame reads the frame header. refused says why the image, though valid, is not

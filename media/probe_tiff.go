@@ -41,7 +41,8 @@ func probeTIFF(data []byte) (Info, error) {
 	}
 
 	info.Palette = d.photometric == 3
-	info.Alpha = d.extra == 1 || d.extra == 2 || d.photometric == 2 && info.Components == 4 && !d.hasExtra
+	unsaid := d.photometric == 2 && info.Components == 4 && !d.hasExtra // of RGB and one more
+	info.Alpha = d.extra == 1 || d.extra == 2 || unsaid
 	if info.Width == 0 && info.Height == 0 {
 		return info, fmt.Errorf("%w: TIFF without a size", ErrCorrupt)
 	}

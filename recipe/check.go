@@ -344,7 +344,10 @@ func checkFailures(f *Failures, op Op, args Args) error {
 	}
 	_, fields := args.(FieldStep)
 	t := TraitsOf(args)
-	if fields || t.Tied != nil || t.Merging != nil || op.Place == Ordering || op.Place == Batching {
+	switch {
+	case fields, t.Tied != nil, t.Merging != nil: // no value is looked at
+		return NoneFail(op.Name)
+	case op.Place == Ordering, op.Place == Batching: // no sample is changed
 		return NoneFail(op.Name)
 	}
 	return f.Check()

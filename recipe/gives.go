@@ -195,9 +195,10 @@ func couldBeMask(t sample.Type) bool {
 
 // CouldBeImage tells whether an array has the form of images as they are decoded.
 func CouldBeImage(t sample.Type) bool {
-	if t.Kind != sample.Tensor || len(t.Shape) != 3 || t.DType != tensor.Uint8 && t.DType != tensor.Uint16 {
+	whole := t.DType == tensor.Uint8 || t.DType == tensor.Uint16
+	if t.Kind != sample.Tensor || len(t.Shape) != 3 || !whole || slices.Contains(t.Shape[:2], 0) {
 		return false
 	}
 	channels := t.Shape[2]
-	return t.Shape[0] != 0 && t.Shape[1] != 0 && (channels == 1 || channels == 3 || channels == 4)
+	return channels == 1 || channels == 3 || channels == 4
 }

@@ -79,7 +79,8 @@ func (t Type) Fixed() bool { return t.Kind == Tensor && t.Shape.Fixed() }
 // Ragged reports whether the values are sequences: arrays, and no images, of which the
 // first extent alone is not known. They can be padded and packed.
 func (t Type) Ragged() bool {
-	return t.Kind == Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
+	array := t.Kind == Tensor && t.Axes == "" && len(t.Shape) > 0
+	return array && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
 }
 
 // Equal reports whether both types say the same.
@@ -105,7 +106,7 @@ func (t Type) check() error {
 	switch {
 	case t.Kind < Tensor || t.Kind > Object:
 		return fmt.Errorf("is of no known kind (%v)", t.Kind)
-	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Axes != "" || t.Shape != nil && t.Kind == Bytes):
+	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Axes != ""), t.Kind == Bytes && t.Shape != nil:
 		return fmt.Errorf("is %v and cannot have a dtype or a shape", t.Kind)
 	case t.Kind == Tensor && !t.DType.Valid():
 		return errors.New("is a tensor without a dtype")

@@ -131,7 +131,7 @@ func rangeOf(inside string, most int) (all []string) {
 }
 
 func letter(s string) int64 {
-	if len(s) != 1 || !('a' <= s[0] && s[0] <= 'z' || 'A' <= s[0] && s[0] <= 'Z') {
+	if len(s) != 1 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
 		return -1
 	}
 	return int64(s[0])

@@ -151,7 +151,7 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 func (d *Dataset) mixed(c Column, how string) (column, error) {
 	k := column{Column: c, how: asIs, parts: []string{c.From}, replaces: d.replaces}
 	part, num := isNamed(d.index.Fields, c.From), isNamed(d.index.Numbers, c.From)
-	if c.Type.Kind == 0 || part && num || num && !isNumber(c.Type) {
+	if unclear := part || !isNumber(c.Type); c.Type.Kind == 0 || num && unclear {
 		hint := ""
 		if num && !part {
 			hint = fmt.Sprintf(": give the type it should be, as in fields={%q: (%q, \"float64\")}", c.From, c.From)
@@ -162,6 +162,7 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 		k.how = number
 		return k, nil
 	}
+
 	for n := range d.shards {
 		s, err := d.segment(n)
 		if err != nil {

@@ -80,7 +80,10 @@ func (l *listOf) look(all []any, axis int) bool {
 		default:
 			return false
 		}
-		if len(l.shape) > axis+1 || l.depth >= 0 && l.depth != axis || l.d.Valid() && (d == tensor.Bool) != (l.d == tensor.Bool) {
+		switch {
+		case len(l.shape) > axis+1, l.depth >= 0 && l.depth != axis: // a list was there before
+			return false
+		case l.d.Valid() && (d == tensor.Bool) != (l.d == tensor.Bool):
 			return false
 		}
 		if l.depth = axis; l.d != tensor.Float64 {

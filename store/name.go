@@ -31,7 +31,9 @@ func Scheme(name string) (scheme, rest string, ok bool) {
 		return "", name, false
 	}
 	for i := range at {
-		if c := name[i]; !isLetter(c) && (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' {
+		switch c := name[i]; {
+		case isLetter(c), '0' <= c && c <= '9', c == '+', c == '-', c == '.':
+		default:
 			return "", name, false
 		}
 	}

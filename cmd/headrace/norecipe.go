@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 )
 
+const textHead = 512 // bytes that are looked at
+
 // noRecipe replaces the error about a file that is no text at all: it is data that
 // somebody wants to look at.
 func noRecipe(path string, err error) error {
@@ -22,11 +24,12 @@ func noRecipe(path string, err error) error {
 		return err
 	}
 	defer f.Close()
-	head := make([]byte, 512)
+	head := make([]byte, textHead)
 	n, _ := io.ReadFull(f, head)
-	if head = head[:n]; n == 0 || bytes.IndexByte(head, 0) < 0 && (utf8.Valid(head) || n == 512 && utf8.Valid(head[:n-utf8.UTFMax])) {
+	if n == 0 || isText(head[:n]) {
 		return err
 	}
+	head = head[:n]
 
 	what, remedy := "a binary file", "headrace init FOLDER writes one for the files of a folder"
 	switch kind, of := kindOf(head); of {
@@ -74,6 +77,7 @@ func kindOf(head []byte) (kind, of string) {
 	case len(head) >= 2 && binary.BigEndian.Uint16(head)&0xFFE6 == 0xFFE2:
 		return "an MP3 file", "audio"
 	}
+
 	for _, m := range []struct{ magic, kind, of string }{
 		{"\x1A\x45\xDF\xA3", "a Matroska or WebM video", "video"},
 		{"\x00\x00\x01\xBA", "an MPEG video", "video"},
@@ -104,4 +108,17 @@ func kindOf(head []byte) (kind, of string) {
 		return "a tar file", "tar"
 	}
 	return "", ""
+}
+
+// isText reports whether the head of a file is text in UTF-8.
+func isText(head []byte) bool {
+	switch {
+	case bytes.IndexByte(head, 0) >= 0: // valid in UTF-8, and in no text
+		return false
+	case utf8.Valid(head):
+		return true
+	case len(head) == textHead: // the last character may be cut
+		return utf8.Valid(head[:len(head)-utf8.UTFMax])
+	}
+	return false
 }

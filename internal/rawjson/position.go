@@ -70,7 +70,8 @@ func (v Value) step(path string) (Value, string) {
 		for quoted, member := range v.Members() {
 			key, err := Unquote(quoted)
 			rest, ok := strings.CutPrefix(path, key)
-			if err == nil && ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			ends := rest == "" || rest[0] == '.' || rest[0] == '[' // not "a" of "ab"
+			if err == nil && ok && ends {
 				return member, strings.TrimPrefix(rest, ".")
 			}
 		}

@@ -25,8 +25,10 @@ func Picture(image tensor.Tensor, layout media.Layout, undo *Undo) (media.Pixels
 	if layout == media.CHW {
 		at = grid{height: image.Shape[1], width: image.Shape[2], channels: image.Shape[0], planes: true}
 	}
-	if at.height < 1 || at.width < 1 || at.channels != 1 && at.channels != 3 && at.channels != 4 {
-		return media.Pixels{}, fmt.Errorf("sheet: %v %v is not an image: must have 1, 3 or 4 channels", image.DType, image.Shape)
+	seen := at.channels == 1 || at.channels == 3 || at.channels == 4
+	if at.height < 1 || at.width < 1 || !seen {
+		return media.Pixels{}, fmt.Errorf("sheet: %v %v is not an image: must have 1, 3 or 4 channels",
+			image.DType, image.Shape)
 	}
 	levels, err := levels(image, at, undo)
 	if err != nil {

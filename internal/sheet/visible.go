@@ -62,5 +62,9 @@ func rightToLeft(r rune) bool {
 // neutral characters go with what surrounds them. A slash does not: it parts the names
 // of a path, which keep their order.
 func neutral(r rune) bool {
-	return r == ' ' || r == '-' || r == '_' || r == '\'' || unicode.Is(unicode.Mn, r)
+	switch r {
+	case ' ', '-', '_', '\'':
+		return true
+	}
+	return unicode.Is(unicode.Mn, r)
 }

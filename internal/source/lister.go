@@ -91,7 +91,8 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 				return nil, nil, err
 			}
 			s.Contents = files
-			unnamed = unnamed || args.Pairs != nil || (args.Columns != nil || args.Metadata != "") && args.Label == ""
+			tabled := (args.Columns != nil || args.Metadata != "") && args.Label == ""
+			unnamed = unnamed || args.Pairs != nil || tabled
 			if args.Label == "parent" {
 				parents = append(parents, files)
 			}

@@ -12,10 +12,14 @@ func TransportTime(p []byte) (time uint64, timed, begins bool) {
 	if p[3]&0x20 != 0 {
 		at += 1 + int(p[4])
 	}
-	if at+19 > len(p) || p[at] != 0 || p[at+1] != 0 || p[at+2] != 1 || p[at+3] < 0xBD {
+	if at+19 > len(p) {
 		return 0, false, false
 	}
-	switch p = p[at:]; {
+	p = p[at:]
+	if start := binary.BigEndian.Uint32(p); start < 0x1BD || start > 0x1FF { // of no packet of sound or video
+		return 0, false, false
+	}
+	switch {
 	case p[6]&0xC0 != 0x80:
 	case p[7]&0xC0 == 0xC0:
 		return Time33(p[14:]), true, true

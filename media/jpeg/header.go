@@ -110,7 +110,10 @@ func (h *header) frame(b []byte) bool {
 	n := int(b[5])
 	c.height, c.width = C.int32_t(binary.BigEndian.Uint16(b[1:])), C.int32_t(binary.BigEndian.Uint16(b[3:]))
 	c.components = C.int32_t(n)
-	if c.width == 0 || c.height == 0 || n != 1 && n != 3 || len(b) != 6+3*n {
+	switch {
+	case c.width == 0, c.height == 0: // DNL says the height, after the scan
+		return false
+	case n != 1 && n != 3, len(b) != 6+3*n:
 		return false
 	}
 
@@ -131,7 +134,10 @@ func (h *header) frame(b []byte) bool {
 		}
 	}
 	repeats := h.ids[0] == h.ids[1] || h.ids[1] == h.ids[2] || h.ids[0] == h.ids[2]
-	if n == 1 && blocks != 1 || blocks > C.HJ_MCU_BLOCKS || n == 3 && repeats {
+	switch {
+	case n == 1 && blocks != 1, n == 3 && repeats:
+		return false
+	case blocks > C.HJ_MCU_BLOCKS:
 		return false
 	}
 	h.framed = true

@@ -175,7 +175,10 @@ func (h *header) sequentialPass(p *C.hj_pass, b []byte, missing *[C.HJ_COMPONENT
 		return false
 	}
 	dc, ac := b[2]>>4, b[2]&15
-	if dc > 3 || ac > 3 || !h.coded[dc] || !h.codedAC[ac] || !h.quantised[c.quantised[component]] {
+	if dc > 3 || ac > 3 {
+		return false
+	}
+	if tables := h.coded[dc] && h.codedAC[ac] && h.quantised[c.quantised[component]]; !tables {
 		return false
 	}
 	missing[component] = [64]int8{}

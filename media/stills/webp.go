@@ -38,8 +38,10 @@ func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
 	}
 
 	bounds := img.Bounds()
-	if left+bounds.Dx() > dst.Width || top+bounds.Dy() > dst.Height || !info.Animated && (bounds.Dx() != dst.Width || bounds.Dy() != dst.Height) {
-		return fmt.Errorf("%w: webp with an image of %d×%d pixels on a canvas of %d×%d", media.ErrCorrupt, bounds.Dx(), bounds.Dy(), dst.Width, dst.Height)
+	covers := bounds.Dx() == dst.Width && bounds.Dy() == dst.Height
+	if left+bounds.Dx() > dst.Width || top+bounds.Dy() > dst.Height || !info.Animated && !covers {
+		return fmt.Errorf("%w: webp with an image of %d×%d pixels on a canvas of %d×%d", media.ErrCorrupt,
+			bounds.Dx(), bounds.Dy(), dst.Width, dst.Height)
 	}
 
 	for y := range dst.Height {

@@ -33,7 +33,10 @@ type frames struct {
 // than 8 bits in planes: then the plan is for Run, on RGB pixels. It keeps nothing of p.
 func (Runner) RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan) (done bool, err error) {
 	stage := &plan.Stages[0]
-	if plan.Options.Mode != media.Fast || !Usual(plan) || !stage.Resizes() || stage.Target() == (media.Rect{}) || !inPlanes(p) {
+	switch {
+	case plan.Options.Mode != media.Fast, !Usual(plan), !inPlanes(p):
+		return false, nil
+	case !stage.Resizes(), stage.Target() == (media.Rect{}): // nothing is gained, or all is fill
 		return false, nil
 	}
 	if plan.Orientation > 1 && stage.Part != (media.Part{}) { // parts that begin within pixels are not turned back
@@ -45,11 +48,13 @@ func (Runner) RunPlanes(dst []byte, stride int, p *yuv.Picture, plan *media.Plan
 	if err := media.CheckTarget(dst, stride, plan); err != nil {
 		return false, err
 	}
+
 	in := picture{width: p.Width, height: p.Height, orientation: max(plan.Orientation, 1)}
 	s := untwisted(stage, &in)
 	if !s.Crop.In(p.Width, p.Height) {
 		return false, in.tooSmall()
 	}
+
 	h, err := borrow()
 	if err != nil {
 		return false, err
@@ -110,7 +115,8 @@ func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan,
 	if err != nil {
 		return err
 	}
-	if len(plan.Stages) == 1 && !s.Pads() && rest.Turn == 1 && len(s.Passes) == 0 && plain(plan) {
+	done := len(plan.Stages) == 1 && rest.Turn == 1 && len(s.Passes) == 0 // but for colours
+	if done && !s.Pads() && plain(plan) {
 		return yuv.Convert(yuv.Target{Data: dst, Stride: stride}, small)
 	}
 

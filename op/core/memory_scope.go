@@ -107,7 +107,9 @@ func (t *Tool) ForeseeImage(at record.Column, after, before media.Form) int64 {
 	if after.Frames == media.Unknown {
 		after.Frames = before.Frames
 	}
-	if after.Height <= 0 || after.Width <= 0 || after.Moves() && after.Frames <= 0 || after.Width > media.MaxPixels/after.Height {
+	counted := !after.Moves() || after.Frames > 0
+	sized := counted && after.Height > 0 && after.Width > 0
+	if !sized || after.Width > media.MaxPixels/after.Height {
 		t.Put(at.At, media.Form{}) // known when it is there
 		return 0
 	}

@@ -50,9 +50,7 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 		return recipe.IsImage(t) && !strings.ContainsAny(t.Axes, "TN")
 	})
 	for i, name := range b.Along {
-		find(fmt.Sprintf("along[%d]", i), name, "an array with a row for each box", func(t sample.Type) bool {
-			return t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
-		})
+		find(fmt.Sprintf("along[%d]", i), name, "an array with a row for each box", sample.Type.Ragged)
 	}
 	return in, errors.Join(errs...)
 }

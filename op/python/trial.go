@@ -110,7 +110,10 @@ func (h *Host) recall(name string, p *extern.Pool, c *extern.Call, gives sample.
 		return false
 	}
 	t := h.trials.find(keyOf(name, c.ID), !h.probes)
-	if t == nil || len(t.in) != len(c.In) || t.keep && (gives == nil || len(t.out) != len(gives)) {
+	if t == nil || len(t.in) != len(c.In) {
+		return false
+	}
+	if known := gives != nil && len(t.out) == len(gives); t.keep && !known {
 		return false
 	}
 	drew := t.call.Random != [2]uint64{} || len(t.call.Keys) > 0 // a source that was asked for its first sample has no key

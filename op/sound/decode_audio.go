@@ -145,7 +145,8 @@ func (d *DecodeAudio) checkWindow(in sample.Schema) error {
 		return recipe.Wrong("window", "is %q: the samples have the fields %s", d.Window, words.List(in.Names()))
 	}
 	t := in[i].Type
-	if shape := t.Shape; t.Kind != sample.Tensor || t.DType != tensor.Float32 && t.DType != tensor.Float64 || len(shape) != 1 || shape[0] != 2 {
+	floats := t.Kind == sample.Tensor && (t.DType == tensor.Float32 || t.DType == tensor.Float64)
+	if !floats || !t.Shape.Equal(tensor.Shape{2}) {
 		return recipe.Wrong("window", "is %q, which is %v: must be float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
 	}
 	return nil

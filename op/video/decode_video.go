@@ -173,7 +173,8 @@ func (d *DecodeVideo) Form() media.Form {
 // those that do not depend on samples.
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	errs := []error{argument.CheckTags(recipe.Completed(d))}
-	if chosen := d.Start == "begin" || d.Start == "center"; chosen && (d.Offset != nil || d.At != "") || d.Offset != nil && d.At != "" {
+	chosen := d.Start == "begin" || d.Start == "center"
+	if placed := d.Offset != nil || d.At != ""; chosen && placed || d.Offset != nil && d.At != "" {
 		errs = append(errs, errors.New("has more than one of start, offset and at: give one of them"))
 	}
 	if d.Aspect == "square" && d.Planes() {
@@ -182,6 +183,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	if d.MaxPixels != nil && *d.MaxPixels > media.MaxPixels {
 		errs = append(errs, recipe.Wrong("max_pixels", "is %d: must be from 1 to %d", *d.MaxPixels, media.MaxPixels))
 	}
+
 	switch sized := d.Size != (recipe.Size{}); {
 	case sized && !d.Planes():
 		errs = append(errs, recipe.Wrong("size", "is for color \"yuv420\" and \"nv12\": put resize after decode_video"))
@@ -193,6 +195,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 			errs = append(errs, recipe.Wrong("size", "is not possible: %w", err))
 		}
 	}
+
 	if d.Matrix != "" && !d.Planes() {
 		errs = append(errs, recipe.Wrong("matrix", "is for color \"yuv420\" and \"nv12\": frames are RGB"))
 	}

@@ -122,7 +122,10 @@ func unpack(dst []byte, codec packed.Codec, data []byte, want, most int64) ([]by
 		}
 		data = data[n:]
 	}
-	if size > math.MaxInt64 || want >= 0 && int64(size) != want || want < 0 && int64(size) > most {
+	if want < 0 { // then it is as many as they say, up to most
+		want = min(int64(size), most)
+	}
+	if size > math.MaxInt64 || int64(size) != want {
 		return dst, fmt.Errorf("%w: compressed data have %d bytes", shard.ErrCorrupt, size)
 	}
 	return packed.Append(dst, codec, data, int64(size))

@@ -107,7 +107,8 @@ func needBlocks(all []*field, nodes *[][2]int64) (need bool) {
 			need = need || n[0] > 0
 		}
 		if f.refused == "" && f.meaning == asList {
-			need = need || f.layout == bits && n[0] > 0 || n[1] > 0 && isFloat(f.kind)
+			packed := f.layout == bits && n[0] > 0
+			need = need || packed || n[1] > 0 && isFloat(f.kind) // missing numbers become NaN
 		}
 		if f.dictionary == nil {
 			need = needBlocks(f.children, nodes) || need

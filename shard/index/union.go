@@ -90,10 +90,12 @@ func common(a, b *Field) (*sample.Type, bool) {
 		return a.Type, true
 	case a.Samples == 0:
 		return b.Type, true
-	case a.Type.Kind != sample.Tensor || b.Type.Kind != sample.Tensor || a.Type.DType != b.Type.DType ||
-		len(a.Type.Shape) < 2 || len(a.Type.Shape) != len(b.Type.Shape):
+	case a.Type.Kind != sample.Tensor, a.Type.Kind != b.Type.Kind, a.Type.DType != b.Type.DType:
+		return nil, false
+	case len(a.Type.Shape) < 2, len(a.Type.Shape) != len(b.Type.Shape):
 		return nil, false
 	}
+
 	t := sample.TensorType(a.Type.DType, a.Type.Shape...)
 	for axis, n := range b.Type.Shape {
 		switch k := &t.Shape[axis]; {

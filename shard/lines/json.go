@@ -134,7 +134,7 @@ func (r *jsonReader) value() (jsonValue, error) {
 		err = r.object(func([]byte) error { _, err := r.value(); return err })
 	case c == '[':
 		err = r.members('[', ']', func() error { _, err := r.value(); return err })
-	case c == '-' || c >= '0' && c <= '9' || c == 'N' || c == 'I':
+	case beginsNumber(c):
 		err = r.number()
 	default:
 		for _, word := range []string{"true", "false", "null"} {
@@ -462,9 +462,16 @@ func (v jsonValue) number() tensor.DType {
 	return tensor.Int64
 }
 
-func (v jsonValue) isNumber() bool {
-	c := v[0]
-	return c == '-' || c >= '0' && c <= '9' || c == 'N' || c == 'I'
+func (v jsonValue) isNumber() bool { return beginsNumber(v[0]) }
+
+// beginsNumber reports whether a value that begins so is a number; NaN and Infinity are
+// among them, as Python writes them.
+func beginsNumber(c byte) bool {
+	switch c {
+	case '-', 'N', 'I':
+		return true
+	}
+	return c >= '0' && c <= '9'
 }
 
 func (v jsonValue) isBool() bool { return v[0] == 't' || v[0] == 'f' }
@@ -524,7 +531,9 @@ func (a *arrayType) element(e jsonValue, depth int) {
 		d = e.number()
 	}
 	switch {
-	case a.depth > 0 && a.depth != depth || len(a.shape) > depth || a.d.Valid() && (d == tensor.Bool) != (a.d == tensor.Bool):
+	case a.depth > 0 && a.depth != depth, len(a.shape) > depth: // a list was there before
+		a.none = true
+	case a.d.Valid() && (d == tensor.Bool) != (a.d == tensor.Bool):
 		a.none = true
 	case a.d != tensor.Float64:
 		a.d = d

@@ -140,8 +140,9 @@ func (w *walk) node(p place) {
 		p.path = append(p.path[:len(p.path):len(p.path)], e.name)
 	}
 	if e.kind < 0 || e.children > 0 {
-		// What repeats is the element itself where writers of old made it so.
-		p.own = again && p.listed && e.children == 1 && e.name != "array" && !strings.HasSuffix(e.name, "_tuple")
+		// Old writers repeat the element itself, and call it so.
+		old := e.children != 1 || e.name == "array" || strings.HasSuffix(e.name, "_tuple")
+		p.own = again && p.listed && !old
 		p.listed = e.logical == logicalMap || e.logical == logicalList ||
 			e.converted >= convertedMap && e.converted <= convertedList
 		p.isMap = p.isMap || p.listed && e.logical != logicalList && e.converted != convertedList

@@ -53,7 +53,8 @@ func newReader(ctx context.Context, f shard.Format, file *File) (*reader, error)
 
 	at := int64(0)
 	for i, b := range r.found.Blocks {
-		if b.At < 0 || b.Len < 0 || b.Len > file.Size() || b.At > file.Size()-b.Len || b.Size < 0 {
+		inside := b.Len <= file.Size() && b.At <= file.Size()-b.Len
+		if b.At < 0 || b.Len < 0 || b.Size < 0 || !inside {
 			return nil, fmt.Errorf("%w: block %d is %+v of a file of %d bytes", errPromise, i, b, file.Size())
 		}
 		if b.Plain() && b.Len != b.Size {

@@ -42,7 +42,10 @@ func entries(f shard.File, size int64) []int64 {
 		begin, length, _ := bytes.Cut(lines.Bytes(), []byte(" "))
 		at, err := strconv.ParseInt(string(begin), 10, 64)
 		n, err2 := strconv.ParseInt(string(length), 10, 64)
-		if err != nil || err2 != nil || at != next || n < before+after || n > size-at {
+		switch {
+		case err != nil, err2 != nil, at != next: // records follow each other
+			return nil
+		case n < before+after, n > size-at:
 			return nil
 		}
 		next += n

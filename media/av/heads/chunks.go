@@ -5,7 +5,15 @@ import "math"
 // Unsaid reports whether a size of 32 bits is that of a writer that did not know it, and
 // could not go back: near the largest, in a file that is smaller.
 func Unsaid(size, left int64) bool {
-	return size == 0 || size > left && (size >= 0xFFFF0000 || size >= 0x7FFF0000 && size <= math.MaxInt32)
+	switch {
+	case size == 0:
+		return true
+	case size <= left: // there is as much
+		return false
+	case size <= math.MaxInt32: // the largest of a writer that counts with a sign
+		return size >= 0x7FFF0000
+	}
+	return size >= 0xFFFF0000
 }
 
 // Named reports whether four bytes can be the name of a chunk. What is added behind a

@@ -208,8 +208,10 @@ func (f *File) gap(file []byte, at, declared int) (int, error) {
 		}
 	}
 	switch {
-	case frames == 0 && (ended || declared <= 0 && len(file)-at <= mostJunk && !cut(file[at:], f.First)):
-		return len(file), nil // nothing of a recording
+	case frames == 0 && ended: // nothing of a recording
+		return len(file), nil
+	case frames == 0 && declared <= 0 && len(file)-at <= mostJunk && !cut(file[at:], f.First): // nor here
+		return len(file), nil
 	case len(file)-at < Need && file[at] == 0xFF:
 		return 0, fmt.Errorf("%w: it ends within frame %d", ErrFormat, n)
 	}

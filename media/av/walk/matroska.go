@@ -266,7 +266,10 @@ func (f *file) trackNumbers(of heads.Element) map[uint64]bool {
 // crc checks the sum that an element may begin with (RFC 8794, 11.3.1).
 func (f *file) crc(of heads.Element) error {
 	b := f.Bytes(of.Body, 6)
-	if f.light || of.End > f.Len || len(b) < 6 || b[0] != heads.Checksum || b[1] != 0x84 {
+	if f.light || of.End > f.Len {
+		return nil
+	}
+	if begins := len(b) == 6 && b[0] == heads.Checksum && b[1] == 0x84; !begins { // of four bytes
 		return nil
 	}
 	want, sum := binary.LittleEndian.Uint32(b[2:]), uint32(0)

@@ -100,7 +100,8 @@ func (w *transportWalk) packet(f *file, at int64, p []byte) error {
 	if p[3]&0x10 != 0 && want >= 0 {
 		want = (want + 1) & 15
 	}
-	goesOn := want < 0 || count == want || fills && p[4] > 0 && p[5]&0x80 != 0
+	said := fills && p[4] > 0 && p[5]&0x80 != 0 // that the count begins again here
+	goesOn := want < 0 || count == want || said
 	if !goesOn && !w.jumps(f, at, id, s) {
 		s.bad = true
 		return &Damage{at, fmt.Sprintf("packets of the stream 0x%x are missing before that", id), int(id)}

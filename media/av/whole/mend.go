@@ -76,7 +76,7 @@ func cutPage(file []byte) int {
 		switch {
 		case whole && heads.Summed(file[at:at+size]):
 			at, synced = at+size, true
-		case !whole && synced && next == 0 && (len(file)-at < 5 || file[at+4] == 0): // the version
+		case !whole && synced && next == 0 && versioned(file[at:]):
 			return at
 		default: // four letters inside a page, or damage
 			at, synced = at+1, false
@@ -84,6 +84,9 @@ func cutPage(file []byte) int {
 	}
 	return -1
 }
+
+// versioned reports whether a page of Ogg has the version that all have, or ends before.
+func versioned(page []byte) bool { return len(page) < 5 || page[4] == 0 }
 
 // cutBlock is where the block of WavPack begins in which a file ends; -1: it ends in
 // none.

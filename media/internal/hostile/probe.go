@@ -56,7 +56,7 @@ func misprobed(data []byte) string {
 		return ""
 	case info.Width <= 0 || info.Height <= 0 || info.Width > media.MaxPixels/info.Height:
 		return fmt.Sprintf("%d×%d pixels, and no error", info.Width, info.Height)
-	case info.Orientation < 1 || info.Orientation > 8 || info.Components < 1 || info.Bits < 1 || seeds[info.Format] == nil:
+	case info.Orientation < 1, info.Orientation > 8, info.Components < 1, info.Bits < 1, seeds[info.Format] == nil:
 		return fmt.Sprintf("%+v, and no error", info)
 	case info.WorkingBytes() < int64(info.Width)*int64(info.Height):
 		return fmt.Sprintf("%d bytes for %d×%d pixels", info.WorkingBytes(), info.Width, info.Height)

@@ -54,7 +54,8 @@ func (f *File) describe(head []byte) bool {
 	// As it is, without compression, and with the difference of two channels, which has a
 	// bit more. Frames are larger only where an encoder wants that.
 	f.most = 32 + f.Channels*(8+(f.Bits+1)*f.block/8)
-	return least == most && most >= 16 && f.Rate > 0 && f.Bits >= 4 && f.Samples > 0
+	fixed := least == most && most >= 16 // samples of a frame, as its number is counted in frames
+	return fixed && f.Rate > 0 && f.Bits >= 4 && f.Samples > 0
 }
 
 var errFLAC = fmt.Errorf("flac: %w", media.ErrCorrupt)

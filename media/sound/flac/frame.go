@@ -72,7 +72,8 @@ func (f *File) parse(b []byte) (fr Frame, head int, ok bool) {
 	if channels++; channels > 8 && channels < 12 {
 		channels = 2
 	}
-	if deep := bits[depth]; rate != f.Rate || channels != f.Channels || depth != 0 && deep != f.Bits || b[3]&1 != 0 {
+	asHead := depth == 0 || bits[depth] == f.Bits
+	if rate != f.Rate || channels != f.Channels || !asHead || b[3]&1 != 0 {
 		return fr, 0, false
 	}
 	if at >= len(b) || sum8(b[:at]) != b[at] {

@@ -10,9 +10,19 @@ import (
 
 const leastAU = 24
 
-// isAU: some writers have all numbers with their lowest byte first, the mark, too.
+// isAU reports whether a file begins as AU does. Some writers have all numbers with their
+// lowest byte first, the mark, too; as "dns." may be text, their encoding is looked at.
 func isAU(file []byte) bool {
-	return len(file) >= leastAU && (string(file[:4]) == ".snd" || string(file[:4]) == "dns." && file[12] < 32 && file[13] == 0)
+	if len(file) < leastAU {
+		return false
+	}
+	switch string(file[:4]) {
+	case ".snd":
+		return true
+	case "dns.":
+		return file[12] < 32 && file[13] == 0
+	}
+	return false
 }
 
 // openAU finds the samples of Sun's AU. Its head says all.

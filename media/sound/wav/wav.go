@@ -237,5 +237,7 @@ func (f *File) ends(format string, has, of int64) error {
 const placeholder = 0x7FFF0000
 
 func placeholds(size int64) bool {
-	return size >= placeholder && size < 0x80010000 || size >= 0xFFFF0000 && size <= math.MaxUint32 || size >= math.MaxInt64-64
+	signed := size >= placeholder && size < 0x80010000
+	unsigned := size >= 0xFFFF0000 && size <= math.MaxUint32
+	return signed || unsigned || size >= math.MaxInt64-64
 }

@@ -130,7 +130,8 @@ func (c *Composition) check(p PartState) error {
 	}
 	last, mine := len(p.Item)-1, false
 	for _, r := range c.Items {
-		mine = mine || r.Source == p.Source && slices.Equal(r.Item, p.Item[:last]) && r.Range[0] <= p.Item[last] && p.Item[last] < r.Range[1]
+		siblings := r.Source == p.Source && slices.Equal(r.Item, p.Item[:last])
+		mine = mine || siblings && r.Range[0] <= p.Item[last] && p.Item[last] < r.Range[1]
 		if r.Range[0] < 0 || r.Range[0] >= r.Range[1] || r.Range[1] > MaxPos {
 			all = append(all, fmt.Errorf("the range [%d, %d)", r.Range[0], r.Range[1]))
 		}
