@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -181,7 +182,7 @@ func TestFingerprintsOfFunctions(t *testing.T) {
 
 // Fields keep their order, also through YAML.
 func TestTheOrderOfWhatIsGiven(t *testing.T) {
-	r := recipe.Recipe{Steps: []recipe.Step{{Args: &recipe.Map{Python: recipe.Python{Function: "m:f.<locals>.<lambda>#2"}, Gives: recipe.Gives{Schema: sample.Schema{
+	r := recipe.Recipe{Steps: []recipe.Step{{Args: &python.Map{Python: recipe.Python{Function: "m:f.<locals>.<lambda>#2"}, Gives: recipe.Gives{Schema: sample.Schema{
 		{Name: "z", Type: sample.TextType}, {Name: "a", Type: sample.TensorType(tensor.Int16, tensor.Unknown, 3)}, {Name: "m", Type: sample.BytesType}, {Name: "b", Type: sample.TensorType(tensor.Bool)}}}}}}}.Complete()
 	text, err := r.MarshalJSON()
 	const want = `{"map":{"function":"m:f.<locals>.<lambda>#2","where":"process","copy":false,"gives":{"z":"text","a":{"dtype":"int16","shape":[null,3]},"m":"bytes","b":{"dtype":"bool","shape":[]}}}}`

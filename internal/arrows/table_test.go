@@ -376,6 +376,7 @@ var arrows = []arrow{
 	{"serve", "op/video", "videos"},
 	{"op", "op/image", "the operations that there are"},
 	{"op", "recipe", "which recipes are told"},
+	{"op", "op/python", "calls of Python functions, and their workers"},
 	{"op/image", "recipe", "arguments are those of recipes"},
 	{"op/image", "media", "what steps do to an image"},
 	{"op/image", "sample", "images are fields of samples"},

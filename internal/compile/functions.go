@@ -30,7 +30,7 @@ func ofFunction(p *python.Function) facts {
 // reserved again after it, for each of the samples that it makes.
 func (b *builder) flatMap(p fuse.Part) error {
 	b.reach(p)
-	next, out, err := python.NewFlatMap(b.Env, p, b.Schema, &b.Columns)
+	next, out, err := python.NewFlatMapFunction(b.Env, p, b.Schema, &b.Columns)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (b *builder) flatMap(p fuse.Part) error {
 // makes can be made again alone.
 func (b *builder) aggregate(p fuse.Part) error {
 	b.reach(p)
-	next, out, err := python.NewAggregate(b.Env, p, b.Schema, &b.Columns)
+	next, out, err := python.NewAggregateFunction(b.Env, p, b.Schema, &b.Columns)
 	if err != nil {
 		return err
 	}

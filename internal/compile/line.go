@@ -56,7 +56,7 @@ type stage struct {
 	python  *python.Function // whose workers work; nil: the engine's own
 	expand  expander         // makes several samples of one; nil: op makes one
 
-	aggregate *python.Aggregate // that makes samples of several; nil: it does not
+	aggregate *python.AggregateFunction // that makes samples of several; nil: it does not
 	unbatches bool              // it takes batches apart
 
 	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage

@@ -9,21 +9,115 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
 
-// Aggregate is an object of Python that gathers samples, and makes others of them. One
+var _ = Ops.Add(recipe.Op{
+	Name: "aggregate",
+	Doc:  "Pass the samples of an epoch, one by one, to an object that makes other samples of them.",
+	New:  func() recipe.Args { return new(Aggregate) },
+
+	More: `'accumulate(sample)' is called for each sample in turn, 'flush()' at the end of the epoch. Both return a sample, an iterable of samples, or
+None, and may be generators or async. A parameter 'rng' works as in 'map'. Arrays are copies that you may keep. One worker process holds the
+object, a new one for each epoch.
+
+To resume within an epoch the object needs 'state_dict()', which returns JSON, arrays, tensors and bytes, at most 1 MiB, and
+'load_state_dict(state)'. Without them such a state is refused when you load it.
+
+If 'accumulate' raises, that sample fails and the object goes on. If 'flush' raises, all samples since the last output fail. If the worker dies
+or times out, the run ends. The number of batches is not known in advance, and several ranks need 'steps_per_epoch'.`,
+	Example: []string{`class Sums:
+    def __init__(self):
+        self.rows = []
+
+    def accumulate(self, sample):
+        self.rows.append(sample["x"])
+        if len(self.rows) == 8:
+            rows, self.rows = self.rows, []
+            return {"sum": np.sum(rows, axis=0)}
+
+    def flush(self):
+        return {"sum": np.sum(self.rows, axis=0)} if self.rows else None
+
+    def state_dict(self):
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state):
+        self.rows = state["rows"]
+
+.aggregate(Sums)`},
+	Call: "function, *, fields",
+
+	Gathers: true,
+})
+
+// Aggregate are the arguments of the operation aggregate.
+type Aggregate struct {
+	Function string       `json:"function,omitempty" required:"true" example:"windows:Windows" doc:"\"module:name\" of an object, or of a class made once for each epoch. accumulate(sample) and flush() return samples, a sample, or None; with state_dict() and load_state_dict() a run can resume within an epoch. The worker imports it, unless your program passes it"`
+	Fields   []string     `json:"fields,omitzero" example:"[\"image\"]" doc:"fields passed to accumulate as arguments; by default the whole sample, as a dict"`
+	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}" doc:"the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A result that does not fit fails the last sample passed"`
+	Seed     []string     `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each call: random, numpy, torch; by default none. An argument named rng needs none"`
+}
+
+// Python are the arguments as other functions have them: one process calls the object,
+// and gives it what it may keep.
+func (a *Aggregate) Python() recipe.Python {
+	return recipe.Python{Function: a.Function, Fields: a.Fields, Workers: new(1), Seed: a.Seed, Copy: true}
+}
+
+// Complete implements [recipe.Completer].
+func (a Aggregate) Complete() recipe.Args {
+	if len(a.Seed) == 0 {
+		a.Seed = nil
+	}
+	return &a
+}
+
+// Identity implements [recipe.Identifier].
+func (a Aggregate) Identity(recipe.Recipe) recipe.Args {
+	return &Aggregate{Function: a.Function, Fields: a.Fields, Seed: a.Seed}
+}
+
+// CheckFailures implements [recipe.Failing].
+func (a *Aggregate) CheckFailures(f *recipe.Failures) error {
+	return f.CheckOnce("the object has been given the sample already")
+}
+
+// Check implements [recipe.Args]. The schema is nil if Gives has no fields.
+func (a *Aggregate) Check(in sample.Schema) (sample.Schema, error) {
+	out, err := recipe.ResultOf(in, nil, nil, a.Gives)
+	p := a.Python()
+	if err := errors.Join(append(p.CheckCall(in), err)...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Traits implements [recipe.Traited].
+func (a *Aggregate) Traits() recipe.Traits {
+	return recipe.Traits{Count: recipe.Gathers, Call: &recipe.Call{Kind: recipe.AggregateCall, Python: a.Python(), Gives: &a.Gives}}
+}
+
+// WithGives implements [recipe.Giving].
+func (a Aggregate) WithGives(g recipe.Gives) recipe.Args {
+	a.Gives = g
+	return &a
+}
+
+// AggregateFunction is an object of Python that gathers samples, and makes others of
+// them. One
 // worker has it. What it makes is an output of the sample that it was given last, whose
 // place, key and source it has: these are numbered from the moment on when it was given
 // that, to the one when it is given the next. So the number does not depend on where a
 // run was resumed, since whatever is not finished with that sample's outputs has that
 // sample given again.
-type Aggregate struct{ *Function }
+type AggregateFunction struct{ *Function }
 
-// NewAggregate makes such an object of a step, and returns the fields after it.
-func NewAggregate(w *core.Env, p fuse.Part, in sample.Schema, where *record.Columns) (*Aggregate, sample.Schema, error) {
-	next := &Aggregate{}
+// NewAggregateFunction makes such an object of a step, and returns the fields after it.
+func NewAggregateFunction(w *core.Env, p fuse.Part, in sample.Schema, where *record.Columns) (*AggregateFunction, sample.Schema, error) {
+	next := &AggregateFunction{}
 	var out sample.Schema
 	var err error
 	if next.Function, out, err = NewFunction(w, *p.Step, in, where); err != nil {
@@ -34,8 +128,8 @@ func NewAggregate(w *core.Env, p fuse.Part, in sample.Schema, where *record.Colu
 }
 
 // Aggregator makes what an epoch's samples are given to.
-func (g *Aggregate) Aggregator() pipe.Aggregator[*record.Record, *record.Record] {
-	return &collector{Aggregate: g}
+func (g *AggregateFunction) Aggregator() pipe.Aggregator[*record.Record, *record.Record] {
+	return &collector{AggregateFunction: g}
 }
 
 // collector is the object in one epoch. What it gives for a sample is made of all samples
@@ -43,7 +137,7 @@ func (g *Aggregate) Aggregator() pipe.Aggregator[*record.Record, *record.Record]
 // none, of those that it gave something for last. So it is finished with them, and they
 // come again until it is.
 type collector struct {
-	*Aggregate
+	*AggregateFunction
 	from   pipe.Memory
 	newest *record.Record // that it was given; nil: none
 	made   int64          // how many samples it has made since

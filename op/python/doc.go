@@ -6,3 +6,8 @@
 // one, and an [Aggregate] others of many. What was called while a loader was opened is
 // not called again for the same sample.
 package python
+
+import "github.com/headrace/headrace/recipe"
+
+// Ops are the operations of this package.
+var Ops recipe.Room

@@ -14,13 +14,57 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
 
-// FlatMap is a function of Python that makes any number of samples of one. They have the
-// place and the key of that sample, and among themselves a number.
-type FlatMap struct {
+var _ = Ops.Add(recipe.NewOp[FlatMap]("flat_map", recipe.Between, "Call a Python function that returns any number of samples for each, usually a generator.").Explained(`
+Each sample moves on as soon as it is yielded. Later random steps draw for each. The number of batches is at most a bound.`,
+	`def crops(sample, rng):
+    for _ in range(4):
+        y, x = rng.integers(0, 32, 2)
+        yield {**sample, "image": sample["image"][y:y + 224, x:x + 224]}
+
+.flat_map(crops)`).Called("function, *, fields, to, gives"))
+
+// FlatMap are the arguments of the operation flat_map: those of map.
+type FlatMap Map
+
+// Complete implements [recipe.Completer].
+func (m FlatMap) Complete() recipe.Args {
+	out := FlatMap(*Map(m).Complete().(*Map))
+	return &out
+}
+
+// Identity implements [recipe.Identifier].
+func (m FlatMap) Identity(r recipe.Recipe) recipe.Args {
+	out := FlatMap(*Map(m).Identity(r).(*Map))
+	return &out
+}
+
+// CheckFailures implements [recipe.Failing].
+func (m *FlatMap) CheckFailures(f *recipe.Failures) error {
+	return f.CheckOnce("what flat_map has made of a sample is on its way already")
+}
+
+// Check implements [recipe.Args]. The schema is nil if Gives has no fields.
+func (m *FlatMap) Check(in sample.Schema) (sample.Schema, error) { return (*Map)(m).Check(in) }
+
+// Traits implements [recipe.Traited].
+func (m *FlatMap) Traits() recipe.Traits {
+	return recipe.Traits{Count: recipe.More, Call: (*Map)(m).call(recipe.FlatMapCall)}
+}
+
+// WithGives implements [recipe.Giving].
+func (m FlatMap) WithGives(g recipe.Gives) recipe.Args {
+	m.Gives = g
+	return &m
+}
+
+// FlatMapFunction is a function of Python that makes any number of samples of one. They
+// have the place and the key of that sample, and among themselves a number.
+type FlatMapFunction struct {
 	*Function
 	stays          []Field // fields that pass by the function: each sample that it makes has them too
 	RefusesReplace bool    // the loader replaces samples that fail, which cannot be done with one of which some were made
@@ -30,9 +74,9 @@ type FlatMap struct {
 	spare func() (*extern.Pool, error)
 }
 
-// NewFlatMap makes such a function of a step, and returns the fields after it.
-func NewFlatMap(w *core.Env, p fuse.Part, in sample.Schema, where *record.Columns) (*FlatMap, sample.Schema, error) {
-	next := &FlatMap{}
+// NewFlatMapFunction makes such a function of a step, and returns the fields after it.
+func NewFlatMapFunction(w *core.Env, p fuse.Part, in sample.Schema, where *record.Columns) (*FlatMapFunction, sample.Schema, error) {
+	next := &FlatMapFunction{}
 	var out sample.Schema
 	var err error
 	if next.Function, out, err = NewFunction(w, *p.Step, in, where); err != nil {
@@ -55,7 +99,7 @@ func NewFlatMap(w *core.Env, p fuse.Part, in sample.Schema, where *record.Column
 const flatHands = 4
 
 // Expand yields what the function makes of a sample, which is done with then.
-func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.Record, error] {
+func (f *FlatMapFunction) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.Record, error] {
 	return func(yield func(*record.Record, error) bool) {
 		defer f.Env.Drop(it)
 		err := f.each(ctx, f.Pool, it, func(child *record.Record) error {
@@ -81,7 +125,7 @@ func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*reco
 // Again takes a sample on its way by itself: it goes on as one of those that are made of
 // it. That waits for its bytes when the worker is free again, since who waits for the
 // worker may have them.
-func (f *FlatMap) Again(ctx context.Context, it *record.Record) (out *record.Record, err error) {
+func (f *FlatMapFunction) Again(ctx context.Context, it *record.Record) (out *record.Record, err error) {
 	defer f.Env.Drop(it)
 	pool, err := f.spare()
 	if err != nil {
@@ -101,7 +145,7 @@ func (f *FlatMap) Again(ctx context.Context, it *record.Record) (out *record.Rec
 // nth is one of the samples that are made of another, from 0; of one that replaces
 // another it is the last where there are fewer. The others have their room in what is
 // reserved for all.
-func (f *FlatMap) nth(ctx context.Context, pool *extern.Pool, it *record.Record, n int64) (out *record.Record, err error) {
+func (f *FlatMapFunction) nth(ctx context.Context, pool *extern.Pool, it *record.Record, n int64) (out *record.Record, err error) {
 	err = f.each(ctx, pool, it, func(child *record.Record) error {
 		if n--; n >= 0 && it.Replaced == nil {
 			f.Env.Drop(child)
@@ -130,7 +174,7 @@ var ErrEnough = errors.New("headrace: no more are taken")
 
 // each calls yield with every sample that the function makes of one, until it returns an
 // error; errEnough is none.
-func (f *FlatMap) each(ctx context.Context, pool *extern.Pool, it *record.Record, yield func(*record.Record) error) error {
+func (f *FlatMapFunction) each(ctx context.Context, pool *extern.Pool, it *record.Record, yield func(*record.Record) error) error {
 	room, err := f.ahead(ctx, pool, it)
 	if err != nil {
 		return err
@@ -165,7 +209,7 @@ func (f *FlatMap) each(ctx context.Context, pool *extern.Pool, it *record.Record
 }
 
 // child makes a sample of what the function yields.
-func (f *FlatMap) child(it *record.Record, number int64, out []extern.Value) (_ *record.Record, err error) {
+func (f *FlatMapFunction) child(it *record.Record, number int64, out []extern.Value) (_ *record.Record, err error) {
 	child := it.Again()
 	child.Wanted, child.Draws = it.Wanted, slices.Clone(it.Draws)
 	child.SetOutput(it.Made, number)

@@ -152,7 +152,7 @@ func (p *Function) draw(it *record.Record, name string, id uint64) [2]uint64 {
 	return random
 }
 
-// Done lets go of what a call holds.
+// Done releases the values of a call.
 func (p *Function) Done(c *extern.Call) {
 	clear(c.In)
 	clear(c.Out)

@@ -50,7 +50,7 @@ func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failure
 	return err
 }
 
-// Begin finds the places of what a function takes.
+// Begin finds the places of the fields that a function takes.
 func (p *Function) Begin(in sample.Schema, where *record.Columns) {
 	p.DrawID = order.OpID(p.Name)
 	for _, f := range in {
@@ -58,7 +58,7 @@ func (p *Function) Begin(in sample.Schema, where *record.Columns) {
 	}
 }
 
-// Gives notes what comes back of a call.
+// Gives notes the results of a call.
 func (p *Function) Gives(all sample.Schema) { p.results = append(sample.Schema{}, all...) }
 
 // gives finds places for what a function gives. Fields that are not after it are gone.

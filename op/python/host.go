@@ -257,7 +257,7 @@ func (h *Host) All() []*extern.Pool {
 	return slices.Clone(h.pools)
 }
 
-// Stats are what the workers have done.
+// Stats counts the work of the workers.
 func (h *Host) Stats() (all []stats.Function) {
 	if h == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
@@ -152,7 +153,7 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 	audio := recipe.Step{Args: &sound.DecodeAudio{Rate: new(16000), Channels: new(1), Duration: new(0.5)}}
 	limited := audio
 	limited.Failures = &recipe.Failures{TimeLimit: new(2.0)}
-	maps := recipe.Step{Args: &recipe.Map{Python: recipe.Python{Function: "m:f", Fields: []string{"image"}}, Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 8, 9, 3)}}}}}
+	maps := recipe.Step{Args: &python.Map{Python: recipe.Python{Function: "m:f", Fields: []string{"image"}}, Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 8, 9, 3)}}}}}
 	for _, c := range []struct {
 		steps        []recipe.Step
 		fused, split string

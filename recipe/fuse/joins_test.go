@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -17,10 +18,10 @@ func TestFunctionsThatFollowEachOtherAreOnePart(t *testing.T) {
 	gives := recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 4, 4, 3)}}}
 	mapped := func(p recipe.Python) recipe.Step {
 		p.Function = "m:f"
-		return recipe.Step{Op: "map", Args: &recipe.Map{Python: p, Gives: gives}}
+		return recipe.Step{Op: "map", Args: &python.Map{Python: p, Gives: gives}}
 	}
 	plain := mapped(recipe.Python{})
-	filter := recipe.Step{Op: "filter", Args: &recipe.Filter{Python: recipe.Python{Function: "m:f"}}}
+	filter := recipe.Step{Op: "filter", Args: &python.Filter{Python: recipe.Python{Function: "m:f"}}}
 	retried := mapped(recipe.Python{})
 	retried.Failures = &recipe.Failures{Retries: 1}
 
@@ -37,7 +38,7 @@ func TestFunctionsThatFollowEachOtherAreOnePart(t *testing.T) {
 		{[]recipe.Step{mapped(recipe.Python{Where: "process"}), plain}, []string{"map+map_2+batch"}},
 		{[]recipe.Step{mapped(recipe.Python{Seed: []string{"numpy"}}), plain}, []string{"map", "map_2+batch"}},
 		{[]recipe.Step{plain, retried, plain}, []string{"map", "map_2", "map_3+batch"}},
-		{[]recipe.Step{plain, {Op: "flat_map", Args: (*recipe.FlatMap)(&recipe.Map{Python: recipe.Python{Function: "m:f"}, Gives: gives})}}, []string{"map", "flat_map", "batch"}},
+		{[]recipe.Step{plain, {Op: "flat_map", Args: (*python.FlatMap)(&python.Map{Python: recipe.Python{Function: "m:f"}, Gives: gives})}}, []string{"map", "flat_map", "batch"}},
 	} {
 		r := recipe.Recipe{Steps: slices.Concat([]recipe.Step{{Op: "files", Args: &recipe.Files{Pattern: "data"}}}, c.steps, []recipe.Step{{Op: "batch", Args: &recipe.Batch{Size: 2}}})}
 		for _, separate := range []bool{false, true} {
@@ -76,10 +77,10 @@ func TestWorkersThatRead(t *testing.T) {
 	}
 	mapped := func(p recipe.Python) recipe.Step {
 		p.Function = "m:f"
-		return recipe.Step{Op: "map", Args: &recipe.Map{Python: p, Gives: tensors}}
+		return recipe.Step{Op: "map", Args: &python.Map{Python: p, Gives: tensors}}
 	}
 	plain := mapped(recipe.Python{})
-	filter := recipe.Step{Op: "filter", Args: &recipe.Filter{Python: recipe.Python{Function: "m:f"}}}
+	filter := recipe.Step{Op: "filter", Args: &python.Filter{Python: recipe.Python{Function: "m:f"}}}
 	failing := object(nil)
 	failing.Failures = &recipe.Failures{Retries: 1}
 
