@@ -2,6 +2,8 @@ package serve
 
 import (
 	"errors"
+	"io/fs"
+	"log/slog"
 	"syscall"
 
 	"github.com/headrace/headrace"
@@ -9,6 +11,7 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/machine"
+	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/wire"
@@ -61,4 +64,26 @@ func code(err error) wire.Code {
 	default:
 		return wire.CodeInternal
 	}
+}
+
+// failure returns an error in the form that the client gets.
+func failure(index *int, err error) wire.Failure {
+	f := wire.Failure{Index: index, Code: wire.CodeSample, Message: err.Error()}
+	var known codedError
+	var errno syscall.Errno
+	var panicked *pipe.PanicError
+	switch {
+	case errors.As(err, &known):
+		f.Code = known.code
+	case errors.As(err, &panicked):
+		f.Code = wire.CodeInternal
+		slog.Error("an operation on media panicked", "value", panicked.Value, "stack", string(panicked.Stack))
+	case errors.Is(err, arena.ErrMemory), machine.BlameOf(err) == machine.BlameMachine:
+		f.Code = wire.CodeMemory // no input's fault, so the policy for bad ones has no say
+	case errors.As(err, &errno):
+		f.Errno = int(errno)
+	case errors.Is(err, fs.ErrNotExist): // of a store, which has no such numbers
+		f.Errno = int(syscall.ENOENT)
+	}
+	return f
 }

@@ -7,55 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"log/slog"
-	"runtime/debug"
-	"syscall"
-	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/arena"
-	"github.com/headrace/headrace/internal/machine"
-	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/pipe"
-	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/wire"
+	"golang.org/x/sys/unix"
 )
-
-// ioSession is a session without a loader. It carries out tasks on media, one after the
-// other.
-type ioSession struct {
-	engine  *ioEngine
-	conn    *wire.Conn
-	number  uint32
-	inbox   int // descriptor of the file in which the client puts what it has in memory
-	cores   int
-	results resultMemory
-
-	message wire.Task    // memory used again
-	last    []byte       // the last task's text
-	task    task         // and its arguments
-	plans   []media.Plan // memory used again, one for each worker
-	order   []int        // likewise: the order in which inputs are begun
-	sizes   []int64      // likewise, by input: of files
-	reply   []byte       // likewise
-
-	stream stream // stays open from task to task; nil: there is none
-}
-
-// files keeps memory for compressed inputs, of all sessions.
-var files = scratch.Pool{Brief: true}
-
-// ioEngine is the state that sessions of tasks share with each other and with loaders.
-type ioEngine struct {
-	gate   *headrace.Gate
-	memory inputMemory
-	page   *page // nil: nothing is noted
-	cpus   int
-}
 
 // serveIO serves a session that IO has begun, until it ends.
 func (e *ioEngine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {
@@ -96,12 +52,6 @@ func (e *ioEngine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, 
 			return err
 		}
 	}
-}
-
-func (s *ioSession) announce(g arena.Segment) error {
-	return s.conn.Send(wire.KindSegment, 0, wire.AppendSegment(nil, wire.Segment{
-		ID: g.ID, Slots: uint32(g.Slots), SlotBytes: uint64(g.SlotBytes), Bytes: uint64(g.Bytes),
-	}), g.FD)
 }
 
 // do carries out one task, and answers. An error ends the session.
@@ -182,12 +132,6 @@ func (s *ioSession) carryOut(ctx context.Context) (*result, []wire.Failure, erro
 	if d, known := handlers[s.task.Do]; known {
 		return s.handle(ctx, d)
 	}
-	if s.task.Audio != nil {
-		return s.single(ctx, s.decodeAudio)
-	}
-	if s.task.Video != nil {
-		return s.single(ctx, s.decodeClip)
-	}
 	return s.decode(ctx)
 }
 
@@ -220,84 +164,24 @@ func (s *ioSession) answer(r *result, failures []wire.Failure) error {
 	return s.conn.Send(wire.KindDone, 0, s.reply)
 }
 
-// failure returns an error in the form that the client gets.
-func failure(index *int, err error) wire.Failure {
-	f := wire.Failure{Index: index, Code: wire.CodeSample, Message: err.Error()}
-	var known codedError
-	var errno syscall.Errno
-	var panicked *pipe.PanicError
-	switch {
-	case errors.As(err, &known):
-		f.Code = known.code
-	case errors.As(err, &panicked):
-		f.Code = wire.CodeInternal
-		slog.Error("an operation on media panicked", "value", panicked.Value, "stack", string(panicked.Stack))
-	case errors.Is(err, arena.ErrMemory), machine.BlameOf(err) == machine.BlameMachine:
-		f.Code = wire.CodeMemory // no input's fault, so the policy for bad ones has no say
-	case errors.As(err, &errno):
-		f.Errno = int(errno)
-	case errors.Is(err, fs.ErrNotExist): // of a store, which has no such numbers
-		f.Errno = int(syscall.ENOENT)
+func parseTask(text []byte) (t task, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil {
+		return t, err
 	}
-	return f
-}
-
-// guarded turns a panic into an error.
-func guarded(call func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
+	switch t.Do {
+	case "decode":
+		err = t.prepareDecode()
+	case "encode":
+		t.encode = true
+		err = t.prepareEncode()
+	default:
+		d, known := handlers[t.Do]
+		if !known {
+			return t, fmt.Errorf(`serve: there is no task %q: must be "decode", "encode", or one of %s`, t.Do, handlerNames())
 		}
-	}()
-	return call()
-}
-
-func (s *ioSession) input(i int) input {
-	in := s.message.Inputs[i]
-	if in.Path {
-		return input{path: string(s.message.Text[in.At:][:in.Length])}
+		err = d.prepare(&t)
 	}
-	return input{inbox: s.inbox, place: in}
-}
-
-// inFlight records that C code works on an input, until end is called.
-func (e *ioEngine) inFlight(session uint32, permit, i int, key string) (end func()) {
-	if e.page == nil {
-		return func() {}
-	}
-	w := inFlight(cellWriter{page: e.page, session: session})
-	w.Begin(permit, sample.ID{Index: int64(i)}, key)
-	return func() { w.End(permit) }
-}
-
-// computeOn calls do through the gate. Crashes in C code are attributed to the input.
-func (s *ioSession) computeOn(ctx context.Context, in *input, do func() error) (err error) {
-	key := in.path
-	if key == "" {
-		key = "input 0"
-	}
-	waited := s.engine.gate.Do(ctx, func(permit int) {
-		defer s.engine.inFlight(s.number, permit, 0, key)()
-		err = guarded(do)
-	})
-	return errors.Join(waited, err)
-}
-
-// computedOn is computeOn for a function with a result.
-func computedOn[T any](ctx context.Context, s *ioSession, in *input, do func() (T, error)) (got T, err error) {
-	err = s.computeOn(ctx, in, func() (err error) {
-		got, err = do()
-		return err
-	})
-	return got, err
-}
-
-// breathe waits a moment, and returns false if ctx has ended.
-func breathe(ctx context.Context) bool {
-	select {
-	case <-time.After(100 * time.Millisecond):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return t, err
 }

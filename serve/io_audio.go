@@ -9,8 +9,13 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/media/sound"
 	opsound "github.com/headrace/headrace/op/sound"
-	"github.com/headrace/headrace/wire"
 )
+
+func init() {
+	for _, name := range []string{"audio", "audio_info"} {
+		handlers[name] = handler{(*task).prepareAudio, 1, (*ioSession).decodeAudio}
+	}
+}
 
 // prepareAudio checks the arguments of a task on a recording, which are those of
 // decode_audio.
@@ -28,18 +33,6 @@ func (t *task) prepareAudio() (err error) {
 		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
 	return nil
-}
-
-// single runs a task with one input and one result.
-func (s *ioSession) single(ctx context.Context, do func(context.Context) (*result, error)) (*result, []wire.Failure, error) {
-	if n := len(s.message.Inputs); n != 1 {
-		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
-	}
-	r, err := do(ctx)
-	if err != nil {
-		return nil, []wire.Failure{failure(nil, err)}, nil
-	}
-	return r, nil, nil
 }
 
 // decodeAudio decodes a window of a recording, or describes the recording.

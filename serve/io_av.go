@@ -10,12 +10,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode"
+	"golang.org/x/sys/unix"
 )
 
 // avTask holds the arguments of tasks on packets, streams, and containers to be written.
@@ -42,22 +41,44 @@ type avTask struct {
 	window recode.Window
 }
 
+// avArray says what frames or samples are like that the client has in memory.
+type avArray struct {
+	Label    string `json:"label"`
+	Format   string `json:"format"` // FFmpeg's name: rgb24, flt
+	Width    int    `json:"width"`
+	Height   int    `json:"height"`
+	Rate     int    `json:"rate"` // of sound
+	Channels int    `json:"channels"`
+	Each     int    `json:"each"` // bytes of a frame, or of a sample of all channels
+	FPS      [2]int `json:"fps"`
+	Aspect   [2]int `json:"aspect"`
+	File     bool   `json:"file"` // it is none of these, but a file with video or sound
+}
+
+// avSaved is a stream that is made of them.
+type avSaved struct {
+	avArray
+	Codec       string      `json:"codec"`
+	BitRate     int64       `json:"bit_rate"`
+	GOP         int         `json:"gop"`
+	BFrames     int         `json:"b_frames"`
+	Quality     float32     `json:"quality"`
+	Options     [][2]string `json:"options"`
+	Filter      string      `json:"filter"`
+	PixelFormat string      `json:"pixel_format"`
+}
+
 func init() {
-	for name, d := range map[string]handler{
-		"demux":   {(*task).prepareWindow, 1, (*ioSession).demux},
-		"remux":   {(*task).prepareWindow, 1, (*ioSession).remux},
-		"media":   {(*task).prepareMedia, 1, (*ioSession).mediaClip},
-		"frames":  {(*task).prepareFrames, 1, (*ioSession).openFrames},
-		"samples": {(*task).prepareSamples, 1, (*ioSession).openSamples},
-		"both":    {(*task).prepareMedia, 1, (*ioSession).openMedia},
-		"heard":   {nil, 0, (*ioSession).pieceAudio},
-		"next":    {(*task).prepareNext, 0, (*ioSession).nextPiece},
-		"save":    {(*task).prepareSave, 0, (*ioSession).openSaver},
-		"write":   {nil, 1, (*ioSession).writePiece},
-		"finish":  {nil, 0, (*ioSession).finishSaver},
-		"end":     {nil, 0, (*ioSession).finishStream},
-		"filter":  {(*task).prepareFilter, -1, (*ioSession).filter},
-	} {
+	handleAV(map[string]handler{
+		"demux": {(*task).prepareWindow, 1, (*ioSession).demux},
+		"remux": {(*task).prepareWindow, 1, (*ioSession).remux},
+		"end":   {nil, 0, (*ioSession).finishStream},
+	})
+}
+
+// handleAV adds handlers of tasks with an avTask.
+func handleAV(all map[string]handler) {
+	for name, d := range all {
 		prepare := d.prepare
 		d.prepare = func(t *task) error {
 			if err := t.parseAV(); err != nil || prepare == nil {
@@ -111,27 +132,6 @@ func (t *task) prepareWindow() error {
 		*bound.to = t
 	}
 	return w.Check()
-}
-
-func (t *task) prepareFrames() error {
-	if err := t.prepareVideo(); err != nil {
-		return err
-	}
-	return t.prepareWindow()
-}
-
-func (t *task) prepareSamples() error {
-	if err := t.prepareAudio(); err != nil {
-		return err
-	}
-	return t.prepareWindow()
-}
-
-func (t *task) prepareNext() error {
-	if t.av().Count < 1 {
-		return fmt.Errorf("serve: count is %d: must be at least 1", t.av().Count)
-	}
-	return nil
 }
 
 // most returns the largest allowed size of a result in bytes.

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/headrace/headrace/internal/scratch"
-	"github.com/headrace/headrace/media"
 )
 
 // errLate is the error of an input that took longer than the task allows.
@@ -59,44 +56,4 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 		return errLate{c.limit}
 	}
 	return nil
-}
-
-// decodeWithLimit decodes an image into memory of its own, because a decoder that is
-// abandoned must not write into an array that the client has.
-func (s *ioSession) decodeWithLimit(ctx context.Context, i int, p *image, dst []byte, form media.Form) error {
-	own := scratch.Make(len(dst))
-	var plan media.Plan
-
-	in, grant := p.input, p.grant
-	p.input, p.grant = input{}, nothing // they are the decoder's, whether it is given up or not
-	release := func() {
-		in.forget()
-		scratch.Free(own)
-		grant.Release()
-	}
-
-	decode := s.decoder(i, &in, &plan, own, form)
-	gate := s.engine.gate
-	var failed error
-	err := p.clock.run(ctx, func(begun func()) {
-		failed = guarded(func() (err error) {
-			waited := gate.Do(ctx, func(permit int) {
-				begun()
-				err = decode(permit)
-			})
-			if waited != nil {
-				return waited
-			}
-			return err
-		})
-	}, release)
-	if err != nil {
-		return err
-	}
-
-	if failed == nil {
-		copy(dst, own)
-	}
-	release()
-	return failed
 }

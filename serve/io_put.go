@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	handlers["put"] = handler{(*task).parseAV, 1, (*ioSession).put}
+	handleAV(map[string]handler{"put": {nil, 1, (*ioSession).put}})
 }
 
 // put writes the bytes in the inbox to an object of a store, which clients cannot do

@@ -9,36 +9,8 @@ import (
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode"
-	"github.com/headrace/headrace/tensor"
 	"github.com/headrace/headrace/wire"
 )
-
-// avArray says what frames or samples are like that the client has in memory.
-type avArray struct {
-	Label    string `json:"label"`
-	Format   string `json:"format"` // FFmpeg's name: rgb24, flt
-	Width    int    `json:"width"`
-	Height   int    `json:"height"`
-	Rate     int    `json:"rate"` // of sound
-	Channels int    `json:"channels"`
-	Each     int    `json:"each"` // bytes of a frame, or of a sample of all channels
-	FPS      [2]int `json:"fps"`
-	Aspect   [2]int `json:"aspect"`
-	File     bool   `json:"file"` // it is none of these, but a file with video or sound
-}
-
-// avSaved is a stream that is made of them.
-type avSaved struct {
-	avArray
-	Codec       string      `json:"codec"`
-	BitRate     int64       `json:"bit_rate"`
-	GOP         int         `json:"gop"`
-	BFrames     int         `json:"b_frames"`
-	Quality     float32     `json:"quality"`
-	Options     [][2]string `json:"options"`
-	Filter      string      `json:"filter"`
-	PixelFormat string      `json:"pixel_format"`
-}
 
 func (a *avArray) port() (p ffmpeg.Port, err error) {
 	p = ffmpeg.Port{Label: a.Label, Format: a.Format, Width: a.Width, Height: a.Height, Rate: a.Rate, Channels: a.Channels, Audio: a.Rate != 0}
@@ -67,6 +39,14 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 	p.FrameRate, p.TimeBase = rate, rate.Inverse()
 	p.Aspect = av.Rational{Num: int32(a.Aspect[0]), Den: int32(a.Aspect[1])}
 	return p, nil
+}
+
+func init() {
+	handleAV(map[string]handler{
+		"save":   {(*task).prepareSave, 0, (*ioSession).openSaver},
+		"write":  {nil, 1, (*ioSession).writePiece},
+		"finish": {nil, 0, (*ioSession).finishSaver},
+	})
 }
 
 func (t *task) prepareSave() error {
@@ -204,110 +184,4 @@ func (s *ioSession) finishSaver(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	return s.written(ctx, f.out)
-}
-
-func (t *task) prepareFilter() error {
-	for i := range t.av().Inputs {
-		if _, err := t.av().Inputs[i].port(); err != nil {
-			return err
-		}
-	}
-	if err := t.prepareWindow(); err != nil {
-		return err
-	}
-	if outFormats[t.av().Pictures].channels == 0 {
-		return fmt.Errorf("serve: images of the format %q", t.av().Pictures)
-	}
-	return nil
-}
-
-// outFormats are formats that pictures come out in, as arrays.
-var outFormats = map[string]struct {
-	dtype    tensor.DType
-	channels int
-}{
-	"rgb24": {tensor.Uint8, 3}, "rgba": {tensor.Uint8, 4}, "gray": {tensor.Uint8, 1},
-	"rgb48le": {tensor.Uint16, 3}, "rgba64le": {tensor.Uint16, 4}, "gray16le": {tensor.Uint16, 1},
-}
-
-// filter has arrays go through a graph.
-func (s *ioSession) filter(ctx context.Context) (*result, error) {
-	a := s.task.av()
-	if len(a.Inputs) != len(s.message.Inputs) {
-		return nil, errors.New("serve: as many inputs are needed as are described")
-	}
-	if err := s.opensNoFiles(ffmpeg.OfGraph, "", a.Graph); err != nil {
-		return nil, err
-	}
-	size := int64(0)
-	for _, in := range s.message.Inputs {
-		size += int64(in.Length)
-	}
-	grant, err := s.engine.memory.ask(ctx, 3*size)
-	if err != nil {
-		return nil, err
-	}
-	defer grant.Release()
-
-	inputs := make([]recode.Input, len(a.Inputs))
-	for i := range inputs {
-		in := s.input(i)
-		if inputs[i].Port, err = a.Inputs[i].port(); err != nil {
-			return nil, err
-		}
-		if a.Inputs[i].File {
-			f, err := s.fileOf(ctx, &in)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			inputs[i].File = f
-			continue
-		}
-		if in.path != "" {
-			return nil, fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
-		}
-		defer in.forget()
-		if err := in.readArray(); err != nil {
-			return nil, err
-		}
-		inputs[i].Data, inputs[i].Each = *in.data, a.Inputs[i].Each
-	}
-	results, err := computed(ctx, s, func() ([]recode.Result, error) {
-		return recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.task.most())
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.filtered(ctx, results)
-}
-
-func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*result, error) {
-	size := int64(0)
-	for i := range results {
-		size += int64(len(results[i].Data) + 8*len(results[i].Times) + 64)
-	}
-	p, err := s.pack(ctx, size, 2*len(results))
-	if err != nil {
-		return nil, err
-	}
-	rates := map[string]any{}
-	for i := range results {
-		r := &results[i]
-		name := r.Label
-		if name == "" {
-			name = fmt.Sprint(i)
-		}
-		copy(p.room(len(r.Data)), r.Data)
-		if r.Audio {
-			p.add(name, tensor.Float32, tensor.Shape{r.Count, r.Channels})
-			rates[name] = r.Rate
-			continue
-		}
-		f := outFormats[s.task.av().Pictures]
-		p.add(name, f.dtype, tensor.Shape{r.Count, r.Height, r.Width, f.channels})
-		s.putTimes(p, r.Times)
-	}
-	p.About = map[string]any{"rates": rates}
-	return p.done()
 }

@@ -20,6 +20,38 @@ import (
 // errNone is the error of a task that continues a stream when none is open.
 var errNone = errors.New("serve: no stream was begun")
 
+func init() {
+	handleAV(map[string]handler{
+		"media":   {(*task).prepareMedia, 1, (*ioSession).mediaClip},
+		"frames":  {(*task).prepareFrames, 1, (*ioSession).openFrames},
+		"samples": {(*task).prepareSamples, 1, (*ioSession).openSamples},
+		"both":    {(*task).prepareMedia, 1, (*ioSession).openMedia},
+		"heard":   {nil, 0, (*ioSession).pieceAudio},
+		"next":    {(*task).prepareNext, 0, (*ioSession).nextPiece},
+	})
+}
+
+func (t *task) prepareFrames() error {
+	if err := t.prepareVideo(); err != nil {
+		return err
+	}
+	return t.prepareWindow()
+}
+
+func (t *task) prepareSamples() error {
+	if err := t.prepareAudio(); err != nil {
+		return err
+	}
+	return t.prepareWindow()
+}
+
+func (t *task) prepareNext() error {
+	if t.av().Count < 1 {
+		return fmt.Errorf("serve: count is %d: must be at least 1", t.av().Count)
+	}
+	return nil
+}
+
 // piecewise is media that is decoded piece by piece from an open file.
 type piecewise[T interface{ Close() }] struct {
 	of   T

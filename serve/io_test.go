@@ -27,25 +27,25 @@ import (
 
 const decodeBatch = `{"do":"decode","batch":true,"color":"rgb","dtype":"uint8","mode":"exact","orient":true,"fit":"stretch","filter":"bilinear","width":24,"height":16}`
 
-// errandClient is the client's side of a session that IO has begun.
-type errandClient struct {
+// ioClient is the client's side of a session that IO has begun.
+type ioClient struct {
 	*client
 	inbox    *os.File
 	released []wire.Slot
 }
 
-func (h *host) io(begin wire.IO) *errandClient {
+func (h *host) io(begin wire.IO) *ioClient {
 	h.t.Helper()
 	return beginIO(h.t, h.connect(), begin)
 }
 
-func beginIO(t *testing.T, conn *wire.Conn, begin wire.IO) *errandClient {
+func beginIO(t *testing.T, conn *wire.Conn, begin wire.IO) *ioClient {
 	t.Helper()
 	fd, err := unix.MemfdCreate("inbox", unix.MFD_CLOEXEC)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &errandClient{client: &client{t: t, conn: conn, segments: map[uint32]mapping{}}, inbox: os.NewFile(uintptr(fd), "inbox")}
+	c := &ioClient{client: &client{t: t, conn: conn, segments: map[uint32]mapping{}}, inbox: os.NewFile(uintptr(fd), "inbox")}
 	t.Cleanup(func() {
 		c.inbox.Close()
 		for _, m := range c.segments {
@@ -64,7 +64,7 @@ func beginIO(t *testing.T, conn *wire.Conn, begin wire.IO) *errandClient {
 
 // task sends one, whose inputs are paths (text) and content (bytes), and returns the
 // answer.
-func (c *errandClient) task(what string, inputs ...any) (*wire.Done, []wire.Failure) {
+func (c *ioClient) task(what string, inputs ...any) (*wire.Done, []wire.Failure) {
 	c.t.Helper()
 	task := &wire.Task{What: []byte(what), Released: c.released}
 	c.released = nil
@@ -88,7 +88,7 @@ func (c *errandClient) task(what string, inputs ...any) (*wire.Done, []wire.Fail
 	return c.done()
 }
 
-func (c *errandClient) done() (*wire.Done, []wire.Failure) {
+func (c *ioClient) done() (*wire.Done, []wire.Failure) {
 	c.t.Helper()
 	f := c.expect(wire.KindDone)
 	d, err := wire.ParseDone(bytes.Clone(f.Payload))
@@ -105,7 +105,7 @@ func (c *errandClient) done() (*wire.Done, []wire.Failure) {
 }
 
 // bytes are a copy of a result.
-func (c *errandClient) bytes(d *wire.Done) []byte {
+func (c *ioClient) bytes(d *wire.Done) []byte {
 	c.t.Helper()
 	if d.Flags&wire.HasResult == 0 {
 		c.t.Fatal("there is no result")
@@ -118,7 +118,7 @@ func (c *errandClient) bytes(d *wire.Done) []byte {
 	return bytes.Clone(m.memory[int(d.Slot)*m.slotBytes:][:n])
 }
 
-func (c *errandClient) giveBack(d *wire.Done) {
+func (c *ioClient) giveBack(d *wire.Done) {
 	c.released = append(c.released, wire.Slot{Segment: d.Segment, Slot: d.Slot})
 }
 
@@ -378,17 +378,17 @@ func TestAPanicIsTheFailureOfItsInput(t *testing.T) {
 func TestBrokenTasksEndTheSession(t *testing.T) {
 	leak.Check(t)
 	h := start(t)
-	for name, broken := range map[string]func(c *errandClient) error{
-		"no task": func(c *errandClient) error { return c.conn.Send(wire.KindStats, 0, nil) },
-		"cut":     func(c *errandClient) error { return c.conn.Send(wire.KindTask, 0, []byte{1, 2, 3}) },
-		"a foreign slot": func(c *errandClient) error {
+	for name, broken := range map[string]func(c *ioClient) error{
+		"no task": func(c *ioClient) error { return c.conn.Send(wire.KindStats, 0, nil) },
+		"cut":     func(c *ioClient) error { return c.conn.Send(wire.KindTask, 0, []byte{1, 2, 3}) },
+		"a foreign slot": func(c *ioClient) error {
 			return c.conn.Send(wire.KindTask, 0, wire.AppendTask(nil, &wire.Task{Released: []wire.Slot{{}}}))
 		},
-		"a second IO": func(c *errandClient) error { return c.conn.Send(wire.KindIO, 0, []byte(`{}`), int(c.inbox.Fd())) },
-		"several for one": func(c *errandClient) error {
+		"a second IO": func(c *ioClient) error { return c.conn.Send(wire.KindIO, 0, []byte(`{}`), int(c.inbox.Fd())) },
+		"several for one": func(c *ioClient) error {
 			return c.send2(strings.Replace(decodeBatch, `"batch":true`, `"batch":false`, 1))
 		},
-		"a path to encode": func(c *errandClient) error {
+		"a path to encode": func(c *ioClient) error {
 			return c.send2(`{"do":"encode","format":"png","dtype":"uint8","shape":[1,1,1]}`)
 		},
 	} {
@@ -414,7 +414,7 @@ func TestBrokenTasksEndTheSession(t *testing.T) {
 	}
 }
 
-func (c *errandClient) send2(what string) error {
+func (c *ioClient) send2(what string) error {
 	path := []byte("/a")
 	task := &wire.Task{What: []byte(what), Text: path, Inputs: []wire.Input{{Path: true, Length: 2}, {Path: true, Length: 2}}}
 	return c.conn.Send(wire.KindTask, 0, wire.AppendTask(nil, task))
@@ -431,7 +431,7 @@ func TestAnInboxThatIsNone(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	conn := h.connect()
-	c := &errandClient{client: &client{t: t, conn: conn, segments: map[uint32]mapping{}}}
+	c := &ioClient{client: &client{t: t, conn: conn, segments: map[uint32]mapping{}}}
 	if err := conn.Send(wire.KindIO, 0, []byte(fmt.Sprintf(`{"protocol":%d}`, wire.Version)), int(r.Fd())); err != nil {
 		t.Fatal(err)
 	}
@@ -596,7 +596,7 @@ func TestShare(t *testing.T) {
 		}
 	}
 	dial(t, name) // says nothing
-	var guests []*errandClient
+	var guests []*ioClient
 	for range 3 {
 		guest := beginIO(t, dial(t, name), wire.IO{Protocol: wire.Version, Token: testToken})
 		if _, failures := guest.task(decodeBatch, path); failures != nil {

@@ -13,6 +13,12 @@ import (
 	"github.com/headrace/headrace/recipe"
 )
 
+func init() {
+	for _, name := range []string{"video", "video_info"} {
+		handlers[name] = handler{(*task).prepareVideo, 1, (*ioSession).decodeClip}
+	}
+}
+
 // prepareVideo checks the arguments of a task on a video: those of decode_video, or a
 // list of frames.
 func (t *task) prepareVideo() (err error) {

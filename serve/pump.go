@@ -32,6 +32,25 @@ func idlePump() *pump {
 	return p
 }
 
+// start starts a stream. The one before ends first, so that its last messages still carry
+// its number.
+func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *wire.Until) error {
+	s.pump.stop()
+	s.pump = idlePump()
+	s.loader.Stop()
+	s.loader.SetWaiting(false) // whoever waited has begun elsewhere
+	s.stream.Store(stream)
+	state := s.loader.Info().State
+	if from != nil {
+		state = *from
+	}
+	if err := s.loader.Start(state, (*headrace.Until)(serialUntil)); err != nil {
+		return err
+	}
+	s.pump = startPump(ctx, s, stream)
+	return nil
+}
+
 func startPump(ctx context.Context, s *session, stream uint32) *pump {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &pump{ahead: make(chan struct{}, s.loader.Prefetch()), asked: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}

@@ -61,6 +61,3 @@ func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, 
 	}
 	return i, err
 }
-
-// log sends a line that a worker said.
-func (s *session) log(l wire.Log) error { return s.conn.SendJSON(wire.KindLog, s.stream.Load(), l) }

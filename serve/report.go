@@ -11,13 +11,6 @@ import (
 	"github.com/headrace/headrace/wire"
 )
 
-// report sends an error to the client after all earlier output of workers. It names the
-// stage and the sample, if there are any.
-func (s *session) report(err error) error {
-	s.logs.flush()
-	return s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))
-}
-
 func describe(err error) wire.Error {
 	e := wire.Error{Code: code(err), Message: report.Failure(err), Step: report.Step(err)}
 	var stage *pipe.StageError

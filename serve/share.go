@@ -10,10 +10,10 @@ import (
 	"net"
 	"os"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"github.com/headrace/headrace/wire"
+	"golang.org/x/sys/unix"
 )
 
 // leastToken is the shortest token that is taken, in characters: that of 128 bits in
@@ -152,3 +152,13 @@ func (e *engine) serveGuest(ctx context.Context, conn *wire.Conn, token string) 
 
 // guestNumber is in the crash page for sessions that its reader did not begin.
 const guestNumber = 1<<32 - 1
+
+// breathe waits a moment, and returns false if ctx has ended.
+func breathe(ctx context.Context) bool {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

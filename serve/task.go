@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -15,7 +14,7 @@ import (
 // task holds the arguments of a task as docs/protocol.md defines them, and values derived
 // from them.
 type task struct {
-	Do string `json:"do"` // what is done, one of those of parseErrand
+	Do string `json:"do"` // what is done, one of those of parseTask
 
 	// Of decoding.
 	Batch      bool         `json:"batch"`
@@ -66,32 +65,6 @@ const maxTimeLimit = 1e9
 
 // sized reports whether the size of results is known before an image is read.
 func (t *task) sized() bool { return t.form.Height > 0 }
-
-func parseTask(text []byte) (t task, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
-		return t, err
-	}
-	switch t.Do {
-	case "decode":
-		err = t.prepareDecode()
-	case "encode":
-		t.encode = true
-		err = t.prepareEncode()
-	case "audio", "audio_info":
-		err = t.prepareAudio()
-	case "video", "video_info":
-		err = t.prepareVideo()
-	default:
-		d, known := handlers[t.Do]
-		if !known {
-			return t, fmt.Errorf(`serve: there is no task %q: must be "decode", "encode", "audio", "audio_info", "video", "video_info", or one of %s`, t.Do, handlerNames())
-		}
-		err = d.prepare(&t)
-	}
-	return t, err
-}
 
 func (t *task) prepareDecode() (err error) {
 	o := &t.options
@@ -152,38 +125,6 @@ func (t *task) prepareLimit() error {
 	// 0 means no limit, so what is given must not be rounded down to it.
 	if t.limit = time.Duration(t.TimeLimit * float64(time.Second)); t.TimeLimit > 0 {
 		t.limit = max(t.limit, 1)
-	}
-	return nil
-}
-
-func (t *task) prepareEncode() (err error) {
-	p := &t.pixels
-	if p.DType, err = pixelType(t.DType); err != nil {
-		return err
-	}
-
-	if len(t.Shape) != 3 {
-		return fmt.Errorf("serve: pixels of shape %v: must be [height, width, channels]", t.Shape)
-	}
-	p.Height, p.Width = t.Shape[0], t.Shape[1]
-	switch t.Shape[2] {
-	case 1:
-		p.Color = media.Gray
-	case 3:
-		p.Color = media.RGB
-	case 4:
-		p.Color = media.RGBA
-	default:
-		return fmt.Errorf("serve: pixels of %d channels: must be 1, 3 or 4", t.Shape[2])
-	}
-
-	if p.Height < 1 || p.Width < 1 || p.Width > media.MaxPixels/p.Height {
-		return fmt.Errorf("serve: an image of %d×%d pixels", p.Width, p.Height)
-	}
-	p.Stride = p.Width * p.PixelBytes()
-
-	t.encoding = media.EncodeOptions{
-		Format: t.Format, Quality: t.Quality, Subsampling: t.Subsampling, Progressive: t.Progressive, Lossless: t.Lossless, Effort: t.Effort,
 	}
 	return nil
 }
