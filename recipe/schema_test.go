@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -42,19 +44,35 @@ func compile(t *testing.T) func(doc string) error {
 }
 
 // around puts a step where its operation may be.
-func around(op, step string) string {
-	before := map[string]string{"files": "", "read": "", "source": "", "merge": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`, "decode_npy": `"files",`, "decode_audio": `"files",`, "decode_video": `"files",`, "video_clips": `"files",`}
-	before["bucket_batch"] = `"files",{"decode_npy":{"dtype":"int32"}},`
-	before["log_mel"] = `"files",{"decode_audio":{"channels":1}},`
-	before["pack"] = before["bucket_batch"]
-	before["boxes"] = `"files","decode_image",{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[null,null,3]},"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`
-	before["unbatch"] = before["batch"] + `{"batch":{"size":2}},`
-	before["sampler"], before["weighted"] = before["shuffle"], before["shuffle"]
-	if b, ok := before[op]; ok {
-		return wrap(strings.ReplaceAll(b, `"files"`, `{"files":{"pattern":"a"}}`) + step)
+func around(op, step string) string { return wrap(places()[op] + step) }
+
+// places returns the beginnings after which operations may come, with the examples of
+// their arguments: the first of a few that fits.
+var places = sync.OnceValue(func() map[string]string {
+	const files, image, crop = `{"files":{"pattern":"a"}},`, `"decode_image",`, `{"center_crop":{"size":8}},`
+	all := []string{files + image, "", files, files + image + crop}
+	for _, op := range recipetest.Ops() {
+		if recipe.TraitsOf(recipe.Completed(op.New())).Suffixes != nil {
+			all = append(all, files+exampleOf(op)+",")
+		}
 	}
-	return wrap(`{"files":{"pattern":"a"}},"decode_image",` + step)
-}
+	all = append(all, files+image+crop+`{"batch":{"size":2}},`,
+		files+image+`{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[null,null,3]},`+
+			`"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`)
+
+	places := make(map[string]string)
+	for _, op := range recipetest.Ops() {
+		i := slices.IndexFunc(all, func(before string) bool {
+			f, err := recipe.Read("r", []byte(wrap(before+exampleOf(op))), recipe.Variables{})
+			if err == nil {
+				_, err = f.Check()
+			}
+			return err == nil
+		})
+		places[op.Name] = all[max(i, 0)] // where it fits nowhere, TestSchemaTakesWhatIsRight says why
+	}
+	return places
+})
 
 // Whatever the engine takes, editors must not mark.
 func TestSchemaTakesWhatIsRight(t *testing.T) {
@@ -81,7 +99,7 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 		}
 	})
 	for _, op := range recipetest.Ops() {
-		doc := around(op.Name, exampleOf(t, op))
+		doc := around(op.Name, exampleOf(op))
 		f, err := recipe.Read("r", []byte(doc), recipe.Variables{})
 		if err == nil {
 			_, err = f.Check()
@@ -144,27 +162,33 @@ func jsonOf(t *testing.T, text string) string {
 
 // exampleOf is a step with all examples that its operation has, and with nothing where
 // it has none.
-func exampleOf(t *testing.T, op recipe.Op) string {
-	var schema struct {
-		Defs map[string]struct {
-			Properties map[string]struct{ Examples []json.RawMessage }
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal(recipe.Schema(nil), &schema); err != nil {
-		t.Fatal(err)
-	}
+func exampleOf(op recipe.Op) string {
 	args := make(map[string]json.RawMessage)
-	for name, p := range schema.Defs["args."+op.Name].Properties {
+	for name, p := range described()["args."+op.Name].Properties {
 		if len(p.Examples) > 0 {
 			args[name] = p.Examples[0]
 		}
 	}
 	text, err := json.Marshal(map[string]any{op.Name: args})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return string(text)
 }
+
+type definition struct {
+	Properties map[string]struct{ Examples []json.RawMessage }
+}
+
+var described = sync.OnceValue(func() map[string]definition {
+	var schema struct {
+		Defs map[string]definition `json:"$defs"`
+	}
+	if err := json.Unmarshal(recipe.Schema(nil), &schema); err != nil {
+		panic(err)
+	}
+	return schema.Defs
+})
 
 // Whatever an editor can see of what the engine refuses, it should mark.
 func TestSchemaRefusesMistakes(t *testing.T) {
@@ -210,7 +234,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 			}
 			if a.Required {
 				var step map[string]map[string]json.RawMessage
-				_ = json.Unmarshal([]byte(exampleOf(t, op)), &step)
+				_ = json.Unmarshal([]byte(exampleOf(op)), &step)
 				delete(step[op.Name], a.Name)
 				text, _ := json.Marshal(step)
 				refused(around(op.Name, string(text)))
