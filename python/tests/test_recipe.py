@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
@@ -20,6 +21,7 @@ import functions
 import headrace as hr
 from conftest import pipeline
 from headrace._client.program import find_program
+from headrace._operations import ON_IMAGES
 
 TRAIN = """\
 headrace: 1
@@ -128,9 +130,6 @@ RANDOM = {
         "field": None,
         "to": r.choice([None, "sound"]),
     },
-    "log_mel": lambda r: r.choice(
-        [{}, {"preset": "kaldi"}, {"preset": "librosa", "n_mels": 40}, {"n_fft": 512, "hop_length": 128, "layout": "MT"}]
-    ),
     "decode_video": lambda r: {
         **r.choice(
             [{"frames": 8, "stride": 2}, {"frames": np.int32(8), "fps": 12.5}, {"segments": 4}, {"fps": 2, "max_frames": 8}, {"frames": 3}]
@@ -244,7 +243,8 @@ DRAWN = sorted(set(operations()) - ELSEWHERE)
 FIELDS = ("select", "drop", "rename", "copy")
 FUNCTIONS = ("map", "filter", "flat_map", "aggregate")
 LAST = ("normalize", "layout", "batch", "unbatch", *FUNCTIONS)  # may only follow what is of one size, or be last
-SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
+SEQUENCES = ("bucket_batch", "pack")  # are of no image
+ELEMENTS = (*FIELDS, *FUNCTIONS, *LAST, *SEQUENCES, "decode_image", "merge", "route", "shuffle")
 
 
 def flipped(p):
@@ -330,22 +330,15 @@ def drawn(r, name):
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
     if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
-    if name in ("decode_audio", "decode_video", "video_clips"):
+    if name in SEQUENCES:  # of a type that has every pad, and of one axis, as packs need
+        p = p.decode_npy("int32", to=arguments(r, "decode_npy")["to"])
         return getattr(p, name)(**arguments(r, name))
-    if name == "log_mel":
-        args = arguments(r, name)
-        return p.decode_audio(22050 if args.get("preset") == "librosa" else 16000, "mono").log_mel(**args)
-    if name in SEQUENCES:
-        args = arguments(r, "decode_npy")
-        if name != "decode_npy":  # of a type that has every pad, and of one axis, as packs need
-            args.update(dtype="int32", shape=None, field=None)
-        p = p.decode_npy(**args)
-        return p if name == "decode_npy" else getattr(p, name)(**arguments(r, name))
+    if name not in {*ELEMENTS, *ON_IMAGES}:
+        return fitting(r, p, name)
     decoded = arguments(r, "decode_image")
     p = p.decode_image(**decoded | ({"to": None} if name in (*FUNCTIONS, *FIELDS) else {}))
     for middle in r.sample(DRAWN, 3):
-        decodes = ("decode_audio", "log_mel", "decode_video", "video_clips", "decode_image")
-        if middle not in (*LAST, *SEQUENCES, *FIELDS, *decodes, "shuffle", "grayscale"):
+        if middle in {*ON_IMAGES, "route"} - {*LAST, "grayscale"}:
             p = getattr(p, middle)(**arguments(r, middle))
     if name in ("batch", "unbatch", *FUNCTIONS):
         p = p.center_crop(8)
@@ -357,6 +350,20 @@ def drawn(r, name):
         return p
     args = arguments(r, name)
     return getattr(p, name)(*args) if isinstance(args, list) else getattr(p, name)(**args)
+
+
+def fitting(r, p, name):
+    """A step of another kind, after files or a decoder. Arguments that do not fit each other become examples, or are left out."""
+    said, args = operations()[name], arguments(r, name)
+    tries = [args, {arg: said["properties"][arg].get("examples", [given])[0] for arg, given in args.items()}]
+    tries += [dict(list(tries[1].items())[:n]) for n in reversed(range(len(args)))]
+    for args in tries:
+        for before in (p, p.decode_audio(16000, "mono"), p.decode_npy("int32")):
+            with contextlib.suppress(hr.RecipeError, TypeError):
+                made = getattr(before, name)(**args)
+                made.recipe()
+                return made
+    raise AssertionError(f"{name} fits after nothing")
 
 
 def test_every_operation_is_drawn():
