@@ -1,36 +1,16 @@
 package compile
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/custom"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
-
-// CheckCode finds steps that are registered without code: those of recipe.Register alone.
-func CheckCode(r recipe.Recipe, p fuse.Plan) error {
-	for _, part := range p.Parts() {
-		if part.Step == nil || core.HasCode(part.Step.Args) {
-			continue
-		}
-		for n, s := range r.All() {
-			if s.Name == part.Step.Name {
-				return &recipe.Error{Step: n, Name: s.Name, Err: fmt.Errorf("is %s, for which the engine has no code: headrace.Register brings it", s.Op)}
-			}
-		}
-	}
-	if _, ok := p.Batch.Own.(custom.Classifier); p.Batch.Own != nil && !ok {
-		return fmt.Errorf("recipe: step %q: the engine has no code for it: headrace.RegisterBatching brings it", p.Last.Names[0])
-	}
-	return nil
-}
 
 // compiler makes lines of a plan. Nothing of it changes on the way: what is known at a
 // place of a line is a scope, and what a stage means for the program are its facts.

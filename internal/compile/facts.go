@@ -64,28 +64,3 @@ func join[V any](a *map[string]V, b map[string]V) {
 	}
 	maps.Copy(*a, b)
 }
-
-// tell adds the facts of all stages up to the batches of a section.
-func (s *section) tell(f *facts) {
-	s.line.tell(f)
-	f.add(s.known)
-}
-
-func (n *line) tell(f *facts) {
-	if n.batches != nil {
-		n.batches.tell(f)
-	}
-	for _, of := range n.of {
-		of.tell(f)
-	}
-	for _, s := range n.steps {
-		if s.stage != nil {
-			f.add(s.stage.known)
-			continue
-		}
-		f.add(s.routing.known)
-		for _, branch := range s.routing.branches {
-			branch.tell(f)
-		}
-	}
-}

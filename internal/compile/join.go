@@ -1,11 +1,8 @@
 package compile
 
 import (
-	"context"
-
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
-	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -162,15 +159,4 @@ func (j joiner) route(in pipe.Flow[*record.Record], r *routing, later bool) pipe
 // note tells people of a stage.
 func (j joiner) note(name string, workers int, steps []string) {
 	j.Stages = append(j.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
-}
-
-// namedChoice says of an error which sample it is about.
-func namedChoice(choose func(*record.Record) (int, error)) func(context.Context, *record.Record) (int, error) {
-	return func(_ context.Context, it *record.Record) (int, error) {
-		i, err := choose(it)
-		if err != nil {
-			err = core.Blame(it, err)
-		}
-		return i, err
-	}
 }

@@ -57,7 +57,7 @@ type stage struct {
 	expand  expander         // makes several samples of one; nil: op makes one
 
 	aggregate *python.AggregateFunction // that makes samples of several; nil: it does not
-	unbatches bool              // it takes batches apart
+	unbatches bool                      // it takes batches apart
 
 	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage
 	known  facts
@@ -86,4 +86,29 @@ func (s step) asks() bool {
 		return s.stage.asks
 	}
 	return slices.ContainsFunc(s.routing.branches, (*line).asks)
+}
+
+// tell adds the facts of all stages up to the batches of a section.
+func (s *section) tell(f *facts) {
+	s.line.tell(f)
+	f.add(s.known)
+}
+
+func (n *line) tell(f *facts) {
+	if n.batches != nil {
+		n.batches.tell(f)
+	}
+	for _, of := range n.of {
+		of.tell(f)
+	}
+	for _, s := range n.steps {
+		if s.stage != nil {
+			f.add(s.stage.known)
+			continue
+		}
+		f.add(s.routing.known)
+		for _, branch := range s.routing.branches {
+			branch.tell(f)
+		}
+	}
 }

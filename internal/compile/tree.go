@@ -105,3 +105,14 @@ func (b *builder) route(r *fuse.Route) error {
 	b.line.steps = append(b.line.steps, step{routing: next})
 	return nil
 }
+
+// namedChoice says of an error which sample it is about.
+func namedChoice(choose func(*record.Record) (int, error)) func(context.Context, *record.Record) (int, error) {
+	return func(_ context.Context, it *record.Record) (int, error) {
+		i, err := choose(it)
+		if err != nil {
+			err = core.Blame(it, err)
+		}
+		return i, err
+	}
+}

@@ -1,0 +1,63 @@
+package compile
+
+import (
+	"math"
+	"slices"
+)
+
+// epoch is how many samples an epoch of the line has, on this rank, when none is lost;
+// where that is not exact, it is the most.
+func (n *line) epoch() (samples int64, exact bool) {
+	switch {
+	case n.source != nil:
+		return n.source.Expected() * max(1, n.clips), true
+	case n.batches != nil:
+		if samples, exact = n.batches.epoch(); slices.ContainsFunc(n.steps, step.unbatches) {
+			samples, exact = n.batches.taken()
+		}
+		return samples * max(1, n.clips), exact
+	}
+	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
+	turns := int64(math.MaxInt64)
+	for i, of := range n.of {
+		s, known := of.epoch()
+		exact = exact && known
+		samples += s
+		if k := int64(len(n.of)); s < math.MaxInt64/k-k { // the first turn for which this one has nothing left
+			turns = min(turns, s*k+int64(i))
+		}
+	}
+	if n.merge.Until == "shortest" && n.merge.Order == "round_robin" {
+		return min(samples, turns), exact
+	}
+	if n.most > 0 {
+		samples = min(samples, n.most)
+	}
+	return samples, exact
+}
+
+// epoch is how many batches an epoch of the section has, when nothing is lost; where that
+// is not exact, it is the most.
+func (s *section) epoch() (batches int64, exact bool) {
+	samples, exact := s.line.epoch()
+	rows := int64(s.Rows)
+	switch {
+	case s.plan.Single:
+		return samples, exact
+	case s.plan.Batch.Lists:
+		return s.line.source.Split.Len(), true
+	case s.Groups:
+		return MostBatches(s.Layout, *s.plan, samples), false
+	case s.plan.Batch.DropLast:
+		return samples / rows, exact
+	}
+	return (samples + rows - 1) / rows, exact
+}
+
+// taken is how many samples come into batches.
+func (s *section) taken() (samples int64, exact bool) {
+	if samples, exact = s.line.epoch(); s.plan.Batch.DropLast && !s.Groups {
+		samples -= samples % int64(s.Rows)
+	}
+	return samples, exact && !s.Groups
+}

@@ -1,0 +1,35 @@
+package compile
+
+import (
+	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/pipe"
+)
+
+// Target is what a plan is compiled for.
+type Target struct {
+	Env      *core.Env
+	Sources  []*source.Listing // of the plan, in its order
+	Sections []Section         // what makes batches, in the order of the recipe: the plan itself is the last
+	Lane     *budget.Lane      // of samples whose batch is on its way
+	Policies core.Policies
+	Gate     *pipe.Gate // of what computes
+
+	Workers  int // of stages that compute
+	Readers  int // of stages that wait
+	Prefetch int
+	InOrder  bool // batches take samples in input order
+	Library  bool // decodes images, where a decoder of Headrace's own could
+
+	Share func(samples int64) int64 // how many of a number of samples are this rank's
+}
+
+// Section is what a plan makes batches with.
+type Section struct {
+	Layout *batch.Layout
+	Slots  *batch.Slots
+	Rows   int  // of a full batch, or samples
+	Groups bool // samples come into batches by what they are
+}
