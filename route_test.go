@@ -1,13 +1,11 @@
 package headrace
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/headrace/headrace/internal/leak"
@@ -85,78 +83,4 @@ func rowsUntilError(t *testing.T, l *Loader) (n int, err error) {
 		n += b.Rows()
 		b.Release()
 	}
-}
-
-// A budget of one's own does not spend the loader's, nor the other way round.
-func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
-	leak.Check(t)
-	root := phototest.Folder(t, 20)
-	for _, name := range []string{"003.jpg", "004.jpg", "011.jpg"} {
-		phototest.Spoil(t, root, name)
-	}
-	for _, kind := range []string{"skip", "replace"} {
-		for own, fails := range map[int]bool{3: false, 2: true, 0: true} {
-			s := telling(t, &recipe.Failures{OnError: kind, MaxErrors: new(ErrorCount(own))}, func(_ context.Context, id sample.ID) error {
-				if id.Index%5 == 0 && id.Index < 15 {
-					return errFail
-				}
-				return nil
-			})
-			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
-			_, err := rowsUntilError(t, l)
-			if tooMany := errors.Is(err, ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
-				t.Errorf("%s, at most %d: %v", kind, own, err)
-			}
-		}
-	}
-}
-
-// cellsInUse counts what is noted of operations at work.
-type cellsInUse struct {
-	mu   sync.Mutex
-	by   map[int]string
-	most int
-	t    *testing.T
-}
-
-func (c *cellsInUse) Begin(cell int, id sample.ID, key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if who, taken := c.by[cell]; taken || cell < 0 {
-		c.t.Errorf("cell %d is that of %s, and is given to %s", cell, who, key)
-	}
-	c.by[cell] = key
-	c.most = max(c.most, cell)
-}
-
-func (c *cellsInUse) End(cell int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.by, cell)
-}
-
-// An operation that was abandoned keeps its cell until it returns, and nobody else gets
-// it.
-func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
-	root := phototest.Folder(t, 24)
-	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
-	cells := &cellsInUse{by: map[int]string{}, t: t}
-	r := flow(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
-	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() InFlight { return cells }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Start(State{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, b := range drain(t, l) {
-		n += len(b)
-	}
-	cells.mu.Lock()
-	defer cells.mu.Unlock()
-	if n != 22 || len(cells.by) != 2 {
-		t.Errorf("%d samples, and in cells are %v", n, cells.by)
-	}
-	l.Close()
 }

@@ -59,7 +59,7 @@ func TestStepsPerEpoch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for epoch := k / 4; epoch < 3; epoch++ {
-			if got := drain(t, l); !equalBatches(got, whole[max(k, 4*epoch):4*epoch+4]) {
+			if got := drain(t, l); !slices.EqualFunc(got, whole[max(k, 4*epoch):4*epoch+4], slices.Equal) {
 				t.Errorf("from batch %d on, epoch %d differs", k, epoch)
 			}
 		}
@@ -111,21 +111,5 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 	c.StepsPerEpoch = nil
 	if _, err := Open(t.Context(), r, c, Options{}); err == nil || !strings.Contains(err.Error(), "or set steps_per_epoch") {
 		t.Errorf("without: %v", err)
-	}
-}
-
-// What remains of an epoch that was cut is finished, for anyone who has come to the next
-// one; ranks that are not there yet are.
-func TestStepsPerEpochUnderAnotherWorldSize(t *testing.T) {
-	leak.Check(t)
-	root := phototest.Folder(t, 40)
-	r := augmented(t, root, `{"size":2}`)
-	c := Config{Epochs: new(2), StepsPerEpoch: new(5)}
-	first := runWorld(t, r, c, 2, nil, func(int) int { return 3 })
-	records := []State{first[0].state, first[1].state}
-	for _, run := range runWorld(t, r, c, 3, records, func(int) int { return -1 }) {
-		if len(run.batches) != 2 || run.state.Epoch != 1 {
-			t.Errorf("%d batches after three of five; then %+v", len(run.batches), run.state)
-		}
 	}
 }

@@ -273,3 +273,65 @@ func TestTreesThatCannotRun(t *testing.T) {
 		}
 	}
 }
+
+// Bad samples after merges and routes: what is left of the others comes in the same
+// order, and others in their places are of the same source and branch.
+func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 21, 10)
+	phototest.Spoil(t, g.root(0), "003.jpg")
+	phototest.Spoil(t, g.root(0), "004.jpg")
+	phototest.Spoil(t, g.root(1), "007.jpg")
+	r := g.recipe("", `{"batch":{"size":4}}`)
+	for _, c := range []Config{{OnError: Skip}, {OnError: Replace}, {OnError: Skip, Fuse: new(false)}, {OnError: Replace, Fuse: new(false)}} {
+		c.Workers = new(3)
+		cutAnywhere(t, r, c)
+	}
+	bad := func(r row) bool {
+		first, name := strings.HasPrefix(r.key, g.root(0)), filepath.Base(r.key)
+		return first && (name == "003.jpg" || name == "004.jpg") || !first && name == "007.jpg"
+	}
+	// The model cannot decode them; the order of keys tells enough.
+	keys := func(l *Loader) (all []string) {
+		for _, b := range drain(t, l) {
+			for _, r := range b {
+				all = append(all, r.key)
+			}
+		}
+		return all
+	}
+	var lists [2][]row
+	for i := range lists {
+		n := int64(len(g.paths[i]))
+		permutation := order.Permute(n, 3, 0)
+		for pos := range n {
+			if i == 0 {
+				pos = permutation.At(pos)
+			}
+			lists[i] = append(lists[i], row{key: g.paths[i][pos]})
+		}
+	}
+	whole := inTurns(lists, false)
+	replaced := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Replace}, Options{}))
+	if len(replaced) != len(whole) {
+		t.Fatalf("%d samples of %d", len(replaced), len(whole))
+	}
+	for i, key := range replaced {
+		switch was := whole[i]; {
+		case !bad(was) && key != was.key:
+			t.Errorf("sample %d is %s, and was %s", i, key, was.key)
+		case bad(was) && (key == was.key || filepath.Dir(filepath.Dir(key)) != filepath.Dir(filepath.Dir(was.key))):
+			t.Errorf("instead of %s came %s", was.key, key)
+		}
+	}
+	for i := range lists {
+		lists[i] = slices.DeleteFunc(lists[i], bad)
+	}
+	var skipped []string
+	for _, r := range inTurns(lists, false) {
+		skipped = append(skipped, r.key)
+	}
+	if got := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Skip}, Options{})); !slices.Equal(got, skipped) {
+		t.Errorf("%v\nexpected %v", got, skipped)
+	}
+}

@@ -1,4 +1,4 @@
-package headrace
+package core_test
 
 import (
 	"context"
@@ -15,11 +15,17 @@ import (
 
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/loadertest"
 )
+
+type named struct{ ID sample.ID }
 
 // asTold does what a test says, for each sample.
 type asTold struct {
@@ -27,13 +33,15 @@ type asTold struct {
 }
 
 var (
+	errFail = errors.New("it does not work")
+
 	hooks    sync.Map // of func(context.Context, sample.ID) error, by name
 	toldOnce = sync.OnceValue(func() error {
-		return Register("as_told", "Does what it is told.", func() Operation[troubleIn, struct{}] { return new(asTold) })
+		return headrace.Register("as_told", "Does what it is told.", func() headrace.Operation[named, struct{}] { return new(asTold) })
 	})
 )
 
-func (o *asTold) Do(ctx context.Context, in troubleIn) (struct{}, error) {
+func (o *asTold) Do(ctx context.Context, in named) (struct{}, error) {
 	do, _ := hooks.Load(o.Hook)
 	return struct{}{}, do.(func(context.Context, sample.ID) error)(ctx, in.ID)
 }
@@ -45,18 +53,21 @@ func telling(t *testing.T, f *recipe.Failures, do func(context.Context, sample.I
 		t.Fatal(err)
 	}
 	hooks.Store(t.Name(), do)
-	return recipe.Step{Args: Args(&asTold{t.Name()}), Failures: f}
+	return recipe.Step{Args: headrace.Args(&asTold{t.Name()}), Failures: f}
 }
 
 // flow is a recipe with a step before decoding.
 func flow(root string, s recipe.Step) recipe.Recipe {
-	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{filesOf(root), s, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
+	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{
+		{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}, s,
+		{Op: "decode_image"}, {Args: &image.CenterCrop{Size: recipe.Size{Height: 8, Width: 8}}}, {Args: &recipe.Batch{Size: 4}},
+	}}
 }
 
 // substituted is what a plain loop gives where others come in the places of bad samples.
-func substituted(t *testing.T, root string, epoch, rank, world int, bad []string) (rows []row, lost []string) {
+func substituted(t *testing.T, root string, epoch, rank, world int, bad []string) (rows []loadertest.Row, lost []string) {
 	t.Helper()
-	paths := photographs(t, root)
+	paths := loadertest.Photographs(t, root)
 	permutation := order.Permute(int64(len(paths)), 3, epoch)
 	isBad := func(index int64) bool { return slices.Contains(bad, filepath.Base(paths[index])) }
 	split := order.Split{Samples: int64(len(paths)), Batch: int64(4 * world), World: world, Rank: rank}
@@ -70,7 +81,7 @@ func substituted(t *testing.T, root string, epoch, rank, world int, bad []string
 				index = int64(key.Intn(order.OpID("replace"), draw, len(paths)))
 			}
 		}
-		rows = append(rows, augmentedRow(t, paths, epoch, index))
+		rows = append(rows, loadertest.AugmentedRow(t, paths, epoch, index))
 	}
 	return rows, lost
 }
@@ -83,11 +94,11 @@ func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	for _, world := range []int{1, 2} {
-		for _, c := range []Config{{Workers: new(1)}, {Workers: new(5)}, {Workers: new(3), Fuse: new(false)}, {Workers: new(4), Memory: new(int64(1 << 15))}} {
-			c.Epochs, c.OnError, c.WorldSize = new(2), Replace, world
+		for _, c := range []headrace.Config{{Workers: new(1)}, {Workers: new(5)}, {Workers: new(3), Fuse: new(false)}, {Workers: new(4), Memory: new(int64(1 << 15))}} {
+			c.Epochs, c.OnError, c.WorldSize = new(2), headrace.Replace, world
 			for c.Rank = range world {
 				var lost []string
-				l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
+				l := loadertest.Open(t, loadertest.Augmented(t, root, `{"size":4}`), c, headrace.Options{Lost: func(l headrace.Lost) {
 					if lost = append(lost, filepath.Base(l.Key)); !l.Replaced || l.Err == nil || l.Stage == "" {
 						t.Errorf("%+v", l)
 					}
@@ -98,7 +109,7 @@ func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
 				for epoch := range 2 {
 					lost = nil
 					rows, wantLost := substituted(t, root, epoch, c.Rank, world, bad)
-					compare(t, fmt.Sprintf("rank %d of %d, epoch %d", c.Rank, world, epoch), drain(t, l), slices.Collect(slices.Chunk(rows, 4)))
+					loadertest.Compare(t, fmt.Sprintf("rank %d of %d, epoch %d", c.Rank, world, epoch), loadertest.Drain(t, l), slices.Collect(slices.Chunk(rows, 4)))
 					if !slices.Equal(lost, wantLost) {
 						t.Errorf("%v were told, expected %v", lost, wantLost)
 					}
@@ -122,68 +133,6 @@ func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
 	}
 }
 
-// Bad samples after merges and routes: what is left of the others comes in the same
-// order, and others in their places are of the same source and branch.
-func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
-	leak.Check(t)
-	g := newGrove(t, 21, 10)
-	phototest.Spoil(t, g.root(0), "003.jpg")
-	phototest.Spoil(t, g.root(0), "004.jpg")
-	phototest.Spoil(t, g.root(1), "007.jpg")
-	r := g.recipe("", `{"batch":{"size":4}}`)
-	for _, c := range []Config{{OnError: Skip}, {OnError: Replace}, {OnError: Skip, Fuse: new(false)}, {OnError: Replace, Fuse: new(false)}} {
-		c.Workers = new(3)
-		cutAnywhere(t, r, c)
-	}
-	bad := func(r row) bool {
-		first, name := strings.HasPrefix(r.key, g.root(0)), filepath.Base(r.key)
-		return first && (name == "003.jpg" || name == "004.jpg") || !first && name == "007.jpg"
-	}
-	// The model cannot decode them; the order of keys tells enough.
-	keys := func(l *Loader) (all []string) {
-		for _, b := range drain(t, l) {
-			for _, r := range b {
-				all = append(all, r.key)
-			}
-		}
-		return all
-	}
-	var lists [2][]row
-	for i := range lists {
-		n := int64(len(g.paths[i]))
-		permutation := order.Permute(n, 3, 0)
-		for pos := range n {
-			if i == 0 {
-				pos = permutation.At(pos)
-			}
-			lists[i] = append(lists[i], row{key: g.paths[i][pos]})
-		}
-	}
-	whole := inTurns(lists, false)
-	replaced := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Replace}, Options{}))
-	if len(replaced) != len(whole) {
-		t.Fatalf("%d samples of %d", len(replaced), len(whole))
-	}
-	for i, key := range replaced {
-		switch was := whole[i]; {
-		case !bad(was) && key != was.key:
-			t.Errorf("sample %d is %s, and was %s", i, key, was.key)
-		case bad(was) && (key == was.key || filepath.Dir(filepath.Dir(key)) != filepath.Dir(filepath.Dir(was.key))):
-			t.Errorf("instead of %s came %s", was.key, key)
-		}
-	}
-	for i := range lists {
-		lists[i] = slices.DeleteFunc(lists[i], bad)
-	}
-	var skipped []string
-	for _, r := range inTurns(lists, false) {
-		skipped = append(skipped, r.key)
-	}
-	if got := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Skip}, Options{})); !slices.Equal(got, skipped) {
-		t.Errorf("%v\nexpected %v", got, skipped)
-	}
-}
-
 func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 20)
@@ -192,9 +141,9 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	var told []string
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, MaxErrors: ErrorCount(2)}, Options{Lost: func(l Lost) { told = append(told, filepath.Base(l.Key)) }})
+	l := loadertest.Open(t, loadertest.Augmented(t, root, `{"size":4}`), headrace.Config{OnError: headrace.Replace, MaxErrors: headrace.ErrorCount(2)}, headrace.Options{Lost: func(l headrace.Lost) { told = append(told, filepath.Base(l.Key)) }})
 	rows, lost := substituted(t, root, 0, 0, 1, bad)
-	var got [][]row
+	var got [][]loadertest.Row
 	for {
 		b, err := l.Next(t.Context())
 		if err == nil {
@@ -202,7 +151,7 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 			continue
 		}
 		var failed *pipe.StageError
-		if !errors.Is(err, ErrTooManyLost) || !errors.As(err, &failed) || failed.Source != "files" || !strings.Contains(err.Error(), lost[2]) {
+		if !errors.Is(err, headrace.ErrTooManyLost) || !errors.As(err, &failed) || failed.Source != "files" || !strings.Contains(err.Error(), lost[2]) {
 			t.Fatal(err)
 		}
 		if _, again := l.Next(t.Context()); again != err {
@@ -214,13 +163,13 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 	if s := l.State(); s.Sources["files"].Position != n || s.Replaced != int64(len(told)) || len(told) > 2 {
 		t.Errorf("after %d batches the state is %+v, told were %v", len(got), s, told)
 	}
-	compare(t, "before it", got, slices.Collect(slices.Chunk(rows, 4))[:len(got)])
+	loadertest.Compare(t, "before it", got, slices.Collect(slices.Chunk(rows, 4))[:len(got)])
 }
 
-func rowsOf(t *testing.T, b *Batch) []row {
+func rowsOf(t *testing.T, b *headrace.Batch) []loadertest.Row {
 	t.Helper()
 	defer b.Release()
-	return rows(t, b)
+	return loadertest.Rows(t, b)
 }
 
 // Where nothing can come in a sample's place, the run stops at it, and says so.
@@ -231,9 +180,9 @@ func TestNothingIsLeftToReplaceWith(t *testing.T) {
 		for i := range n {
 			phototest.Spoil(t, root, fmt.Sprintf("%03d.jpg", i))
 		}
-		l := openLoader(t, augmented(t, root, `{"size":1}`), Config{OnError: Replace}, Options{})
+		l := loadertest.Open(t, loadertest.Augmented(t, root, `{"size":1}`), headrace.Config{OnError: headrace.Replace}, headrace.Options{})
 		var bad *sample.Error
-		if _, err := l.Next(t.Context()); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || errors.Is(err, ErrTooManyLost) {
+		if _, err := l.Next(t.Context()); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || errors.Is(err, headrace.ErrTooManyLost) {
 			t.Errorf("%d samples: %v, expected %q", n, err, want)
 		}
 	}
@@ -254,7 +203,7 @@ func TestRetriesComeThrough(t *testing.T) {
 			}
 			return nil
 		})
-		l := openLoader(t, flow(root, s), Config{Epochs: new(1)}, Options{})
+		l := loadertest.Open(t, flow(root, s), headrace.Config{Epochs: new(1)}, headrace.Options{})
 		if fails {
 			_, err := l.Next(t.Context())
 			var bad *sample.Error // one of four: who fails first stops the others
@@ -263,7 +212,7 @@ func TestRetriesComeThrough(t *testing.T) {
 			}
 			continue
 		}
-		if n := len(drain(t, l)); n != 3 {
+		if n := len(loadertest.Drain(t, l)); n != 3 {
 			t.Errorf("%d batches", n)
 		}
 		for _, s := range l.Stats().Stages {
@@ -278,21 +227,21 @@ func TestRetriesComeThrough(t *testing.T) {
 func TestReadingIsTriedAgain(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 6)
-	r := augmented(t, root, `{"size":3}`)
+	r := loadertest.Augmented(t, root, `{"size":3}`)
 	r.Steps[0].Failures = &recipe.Failures{Retries: 3, Wait: new(0.001), OnError: "skip"}
-	var lost []Lost
-	l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+	var lost []headrace.Lost
+	l, err := headrace.Open(t.Context(), r, headrace.Config{Epochs: new(1)}, headrace.Options{Lost: func(l headrace.Lost) { lost = append(lost, l) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := os.Remove(photographs(t, root)[2]); err != nil {
+	if err := os.Remove(loadertest.Photographs(t, root)[2]); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Start(State{}, nil); err != nil {
+	if err := l.Start(headrace.State{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(drain(t, l)); n != 2 || len(lost) != 1 || lost[0].Stage != "read" || !errors.Is(lost[0].Err, fs.ErrNotExist) {
+	if n := len(loadertest.Drain(t, l)); n != 2 || len(lost) != 1 || lost[0].Stage != "read" || !errors.Is(lost[0].Err, fs.ErrNotExist) {
 		t.Errorf("%d batches, lost %v", n, lost)
 	}
 	if read := l.Stats().Stages[1]; read.Name != "read" || read.Retried != 3 || read.Lost != 1 {
@@ -345,17 +294,17 @@ func TestTimeLimits(t *testing.T) {
 				leak.Check(t)
 				c.failures.TimeLimit = new(0.05)
 				do, calls := stuck(t, c.hangs)
-				l, err := Open(t.Context(), flow(root, telling(t, &c.failures, do)), Config{Epochs: new(1), Workers: new(3), Memory: &memory}, Options{})
+				l, err := headrace.Open(t.Context(), flow(root, telling(t, &c.failures, do)), headrace.Config{Epochs: new(1), Workers: new(3), Memory: &memory}, headrace.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { l.Close() })
-				if err := l.Start(State{}, nil); err != nil {
+				if err := l.Start(headrace.State{}, nil); err != nil {
 					t.Fatal(err)
 				}
-				n, err := rowsUntilError(t, l)
+				n, err := loadertest.RowsUntilError(t, l)
 				var late *pipe.LimitError
-				if err != io.EOF && (c.rows >= 0 || !errors.As(err, &late) || !late.Abandoned || !strings.Contains(err.Error(), photographs(t, root)[5])) {
+				if err != io.EOF && (c.rows >= 0 || !errors.As(err, &late) || !late.Abandoned || !strings.Contains(err.Error(), loadertest.Photographs(t, root)[5])) {
 					t.Fatal(err)
 				}
 				if err == io.EOF && c.rows < 0 {
@@ -370,4 +319,78 @@ func TestTimeLimits(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A budget of one's own does not spend the loader's, nor the other way round.
+func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 20)
+	for _, name := range []string{"003.jpg", "004.jpg", "011.jpg"} {
+		phototest.Spoil(t, root, name)
+	}
+	for _, kind := range []string{"skip", "replace"} {
+		for own, fails := range map[int]bool{3: false, 2: true, 0: true} {
+			s := telling(t, &recipe.Failures{OnError: kind, MaxErrors: new(headrace.ErrorCount(own))}, func(_ context.Context, id sample.ID) error {
+				if id.Index%5 == 0 && id.Index < 15 {
+					return errFail
+				}
+				return nil
+			})
+			l := loadertest.Open(t, flow(root, s), headrace.Config{Epochs: new(1), OnError: headrace.OnError(kind), MaxErrors: headrace.ErrorCount(3)}, headrace.Options{})
+			_, err := loadertest.RowsUntilError(t, l)
+			if tooMany := errors.Is(err, headrace.ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
+				t.Errorf("%s, at most %d: %v", kind, own, err)
+			}
+		}
+	}
+}
+
+// cellsInUse counts what is noted of operations at work.
+type cellsInUse struct {
+	mu   sync.Mutex
+	by   map[int]string
+	most int
+	t    *testing.T
+}
+
+func (c *cellsInUse) Begin(cell int, id sample.ID, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if who, taken := c.by[cell]; taken || cell < 0 {
+		c.t.Errorf("cell %d is that of %s, and is given to %s", cell, who, key)
+	}
+	c.by[cell] = key
+	c.most = max(c.most, cell)
+}
+
+func (c *cellsInUse) End(cell int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.by, cell)
+}
+
+// An operation that was abandoned keeps its cell until it returns, and nobody else gets
+// it.
+func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
+	root := phototest.Folder(t, 24)
+	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
+	cells := &cellsInUse{by: map[int]string{}, t: t}
+	r := flow(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
+	l, err := headrace.Open(t.Context(), r, headrace.Config{Epochs: new(1), Workers: new(4)}, headrace.Options{InFlight: func() headrace.InFlight { return cells }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Start(headrace.State{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, b := range loadertest.Drain(t, l) {
+		n += len(b)
+	}
+	cells.mu.Lock()
+	defer cells.mu.Unlock()
+	if n != 22 || len(cells.by) != 2 {
+		t.Errorf("%d samples, and in cells are %v", n, cells.by)
+	}
+	l.Close()
 }

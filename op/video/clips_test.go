@@ -1,6 +1,6 @@
 //go:build cgo
 
-package headrace
+package video_test
 
 import (
 	"bytes"
@@ -23,6 +23,9 @@ import (
 	"github.com/headrace/headrace/media/yuv"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/tensor"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/loadertest"
 )
 
 // films is a folder of some videos.
@@ -45,7 +48,7 @@ func useFFmpeg(t *testing.T) {
 	if os.Getenv("HEADRACE_FFMPEG") != "" {
 		return
 	}
-	folder, err := filepath.Abs("python/src/headrace/_av/system")
+	folder, err := filepath.Abs("../../python/src/headrace/_av/system")
 	if err == nil {
 		err = os.Setenv("HEADRACE_FFMPEG", folder)
 	}
@@ -55,10 +58,10 @@ func useFFmpeg(t *testing.T) {
 }
 
 // clipsOf returns all rows of an epoch: the bytes of the field video by key.
-func clipsOf(t *testing.T, l *Loader) map[string]string {
+func clipsOf(t *testing.T, l *headrace.Loader) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for b := range inEpoch(t, l) {
+	for b := range loadertest.Epoch(t, l) {
 		clips, ok := b.Tensor("video")
 		if !ok {
 			t.Fatal("there is no video")
@@ -128,9 +131,9 @@ func TestClips(t *testing.T) {
 				if content != separate && !tier.Whole() {
 					continue
 				}
-				r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","content":%v}},{"decode_video":{"frames":5,"stride":3}},
+				r := loadertest.Recipe(t, `{"files":{"pattern":%q,"root":"/","content":%v}},{"decode_video":{"frames":5,"stride":3}},
 					{"random_resized_crop":{"size":[24,32]}},"random_flip",`+last+`{"batch":{"size":2}}`, filepath.Join(root, "*"), content)
-				l := openLoader(t, r, Config{Epochs: new(1), Fuse: new(!separate)}, Options{})
+				l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Fuse: new(!separate)}, headrace.Options{})
 				got := clipsOf(t, l)
 				for index, name := range []string{"bpyr.mp4", "hevcopen.mp4", "rot90.mp4", "vfr.mkv"} {
 					want := clipByHand(t, filepath.Join(root, name), int64(index), steps, axes)
@@ -204,10 +207,10 @@ func TestShortVideos(t *testing.T) {
 	root := films(t, "odd.mp4") // 10 frames, of 25 a second
 	whole := framesOf(t, filepath.Join(root, "odd.mp4"), []int{0, 3, 6, 9})
 	for short, last := range map[string]int{"repeat": 3, "loop": -2, "black": -1} {
-		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","content":false}},{"decode_video":{"frames":5,"stride":3,"short":%q,"times":"at"}}`,
+		r := loadertest.Recipe(t, `{"files":{"pattern":%q,"root":"/","content":false}},{"decode_video":{"frames":5,"stride":3,"short":%q,"times":"at"}}`,
 			filepath.Join(root, "*"), short)
-		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-		b := nextOf(t, l)
+		l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+		b := loadertest.Next(t, l)
 		clip, _ := b.Tensor("video")
 		at, _ := b.Tensor("at")
 		if !clip.Shape.Equal(tensor.Shape{5, 118, 162, 3}) || !at.Shape.Equal(tensor.Shape{5}) {
