@@ -15,39 +15,6 @@ import (
 	"github.com/headrace/headrace/media/sound"
 )
 
-func init() {
-	sound.Register(flacFormat)
-	sound.Register(mpegFormat)
-	sound.Register(Format)
-}
-
-// Frames is the name of the format of MP3, MP2 and ADTS without a container.
-const Frames = "mpeg audio"
-
-// mpegFormat is MP3, MP2 and ADTS without a container.
-var mpegFormat = sound.Format{
-	Name: Frames, Suffixes: []string{".mp3", ".mp2", ".mpga", ".aac"},
-	Is: mpa.Probe, Within: mpa.Within, Tagged: true,
-	Open: func(file []byte, o sound.Options) (sound.Stream, error) {
-		r, err := opened(ofFrames(file, o))
-		if err != nil {
-			return nil, err // no Recording that is nil
-		}
-		return r, nil
-	},
-}
-
-// Format is all other files with coded samples, for [sound.Register].
-var Format = sound.Format{
-	Name: "coded",
-	Suffixes: []string{
-		".flac", ".ogg", ".oga", ".opus", ".spx", ".m4a", ".m4b", ".snd", ".wma", ".amr", ".mka", ".ac3", ".wv", ".voc", ".tta", ".dts",
-		".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".flv",
-	},
-	Is:   Is,
-	Open: openAny,
-}
-
 // beginnings are those of files that FFmpeg demuxes. A dot means any byte.
 var beginnings = []string{
 	"fLaC", "OggS", "\x1A\x45\xDF\xA3", "FORM....AIF", "caff", "FLV\x01", "#!AMR", "wvpk", "\x0B\x77",
@@ -130,77 +97,6 @@ func opened(t *Track, err error) (*Recording, error) {
 	}
 	return r, nil
 }
-
-// Refused is the error of a coding of which FFmpeg makes noise, without a word.
-func Refused(codec string, config []byte) error {
-	if n := len(config); codec == "alac" && n >= alacConfig && config[n-alacConfig+5] == 32 {
-		return fmt.Errorf("%w: ALAC of 32 bits, which FFmpeg does not decode", media.ErrUnsupported)
-	}
-	return nil
-}
-
-// alacConfig is how many bytes at the end of the configuration of ALAC are about its
-// packets.
-const alacConfig = 24
-
-// said is an error without the words with which package media names the kinds of errors:
-// they speak of images.
-func said(err error) error {
-	text := err.Error()
-	for _, kind := range []error{media.ErrCorrupt, media.ErrTruncated, media.ErrUnsupported} {
-		text = strings.ReplaceAll(text, kind.Error()+": ", "")
-	}
-	return &reworded{text, err}
-}
-
-type reworded struct {
-	text string
-	err  error
-}
-
-func (e *reworded) Error() string { return e.text }
-func (e *reworded) Unwrap() error { return e.err }
-
-// A Track is packets, and what decodes them.
-type Track struct {
-	Decoder ffmpeg.Stream
-	Packets []Packet
-	data    [2][]byte      // the file; packets that a container has in pieces
-	content *sound.Content // the file, if it is not in memory
-
-	unit    av.Rational // of Duration; 0/0: there is none
-	before  int64       // samples that come before the recording
-	after   int64       // samples that follow it
-	fixedBy int         // samples of every packet, if the container's format says so
-	cutLast bool        // the container says how many samples of the last packet belong to it
-
-	keep  bool // what is there of a file that is cut off is read, and silence for packets that are damaged
-	short bool // the file is cut off, or lacks something
-	holed bool // packets may be missing in its middle
-}
-
-// A Packet is one of a track.
-type Packet struct {
-	offset   int64
-	size     int32
-	duration uint32
-	in       uint8 // which data
-}
-
-// bytes are those of a packet, or of its beginning, if the file is not in memory.
-func (t *Track) bytes(p *Packet) []byte {
-	if t.content == nil || p.in == 1 {
-		return t.data[p.in][p.offset:][:p.size]
-	}
-	b, err := t.content.Bytes(p.offset, int(min(p.size, mostHead)))
-	if err != nil { // which reading it will return
-		return nil
-	}
-	return b
-}
-
-// mostHead is more than any packet takes to say how many samples it gives.
-const mostHead = 64
 
 // ofFrames is the track of a file of MPEG audio or ADTS.
 func ofFrames(file []byte, o sound.Options) (*Track, error) {
@@ -349,8 +245,4 @@ func choose(n, streams int, stream func(int) *av.Stream) (int, error) {
 		}
 	}
 	return all[0], nil
-}
-
-func noTrack(n, tracks int) error {
-	return fmt.Errorf("%w: there is no audio track %d: the file has %d, counted from 0", media.ErrUnsupported, n, tracks)
 }

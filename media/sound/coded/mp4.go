@@ -154,32 +154,3 @@ func (t *Track) edited(packets []av.Packet) error {
 	t.before = av.Rescale(t.before, t.unit, av.Rational{Num: 1, Den: int32(max(1, t.Decoder.Rate))}, av.Nearest)
 	return nil
 }
-
-// mostPacket is far more than a packet of sound takes.
-const mostPacket = 1 << 26
-
-// read reads the packets that a decoder gets next, which are somewhere in the file, and
-// returns them side by side.
-func (t *Track) read(packets []ffmpeg.Packet, room []byte) ([]byte, error) {
-	room = room[:0]
-	for i := range packets {
-		p := &packets[i]
-		at, n := len(room), p.Size
-		if end := int64(p.Offset) + int64(n); end > t.content.Size() {
-			return room, fmt.Errorf("%w: %w: it ends at byte %d, and the packet at %d", media.ErrCorrupt, av.ErrTruncated, t.content.Size(), end)
-		}
-		if n > mostPacket {
-			return room, fmt.Errorf("%w: a packet of %d bytes", media.ErrCorrupt, n)
-		}
-		room = append(room, make([]byte, n)...)
-		got, err := t.content.File().ReadAt(room[at:], int64(p.Offset))
-		if err != nil && !(errors.Is(err, io.EOF) && got == n) {
-			if errors.Is(err, io.EOF) {
-				err = fmt.Errorf("%w: the file was made shorter while it was read", media.ErrCorrupt)
-			}
-			return room, err
-		}
-		p.Offset = at
-	}
-	return room, nil
-}

@@ -3,8 +3,6 @@ package coded
 import (
 	"errors"
 	"io"
-
-	"github.com/headrace/headrace/media/av"
 )
 
 // patch is what stands in for packets that are damaged, where they are kept: silence, as
@@ -116,29 +114,4 @@ func (r *Recording) appendLost() {
 		}
 	}
 	r.patch.still, r.patch.lost = false, nil
-}
-
-// lasts is how many samples a packet has, by the container; 0: it does not say.
-func (t *Track) lasts(packet, rate int) int {
-	d := int64(t.Packets[packet].duration)
-	if t.unit.Num <= 0 || t.unit.Den <= 0 || d <= 0 || rate <= 0 {
-		return 0
-	}
-	return int(min(av.Rescale(d, t.unit, av.Rational{Num: 1, Den: int32(rate)}, av.Nearest), mostSamples))
-}
-
-// mostSamples is more than a packet of any codec has.
-const mostSamples = 1 << 16
-
-// guessed is how many samples a packet has whose first bytes are damaged: as many as the
-// container says, or as the one before.
-func (t *Track) guessed(packet int, own []int32) int {
-	rate := t.Decoder.Rate
-	if t.Decoder.Codec == "opus" {
-		rate = opusRate
-	}
-	if n := t.lasts(packet, rate); n > 0 || packet == 0 {
-		return n
-	}
-	return int(own[packet-1])
 }
