@@ -78,7 +78,7 @@ func (l *level) number(of []byte, i int) int64 {
 func (b *batch) lists(f *field, in []*level, null []bool, have int, data, valid buffer) error {
 	rows := in[0].lists
 	v := &f.values
-	if v.spans = v.spans[:0]; rows == 0 {
+	if rows == 0 {
 		return nil
 	}
 

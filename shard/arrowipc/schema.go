@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/textlist"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -306,6 +307,18 @@ func inLists(all []*field, axes, said []int) {
 				}
 			}
 		}
+	}
+}
+
+// ofTexts has a leaf be lists of text, if its buffers are those of the usual lists.
+func (f *field) ofTexts(axes []int) {
+	switch {
+	case f.layout == views:
+		f.refused = viewsAreRefused
+	case len(axes) > textlist.MostAxes:
+		f.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON", len(axes), textlist.MostAxes)
+	default:
+		f.meaning, f.shape = asTexts, axes
 	}
 }
 

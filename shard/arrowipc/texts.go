@@ -1,31 +1,14 @@
 package arrowipc
 
-import (
-	"fmt"
-
-	"github.com/headrace/headrace/shard/internal/textlist"
-)
+import "github.com/headrace/headrace/shard/internal/textlist"
 
 // Lists of text are ranges of a stream of [textlist], to which the text of a batch
 // unpacks. That needs the offsets of texts, and of lists in lists. So a block of offsets
 // comes before, to which that of text refers; of lists in lists another one before that.
 
-// ofTexts has a leaf be lists of text, if its buffers are those of the usual lists.
-func (f *field) ofTexts(axes []int) {
-	switch {
-	case f.layout == views:
-		f.refused = viewsAreRefused
-	case len(axes) > textlist.MostAxes:
-		f.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON", len(axes), textlist.MostAxes)
-	default:
-		f.meaning, f.shape = asTexts, axes
-	}
-}
-
 // texts finds the lists of a leaf of text.
 func (b *batch) texts(f *field, in []*level, null []bool, have int, offsets, text buffer) error {
 	rows := in[0].lists
-	f.values.spans = f.values.spans[:0]
 	if rows == 0 {
 		return nil
 	}

@@ -1,0 +1,119 @@
+package arrowipc
+
+import "fmt"
+
+// message reads a message.
+func (s *scan) message(m message) error {
+	s.at = m.at
+	t, err := s.metadata(m)
+	if err != nil {
+		return err
+	}
+	if m.head == headerSchema {
+		return s.readSchema(t.table(2))
+	}
+	if !s.hasSchema {
+		return s.wrong("rows come before the schema")
+	}
+	b, err := s.newBatch(m, batchOf(t))
+	if err != nil {
+		return err
+	}
+	if m.head == headerDictionary {
+		return s.dictionary(b, t.table(2).int64(0), t.table(2).byte(2) != 0)
+	}
+
+	before := map[*field]string{}
+	walkLeaves(s.schema, func(f *field) { before[f] = f.refused })
+	for _, f := range s.schema {
+		s.column = "column " + f.name + ": "
+		if err := b.array(f, nil, nil, b.rows); err != nil {
+			return err
+		}
+	}
+	s.column = ""
+	for f, was := range before {
+		if f.refused != was && f.name != "" {
+			s.found.Refuse(f.name, f.refused)
+		}
+	}
+	return s.emit(b.rows)
+}
+
+// dictionary reads the values that indexes refer to.
+func (s *scan) dictionary(b *batch, id int64, more bool) error {
+	f := dictionaryOf(s.schema, id)
+	if f == nil {
+		return s.wrong("dictionary %d belongs to no column", id)
+	}
+	if f.layout == children || f.refused != "" {
+		s.dictionaries[id] = &values{}
+		return nil
+	}
+	f.values = values{}
+	f.dictionary = nil
+
+	s.column = fmt.Sprintf("dictionary %d: ", id)
+	if err := b.array(f, nil, nil, b.rows); err != nil {
+		return err
+	}
+	s.column = ""
+	v := f.values
+	v.refused = f.refused
+	if have := s.dictionaries[id]; more && have != nil {
+		have.join(&v)
+		return nil
+	}
+	s.dictionaries[id] = &v
+	return nil
+}
+
+// dictionaryOf returns the field that a dictionary's values are of.
+func dictionaryOf(all []*field, id int64) *field {
+	for _, f := range all {
+		if f.dictionary != nil && f.id == id {
+			d := *f.dictionary
+			return &d
+		}
+		if d := dictionaryOf(f.children, id); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// emit gives the rows of a batch to the index.
+func (s *scan) emit(rows int) error {
+	if int64(s.found.Len())+int64(rows) > 1<<20+rowsPerByte*min(s.f.Size(), 1<<50) {
+		return s.wrong("more rows than a file of %d bytes has", s.f.Size())
+	}
+	var leaves []*field
+	var names [][]byte
+	walkLeaves(s.schema, func(f *field) {
+		if f.refused == "" {
+			leaves = append(leaves, f)
+			names = append(names, []byte(f.name))
+		}
+	})
+
+	for row := range rows {
+		s.found.Sample(nil)
+		for i, f := range leaves {
+			switch v := &f.values; f.meaning {
+			case asInt:
+				if v.absent != nil && v.absent[row] {
+					s.found.None(f.name)
+				} else {
+					s.found.Int(f.name, v.ints[row])
+				}
+			case asFloat:
+				s.found.Float(f.name, v.floats[row])
+			default:
+				if p := v.spans[row]; p.at >= 0 {
+					s.found.Part(names[i], p.at, p.n)
+				}
+			}
+		}
+	}
+	return nil
+}
