@@ -1,47 +1,13 @@
 package parquet
 
 import (
-	"context"
 	"fmt"
 	"hash/crc32"
 	"slices"
 
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
-	"github.com/headrace/headrace/shard/internal/window"
 )
-
-// values are those of a column, one a row. Which of the three there are depends on what
-// the column means.
-type values struct {
-	spans  []span
-	ints   []int64
-	absent []bool // of ints, rows without one; nil: there are none
-	floats []float64
-}
-
-// span is where a value of bytes is, in the space of unpacked bytes. at is -1 where the
-// value is null.
-type span struct{ at, n int64 }
-
-// scan is under way through a file.
-type scan struct {
-	ctx   context.Context
-	f     shard.File
-	end   int64 // of what has pages
-	found *index.Builder
-	space int64 // how many unpacked bytes there are so far
-
-	// memory that is used again
-	unpacked []byte
-	present  []uint32 // definition levels of a page
-	ids      []uint32 // indexes into the dictionary, or repetition levels
-	flat     []byte   // numbers of lists
-	lengths  []int64
-	wide     []int64
-	win      *window.Reader
-	last     int64 // where the column chunk ends that is read
-}
 
 // chunk reads a column of a row group. What it cannot read of a valid file it refuses.
 func (s *scan) chunk(c *column, k *chunk, g *group, most int64, into *values) error {
@@ -91,28 +57,6 @@ func (s *scan) chunk(c *column, k *chunk, g *group, most int64, into *values) er
 		c.measured(into.spans)
 	}
 	return nil
-}
-
-// chunkReader goes through the pages of one column of one row group.
-type chunkReader struct {
-	*scan
-	c     *column
-	codec int
-	into  *values
-	left  int // rows, or elements of lists
-
-	nesting nesting // of lists
-
-	dict        values
-	hasDict     bool
-	dictNumbers []byte // the dictionary of lists
-	at          int64  // of the page's data, for errors
-	header      pageHeader
-	head        int64 // where the page's header is
-}
-
-func (r *chunkReader) wrong(format string, args ...any) error {
-	return shard.Wrong(r.f, r.at, shard.ErrCorrupt, "column %s: %s", r.c.name, fmt.Sprintf(format, args...))
 }
 
 // maxHeader is more than any header has. Statistics can be in it.
@@ -258,21 +202,6 @@ func (r *chunkReader) data2(packed []byte) error {
 		return err
 	}
 	return r.take(packed[levels:], raw, r.at+levels, 0, present, codec)
-}
-
-// levels reads which of n rows have a value, and returns how many do.
-func (r *chunkReader) levels(b []byte, n int) (present int, err error) {
-	var ok bool
-	if r.present, _, ok = hybrid(r.present[:0], b, bitsFor(r.c.levels), n); !ok {
-		return 0, r.wrong("a page's definition levels are damaged")
-	}
-	top := uint32(r.c.levels)
-	for _, l := range r.present {
-		if l == top {
-			present++
-		}
-	}
-	return present, nil
 }
 
 // take takes the values of a data page: present of them, from raw[skip:] on.

@@ -66,7 +66,7 @@ func (r *chunkReader) unpackAs(codec int, page []byte, size int64) ([]byte, erro
 	}
 	raw, err := inflate(r.unpacked[:0], codec, page, size)
 	if err != nil {
-		return nil, &shard.Error{Shard: r.f.Name(), At: r.at, Err: fmt.Errorf("column %s: a page: %w", r.c.name, err)}
+		return nil, r.failed(err)
 	}
 	r.unpacked = raw
 	return raw, nil

@@ -8,31 +8,8 @@ import (
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/textlist"
 	"github.com/headrace/headrace/tensor"
-)
-
-// Fields of the union LogicalType.
-const (
-	logicalString   = 1
-	logicalMap      = 2
-	logicalList     = 3
-	logicalEnum     = 4
-	logicalDecimal  = 5
-	logicalInteger  = 10
-	logicalJSON     = 12
-	logicalFloat16  = 15
-	convertedText   = 0
-	convertedMap    = 1
-	convertedList   = 3
-	convertedEnum   = 4
-	convertedDec    = 5
-	convertedUint8  = 11
-	convertedUint16 = 12
-	convertedUint32 = 13
-	convertedUint64 = 14
-	convertedInt8   = 15
-	convertedInt16  = 16
-	convertedJSON   = 19
 )
 
 // meaning is what the values of a column become.
@@ -255,4 +232,21 @@ func (c *column) width() int {
 		return c.length
 	}
 	return 0
+}
+
+// ofList has a column be a list, if its elements are numbers or text.
+func (c *column) ofList() {
+	switch {
+	case c.refused != "":
+	case c.isNumber():
+		c.list = true
+	case c.meaning == asText && len(c.lists) > textlist.MostAxes:
+		c.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON", len(c.lists), textlist.MostAxes)
+	case c.meaning == asText && c.levels > 255:
+		c.refused = "it is too deep for lists of text"
+	case c.meaning == asText:
+		c.list = true
+	default:
+		c.refused = "it is a list of bytes, and only lists of numbers and of text have a place in a batch"
+	}
 }

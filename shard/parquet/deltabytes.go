@@ -1,9 +1,5 @@
 package parquet
 
-import (
-	"github.com/headrace/headrace/shard/index"
-)
-
 // In pages of DELTA_BYTE_ARRAY a value says how much of the one before it begins with.
 // Such a page is one block, of which the values come out one after the other.
 
@@ -34,7 +30,6 @@ func (r *chunkReader) deltaBytes(packed, raw []byte, skip, n int) error {
 	if r.c.levels > 0 {
 		codec |= blockLevels
 	}
-	r.found.Block(index.Block{At: r.head, Len: r.at - r.head + r.header.packed, Size: size, Codec: uint64(codec)})
-	r.space += size
+	r.pageBlock(size, codec)
 	return nil
 }

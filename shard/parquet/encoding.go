@@ -26,11 +26,6 @@ func (r *chunkReader) decode(dst *values, encoding int, b []byte, from int64, n 
 	return r.unsupported(encoding)
 }
 
-func (r *chunkReader) unsupported(encoding int) error {
-	r.c.refused = "its values are encoded as " + encodingName(encoding)
-	return nil
-}
-
 func (r *chunkReader) endsEarly(i, n int) error {
 	return r.wrong("a page ends in value %d of %d", i, n)
 }

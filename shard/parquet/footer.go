@@ -10,6 +10,30 @@ import (
 	"github.com/headrace/headrace/shard/internal/window"
 )
 
+// Fields of the union LogicalType.
+const (
+	logicalString   = 1
+	logicalMap      = 2
+	logicalList     = 3
+	logicalEnum     = 4
+	logicalDecimal  = 5
+	logicalInteger  = 10
+	logicalJSON     = 12
+	logicalFloat16  = 15
+	convertedText   = 0
+	convertedMap    = 1
+	convertedList   = 3
+	convertedEnum   = 4
+	convertedDec    = 5
+	convertedUint8  = 11
+	convertedUint16 = 12
+	convertedUint32 = 13
+	convertedUint64 = 14
+	convertedInt8   = 15
+	convertedInt16  = 16
+	convertedJSON   = 19
+)
+
 // Types of columns as they are stored.
 const (
 	typeBoolean = iota
