@@ -2,29 +2,11 @@ package progress
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
 )
-
-// A Composition says what an item was put together of: how many members it had, a hash of
-// what and where each of them was, and all that it had of the sources. After a resume an
-// item that has anything of it has to be the same again.
-type Composition struct {
-	Members int64       `json:"members"`
-	Hash    string      `json:"hash"` // of the members, in order
-	Items   []ItemRange `json:"items"`
-}
-
-// An ItemRange is a half-open range of positions of a source; with Item, of outputs of
-// that item, which is named as in a [PartState].
-type ItemRange struct {
-	Source string   `json:"source"`
-	Item   []int64  `json:"item,omitempty"`
-	Range  [2]int64 `json:"range"`
-}
 
 // composition is what a state says of a parent; nil: it is one item, which its name says
 // all about.
@@ -118,29 +100,4 @@ func (c *Composition) text() string {
 		all = append(all, "others")
 	}
 	return fmt.Sprintf("%d items (%s)", c.Members, strings.Join(all, ", "))
-}
-
-// check says what is wrong with the composition of an item.
-func (c *Composition) check(p PartState) error {
-	var all []error
-	// An aggregator may make something of items that were all lost: it has no members,
-	// but their ranges.
-	if c.Members < 0 || c.Members > MaxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
-		all = append(all, fmt.Errorf("%d members, of %d ranges, with the hash %q", c.Members, len(c.Items), c.Hash))
-	}
-	last, mine := len(p.Item)-1, false
-	for _, r := range c.Items {
-		siblings := r.Source == p.Source && slices.Equal(r.Item, p.Item[:last])
-		mine = mine || siblings && r.Range[0] <= p.Item[last] && p.Item[last] < r.Range[1]
-		if r.Range[0] < 0 || r.Range[0] >= r.Range[1] || r.Range[1] > MaxPos {
-			all = append(all, fmt.Errorf("the range [%d, %d)", r.Range[0], r.Range[1]))
-		}
-		if len(r.Item) > 0 && slices.Min(r.Item) < 0 {
-			all = append(all, fmt.Errorf("the item %v", r.Item))
-		}
-	}
-	if !mine {
-		all = append(all, errors.New("its members differ from its name"))
-	}
-	return errors.Join(all...)
 }

@@ -29,32 +29,8 @@ type LostInput struct {
 // stage that has counted the loss by a policy of its own; "": none has.
 type cause interface{ CountedBy() (stage string) }
 
-// A Range is a half-open range of places of the epoch. A place is a position with the
-// number of its source above it, so that the places of two sources never touch.
-type Range struct{ Lo, Hi int64 }
-
-const (
-	posBits = 48
-
-	// MaxPos is the largest position of a source, and the largest number of an epoch.
-	MaxPos = 1<<posBits - 1
-
-	// MaxSources is how many sources a run may have.
-	MaxSources = 1 << (63 - posBits)
-)
-
-// Place is where a position of a source is.
-func Place(source int, pos int64) int64 { return int64(source)<<posBits | pos }
-
-// SourceOf is the number of a place's source.
-func SourceOf(place int64) int { return int(place >> posBits) }
-
-// PositionOf is a place's position in its source.
-func PositionOf(place int64) int64 { return place & MaxPos }
-
 // Single is the lineage of one source item.
 func Single(place int64) Lineage { return Lineage{Range: Range{place, place + 1}} }
-func (s Range) positions() int64 { return s.Hi - s.Lo }
 
 // Add joins another item's lineage to t, as for a batch.
 func (t *Lineage) Add(u Lineage) {
