@@ -179,18 +179,14 @@ func (f *File) Table(stream int) (*av.Table, error) {
 }
 
 func (f *File) packets(t *track) ([]av.Packet, error) {
-	if f.movie.fragmented {
-		packets, err := f.listed(t)
-		if err != nil {
-			return nil, err
-		}
-		packets = append(packets, t.fragments...)
-		t.shift(packets, f.movie.scale)
-		return packets, nil
-	}
 	packets, err := f.listed(t)
 	if err != nil {
 		return nil, err
 	}
-	return t.edited(packets, f.movie.scale, f.room)
+	if !f.movie.fragmented {
+		return t.edited(packets, f.movie.scale, f.room)
+	}
+	packets = append(packets, t.fragments...)
+	t.shift(packets, f.movie.scale)
+	return packets, nil
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/headrace/headrace/media/av"
 )
 
-// fragmentDefaults are what samples of fragments are like where these do not say it.
-type fragmentDefaults struct{ lasts, size, flags uint32 }
-
 // readExtends reads the defaults of each track.
 func readExtends(mvex *box, defaults map[uint32]fragmentDefaults) error {
 	return mvex.each(0, func(b *box) error {

@@ -22,6 +22,9 @@ type track struct {
 	first, last int64 // when the first and the last are decoded
 }
 
+// fragmentDefaults are what samples of fragments are like where these do not say it.
+type fragmentDefaults struct{ lasts, size, flags uint32 }
+
 // kept are the boxes of stbl that are kept.
 var kept = map[string]bool{
 	"stts": true, "ctts": true, "stsc": true, "stsz": true, "stz2": true, "stco": true, "co64": true, "stss": true, "stps": true, "sbgp": true,
