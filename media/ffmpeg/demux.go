@@ -12,7 +12,6 @@ import "C"
 import (
 	"bytes"
 	"io"
-	"math"
 	"unsafe"
 
 	"github.com/headrace/headrace/media/av"
@@ -78,6 +77,39 @@ func DemuxFile(file video.OpenFile) (*File, error) {
 	})
 }
 
+// fromPackets is packets as a file whose bytes they are.
+func fromPackets(data []byte) (*File, error) {
+	p, err := packets.Parse(data)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	f := &File{Format: p.Format, Tracks: make([]Track, len(p.Streams)), size: int64(len(data))}
+	for i := range p.Streams {
+		s := &p.Streams[i]
+		f.Tracks[i] = Track{
+			Stream: s.Stream, Cover: s.Cover, Reorder: s.Reorder, FrameRate: s.FrameRate, Siting: s.Siting, Block: s.Block, Bits: s.Bits,
+			BitRate: s.BitRate, Padding: s.Padding,
+		}
+		f.Tracks[i].Index = i
+	}
+	for i := range p.Packets {
+		p := &p.Packets[i]
+		part := C.hr_av_part{
+			pts: C.int64_t(p.PTS), dts: C.int64_t(p.DTS), duration: C.int64_t(p.Duration), size: C.uint32_t(len(p.Data)),
+			skip: C.uint32_t(p.Skip), cut: C.uint32_t(p.Cut),
+			offset: C.uint64_t(uintptr(unsafe.Pointer(unsafe.SliceData(p.Data))) - uintptr(unsafe.Pointer(unsafe.SliceData(data)))),
+		}
+		if p.Key {
+			part.flags |= C.HR_AV_PART_KEY
+		}
+		if p.Discard {
+			part.flags |= C.HR_AV_PART_DISCARD
+		}
+		f.Tracks[p.Stream].add(&part)
+	}
+	return f, nil
+}
+
 // told is what the shim has found in a file of this size.
 func told(file *C.hr_av_file, size int64) *File {
 	f := &File{
@@ -103,60 +135,4 @@ func told(file *C.hr_av_file, size int64) *File {
 		f.Tracks[i].between = nil
 	}
 	return f
-}
-
-func (t *Track) tell(i int, c *C.hr_av_track) {
-	t.Stream = av.Stream{
-		Index: i, ID: int(c.id), Codec: C.GoString(&c.codec[0]), Language: C.GoString(&c.language[0]),
-		Config:   C.GoBytes(unsafe.Pointer(c.config), C.int(c.config_size)),
-		TimeBase: av.Rational{Num: int32(c.unit[0]), Den: int32(c.unit[1])},
-		Default:  c.flags&C.HR_AV_TRACK_DEFAULT != 0,
-	}
-	a := &c.about
-	if a.tag != 0 {
-		t.Tag = string([]byte{byte(a.tag), byte(a.tag >> 8), byte(a.tag >> 16), byte(a.tag >> 24)})
-	}
-	t.Cover = c.flags&C.HR_AV_TRACK_COVER != 0
-	t.guessed = c.flags&C.HR_AV_TRACK_GUESSED != 0
-	t.Block, t.Bits, t.BitRate = int(a.block), int(a.bits), int(max(a.bit_rate, 0))
-	switch c._type {
-	case C.HR_AV_TRACK_VIDEO:
-		t.Kind = av.Video
-		t.Width, t.Height, t.Reorder, t.Siting = int(a.width), int(a.height), int(a.reorder), int(a.siting)
-		t.Aspect = av.Rational{Num: 1, Den: 1}
-		if r := (av.Rational{Num: int32(c.aspect[0]), Den: int32(c.aspect[1])}); r.Positive() {
-			t.Aspect = r
-		}
-		t.FrameRate = av.Rational{Num: int32(c.rate[0]), Den: int32(c.rate[1])}
-		t.Orientation = av.Upright
-		if c.flags&C.HR_AV_TRACK_TURNED != 0 {
-			t.Orientation = av.OrientationOf(int64(c.matrix[0]), int64(c.matrix[1]), int64(c.matrix[3]), int64(c.matrix[4]))
-		}
-		known := func(v C.int32_t) uint8 { // FFmpeg says 2, unspecified
-			if v == 2 {
-				return 0
-			}
-			return uint8(v)
-		}
-		t.Color = av.Color{Primaries: known(a.primaries), Transfer: known(a.transfer), Matrix: known(a.matrix), Range: av.Range(a._range)}
-	case C.HR_AV_TRACK_AUDIO:
-		t.Kind = av.Audio
-		t.Rate, t.Channels, t.Padding = int(a.rate), int(a.channels), int(c.padding)
-	}
-}
-
-func (t *Track) add(p *C.hr_av_part) {
-	to := av.Packet{
-		Offset: int64(p.offset), Size: int32(p.size), PTS: int64(p.pts), DTS: int64(p.dts),
-		Duration: uint32(min(max(p.duration, 0), math.MaxUint32)),
-		Key:      p.flags&C.HR_AV_PART_KEY != 0, Discard: p.flags&C.HR_AV_PART_DISCARD != 0,
-	}
-	if p.skip > 0 || p.cut > 0 {
-		t.Trims = append(t.Trims, Trim{len(t.Packets), int(p.skip), int(p.cut)})
-	}
-	t.Packets = append(t.Packets, to)
-	t.between = append(t.between, p.flags&C.HR_AV_PART_BETWEEN != 0)
-	if t.cut = p.flags&C.HR_AV_PART_CORRUPT != 0; t.cut {
-		t.marked = append(t.marked, len(t.Packets)-1)
-	}
 }

@@ -97,24 +97,6 @@ type end struct {
 	lastIsKey bool
 }
 
-func (s *source) remember(p *packets.Packet) {
-	if s.ends == nil {
-		s.ends = map[int]*end{}
-	}
-	e := s.ends[p.Stream]
-	if e == nil {
-		e = new(end)
-		s.ends[p.Stream] = e
-	}
-	if e.lastIsKey {
-		e.key = e.last
-	}
-	e.last, e.lastIsKey = p.Data, p.Key
-	if p.Key {
-		e.key = nil
-	}
-}
-
 // whole finds out whether the file is, which begins at a place of another.
 func (f *File) whole(from io.ReaderAt, base int64, cut bool) error {
 	err := f.check(from, base, cut)
