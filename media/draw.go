@@ -9,15 +9,6 @@ type Draw struct {
 	Values map[string]any // int, float64, bool or []string, by name
 }
 
-// Explain makes a plan as MakePlan does, and tells what the random operations among the
-// steps have drawn. The draws are the same.
-func Explain(info Info, o Options, steps []Step, r Rand, plan *Plan) ([]Draw, error) {
-	plan.draws = []Draw{}
-	defer func() { plan.draws = nil }()
-	err := MakePlan(info, o, steps, r, plan)
-	return plan.draws, err
-}
-
 // tells reports whether somebody wants to know what is drawn.
 func (p *Plan) tells() bool { return p.draws != nil }
 

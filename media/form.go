@@ -6,6 +6,12 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
+// Unknown means a size that depends on the image.
+const Unknown = -1
+
+// Size is the size of an image in pixels; either number may be Unknown.
+type Size struct{ Height, Width int }
+
 // Color says which channels a pixel has, in the order of memory. Its zero value is RGB.
 type Color uint8
 

@@ -41,18 +41,6 @@ var formats struct {
 
 func known() []Format { return *formats.all.Load() }
 
-func init() {
-	formats.all.Store(&[]Format{
-		{JPEG, "JPEG", []string{".jpg", ".jpeg", ".jpe", ".jfif"}, isJPEG, probeJPEG},
-		{PNG, "PNG", []string{".png"}, isPNG, probePNG},
-		{WebP, "WebP", []string{".webp"}, isWebP, probeWebP},
-		{AVIF, "AVIF", []string{".avif"}, isAVIF, probeAVIF},
-		{GIF, "GIF", []string{".gif"}, isGIF, probeGIF},
-		{BMP, "BMP", []string{".bmp"}, isBMP, probeBMP},
-		{TIFF, "TIFF", []string{".tif", ".tiff"}, isTIFF, probeTIFF},
-	})
-}
-
 // knownFormats names them: "JPEG, PNG and WebP are".
 func knownFormats() string {
 	var titles []string

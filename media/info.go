@@ -69,3 +69,27 @@ func (i Info) String() string {
 }
 
 func turnsSideways(orientation int) bool { return orientation >= 5 && orientation <= 8 }
+
+// checkSize refuses what has no pixels, and what has too many.
+func checkSize(title string, width, height int) error {
+	if width <= 0 || height <= 0 {
+		return fmt.Errorf("%w: %s of %d×%d pixels", ErrCorrupt, title, width, height)
+	}
+	return checkPixels(width, height, 0)
+}
+
+// checkPixels refuses an image of more pixels than most; 0 means MaxPixels.
+func checkPixels(width, height, most int) error {
+	switch {
+	case most > 0 && width > most/height:
+		return fmt.Errorf("%w: %d×%d pixels; the limit is %d, raise it with max_pixels", ErrTooLarge, width, height, most)
+	case width > MaxPixels/height:
+		return fmt.Errorf("%w: %d×%d pixels; no image may have more than %d", ErrTooLarge, width, height, MaxPixels)
+	}
+	return nil
+}
+
+// cutHeader is the error of a header that ends too early.
+func cutHeader(title string) error {
+	return fmt.Errorf("%w: %s ends within its header", ErrTruncated, title)
+}

@@ -1,11 +1,5 @@
 package media
 
-// Unknown means a size that depends on the image.
-const Unknown = -1
-
-// Size is the size of an image in pixels; either number may be Unknown.
-type Size struct{ Height, Width int }
-
 // Op is an operation on an image. The set is closed: an operation is one of the types
 // of this package.
 type Op interface {

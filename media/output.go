@@ -8,6 +8,16 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
+// Output is the form that pixels get when all stages are done, while they are written
+// to where they belong.
+type Output struct {
+	DType  tensor.DType // Uint8 or Uint16, as the stages leave them; or Float32, Float16, BFloat16
+	Layout Layout
+	// Mean and Std of each channel, for floating point: a value v of 8 bits becomes
+	// (v/255 - Mean) / Std, one of 16 bits (v/65535 - Mean) / Std.
+	Mean, Std [3]float32
+}
+
 // Write converts pixels to the form of o, into rows that are stride bytes apart;
 // planes, in CHW, follow each other, each p.Height rows long. It is the definition of
 // what the numbers are.

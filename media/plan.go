@@ -1,11 +1,6 @@
 package media
 
-import (
-	"fmt"
-
-	"github.com/headrace/headrace/media/internal/orient"
-	"github.com/headrace/headrace/tensor"
-)
+import "github.com/headrace/headrace/media/internal/orient"
 
 // Plan is what a whole sequence of operations comes to for one image. Its zero value
 // is ready for MakePlan, which may be called on the same Plan again and again.
@@ -23,16 +18,6 @@ type Plan struct {
 	moves   []move // where its pixels went, step by step
 	draws   []Draw // nil: nobody wants to know
 	drawing int    // the step that is placed
-}
-
-// Output is the form that pixels get when all stages are done, while they are written
-// to where they belong.
-type Output struct {
-	DType  tensor.DType // Uint8 or Uint16, as the stages leave them; or Float32, Float16, BFloat16
-	Layout Layout
-	// Mean and Std of each channel, for floating point: a value v of 8 bits becomes
-	// (v/255 - Mean) / Std, one of 16 bits (v/65535 - Mean) / Std.
-	Mean, Std [3]float32
 }
 
 // Form is that of the result; of a clip, of one frame.
@@ -65,30 +50,6 @@ type Stage struct {
 	Turn int
 	// Passes are what is done to the pixels then, one after the other.
 	Passes []Pass
-}
-
-// Rect is a rectangle of pixels; its right and lower edges are outside it.
-type Rect struct{ X, Y, Width, Height int }
-
-// Part is a part of a rectangle, with edges between pixels. Where a length is 0, it is
-// the whole length.
-type Part struct{ X, Y, Width, Height float64 }
-
-// Of returns the part of a rectangle, in the same coordinates as that.
-func (p Part) Of(r Rect) Part {
-	whole := Part{float64(r.X), float64(r.Y), float64(r.Width), float64(r.Height)}
-	if p.Width != 0 {
-		whole.X, whole.Width = whole.X+p.X, p.Width
-	}
-	if p.Height != 0 {
-		whole.Y, whole.Height = whole.Y+p.Y, p.Height
-	}
-	return whole
-}
-
-// In reports whether the rectangle is within an image of this size.
-func (r Rect) In(width, height int) bool {
-	return r.X >= 0 && r.Y >= 0 && r.X+r.Width <= width && r.Y+r.Height <= height
 }
 
 // Resizes reports whether the stage changes the scale of its input.
@@ -125,116 +86,8 @@ func (s Stage) Target() Rect {
 	return v.upright(s.Turn, s.Window.Width, s.Window.Height)
 }
 
-// stored is the part of an image of this size that comes to be r when the image is
-// turned.
-func (r Rect) stored(turn, width, height int) Rect {
-	x, y, w, h := orient.Stored(turn, width, height, r.X, r.Y, r.Width, r.Height)
-	return Rect{x, y, w, h}
-}
-
-// upright is what the part r of an image of this size comes to be when the image is
-// turned.
-func (r Rect) upright(turn, width, height int) Rect {
-	x, y, w, h := orient.Upright(turn, width, height, r.X, r.Y, r.Width, r.Height)
-	return Rect{x, y, w, h}
-}
-
-// MakePlan works out what the steps, one after the other, do to the image that info
-// describes, decoded as o says. The random operations among them ask r. plan is
-// overwritten; its memory is used again.
-func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	if info.Width <= 0 || info.Height <= 0 {
-		return fmt.Errorf("%w: an image of %d×%d pixels", ErrGeometry, info.Width, info.Height)
-	}
-	if err := checkPixels(info.Width, info.Height, o.MaxPixels); err != nil {
-		return err
-	}
-	plan.begin(info, o)
-	if err := plan.square(info, o); err != nil {
-		return err
-	}
-	for i := range steps {
-		plan.drawing = i
-		plan.given = append(plan.given, Size{plan.Height, plan.Width})
-		if err := plan.place(&steps[i], r); err != nil {
-			return &StepError{i, err}
-		}
-	}
-	plan.drawing = 0
-	plan.finish()
-	return nil
-}
-
-func (p *Plan) begin(info Info, o Options) {
-	p.Options, p.Color = o, o.Color
-	p.Output = Output{DType: o.Form().DType}
-	p.Orientation = 1
-	if o.Orient && info.Orientation >= 1 && info.Orientation <= 8 {
-		p.Orientation = info.Orientation
-	}
-	p.Width, p.Height = orient.Size(p.Orientation, info.Width, info.Height)
-	p.inWidth, p.inHeight = p.Width, p.Height
-	p.Stages, p.given, p.moves = p.Stages[:0], p.given[:0], p.moves[:0]
-	p.addStage()
-}
-
-// square resizes an image whose pixels are to be square, and are not: along the rows in
-// which they are stored.
-func (p *Plan) square(info Info, o Options) error {
-	across, down := int64(info.Aspect[0]), int64(info.Aspect[1])
-	if !o.Square || across <= 0 || down <= 0 || across == down {
-		return nil
-	}
-	size := Size{p.Height, p.Width}
-	side := &size.Width
-	if turnsSideways(p.Orientation) {
-		side = &size.Height
-	}
-	n := max(1, (int64(*side)*across+down/2)/down)
-	if n > MaxPixels {
-		return fmt.Errorf("%w: pixels of %d:%d", ErrTooLarge, across, down)
-	}
-	*side = int(n)
-	err := p.place(&Step{Op: ResizeExact{Height: size.Height, Width: size.Width}}, nil)
-	p.moves = p.moves[:0] // boxes are on the image as it is now
-	return err
-}
-
 // Given is the size of the image to which step i is done.
 func (p *Plan) Given(i int) Size { return p.given[i] }
-
-// place appends one step. Its parameters and what it is given are checked here, so that
-// no operation has to.
-func (p *Plan) place(step *Step, r Rand) error {
-	if err := step.Op.Check(); err != nil {
-		return err
-	}
-	if _, err := step.Op.Result(p.Form()); err != nil {
-		return err
-	}
-	width, height := p.Width, p.Height
-	if err := step.Op.place(p, step.ID, r); err != nil {
-		return err
-	}
-	if p.Width <= 0 || p.Height <= 0 {
-		return fmt.Errorf("%w: %s leaves %d×%d pixels of %d×%d", ErrGeometry, step.Op.name(), p.Width, p.Height, width, height)
-	}
-	if p.Width > MaxPixels/p.Height {
-		return fmt.Errorf("%w: %s makes %d×%d pixels of %d×%d", ErrTooLarge, step.Op.name(), p.Width, p.Height, width, height)
-	}
-	return nil
-}
-
-// finish leaves turning to the decoder where it has to turn anyway, or where a pass of
-// its own would be needed.
-func (p *Plan) finish() {
-	if s := &p.Stages[0]; !s.Resizes() && s.Turn > 1 && (p.Orientation > 1 || s.Turn > 4) {
-		p.turnBefore(0)
-	}
-}
 
 func (p *Plan) addStage() {
 	n := len(p.Stages)

@@ -1,9 +1,15 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
+
+func isBMP(data []byte) bool {
+	// Two letters are few: the size of the header, which follows, is one of a handful.
+	return bytes.HasPrefix(data, []byte("BM")) && (len(data) < 18 || knownBMPHeader(data[14:18]))
+}
 
 // probeBMP reads the header, in its forms from OS/2 to Windows 5.
 func probeBMP(data []byte) (Info, error) {

@@ -1,9 +1,14 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
+
+func isGIF(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("GIF87a")) || bytes.HasPrefix(data, []byte("GIF89a"))
+}
 
 // probeGIF walks to the first frame, and on to see whether there is a second. A frame
 // that reaches beyond the canvas enlarges it, as in Pillow.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 )
 
+func isJPEG(data []byte) bool { return bytes.HasPrefix(data, []byte("\xFF\xD8\xFF")) }
+
 // Markers of a JPEG file: the second byte, after 0xFF.
 const (
 	sof0, sof1, sof2, sof9, sof10 = 0xC0, 0xC1, 0xC2, 0xC9, 0xCA // frames: baseline, extended, progressive; the last two arithmetic

@@ -1,10 +1,13 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
 )
+
+func isPNG(data []byte) bool { return bytes.HasPrefix(data, []byte(pngMagic)) }
 
 const pngMagic = "\x89PNG\r\n\x1a\n"
 

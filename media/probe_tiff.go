@@ -1,10 +1,20 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
 )
+
+func isTIFF(data []byte) bool {
+	for _, magic := range [...]string{"II*\x00", "MM\x00*", "II+\x00", "MM\x00+"} {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return true
+		}
+	}
+	return false
+}
 
 // The tags of a TIFF directory that are read here.
 const (

@@ -5,6 +5,10 @@ import (
 	"fmt"
 )
 
+func isWebP(data []byte) bool {
+	return len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+}
+
 // probeWebP reads the first chunk, which says everything; EXIF and XMP are in chunks
 // at the end.
 func probeWebP(data []byte) (Info, error) {
