@@ -40,27 +40,6 @@ type Run[T any] struct {
 	closed atomic.Bool
 }
 
-func newRun[T any](ctx context.Context, o *opening, last *queue.Ring[T]) *Run[T] {
-	r := &Run[T]{
-		engine:    o.engine,
-		lookahead: queue.NewLookahead(last),
-		consumer:  worker.NewSet(o.ctx, o.Run).NewWorker().Traced(0),
-		hooks:     o.config.Hooks,
-		given:     ctx,
-		losses:    failure.Counter{Policy: o.config.Failures},
-		progress:  o.progress,
-	}
-	r.engine.discardHeld = r.discard
-	var sources []*failure.Origin
-	for _, s := range o.sources {
-		sources = append(sources, &s.Origin)
-	}
-	if !r.losses.Resume(r.progress, sources) {
-		r.setTerminal()
-	}
-	return r
-}
-
 // Next returns the next item. It returns io.EOF at the end of each epoch, and is then
 // called for the next one; after the last epoch it returns ErrDone. What stops the run is
 // a *StageError, returned after all items that were made before it in order, and again by

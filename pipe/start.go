@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/pipe/internal/failure"
 	"github.com/headrace/headrace/pipe/internal/progress"
+	"github.com/headrace/headrace/pipe/internal/queue"
 	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
@@ -46,6 +47,27 @@ func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 	o.start(ctx)
 	o.watchdog(c.Stall, r.consumer, recorder)
 	return r, nil
+}
+
+func newRun[T any](ctx context.Context, o *opening, last *queue.Ring[T]) *Run[T] {
+	r := &Run[T]{
+		engine:    o.engine,
+		lookahead: queue.NewLookahead(last),
+		consumer:  worker.NewSet(o.ctx, o.Run).NewWorker().Traced(0),
+		hooks:     o.config.Hooks,
+		given:     ctx,
+		losses:    failure.Counter{Policy: o.config.Failures},
+		progress:  o.progress,
+	}
+	r.engine.discardHeld = r.discard
+	var sources []*failure.Origin
+	for _, s := range o.sources {
+		sources = append(sources, &s.Origin)
+	}
+	if !r.losses.Resume(r.progress, sources) {
+		r.setTerminal()
+	}
+	return r
 }
 
 func (c Config) check(n *node) error {
