@@ -101,9 +101,13 @@ func TestGaussianBlurDrawsArePinned(t *testing.T) {
 		draw  float64
 		want  float32
 	}{{[2]float64{0.1, 2}, 0, 0.1}, {[2]float64{0.1, 2}, 0.5, 1.05}, {[2]float64{1, 3}, 0.75, 2.5}, {[2]float64{7, 7}, 0.3, 7}} {
-		plan := planned(t, 5, 5, drawn{c.draw}, media.GaussianBlur{KernelSize: 9, Sigma: c.sigma})
-		if got := plan.Stages[0].Passes[0].Args; got != (media.Args{9, c.want}) {
-			t.Errorf("%v with %v: %v", c.sigma, c.draw, got)
+		var plan media.Plan
+		told, err := media.Explain(media.Info{Width: 5, Height: 5}, media.Options{}, steps(media.GaussianBlur{KernelSize: 9, Sigma: c.sigma}), drawn{c.draw}, &plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := plan.Stages[0].Passes[0].Args; got != (media.Args{9, c.want}) || told[0].Values["sigma"] != float64(c.want) {
+			t.Errorf("%v with %v: %v, and %v is told", c.sigma, c.draw, got, told)
 		}
 	}
 }

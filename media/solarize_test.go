@@ -52,9 +52,13 @@ func TestSolarizeDrawsArePinned(t *testing.T) {
 		draw float64
 		want int
 	}{{0, 1}, {0.2499, 1}, {0.25, 0}, {0.999, 0}} {
-		plan := planned(t, 5, 5, drawn{c.draw}, media.RandomSolarize{Threshold: 9, P: 0.25})
-		if got := len(plan.Stages[0].Passes); got != c.want {
-			t.Errorf("with %v: %d passes", c.draw, got)
+		var plan media.Plan
+		told, err := media.Explain(media.Info{Width: 5, Height: 5}, media.Options{}, steps(media.RandomSolarize{Threshold: 9, P: 0.25}), drawn{c.draw}, &plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(plan.Stages[0].Passes); got != c.want || told[0].Values["solarized"] != (got == 1) {
+			t.Errorf("with %v: %d passes, and %v is told", c.draw, got, told)
 		}
 	}
 }

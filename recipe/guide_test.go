@@ -11,33 +11,83 @@ import (
 	"github.com/headrace/headrace/recipe"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the table of operations into the guide")
+var rewrite = flag.Bool("rewrite", false, "write the tables of the guide and the Python methods")
 
 const guide = "../docs/guide/recipes.md"
 
-// The guide has a table of all operations, which is made of what they say about
-// themselves.
-func TestTableOfOperations(t *testing.T) {
-	page, err := os.ReadFile(guide)
-	if err != nil {
-		t.Fatal(err)
+// Tables of the guide that are made of what operations say about themselves.
+var tables = []struct {
+	page, of string
+	text     func() string
+}{
+	{guide, "operations", operationsTable},
+	{"../docs/guide/from-pytorch.md", "transforms", transformsTable},
+	{"../docs/guide/order-state-memory.md", "draws", drawsTable},
+}
+
+func TestTablesOfOperations(t *testing.T) {
+	for _, table := range tables {
+		page, err := os.ReadFile(table.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- the table of "+table.of+", written by go test ./recipe -rewrite -->\n", "<!-- its end -->\n"
+		before, rest, ok := strings.Cut(string(page), begin)
+		is, after, ended := strings.Cut(rest, end)
+		if !ok || !ended {
+			t.Fatalf("%s has no place for the table, between %q and %q", table.page, begin, end)
+		}
+		want := table.text()
+		if is == want {
+			continue
+		}
+		if !*rewrite {
+			t.Errorf("%s: the table of %s is not made of the operations as they are; go test ./recipe -run Table -rewrite writes this one:\n%s",
+				table.page, table.of, want)
+		} else if err := os.WriteFile(table.page, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	const begin, end = "<!-- the table of operations, written by go test ./recipe -rewrite -->\n", "<!-- its end -->\n"
-	before, rest, ok := strings.Cut(string(page), begin)
-	table, after, ended := strings.Cut(rest, end)
-	if !ok || !ended {
-		t.Fatalf("%s has no place for the table, between %q and %q", guide, begin, end)
+}
+
+// transformsTable has a row for each call of another library.
+func transformsTable() string {
+	var b strings.Builder
+	b.WriteString("\n| torchvision | Headrace |\n|---|---|\n")
+	for _, op := range recipetest.Ops() {
+		for _, call := range op.Others {
+			fmt.Fprintf(&b, "| `%s` | `%s` |\n", call, instead(op, call))
+		}
 	}
-	want := operationsTable()
-	if table == want {
-		return
+	return b.String() + "\n"
+}
+
+// instead is the call of the operation's method instead of another library's.
+func instead(op recipe.Op, call string) string {
+	_, args, _ := strings.Cut(call, "(")
+	return "." + op.Name + "(" + strings.TrimPrefix(args, "image, ")
+}
+
+// drawsTable has a row for each set of values that operations tell.
+func drawsTable() string {
+	var told []string
+	by := map[string][]string{}
+	for _, op := range recipetest.Ops() {
+		if len(op.Told) == 0 {
+			continue
+		}
+		values := "`" + strings.Join(op.Told, "`, `") + "`"
+		if by[values] == nil {
+			told = append(told, values)
+		}
+		by[values] = append(by[values], "`"+op.Name+"`")
 	}
-	if !*rewrite {
-		t.Fatalf("the table of operations is not that of the operations; go test ./recipe -run Table -rewrite writes this one:\n%s", want)
+	var b strings.Builder
+	b.WriteString("\n| operation | `values` |\n|---|---|\n")
+	for _, values := range told {
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(by[values], ", "), values)
 	}
-	if err := os.WriteFile(guide, []byte(before+begin+want+end+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return b.String() + "\n"
 }
 
 // operationsTable has a row for each argument, but one row for all arguments that are the

@@ -167,7 +167,20 @@ func pythonModule() string {
 			imports = append(imports, "    "+name+",\n")
 		}
 	}
-	return fmt.Sprintf(moduleForm, strings.Join(imports, ""), strings.Join(named, ""), strings.Join(images, ""), text)
+	return fmt.Sprintf(moduleForm, strings.Join(imports, ""), strings.Join(named, ""), strings.Join(images, ""), others(), text)
+}
+
+// others are the calls of other libraries, by their names.
+func others() string {
+	var b strings.Builder
+	for _, op := range recipetest.Ops() {
+		for i, call := range op.Others {
+			if name := strings.TrimPrefix(call[:strings.Index(call, "(")], "functional."); i == 0 {
+				fmt.Fprintf(&b, "    %q: %q,\n", name, instead(op, call))
+			}
+		}
+	}
+	return b.String()
 }
 
 // converters are what the methods may need of arguments.py.
@@ -202,6 +215,10 @@ if TYPE_CHECKING:
 ON_IMAGES = {
 %[3]s}
 
+# What to write instead of transforms of other libraries.
+INSTEAD = {
+%[4]s}
+
 
 class Operations:
     """What a pipeline inherits."""
@@ -213,7 +230,7 @@ class Operations:
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
 
-%[4]s`
+%[5]s`
 
 // methodOf reads the arguments of an operation.
 func methodOf(op recipe.Op) method {

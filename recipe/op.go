@@ -29,6 +29,11 @@ type Op struct {
 
 	Beginning *Beginning // of a training on files that it decodes; nil: it decodes none
 
+	// Others are calls of other libraries that do the same, as Python. With the step's name
+	// instead of theirs they are calls of its method, but for the image of a function.
+	Others []string
+	Told   []string // names of the values that it tells of its random draws
+
 	Gathers bool // it makes samples of several others, and has to be given all of them
 }
 
@@ -58,6 +63,19 @@ func (o Op) Paragraphs() []string {
 // Called returns the operation with the first arguments of its Python method.
 func (o Op) Called(call string) Op {
 	o.Call = call
+	return o
+}
+
+// Replacing returns the operation with calls of other libraries that do the same.
+func (o Op) Replacing(calls ...string) Op {
+	o.Others = calls
+	return o
+}
+
+// Telling returns the operation with the names of the values that it tells of its
+// random draws.
+func (o Op) Telling(values ...string) Op {
+	o.Told = values
 	return o
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[Grayscale]("grayscale", recipe.Between, "Convert an image to gray."))
+var _ = Ops.Add(recipe.NewOp[Grayscale]("grayscale", recipe.Between, "Convert an image to gray.").
+	Replacing("Grayscale()"))
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {

@@ -15,7 +15,8 @@ import (
 var _ = Ops.Add(recipe.NewOp[Normalize]("normalize", recipe.Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").Explained(`
 NumPy has no bfloat16: arrays are 'ml_dtypes.bfloat16' if that package is installed (JAX brings it), else 'uint16' with the same bytes, as
 'loader.schema' says; 'torch.from_numpy(a).view(torch.bfloat16)' converts them. After '.to("torch")' they are 'torch.bfloat16'.`,
-	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).Called("mean, std, dtype"))
+	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).Called("mean, std, dtype").
+	Replacing("Normalize(mean, std)"))
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {

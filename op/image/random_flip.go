@@ -6,7 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[RandomFlip]("random_flip", recipe.Between, "Flip an image left to right at random."))
+var _ = Ops.Add(recipe.NewOp[RandomFlip]("random_flip", recipe.Between, "Flip an image left to right at random.").
+	Replacing("RandomHorizontalFlip(p)").Telling("flipped"))
 
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {

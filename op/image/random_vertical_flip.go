@@ -6,7 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[RandomVerticalFlip]("random_vertical_flip", recipe.Between, "Flip an image top to bottom at random."))
+var _ = Ops.Add(recipe.NewOp[RandomVerticalFlip]("random_vertical_flip", recipe.Between, "Flip an image top to bottom at random.").
+	Replacing("RandomVerticalFlip(p)").Telling("flipped"))
 
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {

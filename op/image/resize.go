@@ -10,7 +10,8 @@ import (
 )
 
 var _ = Ops.Add(recipe.NewOp[Resize]("resize", recipe.Between, "Resize an image, antialiased.").
-	Explained("", `.resize((480, 640), fit="pad", fill=114)    # a letterbox`).Called("size, max_size"))
+	Explained("", `.resize((480, 640), fit="pad", fill=114)    # a letterbox`).Called("size, max_size").
+	Replacing("Resize(256)", "Resize((224, 224))"))
 
 // Resize are the arguments of the operation resize.
 type Resize struct {

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
+import pytest
+import torch
+from torchvision.transforms import v2
+
 import headrace as hr
+from headrace._operations import INSTEAD
+from headrace._report import hints
 from headrace._report.hints import no_method
 
 SIGNATURES = Path(__file__).with_name("signatures.txt")
@@ -38,7 +45,36 @@ def test_where_a_window_begins():
     assert video == [{"start": "center"}, {"at": "second"}, {"offset": 2.0}]
 
 
-def test_a_transform_that_is_built_in_by_now_is_named():
-    assert no_method("RandomSolarize", ["solarize", "resize"]).endswith(": write .solarize(…)")
-    assert no_method("RandomSolarize", ["random_solarize", "solarize"]).endswith(": write .random_solarize(…)")
-    assert "no built-in operation" in no_method("RandomSolarize", ["resize"])
+@pytest.mark.parametrize("name", sorted(INSTEAD))
+def test_another_librarys_name_of_a_step(name):
+    """torchvision has it, and its arguments are those of the call that is written instead."""
+    call, names = INSTEAD[name], {"p": 0.25, "threshold": 99, "scale": (0.2, 1), "ratio": (0.5, 2), "mean": [0.5] * 3, "std": [0.25] * 3}
+    for typed in {name, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()} - set(methods()):
+        assert no_method(typed, methods()).endswith(f": write {call}")
+    step, args = call[1:].split("(", 1)
+    ours = eval(f"hr.files('a'){call}", {"hr": hr}, names)
+    assert list(ours._steps[-1]) == [step]
+    theirs = f"v2.{name}({args}" if name[0].isupper() else f"v2.functional.{name}(torch.zeros(3, 8, 8, dtype=torch.uint8), {args}"
+    eval(theirs, {"v2": v2, "torch": torch}, names)
+
+
+def test_a_step_is_named_in_any_spelling():
+    for name in methods():
+        for typed in {name.title().replace("_", ""), name.replace("_", "")} - set(methods()):
+            if typed.lower() not in {other.lower() for other in INSTEAD}:
+                assert no_method(typed, methods()).endswith(f": write .{name}(…)"), typed
+
+
+def test_hints_name_only_steps_that_there_are():
+    known = {*methods(), *dir(hr), *dir(hr.Loader)}
+    for typed in hints._METHODS:
+        for step in re.findall(r"\.([a-z]\w*)\(", no_method(typed, methods())):
+            assert step in known, typed
+
+
+def test_a_transform_without_a_step_is_a_function():
+    built = {hints._plain(name) for name in (*methods(), *INSTEAD)}
+    for typed in hints._OF_IMAGES.split():
+        assert no_method(typed, methods()).endswith('write .map(function, fields="image"), which takes any transform of arrays') == (
+            typed not in built
+        ), typed

@@ -63,6 +63,24 @@ ON_IMAGES = {
     "layout",
 }
 
+# What to write instead of transforms of other libraries.
+INSTEAD = {
+    "Resize": ".resize(256)",
+    "CenterCrop": ".center_crop(224)",
+    "RandomCrop": ".random_crop(32)",
+    "RandomResizedCrop": ".random_resized_crop(224, scale=scale, ratio=ratio)",
+    "Pad": ".pad(4)",
+    "RandomHorizontalFlip": ".random_flip(p)",
+    "RandomVerticalFlip": ".random_vertical_flip(p)",
+    "ColorJitter": ".color_jitter(0.4, 0.4, 0.4, 0.1)",
+    "Grayscale": ".grayscale()",
+    "RandomGrayscale": ".random_grayscale(p)",
+    "GaussianBlur": ".gaussian_blur(23, sigma=(0.1, 2.0))",
+    "RandomSolarize": ".random_solarize(threshold, p)",
+    "solarize": ".solarize(threshold)",
+    "Normalize": ".normalize(mean, std)",
+}
+
 
 class Operations:
     """What a pipeline inherits."""

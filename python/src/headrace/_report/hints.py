@@ -27,15 +27,15 @@ _SCALE = "write .normalize(mean, std), with mean and std for values from 0 to 1,
 
 _BOXES = "boxes move with the pixels after .boxes(along=…), which cuts and drops them too; for other forms write .map(function)"
 
-# Transforms, most of them of torchvision's v2.
+# Transforms, most of them of torchvision's v2. A step that there is by now is named instead: its description says what it replaces.
 _OF_IMAGES = """
     adjustbrightness adjustcontrast adjustgamma adjusthue adjustsaturation adjustsharpness affine augmix autoaugment autocontrast
-    channelpermutation choice crop cutout elastic elastictransform equalize erase erasing fivecrop gamma gaussianblur gaussiannoise
+    channelpermutation choice crop cutout elastic elastictransform equalize erase erasing fivecrop gamma gaussiannoise
     grayscaletorgb invert jpeg lineartransformation mosaic order permutechannels perspective photometricdistort posterize randaugment
     randomadjustsharpness randomaffine randomapply randomautocontrast randombrightness randomchannelpermutation randomchoice
     randomcontrast randomequalize randomerasing randomgamma randominvert randomioucrop randomorder randomperspective
-    randomphotometricdistort randomposterize randomresize randomscale randomshortestsize randomsharpness randomsolarize randomzoomout
-    resizedcrop scalejitter sharpness shortestsize solarize tencrop trivialaugment trivialaugmentwide zoomout
+    randomphotometricdistort randomposterize randomresize randomscale randomshortestsize randomsharpness randomzoomout
+    resizedcrop scalejitter sharpness shortestsize tencrop trivialaugment trivialaugmentwide zoomout
 """
 _OF_BOXES = """
     clampboundingboxes clampkeypoints convertboundingboxformat sanitizeboundingboxes sanitizekeypoints setclampingmode
@@ -50,9 +50,7 @@ _METHODS = {
     "todtype": _SCALE,
     "convertimagedtype": _SCALE,
     "compose": "call one step after the other: hr.files(…).decode_image().resize(256).center_crop(224)",
-    "randomhorizontalflip": "write .random_flip(p)",
     "horizontalflip": "write .random_flip(1)",
-    "randomverticalflip": "write .random_vertical_flip(p)",
     "verticalflip": "write .random_vertical_flip(1)",
     "randomrotation": f".random_rotate90() makes quarter turns. For other angles {_OWN_FUNCTION}",
     "rotate": f".rotate90(turns) makes quarter turns. For other angles {_OWN_FUNCTION}",
@@ -281,14 +279,11 @@ _TOP = {
 
 def no_method(name: str, known: Iterable[str]) -> str:
     """What to say of a method that pipelines do not have."""
+    from .._operations import INSTEAD
+
     known = list(known)
-    remedy = _remedy(name, _METHODS, known, "write .{}(…)")
-    if remedy.endswith(_OWN_FUNCTION):  # unless there is one by now, also under half of its name
-        steps = {_plain(one): one for one in known}
-        built = steps.get(_plain(name)) or {plain.removeprefix("random"): one for plain, one in steps.items()}.get(
-            _plain(name).removeprefix("random")
-        )
-        remedy = f": write .{built}(…)" if built else remedy
+    built = {_plain(step): f"write .{step}(…)" for step in known} | {_plain(other): f"write {call}" for other, call in INSTEAD.items()}
+    remedy = _remedy(name, _METHODS | built, known, "write .{}(…)")
     return f"a pipeline has no method {name}{remedy or ': help(headrace.Pipeline) lists them'}"
 
 
