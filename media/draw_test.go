@@ -11,9 +11,6 @@ import (
 	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/internal/decodertest"
-	"github.com/headrace/headrace/recipe"
-	"github.com/headrace/headrace/sample"
-	"github.com/headrace/headrace/tensor"
 
 	"pgregory.net/rapid"
 )
@@ -38,20 +35,18 @@ func (c coarse) Float64(op uint64, draw uint32) float64 {
 // Of every operation: it tells what its description says, and all that matters, since
 // what tells the same does the same.
 func TestEveryOperationTellsItsDraws(t *testing.T) {
-	image := sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
-	image.Axes = "HWC"
 	info, o := media.Info{Width: 80, Height: 70}, media.Options{}
 	told, again := make(map[string]map[string]bool), make(map[string]int)
 	rapid.Check(t, func(t *rapid.T) {
 		for _, op := range recipetest.Transforms() {
-			args, _, ok := recipetest.Fitting(t, op, sample.Schema{{Name: "image", Type: image}})
-			if !ok {
+			drawn := anyOf(t, op)
+			if drawn == nil {
 				continue
 			}
 			work := make(map[string]any)
 			for seed := range 10 {
 				var plan, explained media.Plan
-				ops := steps(args.(recipe.Transform).Transform())
+				ops := steps(drawn)
 				err := media.MakePlan(info, o, ops, coarse(seed), &plan)
 				draws, same := media.Explain(info, o, ops, coarse(seed), &explained)
 				if fmt.Sprint(err) != fmt.Sprint(same) || !reflect.DeepEqual(plan, explained) {

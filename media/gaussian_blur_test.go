@@ -6,23 +6,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/tensor"
 )
-
-// torchvisionsBlur is v2's of tensors.
-const torchvisionsBlur = `
-def blur(args, pixels):
-    import torch
-    from torchvision.transforms.v2 import functional as F
-
-    image = torch.frombuffer(bytearray(pixels), dtype=torch.uint8).reshape(args["shape"]).permute(2, 0, 1)
-    image = F.gaussian_blur(image, [args["size"]] * 2, [args["sigma"]] * 2)
-    return None, image.permute(1, 2, 0).contiguous().numpy().tobytes()
-`
 
 // Within a level, and mostly equal, whatever the pixels: torchvision sums float32 and
 // rounds once.
@@ -40,8 +31,8 @@ func TestGaussianBlurIsTorchvisions(t *testing.T) {
 				p.Data[k] = -(p.Data[k] & 1)
 			}
 		}
-		want := oracle.Run(t, torchvisionsBlur, "blur", map[string]any{
-			"shape": []int{p.Height, p.Width, p.Color.Channels()}, "size": size, "sigma": sigma}, nil, p.Data)[0]
+		want := oracle.Functional(t, oracle.Picture{Width: p.Width, Height: p.Height, Channels: p.Color.Channels(), Pix: p.Data},
+			"gaussian_blur", []int{size, size}, []float64{sigma, sigma}).Pix
 		got := ran(t, p, media.GaussianBlur{KernelSize: size, Sigma: [2]float64{sigma, sigma}})
 		for k := range got {
 			values++
@@ -152,5 +143,24 @@ func TestGaussianBlurBeforeCrops(t *testing.T) {
 		if want := ran(t, q, media.CenterCrop{Height: c.height, Width: c.width}); !bytes.Equal(got, want) {
 			t.Error(fmt.Sprint(c, " differs"))
 		}
+	}
+}
+
+func TestGaussianBlurInRecipes(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"kernel_size":4,"sigma":0}`:     "kernel_size is 4: must be odd, so that a pixel is in the middle; sigma is 0: must be above 0, or two rising numbers above 0",
+		`{"kernel_size":3,"sigma":[2,1]}`: "sigma is [2,1]: must be above 0, or two rising numbers above 0",
+		`{"kernel_size":3,"sigma":1e99}`:  "is not possible: media: impossible geometry: gaussian_blur with a sigma of 1e+99: must be above 0",
+	} {
+		_, err := recipetest.OnImages(`{"gaussian_blur":` + args + `}`)
+		said := strings.NewReplacer("recipe: ", "", `step "gaussian_blur" (#3): `, "", "\n", "; ").Replace(fmt.Sprint(err))
+		if said != want {
+			t.Errorf("%s: %s, want %s", args, said, want)
+		}
+	}
+	one, err := recipetest.OnImages(`{"gaussian_blur":{"kernel_size":5,"sigma":1}}`)
+	two, err2 := recipetest.OnImages(`{"gaussian_blur":{"kernel_size":5,"sigma":[1,1]}}`)
+	if err != nil || err2 != nil || one.Fingerprint() != two.Fingerprint() {
+		t.Errorf("a sigma has two forms: %v, %v", err, err2)
 	}
 }

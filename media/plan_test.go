@@ -4,13 +4,17 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/internal/decodertest"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -171,7 +175,7 @@ func TestPlansAreConsistent(t *testing.T) {
 		}
 		upright := rapid.Bool().Draw(t, "upright")
 		if err := media.MakePlan(info, media.Options{Orient: upright}, steps(ops...), draws, &plan); err != nil {
-			if !errors.Is(err, media.ErrGeometry) && !errors.Is(err, media.ErrTooLarge) {
+			if kind(err) == nil {
 				t.Fatal(err)
 			}
 			return
@@ -323,58 +327,109 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// Nothing but a layout follows what makes numbers or planes of pixels.
-func TestGeometryComesBeforeOutput(t *testing.T) {
-	for _, output := range []media.Op{media.Normalize{Std: [3]float64{1, 1, 1}}, media.ToLayout{Layout: media.CHW}} {
-		for _, op := range []media.Op{
-			media.Resize{Size: 5}, media.ResizeExact{Height: 5, Width: 5}, media.ResizeToBucket{Sizes: []media.Size{{Height: 5, Width: 5}}},
-			media.CenterCrop{Height: 5, Width: 5}, media.RandomCrop{Height: 5, Width: 5}, media.RandomResizedCrop{Height: 5, Width: 5}, media.Pad{},
-			media.RandomFlip{}, media.RandomVerticalFlip{}, media.Rotate90{}, media.RandomRotate90{},
-		} {
-			var plan media.Plan
-			err := media.MakePlan(media.Info{Width: 30, Height: 20}, media.Options{}, steps(output, op), drawn(make([]float64, 22)), &plan)
-			_, promise := media.Results(media.Options{}.Form(), steps(output, op))
-			if !errors.Is(err, media.ErrGeometry) || !errors.Is(promise, media.ErrGeometry) {
-				t.Errorf("%#v, then %#v: %v, %v", output, op, err, promise)
+// anyOf draws an operation of a step, with arguments that are right for RGB images; nil:
+// none was found.
+func anyOf(t *rapid.T, op recipe.Op) media.Op {
+	image := sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
+	image.Axes = "HWC"
+	args, _, ok := recipetest.Fitting(t, op, sample.Schema{{Name: "image", Type: image}})
+	if !ok {
+		return nil
+	}
+	return args.(recipe.Transform).Transform()
+}
+
+// Nothing but a layout follows what makes numbers of pixels, and nothing but numbers what
+// makes planes of them.
+func TestPixelsComeBeforeOutput(t *testing.T) {
+	refused := make(map[string]bool)
+	rapid.Check(t, func(t *rapid.T) {
+		for _, step := range recipetest.Transforms() {
+			op := anyOf(t, step)
+			for _, output := range []media.Op{media.Normalize{Std: [3]float64{1, 1, 1}}, media.ToLayout{Layout: media.CHW}} {
+				_, isNumbers := op.(media.Normalize)
+				if _, isLayout := op.(media.ToLayout); op == nil || isLayout || isNumbers && reflect.TypeOf(output) != reflect.TypeOf(op) {
+					continue
+				}
+				refused[step.Name] = true
+				var plan media.Plan
+				err := media.MakePlan(media.Info{Width: 80, Height: 70}, media.Options{}, steps(output, op), decodertest.Hashed(1), &plan)
+				_, promise := media.Results(media.Options{}.Form(), steps(output, op))
+				if !errors.Is(err, media.ErrGeometry) || !errors.Is(promise, media.ErrGeometry) {
+					t.Fatalf("%#v, then %#v: %v, %v", output, op, err, promise)
+				}
 			}
 		}
+	})
+	if len(refused) < len(recipetest.Transforms())-1 {
+		t.Errorf("only %v were tried", refused)
 	}
 }
 
 // Whatever parameters say: an error of this package, or a plan.
 func TestHostileParameters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		whole := rapid.OneOf(rapid.Int(), rapid.IntRange(-3, 70000), rapid.SampledFrom([]int{math.MaxInt, math.MinInt, math.MaxInt32 + 1, -1, 0}))
-		number := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-1, 2), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e-300}))
-		a, b, c, d := whole.Draw(t, "a"), whole.Draw(t, "b"), whole.Draw(t, "c"), whole.Draw(t, "d")
-		p, q := number.Draw(t, "p"), number.Draw(t, "q")
-		f := media.Filter(rapid.Byte().Draw(t, "filter") % 8)
-		op := rapid.SampledFrom([]media.Op{
-			media.Resize{Size: a, MaxSize: b, Filter: f}, media.ResizeExact{Height: a, Width: b, Filter: f},
-			media.ResizeToBucket{Sizes: []media.Size{{Height: a, Width: b}, {Height: c, Width: d}}, Filter: f},
-			media.CenterCrop{Height: a, Width: b}, media.RandomCrop{Height: a, Width: b},
-			media.ResizeCrop{Height: a, Width: b, Filter: f, Anchor: media.Anchor(byte(c))}, media.PadTo{Height: a, Width: b, Fill: [4]uint16{uint16(a)}},
-			media.ResizePad{Height: a, Width: b, Filter: f, Anchor: media.Anchor(byte(c)), Fill: [4]uint16{uint16(d)}},
-			media.RandomResizedCrop{Height: a, Width: b, Scale: [2]float64{p, q}, Ratio: [2]float64{q, p}, Filter: f},
-			media.RandomResizedCrop{Height: 5, Width: 5, Ratio: [2]float64{p, q}},
-			media.Pad{Left: a, Top: b, Right: c, Bottom: d, Fill: [4]uint16{uint16(a)}}, media.RandomFlip{P: p}, media.RandomVerticalFlip{P: p},
-			media.Rotate90{Turns: a}, media.RandomRotate90{P: p}, media.ColorJitter{Brightness: [2]float64{p, q}, Hue: [2]float64{q, p}},
-			media.ToGrayscale{Channels: a}, media.RandomGrayscale{P: p},
-			media.Solarize{Threshold: p}, media.RandomSolarize{Threshold: p, P: q},
-			media.GaussianBlur{KernelSize: a, Sigma: [2]float64{p, q}},
-			media.Normalize{Mean: [3]float64{p, p, p}, Std: [3]float64{q, q, q}, DType: tensor.DType(a)}, media.ToLayout{Layout: media.Layout(a)},
-		}).Draw(t, "op")
-		info := media.Info{Width: whole.Draw(t, "width"), Height: whole.Draw(t, "height"), Orientation: a}
-		o := media.Options{Orient: true, Mode: media.Mode(rapid.IntRange(0, 3).Draw(t, "mode")), Color: media.Color(rapid.IntRange(0, 4).Draw(t, "color"))}
-		var plan media.Plan
-		err := media.MakePlan(info, o, steps(op, media.RandomFlip{P: 0.5}), decodertest.Hashed(7), &plan)
-		if err != nil && kind(err) == nil {
-			t.Fatalf("%#v: %v", op, err)
-		}
-		if err == nil && (plan.Width <= 0 || plan.Height <= 0 || plan.Width > media.MaxPixels/plan.Height) {
-			t.Fatalf("%#v of %v: %d×%d", op, info, plan.Width, plan.Height)
+		for _, step := range recipetest.Transforms() {
+			if op := anyOf(t, step); op != nil {
+				hostile := reflect.New(reflect.TypeOf(op)).Elem()
+				hostile.Set(reflect.ValueOf(op))
+				spoil(t, hostile)
+				tryHostile(t, hostile.Interface().(media.Op))
+			}
 		}
 	})
+}
+
+func tryHostile(t *rapid.T, op media.Op) {
+	whole := wholes()
+	info := media.Info{Width: whole.Draw(t, "width"), Height: whole.Draw(t, "height"), Orientation: whole.Draw(t, "orientation")}
+	o := media.Options{Orient: true, Mode: media.Mode(rapid.IntRange(0, 3).Draw(t, "mode")), Color: media.Color(rapid.IntRange(0, 4).Draw(t, "color"))}
+	var plan media.Plan
+	err := media.MakePlan(info, o, steps(op, media.RandomFlip{P: 0.5}), decodertest.Hashed(7), &plan)
+	if err != nil && kind(err) == nil {
+		t.Fatalf("%#v: %v", op, err)
+	}
+	if err == nil && (plan.Width <= 0 || plan.Height <= 0 || plan.Width > media.MaxPixels/plan.Height) {
+		t.Fatalf("%#v of %v: %d×%d", op, info, plan.Width, plan.Height)
+	}
+}
+
+func wholes() *rapid.Generator[int] {
+	return rapid.OneOf(rapid.Int(), rapid.IntRange(-3, 70000), rapid.SampledFrom([]int{math.MaxInt, math.MinInt, math.MaxInt32 + 1, -1, 0}))
+}
+
+// spoil gives some of the fields of parameters other values, and lists up to two members.
+func spoil(t *rapid.T, v reflect.Value) {
+	if v.Kind() != reflect.Struct && rapid.IntRange(0, 3).Draw(t, "right") == 0 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			spoil(t, v.Field(i))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			spoil(t, v.Index(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), rapid.IntRange(0, 2).Draw(t, "length"), 2))
+		for i := range v.Len() {
+			spoil(t, v.Index(i))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		spoil(t, v.Elem())
+	case reflect.Int:
+		v.SetInt(int64(wholes().Draw(t, "whole")))
+	case reflect.Uint8, reflect.Uint16:
+		v.SetUint(uint64(rapid.IntRange(0, 1<<v.Type().Bits()-1).Draw(t, "short")))
+	case reflect.Float64:
+		v.SetFloat(rapid.OneOf(rapid.Float64(), rapid.Float64Range(-1, 2),
+			rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e-300})).Draw(t, "number"))
+	default:
+		t.Fatalf("no hostile %v is known here", v.Type())
+	}
 }
 
 // A plan is used again and again; what an operation draws is its own, by its ID.

@@ -27,8 +27,7 @@ func TestSolarizeEqualsTorchvisions(t *testing.T) {
 		if i%2 > 0 {
 			p.Width, p.Color = 86, media.RGB
 		}
-		want := oracle.Adjust(t, oracle.Picture{Width: p.Width, Height: 1, Channels: p.Color.Channels(), Pix: p.Data},
-			oracle.Change{Name: "solarize", Factor: threshold})
+		want := oracle.Functional(t, oracle.Picture{Width: p.Width, Height: 1, Channels: p.Color.Channels(), Pix: p.Data}, "solarize", threshold)
 		if got := ran(t, p, media.Solarize{Threshold: threshold}); !bytes.Equal(got, want.Pix) {
 			t.Fatalf("%v of %v:\n%v\nwant\n%v", threshold, p.Form(), got, want.Pix)
 		}

@@ -29,8 +29,8 @@ type Op struct {
 
 	Beginning *Beginning // of a training on files that it decodes; nil: it decodes none
 
-	// Others are calls of other libraries that do the same, as Python. With the step's name
-	// instead of theirs they are calls of its method, but for the image of a function.
+	// Others are calls of other libraries that do the same, as Python. With the name of
+	// the step they are calls of its method, but for the image of a function.
 	Others []string
 	Told   []string // names of the values that it tells of its random draws
 

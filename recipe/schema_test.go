@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +14,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/recipetest"
+	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
@@ -232,21 +236,17 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 			if !strings.HasPrefix(a.Takes, "text") {
 				refused(around(op.Name, fmt.Sprintf(`{%q:{%q:"three"}}`, op.Name, a.Name)))
 			}
+			for _, value := range beyond(op, a.Name) {
+				refused(around(op.Name, exampleWith(t, op, a.Name, value)))
+			}
 			if a.Required {
-				var step map[string]map[string]json.RawMessage
-				_ = json.Unmarshal([]byte(exampleOf(op)), &step)
-				delete(step[op.Name], a.Name)
-				text, _ := json.Marshal(step)
-				refused(around(op.Name, string(text)))
+				refused(around(op.Name, exampleWith(t, op, a.Name, "")))
 			}
 		}
 	}
 	for arg, values := range map[string][]string{
-		`{"random_flip":{"p":%s}}`: {"-0.1", "1.1", "true"}, `{"random_vertical_flip":{"p":%s}}`: {"2"}, `{"random_rotate90":{"p":%s}}`: {"2"}, `{"random_grayscale":{"p":%s}}`: {"2"},
-		`{"solarize":{"threshold":%s}}`: {"-1", "256", "true"}, `{"random_solarize":{"p":%s}}`: {"2"},
-		`{"gaussian_blur":{"kernel_size":%s}}`: {"0", "128", "1.5"}, `{"gaussian_blur":{"kernel_size":3,"sigma":%s}}`: {"[1]", "[1,2,3]", "true"},
 		`{"resize":{"size":%s}}`: {"0", "1.5", "[3]", "[3,0]", "[1,2,3]"}, `{"pad":{"padding":%s}}`: {"-1", "[1,2,3]", "[]"}, `{"pad":{"padding":1,"fill":%s}}`: {"-1", "65536", "[1,2]"},
-		`{"grayscale":{"channels":%s}}`: {"2"}, `{"normalize":{"mean":%s,"std":1}}`: {"[1,2]", "[]"}, `{"color_jitter":{"hue":%s}}`: {"[1]", "[1,2,3]"}, `{"color_jitter":{"p":%s}}`: {"-0.1", "1.1", "true"},
+		`{"grayscale":{"channels":%s}}`: {"2"}, `{"normalize":{"mean":%s,"std":1}}`: {"[1,2]", "[]"}, `{"color_jitter":{"hue":%s}}`: {"[1]", "[1,2,3]"},
 		`{"random_resized_crop":{"size":3,"scale":%s}}`: {"[1]", "1", "[0.1,0.2,0.3]"},
 	} {
 		for _, value := range values {
@@ -275,6 +275,57 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 			refused(fmt.Sprintf(`{"headrace":1,"steps":[{"files":{"pattern":"a"}}],"loader":{%q:%s}}`, key, value))
 		}
 	}
+}
+
+// exampleWith is exampleOf with another value of an argument, or without it.
+func exampleWith(t *testing.T, op recipe.Op, name, value string) string {
+	var step map[string]map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(exampleOf(op)), &step); err != nil {
+		t.Fatal(err)
+	}
+	if step[op.Name][name] = json.RawMessage(value); value == "" {
+		delete(step[op.Name], name)
+	}
+	text, err := json.Marshal(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// beyond returns what an argument of an operation cannot be, by its type and its tags.
+func beyond(op recipe.Op, name string) (values []string) {
+	for _, f := range argument.FieldsOf(op.New()) {
+		if argument.Name(f) != name || f.Tag.Get("unit") != "" {
+			continue
+		}
+		typ := f.Type
+		if typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+		_, ofItsOwn := reflect.New(typ).Interface().(json.Marshaler)
+		whole, number := typ.Kind() == reflect.Int || typ.Kind() == reflect.Int64, typ.Kind() == reflect.Float64
+		switch {
+		case whole && !ofItsOwn:
+			values = append(values, "true", "1.5")
+		case number && !ofItsOwn:
+			values = append(values, "true")
+		}
+		for tag, by := range map[string]float64{"min": -0.5, "max": 0.5} {
+			if n, err := strconv.ParseFloat(f.Tag.Get(tag), 64); err == nil && (whole || number) {
+				if whole {
+					by *= 2
+				}
+				if n += by; n != 0 || f.Type.Kind() == reflect.Pointer { // else 0 is what is not given
+					values = append(values, strconv.FormatFloat(n, 'f', -1, 64))
+				}
+			}
+		}
+		if typ == reflect.TypeFor[image.Range]() {
+			values = append(values, "[1]", "[1,2,3]", "true")
+		}
+	}
+	return values
 }
 
 // What Check misses, editors ask for.

@@ -3,8 +3,7 @@ package oracle
 import "testing"
 
 // Change is one of torchvision's changes of colour: brightness, contrast, saturation,
-// hue by a factor; grayscale with three channels, or "to gray" with one; solarize by a
-// threshold, of tensors.
+// hue by a factor; grayscale with three channels, or "to gray" with one.
 type Change struct {
 	Name   string  `json:"name"`
 	Factor float64 `json:"factor"`
@@ -15,6 +14,13 @@ type Change struct {
 func Adjust(t testing.TB, p Picture, changes ...Change) Picture {
 	t.Helper()
 	return ask(t, "adjust", map[string]any{"picture": size(p), "changes": append([]Change{}, changes...)}, p.Pix).picture(t)
+}
+
+// Functional calls a function of torchvision.transforms.v2.functional with a tensor of
+// uint8 and arguments.
+func Functional(t testing.TB, p Picture, name string, args ...any) Picture {
+	t.Helper()
+	return ask(t, "functional", map[string]any{"picture": size(p), "name": name, "args": append([]any{}, args...)}, p.Pix).picture(t)
 }
 
 // Normalize is torchvision's to_tensor and normalize: bytes of float32 in the order

@@ -217,7 +217,6 @@ def adjust(args, pixels):
         "hue": F.adjust_hue,
         "grayscale": lambda img, _: F.to_grayscale(img, 3),
         "to gray": lambda img, _: F.to_grayscale(img, 1),
-        "solarize": of_tensors("solarize"),
     }
     img = color_image(args, pixels)
     for change in args["changes"]:
@@ -225,11 +224,16 @@ def adjust(args, pixels):
     return picture(img)
 
 
-def of_tensors(name):
-    """A function of torchvision's v2 on tensors of uint8."""
+def functional(args, pixels):
+    """A function of torchvision's v2 on a tensor of uint8."""
+    import torch
     from torchvision.transforms.v2 import functional as F
 
-    return lambda img, *args: F.to_pil_image(getattr(F, name)(F.pil_to_tensor(img), *args))
+    width, height, channels = args["picture"]
+    image = torch.frombuffer(bytearray(pixels), dtype=torch.uint8).reshape(height, width, channels).permute(2, 0, 1)
+    image = getattr(F, args["name"])(image, *args["args"]).permute(1, 2, 0).contiguous()
+    height, width, channels = image.shape
+    return [width, height, channels], image.numpy().tobytes()
 
 
 def normalize(args, pixels):

@@ -1,6 +1,7 @@
 package recipetest
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 
@@ -31,6 +32,16 @@ func Transforms() (all []recipe.Op) {
 		}
 	}
 	return all
+}
+
+// OnImages reads steps on images in the notation of recipes, and checks them. Messages
+// count decode_image as #2.
+func OnImages(steps string) (recipe.Recipe, error) {
+	r, err := recipe.Parse(fmt.Appendf(nil, `{"headrace":1,"steps":[{"files":{"pattern":"data"}},"decode_image",%s]}`, steps))
+	if err == nil {
+		_, err = r.Check()
+	}
+	return r, err
 }
 
 // Pixels draws at most so many steps on the image of a schema, each of which gives pixels
