@@ -8,7 +8,9 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
@@ -39,10 +41,10 @@ func Example() {
 	root := drawn()
 	defer os.RemoveAll(root)
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: recipe.Path(root), Label: "parent"}},
+		{Args: &input.Files{Pattern: recipe.Path(root), Label: "parent"}},
 		{Op: "decode_image"},
 		{Args: &image.Resize{Size: recipe.Size{Height: 16, Width: 24}}},
-		{Args: &recipe.Batch{Size: 4}},
+		{Args: &flow.Batch{Size: 4}},
 	}}
 	loader, err := headrace.Open(context.Background(), r, headrace.Config{}, headrace.Options{})
 	if err != nil {

@@ -20,7 +20,9 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/custom"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -521,11 +523,11 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 	phototest.Spoil(t, root, "003.jpg")
 	rapid.Check(t, func(rt *rapid.T) {
 		chain := randomChain(rt)
-		r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}}}
+		r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{{Args: &input.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}}}
 		for _, s := range chain {
 			r.Steps = append(r.Steps, s.step)
 		}
-		r.Steps = append(r.Steps, recipe.Step{Args: &recipe.Batch{Size: 4}})
+		r.Steps = append(r.Steps, recipe.Step{Args: &flow.Batch{Size: 4}})
 		want, wantLost := plainLoop(rt, root, chain)
 		config := Config{
 			Epochs: new(1), Fuse: new(rapid.Bool().Draw(rt, "fuse")), OnError: Skip, MaxErrors: ErrorRate(1),
@@ -580,10 +582,10 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 }
 
 // troubled is a recipe whose operation drops, fails or panics for some samples.
-func troubled(root string, what trouble, batch recipe.Batch) recipe.Recipe {
+func troubled(root string, what trouble, batch flow.Batch) recipe.Recipe {
 	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}},
-		{Args: &recipe.Shuffle{Seed: new(uint64(3))}},
+		{Args: &input.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}},
+		{Args: &flow.Shuffle{Seed: new(uint64(3))}},
 		{Args: Args(&what)},
 		{Op: "decode_image"},
 		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 16}}},
@@ -607,7 +609,7 @@ func TestWhatOperationsDoToTheirSamples(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		var lost []Lost
 		what := trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}
-		l := openLoader(t, troubled(root, what, recipe.Batch{Size: 4}), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
+		l := openLoader(t, troubled(root, what, flow.Batch{Size: 4}), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
 			Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		good := func(key string) bool { return !slices.Contains([]int{1, 3, 5}, index(key, 37)%9) }
 		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4)))
@@ -638,7 +640,7 @@ func TestAFailureOfAnOperationStopsTheRun(t *testing.T) {
 	leak.Check(t)
 	register(t)
 	root := phototest.Folder(t, 12)
-	r := troubled(root, trouble{Skip: -1, Fail: 7, Panic: -1, Of: 100}, recipe.Batch{Size: 1})
+	r := troubled(root, trouble{Skip: -1, Fail: 7, Panic: -1, Of: 100}, flow.Batch{Size: 1})
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	n, err := rowsUntilError(t, l)
 	var failed *pipe.StageError
@@ -657,7 +659,7 @@ func TestAnOperationMustNotDropSamplesOfRanks(t *testing.T) {
 	leak.Check(t)
 	register(t)
 	root := phototest.Folder(t, 12)
-	r := troubled(root, trouble{Skip: 7, Fail: -1, Panic: -1, Of: 100}, recipe.Batch{Size: 4})
+	r := troubled(root, trouble{Skip: 7, Fail: -1, Panic: -1, Of: 100}, flow.Batch{Size: 4})
 	var ends []string
 	for rank := range 2 {
 		l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: 2}, Options{})
@@ -685,7 +687,7 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 37)
 	for _, fuse := range []bool{true, false} {
-		r := troubled(root, trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}, recipe.Batch{Size: 4})
+		r := troubled(root, trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}, flow.Batch{Size: 4})
 		r.Steps = slices.Insert(r.Steps, 5, recipe.Step{Args: Args(new(invert))}, recipe.Step{Args: Args(&relabel{Times: 3})})
 		config := Config{Epochs: new(2), OnError: Skip, Workers: new(3), Fuse: &fuse}
 		run := func(from State, n int) (got []string, states []State, ends []EpochSummary) {

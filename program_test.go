@@ -28,7 +28,9 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/flow"
 	opimage "github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -38,7 +40,7 @@ import (
 )
 
 func filesOf(root string) recipe.Step {
-	return recipe.Step{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}
+	return recipe.Step{Args: &input.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}
 }
 
 func cropTo(height, width int) recipe.Step {
@@ -51,7 +53,7 @@ func TestAnOperationDecodes(t *testing.T) {
 	leak.Check(t)
 	register(t)
 	root := phototest.Folder(t, 7)
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "raw"}, {Op: "random_flip"}, {Args: &recipe.Batch{Size: 2}}}}
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "raw"}, {Op: "random_flip"}, {Args: &flow.Batch{Size: 2}}}}
 	flipped := 0
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	for _, batch := range drain(t, l) {
@@ -128,7 +130,7 @@ func TestTwoPicturesOfASample(t *testing.T) {
 	root := phototest.Folder(t, 30)
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		filesOf(root), {Op: "second"}, {Op: "decode_image"}, cropTo(8, 9),
-		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &recipe.Batch{Size: 4}},
+		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &flow.Batch{Size: 4}},
 	}}
 	var want []string
 	for _, fuse := range []bool{true, false} {
@@ -171,7 +173,7 @@ func TestBytesOfTheirOwn(t *testing.T) {
 	registerSecond(t)
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		filesOf(phototest.Folder(t, 3)), {Op: "second"}, {Op: "cipher"}, {Op: "raw"},
-		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &recipe.Batch{Size: 3}},
+		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &flow.Batch{Size: 3}},
 	}}
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	for _, row := range drain(t, l)[0] {
@@ -240,7 +242,7 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
 	chain := func(steps ...recipe.Step) recipe.Recipe {
-		return recipe.Recipe{Steps: append(append([]recipe.Step{filesOf("x")}, steps...), recipe.Step{Args: &recipe.Batch{Size: 1}})}
+		return recipe.Recipe{Steps: append(append([]recipe.Step{filesOf("x")}, steps...), recipe.Step{Args: &flow.Batch{Size: 1}})}
 	}
 	large := recipe.Step{Args: &opimage.Resize{Size: recipe.Size{Height: 700, Width: 900}}}
 	normalize := recipe.Step{Args: &opimage.Normalize{Mean: opimage.Channels{0}, Std: opimage.Channels{1}}}
@@ -297,7 +299,7 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	}
 	root := phototest.Folder(t, 5)
 	path, _ := filepath.Glob(filepath.Join(root, "*", "*"))
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &recipe.Batch{Size: 5}}}}
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &flow.Batch{Size: 5}}}}
 	w, held := new(core.Env), budget.New(1<<30)
 	ops, source := parts(t, w, held, r, path[0])
 	it := &record.Record{Source: &source.Source, Key: "a"}
@@ -344,7 +346,7 @@ func TestTheOldestSampleIsNotOvertakenWhereBytesAreWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{
-		filesOf(phototest.Folder(t, 60)), {Args: Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &recipe.Batch{Size: 1}},
+		filesOf(phototest.Folder(t, 60)), {Args: Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &flow.Batch{Size: 1}},
 	}}
 	l := openLoader(t, r, Config{Epochs: new(1), Order: CompletionOrder, Memory: new(int64(100_000)), Workers: new(4)}, Options{})
 	if n := len(drain(t, l)); n != 60 {
@@ -384,7 +386,7 @@ func TestAnOperationCostsNoAllocation(t *testing.T) {
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
 	w := new(core.Env)
-	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}}, path[0])
+	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &flow.Batch{Size: 1}}}}, path[0])
 	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
@@ -490,7 +492,7 @@ func crashing(t *testing.T) {
 	n := &noted{file: file, cells: map[int]int64{}}
 	var lost []int64
 	var why []error
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &flow.Batch{Size: 4}}}}
 	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: Skip, Workers: new(4)}, Options{
 		InFlight: func() InFlight { return n },
 		Lost:     func(l Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
@@ -514,7 +516,7 @@ func TestClassesAreThoseOfTheSourcesLabels(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 2)
 	for op, classes := range map[string]int{"relabel": 0, "invert": 2} {
-		r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "decode_image"}, {Op: op}, cropTo(8, 8), {Args: &recipe.Batch{Size: 1}}}}
+		r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "decode_image"}, {Op: op}, cropTo(8, 8), {Args: &flow.Batch{Size: 1}}}}
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 		if n := len(l.Info().Classes); n != classes {
 			t.Errorf("with %s there are %d classes", op, n)
@@ -535,7 +537,7 @@ func TestAnOperationIsToldThatTheRunIsOver(t *testing.T) {
 	if err := Register("patient", "Waits.", func() Operation[nothing, nothing] { return new(patient) }); err != nil {
 		t.Fatal(err)
 	}
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(phototest.Folder(t, 5)), {Op: "decode_image"}, {Op: "patient"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 1}}}}
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(phototest.Folder(t, 5)), {Op: "decode_image"}, {Op: "patient"}, cropTo(8, 8), {Args: &flow.Batch{Size: 1}}}}
 	l := openLoader(t, r, Config{}, Options{})
 	l.Stop()
 	if _, err := l.Next(t.Context()); err != pipe.ErrDone {

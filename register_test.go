@@ -14,7 +14,9 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/custom"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -235,12 +237,12 @@ recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "la
 		{`says is float32 [3, 3, 3]`, []recipe.Step{{Args: &image.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Height: 3, Width: 3, DType: tensor.Float32}, nil)}},
 		{`step "cipher" (#3): reads the field "bytes": the samples have "image", "label", "key"`, []recipe.Step{decode, {Op: "cipher"}}},
 		{`step "raw_2" (#3): reads the field "bytes": the samples have "label", "key", "image"`, []recipe.Step{{Op: "raw"}, {Op: "raw"}}},
-		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &recipe.Batch{Size: 1}}}},
-		{`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]`, []recipe.Step{decode, {Op: "thin"}, {Args: &recipe.Batch{Size: 1}}}},
+		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &flow.Batch{Size: 1}}}},
+		{`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]`, []recipe.Step{decode, {Op: "thin"}, {Args: &flow.Batch{Size: 1}}}},
 		{`cannot tell which image is meant`, []recipe.Step{decode, {Op: "mean"}, crop}},
 		{`has no operation`, []recipe.Step{{Args: Args(&omits{})}}},
 	} {
-		r := recipe.Recipe{Steps: append([]recipe.Step{{Args: &recipe.Files{Pattern: "x", Label: "parent"}}}, c.steps...)}
+		r := recipe.Recipe{Steps: append([]recipe.Step{{Args: &input.Files{Pattern: "x", Label: "parent"}}}, c.steps...)}
 		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v\nexpected %s", err, c.want)
 		}
@@ -257,8 +259,8 @@ func TestAnOperationWithoutCodeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: recipe.Path(phototest.Folder(t, 1)), Root: "/"}}, {Op: "decode_image"},
-		{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Op: "described"}, {Args: &recipe.Batch{Size: 1}},
+		{Args: &input.Files{Pattern: recipe.Path(phototest.Folder(t, 1)), Root: "/"}}, {Op: "decode_image"},
+		{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Op: "described"}, {Args: &flow.Batch{Size: 1}},
 	}}
 	_, err := Open(t.Context(), r, Config{}, Options{})
 	var mistake *recipe.Error
@@ -305,8 +307,8 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 		"canvas": "Canvas.Pixels of uint8 [1048576, 1048576, 3]: must be",
 	} {
 		r := recipe.Recipe{Steps: []recipe.Step{
-			{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},
-			{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &recipe.Batch{Size: 1}},
+			{Args: &input.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},
+			{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &flow.Batch{Size: 1}},
 		}}
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 		if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "000.jpg") {

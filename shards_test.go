@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/shard"
@@ -303,7 +304,7 @@ func TestBadSamplesOfShards(t *testing.T) {
 		t.Errorf("%v", lost)
 	}
 	r := fromArchives(t, folder, `{"size":4}`)
-	r.Steps[0].Args.(*recipe.ReadShards).MaxBytes = 100
+	r.Steps[0].Args.(*input.ReadShards).MaxBytes = 100
 	l = openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "raise it with max_bytes") {
 		t.Error(err)

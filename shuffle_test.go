@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	shardindex "github.com/headrace/headrace/shard/index"
@@ -117,7 +118,7 @@ func TestWindowsOfFilesAndShards(t *testing.T) {
 	root := phototest.Folder(t, 37)
 	folder := archives(t, root, 3)
 	window := func(r recipe.Recipe) recipe.Recipe {
-		r.Steps[1].Args.(*recipe.Shuffle).Window = new(int64(10))
+		r.Steps[1].Args.(*flow.Shuffle).Window = new(int64(10))
 		return r
 	}
 	files := window(augmented(t, root, `{"size":4}`))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -16,7 +17,7 @@ import (
 // function of Python between them.
 func apart(t *testing.T, root string) recipe.Recipe {
 	r := augmented(t, root, `{"size":4}`)
-	r.Steps = append(r.Steps, recipe.Step{Args: &recipe.Unbatch{}}, recipe.Step{Args: &recipe.Batch{Size: 3}})
+	r.Steps = append(r.Steps, recipe.Step{Args: &flow.Unbatch{}}, recipe.Step{Args: &flow.Batch{Size: 3}})
 	return r
 }
 

@@ -13,7 +13,9 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/op/video"
@@ -33,7 +35,7 @@ var order = strings.Fields(`
 	batch bucket_batch pack unbatch`)
 
 func init() {
-	all := slices.Concat(recipe.Catalogue, data.Ops, image.Ops, python.Ops, sound.Ops, video.Ops)
+	all := slices.Concat(data.Ops, flow.Ops, image.Ops, input.Ops, python.Ops, sound.Ops, video.Ops)
 	slices.SortFunc(all, func(a, b recipe.Op) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
 	})

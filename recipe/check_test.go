@@ -8,26 +8,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/internal/recipetest"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
 var (
-	files  = recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent"}}
+	files  = recipe.Step{Args: &input.Files{Pattern: "data", Label: "parent"}}
 	decode = recipe.Step{Op: "decode_image"}
 	resize = recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 256}}}
 	crop   = recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 224}}}
 	flip   = recipe.Step{Op: "random_flip"}
-	batch  = recipe.Step{Args: &recipe.Batch{Size: 32}}
+	batch  = recipe.Step{Args: &flow.Batch{Size: 32}}
 )
 
 func steps(s ...recipe.Step) recipe.Recipe { return recipe.Recipe{Steps: s} }
 
 func TestSchemasAlongTheWay(t *testing.T) {
-	unlabelled := recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a"}}}
-	pairs := recipe.Step{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "a", Label: 1}}}}
+	unlabelled := recipe.Step{Args: &input.Files{Paths: []recipe.Path{"a"}}}
+	pairs := recipe.Step{Args: &input.Files{Pairs: []input.Pair{{Path: "a", Label: 1}}}}
 	exact := recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 10, Width: 20}}}
 	for _, c := range []struct {
 		r    recipe.Recipe
@@ -45,7 +47,7 @@ func TestSchemasAlongTheWay(t *testing.T) {
 		{steps(files, decode, resize, crop), "image uint8 [224, 224, 3], label int64, key text"},
 		{steps(files, decode, recipe.Step{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}}}, flip), "image uint8 [3, 4, 3], label int64, key text"},
 		{steps(files, decode, crop, batch), "image uint8 [224, 224, 3], label int64, key text"},
-		{steps(unlabelled, decode, crop, recipe.Step{Args: &recipe.Batch{GlobalSize: 7}}), "image uint8 [224, 224, 3], key text"},
+		{steps(unlabelled, decode, crop, recipe.Step{Args: &flow.Batch{GlobalSize: 7}}), "image uint8 [224, 224, 3], key text"},
 	} {
 		schema, err := c.r.Check()
 		if err != nil {
@@ -86,18 +88,18 @@ func TestWhatCheckRefuses(t *testing.T) {
 
 		// files
 		{steps(recipe.Step{Op: "files"}), []string{`step "files" (#1): has nothing to read: give pattern, paths or pairs`}},
-		{steps(with(&recipe.Files{Pattern: "a", Paths: []recipe.Path{"b"}})), []string{`step "files" (#1): has more than one of pattern, paths and pairs: give one`}},
-		{steps(with(&recipe.Files{Paths: []recipe.Path{}})), []string{`step "files" (#1): paths is empty: there is nothing to read`}},
-		{steps(with(&recipe.Files{Pairs: []recipe.Pair{}})), []string{`step "files" (#1): pairs is empty: there is nothing to read`}},
-		{steps(with(&recipe.Files{Paths: []recipe.Path{"a", ""}})), []string{`step "files" (#1): paths[1] is empty`}},
-		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a\x00"}}})), []string{`step "files" (#1): pairs[0] has a path that contains a zero byte`}},
-		{steps(with(&recipe.Files{Pattern: "\x00", Root: "data", Label: "folder", MaxBytes: -1})), []string{
+		{steps(with(&input.Files{Pattern: "a", Paths: []recipe.Path{"b"}})), []string{`step "files" (#1): has more than one of pattern, paths and pairs: give one`}},
+		{steps(with(&input.Files{Paths: []recipe.Path{}})), []string{`step "files" (#1): paths is empty: there is nothing to read`}},
+		{steps(with(&input.Files{Pairs: []input.Pair{}})), []string{`step "files" (#1): pairs is empty: there is nothing to read`}},
+		{steps(with(&input.Files{Paths: []recipe.Path{"a", ""}})), []string{`step "files" (#1): paths[1] is empty`}},
+		{steps(with(&input.Files{Pairs: []input.Pair{{Path: "a\x00"}}})), []string{`step "files" (#1): pairs[0] has a path that contains a zero byte`}},
+		{steps(with(&input.Files{Pattern: "\x00", Root: "data", Label: "folder", MaxBytes: -1})), []string{
 			`step "files" (#1): pattern contains a zero byte`,
 			`step "files" (#1): root is "data": must be the absolute path of a folder`,
 			`step "files" (#1): label is "folder": it must be "parent", which labels each file with the name of its folder, or left out`,
 			`step "files" (#1): max_bytes is -1: must be at least 1`,
 		}},
-		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a"}}, Label: "parent"})), []string{`step "files" (#1): label is "parent", but pairs bring labels of their own`}},
+		{steps(with(&input.Files{Pairs: []input.Pair{{Path: "a"}}, Label: "parent"})), []string{`step "files" (#1): label is "parent", but pairs bring labels of their own`}},
 
 		// images
 		{steps(files, crop), []string{`step "center_crop" (#2): has no image to work on, only bytes bytes, label int64, key text; put decode_image before it`}},
@@ -131,10 +133,10 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
 		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image or decode_npy before it, leave the field out: drop("bytes"), or keep the bytes as they are, as objects: the source or function that makes them says gives={"bytes": object}`}},
-		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): has no size, or 0: needs either size or global_size, at least 1`}},
-		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: give one of them`}},
-		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: must be from 1 to 2147483647`}},
-		{steps(files, decode, crop, with(&recipe.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: must be from 1 to 2147483647`}},
+		{steps(files, decode, crop, with(&flow.Batch{})), []string{`step "batch" (#4): has no size, or 0: needs either size or global_size, at least 1`}},
+		{steps(files, decode, crop, with(&flow.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: give one of them`}},
+		{steps(files, decode, crop, with(&flow.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: must be from 1 to 2147483647`}},
+		{steps(files, decode, crop, with(&flow.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: must be from 1 to 2147483647`}},
 		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`}},
 
 		// order
@@ -156,7 +158,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		// what only Go programs can write
 		{steps(recipe.Step{}), []string{`step #1: has no operation`}},
 		{steps(recipe.Step{Op: "resise"}), []string{`step "resise" (#1): there is no operation "resise": did you mean "resize"?`}},
-		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: must be *image.DecodeImage`}},
+		{steps(files, recipe.Step{Op: "decode_image", Args: &flow.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *flow.Batch: must be *image.DecodeImage`}},
 	} {
 		schema, err := c.r.Check()
 		if err == nil {
@@ -176,7 +178,7 @@ func TestCompleteChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.Complete()
-	if r.Steps[1].Args != nil || r.Steps[1].Name != "" || r.Steps[0].Args.(*recipe.Files).MaxBytes != 0 {
+	if r.Steps[1].Args != nil || r.Steps[1].Name != "" || r.Steps[0].Args.(*input.Files).MaxBytes != 0 {
 		t.Errorf("the recipe became %+v", r)
 	}
 	if after, _ := json.Marshal(r.Steps[2].Args); string(after) != string(before) {
@@ -209,15 +211,15 @@ func TestString(t *testing.T) {
 			`files(pattern="data", label="parent") → shuffle → decode_image → resize(size=256) → center_crop(size=224) → random_flip → random_flip_2 → batch(size=32)`,
 		},
 		{
-			steps(recipe.Step{Args: &recipe.Files{Pattern: "a<b\xff", Root: "/x"}}, recipe.Step{Name: "d", Args: &image.DecodeImage{Orient: new(false), Field: "bytes"}}, recipe.Step{Args: &image.RandomFlip{P: new(0.25)}, Name: "mirror"}),
+			steps(recipe.Step{Args: &input.Files{Pattern: "a<b\xff", Root: "/x"}}, recipe.Step{Name: "d", Args: &image.DecodeImage{Orient: new(false), Field: "bytes"}}, recipe.Step{Args: &image.RandomFlip{P: new(0.25)}, Name: "mirror"}),
 			`files(pattern="a<b\udcff") → d: decode_image(orient=false) → mirror: random_flip(p=0.25)`,
 		},
 		{
-			steps(recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a", "b", "c", "d"}}}, recipe.Step{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}, Scale: &[2]float64{0.5, 1}}}),
+			steps(recipe.Step{Args: &input.Files{Paths: []recipe.Path{"a", "b", "c", "d"}}}, recipe.Step{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}, Scale: &[2]float64{0.5, 1}}}),
 			`files(paths=["a", … 4 in all]) → random_resized_crop(size=[3,4], scale=[0.5,1])`,
 		},
 		{
-			steps(recipe.Step{Args: &recipe.Files{Pattern: recipe.Path(strings.Repeat("long/", 50))}}),
+			steps(recipe.Step{Args: &input.Files{Pattern: recipe.Path(strings.Repeat("long/", 50))}}),
 			`files(pattern="long/long/long/long/long/long…g/long/long/long/long/long/")`,
 		},
 		{steps(recipe.Step{Op: "what"}), "what"},
@@ -242,8 +244,8 @@ func TestFingerprint(t *testing.T) {
 		return r
 	}
 	for name, r := range map[string]recipe.Recipe{
-		"root":                edit(0, recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
-		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(5))}}),
+		"root":                edit(0, recipe.Step{Args: &input.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
+		"the seed of shuffle": edit(1, recipe.Step{Args: &flow.Shuffle{Seed: new(uint64(5))}}),
 		"defaults":            edit(2, recipe.Step{Name: "decode_image", Args: &image.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0), MaxPixels: new(178_956_970)}}),
 		"the filter":          edit(3, recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}}),
 		"a square":            edit(4, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
@@ -256,8 +258,8 @@ func TestFingerprint(t *testing.T) {
 	seed.Seed = 6
 	for name, r := range map[string]recipe.Recipe{
 		"the seed":            seed,
-		"pattern":             edit(0, recipe.Step{Args: &recipe.Files{Pattern: "other", Label: "parent"}}),
-		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(6))}}),
+		"pattern":             edit(0, recipe.Step{Args: &input.Files{Pattern: "other", Label: "parent"}}),
+		"the seed of shuffle": edit(1, recipe.Step{Args: &flow.Shuffle{Seed: new(uint64(6))}}),
 		"orient":              edit(2, recipe.Step{Args: &image.DecodeImage{Orient: new(false)}}),
 		"color":               edit(2, recipe.Step{Args: &image.DecodeImage{Color: "gray"}}),
 		"dtype":               edit(2, recipe.Step{Args: &image.DecodeImage{DType: "uint16"}}),
@@ -267,7 +269,7 @@ func TestFingerprint(t *testing.T) {
 		"filter":              edit(3, recipe.Step{Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "box"}}),
 		"size":                edit(4, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 225}}}),
 		"a name":              edit(4, recipe.Step{Name: "crop", Args: crop.Args}),
-		"batch":               edit(5, recipe.Step{Args: &recipe.Batch{Size: 33}}),
+		"batch":               edit(5, recipe.Step{Args: &flow.Batch{Size: 33}}),
 	} {
 		if r.Fingerprint() == pinned {
 			t.Errorf("%s does not change the fingerprint", name)
@@ -278,9 +280,9 @@ func TestFingerprint(t *testing.T) {
 // A list is in the fingerprint with all its paths and labels, and their order.
 func TestFingerprintOfLists(t *testing.T) {
 	seen := make(map[string]string)
-	for _, f := range []recipe.Files{
+	for _, f := range []input.Files{
 		{Paths: []recipe.Path{"a", "b"}}, {Paths: []recipe.Path{"b", "a"}}, {Paths: []recipe.Path{"ab"}}, {Paths: []recipe.Path{"a"}}, {Paths: []recipe.Path{}},
-		{Pairs: []recipe.Pair{{Path: "a"}, {Path: "b"}}}, {Pairs: []recipe.Pair{{Path: "a", Label: 1}, {Path: "b"}}}, {Pairs: []recipe.Pair{{Path: "a"}, {Path: "b", Label: 1}}},
+		{Pairs: []input.Pair{{Path: "a"}, {Path: "b"}}}, {Pairs: []input.Pair{{Path: "a", Label: 1}, {Path: "b"}}}, {Pairs: []input.Pair{{Path: "a"}, {Path: "b", Label: 1}}},
 	} {
 		r := steps(recipe.Step{Args: &f})
 		if other := seen[r.Fingerprint()]; other != "" {
@@ -295,7 +297,7 @@ func TestFingerprintOfLists(t *testing.T) {
 }
 
 func TestRecipeInsideJSON(t *testing.T) {
-	r := recipe.Recipe{Seed: 1, Steps: []recipe.Step{{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "\xff", Label: 3}}, Root: "/\xfe"}}, decode, crop, batch}}
+	r := recipe.Recipe{Seed: 1, Steps: []recipe.Step{{Args: &input.Files{Pairs: []input.Pair{{Path: "\xff", Label: 3}}, Root: "/\xfe"}}, decode, crop, batch}}
 	text, err := json.Marshal(map[string]any{"recipe": r})
 	if err != nil {
 		t.Fatal(err)

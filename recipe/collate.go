@@ -8,8 +8,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// Collate is what a [Batch] has where a function of Python makes it of its samples. The
-// function is given a list of them, and gives the fields of the whole batch.
+// Collate is a Python function that makes a batch of its samples. The function is given a
+// list of them, and gives the fields of the whole batch.
 type Collate struct {
 	Python
 	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the batch's fields: \"text\", \"object\", or an object with the dtype and shape of the whole array, null for an extent that differs; by default the first batch decides dtypes and axes. A batch that does not fit fails all its samples"`

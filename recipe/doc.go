@@ -23,8 +23,8 @@
 // comes out of the last one. Nothing here does any work on samples: the operations are
 // descriptions ([Op]), and package headrace runs them.
 //
-// Each step reads the one before it. Two operations hold chains of steps: [Merge] puts
-// together what several give, each of which begins with a source; [Route] gives each
+// Each step reads the one before it. Two operations hold chains of steps: merge puts
+// together the samples of several, each of which begins with a source; route gives each
 // sample to one of several. Beside its operation, a step may say what becomes of samples
 // that fail in it ([Failures]).
 //
@@ -36,9 +36,9 @@
 //
 // Three files are what all others are about: recipe.go has the types, op.go the
 // operations that there are, nesting.go what holds steps. Operations are in the rooms
-// below package op, those that have none yet in files op_*.go here; transform.go is what
-// those on images share, python.go those that call a function. size.go, columns.go,
-// gives.go and others are arguments with a form of their own.
+// below package op; traits.go is what they say of themselves, transform.go what those on
+// images share, python.go those that call a function. size.go, columns.go, gives.go and
+// others are arguments with a form of their own.
 //
 // check.go has the rules of the whole tree. parse.go and file.go are the way in,
 // locate.go gives mistakes their places, hints.go says what was probably meant, write.go

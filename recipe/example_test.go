@@ -3,18 +3,20 @@ package recipe_test
 import (
 	"fmt"
 
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
 func Example() {
 	r := recipe.Recipe{Seed: 42, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: "data/train/*/*.JPEG", Label: "parent"}},
+		{Args: &input.Files{Pattern: "data/train/*/*.JPEG", Label: "parent"}},
 		{Op: "shuffle"},
 		{Op: "decode_image"},
 		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip"},
-		{Args: &recipe.Batch{Size: 32}},
+		{Args: &flow.Batch{Size: 32}},
 	}}
 	schema, err := r.Check()
 	if err != nil {
@@ -81,7 +83,7 @@ steps:
 
 func ExampleRecipe_YAML() {
 	r := recipe.Recipe{Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: "data/*.jpg"}},
+		{Args: &input.Files{Pattern: "data/*.jpg"}},
 		{Op: "shuffle"},
 		{Op: "decode_image"},
 		{Name: "mirror", Args: &image.RandomFlip{}},

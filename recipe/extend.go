@@ -24,6 +24,10 @@ type Batcher interface {
 	DropsLast() bool
 }
 
+// MostSamples bounds a source, so that the number of a sample among those of all sources
+// is exact in every language that reads JSON.
+const MostSamples = 1 << 48
+
 // MostRows is the most rows of a batch.
 const MostRows = math.MaxInt32
 

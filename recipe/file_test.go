@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -48,14 +50,14 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := recipe.Recipe{Seed: 3, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: "/data/*/*.JPEG", Label: "parent"}},
+		{Args: &input.Files{Pattern: "/data/*/*.JPEG", Label: "parent"}},
 		{Op: "shuffle"},
 		{Op: "decode_image"},
 		{Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "bicubic"}},
 		{Args: &image.CenterCrop{Size: recipe.Size{Height: 224}}},
 		{Name: "flip", Args: &image.RandomFlip{P: new(0.25)}},
 		{Args: &image.Pad{Padding: &image.Padding{Left: 1, Top: 2, Right: 1, Bottom: 2}}},
-		{Args: &recipe.Batch{Size: 32, DropLast: true}},
+		{Args: &flow.Batch{Size: 32, DropLast: true}},
 	}}.Complete()
 	if diff := cmp.Diff(want, f.Recipe); diff != "" {
 		t.Error(diff)

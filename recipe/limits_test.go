@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -46,7 +47,7 @@ func TestTagsAreChecked(t *testing.T) {
 		a := right()
 		change(a)
 		got := ""
-		if _, err := (recipe.Recipe{Steps: []recipe.Step{{Args: &recipe.Files{Pattern: "a"}}, {Args: a}}}).Check(); err != nil {
+		if _, err := (recipe.Recipe{Steps: []recipe.Step{{Args: &input.Files{Pattern: "a"}}, {Args: a}}}).Check(); err != nil {
 			got = strings.ReplaceAll(strings.ReplaceAll(err.Error(), `recipe: step "limited" (#2): `, ""), "\n", ", ")
 		}
 		if got != want {

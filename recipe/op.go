@@ -37,7 +37,7 @@ type Op struct {
 	Gathers bool // it makes samples of several others, and has to be given all of them
 }
 
-// NewOp is one of the catalogue, with arguments of the type T.
+// NewOp is an operation with arguments of the type T.
 func NewOp[T any, P interface {
 	*T
 	Args
@@ -124,8 +124,8 @@ func (o Op) usual() (all map[string]json.RawMessage) {
 	return all
 }
 
-// registry holds all operations, in the order in which help shows them: those of the
-// catalogue, and then those that programs have registered.
+// registry holds all operations, in the order in which help shows them: those of
+// package op, and then those that programs have registered.
 var registry struct {
 	sync.RWMutex
 	ops []Op

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -37,7 +38,7 @@ func count(r recipe.Recipe) (n int) {
 func TestOutlineChangesWhereTheFingerprintDoes(t *testing.T) {
 	base := recipe.Recipe{Steps: []recipe.Step{files, {Op: "shuffle"}, decode, resize, crop, batch}}
 	many := func(last recipe.Path) recipe.Step {
-		return recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a", "b", "c", "d", last}}}
+		return recipe.Step{Args: &input.Files{Paths: []recipe.Path{"a", "b", "c", "d", last}}}
 	}
 	for name, c := range map[string]struct {
 		at   int

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -32,8 +34,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := recipe.Recipe{Seed: 1<<64 - 1, Steps: []recipe.Step{
-		{Op: "files", Name: "files", Args: &recipe.Files{Pattern: "data/*/\xff.jpg", Root: "/home/me", Label: "parent", MaxBytes: 1000}},
-		{Op: "shuffle", Name: "shuffle", Args: &recipe.Shuffle{Seed: new(uint64(7))}},
+		{Op: "files", Name: "files", Args: &input.Files{Pattern: "data/*/\xff.jpg", Root: "/home/me", Label: "parent", MaxBytes: 1000}},
+		{Op: "shuffle", Name: "shuffle", Args: &flow.Shuffle{Seed: new(uint64(7))}},
 		{Op: "decode_image", Name: "decode", Args: &image.DecodeImage{Field: "bytes", To: "x", Mode: "exact", Orient: new(false), Color: "rgb", DType: "uint8"}},
 		{Op: "resize", Name: "resize", Args: &image.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear", Fit: "short"}},
 		{Op: "resize", Name: "resize_2", Args: &image.Resize{Size: recipe.Size{Height: 224, Width: 192}, Filter: "bilinear", Fit: "stretch"}},
@@ -43,7 +45,7 @@ func TestParse(t *testing.T) {
 		}},
 		{Op: "random_flip", Name: "random_flip", Args: &image.RandomFlip{P: new(0.0)}},
 		{Op: "random_flip", Name: "random_flip_2", Args: &image.RandomFlip{P: new(0.5)}},
-		{Op: "batch", Name: "batch", Args: &recipe.Batch{GlobalSize: 256, DropLast: true}},
+		{Op: "batch", Name: "batch", Args: &flow.Batch{GlobalSize: 256, DropLast: true}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -56,9 +58,9 @@ func TestParseListsOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []recipe.Args{
-		&recipe.Files{Paths: []recipe.Path{"a", "\x80", "é"}, MaxBytes: 1 << 30},
-		&recipe.Files{Pairs: []recipe.Pair{{Path: "a", Label: 1}, {Path: "\xff", Label: -2}}, MaxBytes: 1 << 30},
-		&recipe.Files{Paths: []recipe.Path{}, MaxBytes: 1 << 30},
+		&input.Files{Paths: []recipe.Path{"a", "\x80", "é"}, MaxBytes: 1 << 30},
+		&input.Files{Pairs: []input.Pair{{Path: "a", Label: 1}, {Path: "\xff", Label: -2}}, MaxBytes: 1 << 30},
+		&input.Files{Paths: []recipe.Path{}, MaxBytes: 1 << 30},
 	}
 	for i, s := range got.Steps {
 		if diff := cmp.Diff(want[i], s.Args); diff != "" {

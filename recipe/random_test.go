@@ -5,7 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/headrace/headrace/internal/recipetest"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -19,16 +21,16 @@ var comparable = cmpopts.EquateComparable(recipe.MaxErrors{})
 // branches, each in the other.
 func drawTree(t *rapid.T) recipe.Recipe {
 	all := append(drawSource(t, 2), drawImageSteps(t, 2)...)
-	all = append(all, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 4}})
+	all = append(all, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &flow.Batch{Size: 4}})
 	return recipe.Recipe{Seed: rapid.Uint64().Draw(t, "seed"), Steps: all}.Complete()
 }
 
 // drawSource draws what images come from, and at most so many merges around each other.
 func drawSource(t *rapid.T, deep int) recipe.Chain {
 	if deep == 0 || rapid.Bool().Draw(t, "files") {
-		return recipe.Chain{{Args: &recipe.Files{Pattern: "a", Label: "parent"}}, {Op: "shuffle"}, {Op: "decode_image", Failures: drawFailures(t)}}
+		return recipe.Chain{{Args: &input.Files{Pattern: "a", Label: "parent"}}, {Op: "shuffle"}, {Op: "decode_image", Failures: drawFailures(t)}}
 	}
-	m := new(recipe.Merge)
+	m := new(flow.Merge)
 	for range rapid.IntRange(1, 3).Draw(t, "chains") {
 		m.Of = append(m.Of, append(drawSource(t, deep-1), drawImageSteps(t, deep-1)...))
 	}
@@ -62,17 +64,17 @@ func drawImageSteps(t *rapid.T, deep int) (all recipe.Chain) {
 	return all
 }
 
-func drawRoute(t *rapid.T, deep int) *recipe.Route {
-	r := &recipe.Route{By: rapid.SampledFrom([]string{"key", "label"}).Draw(t, "by")}
+func drawRoute(t *rapid.T, deep int) *flow.Route {
+	r := &flow.Route{By: rapid.SampledFrom([]string{"key", "label"}).Draw(t, "by")}
 	for i := range rapid.IntRange(1, 3).Draw(t, "branches") {
 		w := recipe.When{Number: new(int64(i))}
 		if r.By == "key" {
 			w = recipe.When{Pattern: recipe.Path(fmt.Sprint("**/", i, "*"))}
 		}
-		r.Branches = append(r.Branches, recipe.Branch{When: []recipe.When{w}, Steps: drawImageSteps(t, deep-1)})
+		r.Branches = append(r.Branches, flow.Branch{When: []recipe.When{w}, Steps: drawImageSteps(t, deep-1)})
 	}
 	if rapid.Bool().Draw(t, "others") {
-		r.Branches = append(r.Branches, recipe.Branch{Steps: drawImageSteps(t, deep-1)})
+		r.Branches = append(r.Branches, flow.Branch{Steps: drawImageSteps(t, deep-1)})
 	}
 	return r
 }

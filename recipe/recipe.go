@@ -10,8 +10,8 @@ import (
 // Version is the number of the notation, the value of the key "headrace".
 const Version = 1
 
-// Recipe is a tree of steps: a chain, of which a [Merge] or a [Route] holds chains in
-// turn. Each step reads the one before it, and the last is what comes out.
+// Recipe is a tree of steps: a chain, in which merge and route hold chains in turn. Each
+// step reads the one before it, and the last is what comes out.
 type Recipe struct {
 	Seed  uint64 // of all random operations, and of shuffle and merge where they have none of their own
 	Steps []Step

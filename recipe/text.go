@@ -3,6 +3,7 @@ package recipe
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/internal/argument"
@@ -102,9 +103,18 @@ func differing(args, as any) (shown []string) {
 	return shown
 }
 
-// holds tells whether arguments of a type have steps in them.
+// holds reports whether arguments of a type have steps in them.
 func holds(t reflect.Type) bool {
-	return t == reflect.TypeFor[[]Chain]() || t == reflect.TypeFor[[]Branch]()
+	if t == reflect.TypeFor[Chain]() {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Slice:
+		return holds(t.Elem())
+	case reflect.Struct:
+		return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return holds(f.Type) })
+	}
+	return false
 }
 
 // short writes a value in at most about forty characters.

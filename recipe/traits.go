@@ -203,6 +203,13 @@ type Packing struct {
 	DropLast           bool
 }
 
+// The names of the fields that say where sequences are, after that of a field which is
+// packed.
+const (
+	SegmentIDs = "_segment_ids"
+	Positions  = "_positions"
+)
+
 // Tied are boxes of an image.
 type Tied struct {
 	Field string   // with the boxes

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -47,28 +49,28 @@ steps:
 
 // steps of the tree above, as Go programs write it.
 func treeRecipe() recipe.Recipe {
-	pattern := func(p recipe.Path) recipe.Step { return recipe.Step{Args: &recipe.Files{Pattern: p, Label: "parent"}} }
+	pattern := func(p recipe.Path) recipe.Step { return recipe.Step{Args: &input.Files{Pattern: p, Label: "parent"}} }
 	eight := recipe.Size{Height: 8}
 	return recipe.Recipe{Seed: 3, Steps: []recipe.Step{
-		{Args: &recipe.Merge{
+		{Args: &flow.Merge{
 			Of: []recipe.Chain{
 				{pattern("cats"), {Op: "shuffle"}, decode},
 				{
-					{Name: "canines", Args: &recipe.Merge{Order: "arrival", Of: []recipe.Chain{{pattern("dogs")}, {pattern("wolves")}}}},
+					{Name: "canines", Args: &flow.Merge{Order: "arrival", Of: []recipe.Chain{{pattern("dogs")}, {pattern("wolves")}}}},
 					{Args: &image.DecodeImage{Mode: "fast"}, Failures: &recipe.Failures{OnError: "replace", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 1, TimeLimit: new(2.5)}},
 				},
 			},
 			Weights: []float64{3, 1}, Seed: new(uint64(7)),
 		}},
-		{Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorCount(3))}, Args: &recipe.Route{By: "key", Branches: []recipe.Branch{
+		{Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorCount(3))}, Args: &flow.Route{By: "key", Branches: []flow.Branch{
 			{When: []recipe.When{{Pattern: "*.png"}, {Pattern: "*.gif"}}, Steps: recipe.Chain{
 				{Args: &image.RandomCrop{Size: eight}},
-				{Args: &recipe.Route{By: "label", Branches: []recipe.Branch{{When: []recipe.When{{Number: new(int64(0))}, {Number: new(int64(-3))}}, Steps: recipe.Chain{flip}}, {}}}},
+				{Args: &flow.Route{By: "label", Branches: []flow.Branch{{When: []recipe.When{{Number: new(int64(0))}, {Number: new(int64(-3))}}, Steps: recipe.Chain{flip}}, {}}}},
 			}},
 			{Steps: recipe.Chain{{Args: &image.CenterCrop{Size: eight}}, flip}},
 		}}},
 		flip,
-		{Args: &recipe.Batch{Size: 4}},
+		{Args: &flow.Batch{Size: 4}},
 	}}
 }
 
@@ -130,7 +132,7 @@ func TestSchemasInTrees(t *testing.T) {
 // what fixes them, may follow.
 func TestExtentsThatDiffer(t *testing.T) {
 	r := treeRecipe().Complete()
-	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[0].Args = &image.CenterCrop{Size: recipe.Size{Height: 9, Width: 8}}
+	r.Steps[1].Args.(*flow.Route).Branches[1].Steps[0].Args = &image.CenterCrop{Size: recipe.Size{Height: 9, Width: 8}}
 	all, _ := r.Schemas()
 	if got := all[8].String(); got != "image uint8 [?, 8, 3], label int64, key text" {
 		t.Errorf("after the route: %s", got)
@@ -205,7 +207,7 @@ steps:
 	if diff := cmp.Diff(yaml, string(r.YAML())); diff != "" {
 		t.Error(diff)
 	}
-	many := recipe.Step{Args: &recipe.Route{By: "label", Branches: []recipe.Branch{{When: make([]recipe.When, 9)}}}}
+	many := recipe.Step{Args: &flow.Route{By: "label", Branches: []flow.Branch{{When: make([]recipe.When, 9)}}}}
 	if got := steps(files, many).String(); !strings.HasSuffix(got, "\n└─ \"\", \"\", \"\", … 9 in all: nothing") {
 		t.Errorf("got %s", got)
 	}
@@ -219,12 +221,12 @@ func TestFingerprintOfTrees(t *testing.T) {
 	if got := treeRecipe().Fingerprint(); got != pinned {
 		t.Errorf("the fingerprint became %s: states that were saved cannot be restored any more", got)
 	}
-	merge := func(r recipe.Recipe) *recipe.Merge { return r.Steps[0].Args.(*recipe.Merge) }
-	route := func(r recipe.Recipe) *recipe.Route { return r.Steps[1].Args.(*recipe.Route) }
+	merge := func(r recipe.Recipe) *flow.Merge { return r.Steps[0].Args.(*flow.Merge) }
+	route := func(r recipe.Recipe) *flow.Route { return r.Steps[1].Args.(*flow.Route) }
 	for name, edit := range map[string]func(r recipe.Recipe){
 		"failures":             func(r recipe.Recipe) { r.Steps[1].Failures = nil },
 		"failures in a chain":  func(r recipe.Recipe) { merge(r).Of[1][1].Failures = &recipe.Failures{OnError: "raise"} },
-		"a root":               func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*recipe.Files).Root = "/elsewhere" },
+		"a root":               func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*input.Files).Root = "/elsewhere" },
 		"what weights say too": func(r recipe.Recipe) { merge(r).Order = "weights" },
 		"a default":            func(r recipe.Recipe) { merge(r).Until = "longest" },
 	} {
@@ -235,12 +237,12 @@ func TestFingerprintOfTrees(t *testing.T) {
 		}
 	}
 	for name, edit := range map[string]func(r recipe.Recipe){
-		"a pattern":        func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*recipe.Files).Pattern = "lions" },
+		"a pattern":        func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*input.Files).Pattern = "lions" },
 		"weights":          func(r recipe.Recipe) { merge(r).Weights[1] = 2 },
 		"the seed":         func(r recipe.Recipe) { merge(r).Seed = nil },
 		"until":            func(r recipe.Recipe) { merge(r).Until = "shortest" },
 		"until so many":    func(r recipe.Recipe) { merge(r).Until = recipe.UntilSamples(9) },
-		"the order inside": func(r recipe.Recipe) { merge(r).Of[1][0].Args.(*recipe.Merge).Order = "" },
+		"the order inside": func(r recipe.Recipe) { merge(r).Of[1][0].Args.(*flow.Merge).Order = "" },
 		"a chain":          func(r recipe.Recipe) { merge(r).Of[0] = merge(r).Of[0][:2] },
 		"two chains":       func(r recipe.Recipe) { of := merge(r).Of; of[0], of[1] = of[1], of[0] },
 		"a name":           func(r recipe.Recipe) { merge(r).Of[1][0].Name = "" },
@@ -265,22 +267,22 @@ func TestFingerprintOfTrees(t *testing.T) {
 }
 
 func TestWhatCheckRefusesInTrees(t *testing.T) {
-	merge := func(chains ...recipe.Chain) recipe.Step { return recipe.Step{Args: &recipe.Merge{Of: chains}} }
-	branch := func(chain recipe.Chain, when ...recipe.When) recipe.Branch {
-		return recipe.Branch{When: when, Steps: chain}
+	merge := func(chains ...recipe.Chain) recipe.Step { return recipe.Step{Args: &flow.Merge{Of: chains}} }
+	branch := func(chain recipe.Chain, when ...recipe.When) flow.Branch {
+		return flow.Branch{When: when, Steps: chain}
 	}
-	route := func(by string, b ...recipe.Branch) recipe.Step {
-		return recipe.Step{Args: &recipe.Route{By: by, Branches: b}}
+	route := func(by string, b ...flow.Branch) recipe.Step {
+		return recipe.Step{Args: &flow.Route{By: by, Branches: b}}
 	}
 	png, number := recipe.When{Pattern: "*.png"}, func(n int64) recipe.When { return recipe.When{Number: &n} }
-	weights := func(of int, m recipe.Merge) recipe.Step {
+	weights := func(of int, m flow.Merge) recipe.Step {
 		for range of {
 			m.Of = append(m.Of, recipe.Chain{files})
 		}
 		return recipe.Step{Args: &m}
 	}
 	failing := func(s recipe.Step, f recipe.Failures) recipe.Step { s.Failures = &f; return s }
-	unlabelled := recipe.Step{Args: &recipe.Files{Pattern: "x"}}
+	unlabelled := recipe.Step{Args: &input.Files{Pattern: "x"}}
 	rest := branch(nil)
 	for _, c := range []struct {
 		r    recipe.Recipe
@@ -288,13 +290,13 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 	}{
 		// merge
 		{steps(recipe.Step{Op: "merge"}), []string{`step "merge" (#1): lacks the argument of`}},
-		{steps(recipe.Step{Args: &recipe.Merge{Of: []recipe.Chain{}}}), []string{`step "merge" (#1): of is empty: give lists of steps, each beginning with a source such as files`}},
+		{steps(recipe.Step{Args: &flow.Merge{Of: []recipe.Chain{}}}), []string{`step "merge" (#1): of is empty: give lists of steps, each beginning with a source such as files`}},
 		{steps(merge(recipe.Chain{files}, recipe.Chain{})), []string{`step "merge" (#1): of[1] is empty: it begins with a source such as files`}},
 		{steps(merge(recipe.Chain{files}, recipe.Chain{decode, crop})), []string{`step "decode_image" (#3): has nothing to read: what "merge" puts together begins with a source such as files`}},
 		{steps(files, merge(recipe.Chain{files})), []string{`step "merge" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, files})), []string{`step "files_2" (#3): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
-		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &recipe.Batch{Size: 2, Lists: true}}})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
+		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &flow.Batch{Size: 2, Lists: true}}})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
 		{steps(merge(recipe.Chain{files}), recipe.Step{Op: "shuffle"}), []string{
 			`step "shuffle" (#3): comes after "merge": it must directly follow the sources inside it, since it sets the order of a source`,
 		}},
@@ -310,30 +312,30 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(merge(recipe.Chain{files, decode}, recipe.Chain{files, decode, {Args: &image.Layout{Layout: "NCHW"}}})), []string{
 			`step "merge" (#1): of[1] gives the field "image" as uint8 [3, ?, ?] (CHW), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
-		{steps(weights(2, recipe.Merge{Order: "by_weight", Until: "end"})), []string{
+		{steps(weights(2, flow.Merge{Order: "by_weight", Until: "end"})), []string{
 			`step "merge" (#1): order is "by_weight": must be "round_robin", "weights" or "arrival"`,
 			`step "merge" (#1): until is "end": must be "longest" or "shortest"`,
 		}},
-		{steps(weights(2, recipe.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: must be a number of samples, at least 1, longest or shortest`}},
-		{steps(weights(2, recipe.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", which counts nothing: use another order`}},
-		{steps(weights(2, recipe.Merge{Order: "weights"})), []string{`step "merge" (#1): weights is missing: order="weights" draws by them, one for each of of`}},
-		{steps(weights(2, recipe.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": use "weights" with them`}},
-		{steps(weights(3, recipe.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is a list of 2, but of has 3: give one for each`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{1, -1}})), []string{`step "merge" (#1): weights[1] is -1: must be a number above 0`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{1, math.NaN()}})), []string{`step "merge" (#1): weights[1] is NaN: must be a number above 0`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{1, 0}})), []string{`step "merge" (#1): weights[1] is 0: must be a number above 0`}},
-		{steps(weights(2, recipe.Merge{Weights: []float64{math.MaxFloat64, math.MaxFloat64}})), []string{`step "merge" (#1): weights has too large a sum`}},
-		{steps(weights(2, recipe.Merge{Seed: new(uint64(5))})), []string{`step "merge" (#1): seed is 5, but nothing is drawn: it is for order="weights"`}},
+		{steps(weights(2, flow.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: must be a number of samples, at least 1, longest or shortest`}},
+		{steps(weights(2, flow.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", which counts nothing: use another order`}},
+		{steps(weights(2, flow.Merge{Order: "weights"})), []string{`step "merge" (#1): weights is missing: order="weights" draws by them, one for each of of`}},
+		{steps(weights(2, flow.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": use "weights" with them`}},
+		{steps(weights(3, flow.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is a list of 2, but of has 3: give one for each`}},
+		{steps(weights(2, flow.Merge{Weights: []float64{1, -1}})), []string{`step "merge" (#1): weights[1] is -1: must be a number above 0`}},
+		{steps(weights(2, flow.Merge{Weights: []float64{1, math.NaN()}})), []string{`step "merge" (#1): weights[1] is NaN: must be a number above 0`}},
+		{steps(weights(2, flow.Merge{Weights: []float64{1, 0}})), []string{`step "merge" (#1): weights[1] is 0: must be a number above 0`}},
+		{steps(weights(2, flow.Merge{Weights: []float64{math.MaxFloat64, math.MaxFloat64}})), []string{`step "merge" (#1): weights has too large a sum`}},
+		{steps(weights(2, flow.Merge{Seed: new(uint64(5))})), []string{`step "merge" (#1): seed is 5, but nothing is drawn: it is for order="weights"`}},
 
 		// route
 		{steps(files, recipe.Step{Op: "route"}), []string{`step "route" (#2): lacks the argument by`, `step "route" (#2): lacks the argument branches`}},
-		{steps(files, recipe.Step{Args: &recipe.Route{By: "key", Branches: []recipe.Branch{}}}), []string{`step "route" (#2): branches is empty: give a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`}},
+		{steps(files, recipe.Step{Args: &flow.Route{By: "key", Branches: []flow.Branch{}}}), []string{`step "route" (#2): branches is empty: give a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`}},
 		{steps(route("key", rest)), []string{`step "route" (#1): has nothing to read: a recipe begins with a source such as files`}},
 		{steps(files, route("kye", rest)), []string{`step "route" (#2): by is "kye": the samples have the fields bytes, label, key`}},
 		{steps(files, route("bytes", rest)), []string{`step "route" (#2): by is "bytes", which is bytes: must be a field of text, or of one whole number`}},
 		{steps(files, decode, route("image", rest)), []string{`step "route" (#3): by is "image", which is uint8 [?, ?, 3]: must be a field of text, or of one whole number`}},
 		{steps(files, route("key", rest, branch(nil, png))), []string{`step "route" (#2): branches[0] has no when, and would match everything: only the last branch may`}},
-		{steps(files, route("key", recipe.Branch{When: []recipe.When{}}, rest)), []string{`step "route" (#2): branches[0].when is empty, and matches nothing`}},
+		{steps(files, route("key", flow.Branch{When: []recipe.When{}}, rest)), []string{`step "route" (#2): branches[0].when is empty, and matches nothing`}},
 		{steps(files, route("key", branch(nil, number(3)), rest)), []string{`step "route" (#2): branches[0].when[0] is 3, but "key" is text`}},
 		{steps(files, route("label", branch(nil, number(3), png), rest)), []string{`step "route" (#2): branches[0].when[1] is "*.png", but "label" is a number`}},
 		{steps(files, route("key", branch(nil, recipe.When{}), branch(nil, recipe.When{Pattern: "a\x00"}), rest)), []string{
@@ -356,8 +358,8 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(merge(recipe.Chain{{Op: "fiels"}, decode}, recipe.Chain{{Op: "fiels"}}), crop), []string{
 			`step "fiels" (#2): there is no operation "fiels": did you mean "files"?`, `step "fiels_2" (#4): there is no operation "fiels": did you mean "files"?`,
 		}},
-		{steps(recipe.Step{Op: "shuffle", Args: &recipe.Merge{Of: []recipe.Chain{{files, {Op: "resise"}}}}}), []string{
-			`step "shuffle" (#1): has arguments of the type *recipe.Merge: must be *recipe.Shuffle`,
+		{steps(recipe.Step{Op: "shuffle", Args: &flow.Merge{Of: []recipe.Chain{{files, {Op: "resise"}}}}}), []string{
+			`step "shuffle" (#1): has arguments of the type *flow.Merge: must be *flow.Shuffle`,
 			`step "resise" (#3): there is no operation "resise": did you mean "resize"?`,
 		}},
 
@@ -411,7 +413,7 @@ func TestFieldsInAnotherOrder(t *testing.T) {
 	}
 	a, b := recipe.Step{Args: &adding{"a"}}, recipe.Step{Args: &adding{"b"}}
 	merge := func(one, other recipe.Chain) recipe.Recipe {
-		return steps(recipe.Step{Args: &recipe.Merge{Of: []recipe.Chain{one, other}}})
+		return steps(recipe.Step{Args: &flow.Merge{Of: []recipe.Chain{one, other}}})
 	}
 	if schema, err := merge(recipe.Chain{files, a, b}, recipe.Chain{files, a, b}).Check(); err != nil || schema.String() != "bytes bytes, label int64, key text, a float32, b float32" {
 		t.Errorf("%v, %v", schema, err)
@@ -424,7 +426,7 @@ func TestFieldsInAnotherOrder(t *testing.T) {
 	if want := `recipe: step "merge" (#1): of[1] gives the field "key" as float32, but of[0] gives it as text`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	_, err = steps(files, a, recipe.Step{Args: &recipe.Route{By: "a", Branches: []recipe.Branch{{}}}}).Check()
+	_, err = steps(files, a, recipe.Step{Args: &flow.Route{By: "a", Branches: []flow.Branch{{}}}}).Check()
 	if want := `recipe: step "route" (#3): by is "a", which is float32: must be a field of text, or of one whole number`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -526,7 +528,7 @@ func TestTreesHaveLimits(t *testing.T) {
 	}
 	r = steps(files)
 	for range 16 {
-		r = steps(recipe.Step{Args: &recipe.Merge{Of: []recipe.Chain{r.Steps}}})
+		r = steps(recipe.Step{Args: &flow.Merge{Of: []recipe.Chain{r.Steps}}})
 	}
 	if all, err := r.Schemas(); err == nil || err.Error() != "recipe: is nested more than 16 deep" || len(all) != 17 {
 		t.Errorf("as a Go program has it: %v, %v", all, err)
@@ -557,13 +559,13 @@ r:5:18: step "merge" (#2): of[0] is "${t}", here ["shuffle"]: must be a list of 
 
 func TestTreesThatCannotBeWritten(t *testing.T) {
 	r := treeRecipe()
-	r.Steps[1].Args.(*recipe.Route).Branches[1].Steps[1].Args = &image.RandomFlip{P: new(math.NaN())}
+	r.Steps[1].Args.(*flow.Route).Branches[1].Steps[1].Args = &image.RandomFlip{P: new(math.NaN())}
 	_, err := json.Marshal(r)
 	if e := (*recipe.Error)(nil); !errors.As(err, &e) || e.Step != 14 || e.Path != "args" {
 		t.Errorf("NaN in a branch: %v", err)
 	}
 	r = treeRecipe()
-	r.Steps[0].Args.(*recipe.Merge).Of[0][0].Failures = &recipe.Failures{TimeLimit: new(math.Inf(1))}
+	r.Steps[0].Args.(*flow.Merge).Of[0][0].Failures = &recipe.Failures{TimeLimit: new(math.Inf(1))}
 	_, err = json.Marshal(r)
 	if e := (*recipe.Error)(nil); !errors.As(err, &e) || e.Step != 2 || e.Path != "failures" {
 		t.Errorf("an infinite limit: %v", err)
@@ -573,12 +575,12 @@ func TestTreesThatCannotBeWritten(t *testing.T) {
 // Completing a tree leaves the one that was given as it is, whatever the copy becomes.
 func TestCompleteChangesNoTree(t *testing.T) {
 	r := treeRecipe()
-	before := fmt.Sprintf("%#v", r.Steps[0].Args.(*recipe.Merge).Of)
+	before := fmt.Sprintf("%#v", r.Steps[0].Args.(*flow.Merge).Of)
 	c := r.Complete()
-	c.Steps[0].Args.(*recipe.Merge).Of[0][0].Name = "other"
-	c.Steps[1].Args.(*recipe.Route).Branches[0].Steps[0].Name = "other"
+	c.Steps[0].Args.(*flow.Merge).Of[0][0].Name = "other"
+	c.Steps[1].Args.(*flow.Route).Branches[0].Steps[0].Name = "other"
 	c.Steps[1].Failures.OnError = "raise"
-	if after := fmt.Sprintf("%#v", r.Steps[0].Args.(*recipe.Merge).Of); after != before || r.Steps[1].Failures.OnError != "skip" || r.Steps[1].Args.(*recipe.Route).Branches[0].Steps[0].Name != "" {
+	if after := fmt.Sprintf("%#v", r.Steps[0].Args.(*flow.Merge).Of); after != before || r.Steps[1].Failures.OnError != "skip" || r.Steps[1].Args.(*flow.Route).Branches[0].Steps[0].Name != "" {
 		t.Errorf("%s\nbecame\n%s", before, after)
 	}
 	again := r.Complete()

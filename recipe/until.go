@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Until says when an epoch of a [Merge] ends: "longest", "shortest", or [UntilSamples].
+// Until says when an epoch of a merge ends: "longest", "shortest", or [UntilSamples].
 type Until string
 
 // UntilWords are the words that an [Until] may be.

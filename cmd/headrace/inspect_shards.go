@@ -12,7 +12,7 @@ import (
 	"github.com/headrace/headrace/internal/bytesize"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/store"
 )
@@ -129,7 +129,7 @@ func lookAtShards(ctx context.Context, d *shard.Dataset, from []string) (*inspec
 const blocksTried = 100_000
 
 // blocksOf is how many blocks of samples are unpacked together; 0: each by itself.
-func blocksOf(ctx context.Context, d *shard.Dataset, fields recipe.FieldsFrom) (int64, error) {
+func blocksOf(ctx context.Context, d *shard.Dataset, fields input.FieldsFrom) (int64, error) {
 	var columns []shard.Column
 	for _, f := range fields {
 		columns = append(columns, shard.Column{From: f.From, Type: f.Type})

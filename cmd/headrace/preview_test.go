@@ -20,7 +20,9 @@ import (
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/flow"
 	opimage "github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -82,8 +84,8 @@ func sheetOf(t *testing.T, recipe string, args ...string) image.Image {
 // RGB of 8 bits, 64×64.
 func loaded(t *testing.T, root string, n int, steps ...recipe.Step) (all [][]byte) {
 	t.Helper()
-	steps = append([]recipe.Step{{Args: &recipe.Files{Pattern: recipe.Path(root), Label: "parent"}}}, steps...)
-	steps = append(steps, recipe.Step{Args: &recipe.Batch{Size: 5}})
+	steps = append([]recipe.Step{{Args: &input.Files{Pattern: recipe.Path(root), Label: "parent"}}}, steps...)
+	steps = append(steps, recipe.Step{Args: &flow.Batch{Size: 5}})
 	l, err := headrace.Open(context.Background(), recipe.Recipe{Seed: 7, Steps: steps}, headrace.Config{OnError: headrace.Skip}, headrace.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/headrace/headrace"
 	_ "github.com/headrace/headrace/media/turbo" // decodes with libjpeg-turbo; without this line Go's own decoder does
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -31,10 +33,10 @@ func main() {
 func run(ctx context.Context, folder string, out io.Writer) error {
 	const side = 64
 	r := recipe.Recipe{Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: recipe.Path(folder), Label: "parent"}},
+		{Args: &input.Files{Pattern: recipe.Path(folder), Label: "parent"}},
 		{Op: "decode_image"},
 		{Args: &image.Resize{Size: recipe.Size{Height: side, Width: side}}},
-		{Args: &recipe.Batch{Size: 32}},
+		{Args: &flow.Batch{Size: 32}},
 	}}
 	loader, err := headrace.Open(ctx, r, headrace.Config{}, headrace.Options{})
 	if err != nil {

@@ -18,7 +18,9 @@ import (
 	_ "github.com/headrace/headrace/media/tiff"
 	_ "github.com/headrace/headrace/media/turbo"
 	_ "github.com/headrace/headrace/media/webp"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
@@ -58,11 +60,11 @@ func draw(ctx context.Context, folder string) (media.Pixels, error) {
 	sheet := media.Pixels{Stride: 3 * side * across, Width: side * across, Height: side * down, DType: tensor.Uint8}
 	sheet.Data = make([]byte, sheet.Stride*sheet.Height)
 	loader, err := headrace.Open(ctx, recipe.Recipe{Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: recipe.Path(folder)}},
+		{Args: &input.Files{Pattern: recipe.Path(folder)}},
 		{Op: "decode_image"},
 		{Args: &image.Resize{Size: recipe.Size{Height: side}}},
 		{Args: &image.CenterCrop{Size: recipe.Size{Height: side}}},
-		{Args: &recipe.Batch{Size: across * down}},
+		{Args: &flow.Batch{Size: across * down}},
 	}}, headrace.Config{}, headrace.Options{})
 	if err != nil {
 		return sheet, err

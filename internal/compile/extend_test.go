@@ -15,6 +15,8 @@ import (
 	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/custom"
+	"github.com/headrace/headrace/op/flow"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -72,9 +74,9 @@ func init() {
 func TestASourceAndAnOperationOfOnesOwn(t *testing.T) {
 	leak.Check(t)
 	r := recipe.Recipe{Steps: recipe.Chain{
-		{Args: &recipe.Files{Paths: []recipe.Path{"not read"}}},
+		{Args: &input.Files{Paths: []recipe.Path{"not read"}}},
 		{Op: "parse"},
-		{Args: &recipe.Batch{Size: 4}},
+		{Args: &flow.Batch{Size: 4}},
 	}}.Complete()
 	own := &squares{name: "files", n: 10}
 	_, run := start(t, r, pipe.Config{Epochs: 1}, own)

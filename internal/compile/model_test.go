@@ -20,6 +20,8 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/custom"
+	"github.com/headrace/headrace/op/flow"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -134,10 +136,10 @@ func (m *model) source(deep int) (recipe.Chain, []int64) {
 			all = append(all, i*i)
 		}
 		steps, all := m.numbers(all, 1)
-		return append(recipe.Chain{{Name: own.name, Args: &recipe.Files{Paths: []recipe.Path{"not read"}}}, {Op: "parse"}}, steps...), all
+		return append(recipe.Chain{{Name: own.name, Args: &input.Files{Paths: []recipe.Path{"not read"}}}, {Op: "parse"}}, steps...), all
 	}
 
-	merge := &recipe.Merge{Until: rapid.SampledFrom([]recipe.Until{"", "shortest", "longest", "5"}).Draw(m.T, "until")}
+	merge := &flow.Merge{Until: rapid.SampledFrom([]recipe.Until{"", "shortest", "longest", "5"}).Draw(m.T, "until")}
 	var lists [][]int64
 	for range rapid.IntRange(1, 3).Draw(m.T, "chains") {
 		chain, list := m.source(deep - 1)
@@ -175,10 +177,10 @@ func (m *model) numbers(in []int64, deep int) (steps recipe.Chain, out []int64) 
 			if deep == 0 {
 				continue
 			}
-			zero := recipe.Branch{When: []recipe.When{{Number: new(int64(0))}, {Number: new(int64(-4))}},
+			zero := flow.Branch{When: []recipe.When{{Number: new(int64(0))}, {Number: new(int64(-4))}},
 				Steps: recipe.Chain{{Op: "negate"}}}
 			others, _ := m.numbers(nil, 0)
-			steps = append(steps, recipe.Step{Args: &recipe.Route{By: "number", Branches: []recipe.Branch{zero, {Steps: others}}}})
+			steps = append(steps, recipe.Step{Args: &flow.Route{By: "number", Branches: []flow.Branch{zero, {Steps: others}}}})
 			var next []int64
 			for _, n := range out {
 				switch one := []int64{n}; {
@@ -209,7 +211,7 @@ func negated(in []int64) (out []int64) {
 }
 
 func (m *model) batches(steps recipe.Chain, all []int64) (recipe.Chain, [][]int64) {
-	b := &recipe.Batch{Size: rapid.IntRange(1, 4).Draw(m.T, "size"), DropLast: rapid.Bool().Draw(m.T, "drop last")}
+	b := &flow.Batch{Size: rapid.IntRange(1, 4).Draw(m.T, "size"), DropLast: rapid.Bool().Draw(m.T, "drop last")}
 	steps = append(steps, recipe.Step{Args: b})
 	chunks := slices.Collect(slices.Chunk(all, b.Size))
 	if n := len(chunks); b.DropLast && n > 0 && len(chunks[n-1]) < b.Size {

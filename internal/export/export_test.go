@@ -20,7 +20,9 @@ import (
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/tier"
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
@@ -30,9 +32,9 @@ const never = time.Hour
 
 // pipeline makes small images of a folder's images, each other in every epoch.
 func pipeline(root string, more ...recipe.Args) recipe.Recipe {
-	args := []recipe.Args{&recipe.Files{Pattern: recipe.Path(root), Label: "parent"}, &recipe.Shuffle{}, &image.DecodeImage{},
+	args := []recipe.Args{&input.Files{Pattern: recipe.Path(root), Label: "parent"}, &flow.Shuffle{}, &image.DecodeImage{},
 		&image.RandomResizedCrop{Size: recipe.Size{Height: 6, Width: 5}}}
-	args = append(append(args, more...), &recipe.Batch{Size: 7})
+	args = append(append(args, more...), &flow.Batch{Size: 7})
 	var r recipe.Recipe
 	for _, a := range args {
 		r.Steps = append(r.Steps, recipe.Step{Args: a})
@@ -186,7 +188,7 @@ func tokens(t *testing.T, documents int) recipe.Recipe {
 		}
 	}
 	return recipe.Recipe{Steps: recipe.Chain{
-		{Args: &recipe.Files{Pattern: recipe.Path(root)}}, {Args: &recipe.Shuffle{}}, {Args: &data.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &recipe.Batch{Size: 3}},
+		{Args: &input.Files{Pattern: recipe.Path(root)}}, {Args: &flow.Shuffle{}}, {Args: &data.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &flow.Batch{Size: 3}},
 	}}
 }
 
@@ -462,7 +464,7 @@ func TestOverwriteOtherFields(t *testing.T) {
 	l, e := j.open(t)
 	write(t, l, e, 100)
 	e.Close()
-	j.recipe.Steps[0].Args.(*recipe.Files).Label = ""
+	j.recipe.Steps[0].Args.(*input.Files).Label = ""
 	j.options.Overwrite = true
 	l, e = j.open(t)
 	write(t, l, e, 100)
@@ -621,7 +623,7 @@ func TestOptions(t *testing.T) {
 		j := base
 		j.options.Dir = t.TempDir()
 		change(&j)
-		if j.recipe.Steps[0].Args.(*recipe.Files).Pattern != base.recipe.Steps[0].Args.(*recipe.Files).Pattern {
+		if j.recipe.Steps[0].Args.(*input.Files).Pattern != base.recipe.Steps[0].Args.(*input.Files).Pattern {
 			j.recipe.Steps[0] = base.recipe.Steps[0]
 		}
 		if _, _, err := j.try(t); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {

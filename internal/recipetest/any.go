@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -216,18 +218,18 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return path()
 	case []recipe.Path:
 		return several(some(0, 1, 3, 30), path)
-	case recipe.Shards:
-		return recipe.Shards(several(some(0, 1, 3), path))
-	case recipe.FieldsFrom:
-		return recipe.FieldsFrom(several(some(0, 1, 3), func() recipe.FieldFrom {
-			f := recipe.FieldFrom{Name: strings.ToValidUTF8(Text(t), ""), From: strings.ToValidUTF8(Text(t), "")}
+	case input.Shards:
+		return input.Shards(several(some(0, 1, 3), path))
+	case input.FieldsFrom:
+		return input.FieldsFrom(several(some(0, 1, 3), func() input.FieldFrom {
+			f := input.FieldFrom{Name: strings.ToValidUTF8(Text(t), ""), From: strings.ToValidUTF8(Text(t), "")}
 			if of := gives(t).Schema; len(of) > 0 {
 				f.Type = of[0].Type
 			}
 			return f
 		}))
-	case []recipe.Pair:
-		return several(some(0, 1, 20), func() recipe.Pair { return recipe.Pair{Path: path(), Label: rapid.Int64().Draw(t, "label")} })
+	case []input.Pair:
+		return several(some(0, 1, 20), func() input.Pair { return input.Pair{Path: path(), Label: rapid.Int64().Draw(t, "label")} })
 	case recipe.Columns:
 		return recipe.Columns{
 			recipe.ColumnOf("text", several(some(0, 1, 3), func() string { return strings.ToValidUTF8(Text(t), "") })),
@@ -267,8 +269,8 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return Chain(t, steps)
 	case []recipe.Chain:
 		return several(some(0, 1, 2), func() recipe.Chain { return Chain(t, steps) })
-	case []recipe.Branch:
-		return several(some(0, 1, 2), func() (b recipe.Branch) {
+	case []flow.Branch:
+		return several(some(0, 1, 2), func() (b flow.Branch) {
 			d.fields(t, reflect.ValueOf(&b).Elem(), steps)
 			return b
 		})

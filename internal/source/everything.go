@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
@@ -22,7 +22,7 @@ var pictures = []string{"jpg", "jpeg", "png", "webp"}
 // WebDataset are called as other operations have them. A column that cannot be read, or
 // that not all samples have, is an error: nothing is left out without a word. The fields
 // that can be read together come with it.
-func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
+func UsualFields(set *shard.Dataset) (all input.FieldsFrom, err error) {
 	schema, err := set.Schema()
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 	slices.SortFunc(found, func(a, b string) int { return slices.Index(pictures, a) - slices.Index(pictures, b) })
 	together := len(found) > 0 && images == set.Len() // each sample has one of them
 	if together {
-		all = append(all, recipe.FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
+		all = append(all, input.FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
 	}
 
 	gaps, err := gapsOf(set)
@@ -58,7 +58,7 @@ func UsualFields(set *shard.Dataset) (all recipe.FieldsFrom, err error) {
 		case webdataset && f.Name == "cls":
 			name = "label"
 		}
-		all = append(all, recipe.FieldFrom{Name: name, From: f.Name})
+		all = append(all, input.FieldFrom{Name: name, From: f.Name})
 	}
 	if set.Len() == 0 {
 		return nil, fmt.Errorf("%w: there are no samples", shard.ErrNoField)
@@ -142,7 +142,7 @@ func isFloat(d tensor.DType) bool {
 
 // complete returns the fields that all samples have. If that is not all there is, the
 // error says why, and how the others are read; with bad samples among them, how all are.
-func complete(fields recipe.FieldsFrom, gaps map[string]gap, losable bool) (rest recipe.FieldsFrom, err error) {
+func complete(fields input.FieldsFrom, gaps map[string]gap, losable bool) (rest input.FieldsFrom, err error) {
 	if len(gaps) == 0 {
 		return fields, nil
 	}
@@ -154,13 +154,13 @@ func complete(fields recipe.FieldsFrom, gaps map[string]gap, losable bool) (rest
 		}
 		errs = append(errs, gaps[name].of(name))
 	}
-	rest = slices.DeleteFunc(slices.Clone(fields), func(f recipe.FieldFrom) bool { _, ok := gaps[f.From]; return ok })
+	rest = slices.DeleteFunc(slices.Clone(fields), func(f input.FieldFrom) bool { _, ok := gaps[f.From]; return ok })
 	how := "no column is in all samples"
 	if len(rest) > 0 {
 		how = "to read the others, name them: fields={" + Quoted(rest) + "}"
 	}
 	errs = append(errs, errors.New(how))
-	most := slices.DeleteFunc(slices.Clone(fields), func(f recipe.FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
+	most := slices.DeleteFunc(slices.Clone(fields), func(f input.FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
 	if losable && len(most) > len(rest) {
 		errs = append(errs, errors.New("to leave out samples without a value, name all: fields={"+Quoted(most)+"}, and write .loader(on_error=\"skip\")"))
 	}
@@ -184,7 +184,7 @@ func (g gap) of(name string) error {
 }
 
 // Quoted is fields as they are written in Python.
-func Quoted(fields recipe.FieldsFrom) string {
+func Quoted(fields input.FieldsFrom) string {
 	var all []string
 	for _, f := range fields {
 		all = append(all, fmt.Sprintf("%q: %q", f.Name, f.From))

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -36,7 +37,7 @@ type Files struct {
 
 // newFiles finds the files of a recipe's step. Their labels, where folders give them, are
 // set when those of all sources are known. The options are for reading its metadata.
-func newFiles(ctx context.Context, f recipe.Files, suffixes []string, o shard.Options) (*Files, error) {
+func newFiles(ctx context.Context, f input.Files, suffixes []string, o shard.Options) (*Files, error) {
 	var t *store.Table
 	err := machine.Patiently(ctx, func() (err error) {
 		t, err = table(ctx, f, suffixes)
@@ -77,7 +78,7 @@ func List(ctx context.Context, root, pattern string) ([]string, error) {
 	return all, nil
 }
 
-func table(ctx context.Context, f recipe.Files, suffixes []string) (*store.Table, error) {
+func table(ctx context.Context, f input.Files, suffixes []string) (*store.Table, error) {
 	switch {
 	case f.Pattern != "":
 		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/flow"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -32,12 +34,12 @@ func (l *Lister) Read(ctx context.Context, r recipe.Recipe, scanned func(done, a
 	scanning := shard.Options{Scanned: scanned, Warn: warn}
 	for i, s := range r.All() {
 		switch args := s.Args.(type) {
-		case *recipe.ReadShards:
+		case *input.ReadShards:
 			var shards *Shards
 			if shards, err = openShards(ctx, args, scanning); err == nil {
 				l.opened[s.Name] = shards
 			}
-		case *recipe.Files:
+		case *input.Files:
 			if args.Metadata == "" {
 				continue
 			}
@@ -76,16 +78,16 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 	for _, f := range p.Samples.Sources() {
 		s := &Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
 		switch args := f.Args.(type) {
-		case *recipe.ReadShards:
+		case *input.ReadShards:
 			s.Contents = l.opened[f.Name].Again()
 			unnamed = true
-		case *recipe.Object:
+		case *input.Object:
 			s.Contents = newObject(args, s, rank, world)
 			unnamed = true
 			if s.Iterated() && rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
 				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, rank))
 			}
-		case *recipe.Files:
+		case *input.Files:
 			files, err := l.files(ctx, f.Name, args)
 			if err != nil {
 				return nil, nil, err
@@ -99,7 +101,7 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
-		if args, ok := f.Order.(*recipe.Shuffle); ok {
+		if args, ok := f.Order.(*flow.Shuffle); ok {
 			if s.Shuffle, err = newShuffle(s.Contents, args.Window, f.Seed); err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
 			}
@@ -122,7 +124,7 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 }
 
 // files are those of a source, for one loader.
-func (l *Lister) files(ctx context.Context, name string, args *recipe.Files) (*Files, error) {
+func (l *Lister) files(ctx context.Context, name string, args *input.Files) (*Files, error) {
 	if known, ok := l.listed[name]; ok {
 		again := *known
 		return &again, nil

@@ -19,6 +19,8 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/flow"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -40,7 +42,7 @@ func put(t *testing.T, files map[string]string) (folder string) {
 
 // list makes the only source of a recipe for each rank, with what an epoch is divided by.
 func list(steps recipe.Chain, world int) (all []*source.Listing, p fuse.Plan, classes []recipe.Path, err error) {
-	r := recipe.Recipe{Seed: 3, Steps: append(steps, recipe.Step{Op: "decode_npy"}, recipe.Step{Args: &recipe.BucketBatch{
+	r := recipe.Recipe{Seed: 3, Steps: append(steps, recipe.Step{Op: "decode_npy"}, recipe.Step{Args: &flow.BucketBatch{
 		Lengths: []int{8}, Size: 2,
 	}})}.Complete()
 	for rank := range world {
@@ -109,13 +111,13 @@ func TestRanksHaveEachFileOnce(t *testing.T) {
 		}
 	}, cmp.Compare)
 	rapid.Check(t, func(rt *rapid.T) {
-		steps := recipe.Chain{{Args: &recipe.Files{Pattern: "class*/*.npy", Root: recipe.Path(root), Label: "parent"}}}
+		steps := recipe.Chain{{Args: &input.Files{Pattern: "class*/*.npy", Root: recipe.Path(root), Label: "parent"}}}
 		shuffled := rapid.SampledFrom([]string{"no", "all", "windows"}).Draw(rt, "shuffled")
 		switch shuffled {
 		case "all":
 			steps = append(steps, recipe.Step{Op: "shuffle"})
 		case "windows":
-			steps = append(steps, recipe.Step{Args: &recipe.Shuffle{Window: new(rapid.Int64Range(1, 6).Draw(rt, "window"))}})
+			steps = append(steps, recipe.Step{Args: &flow.Shuffle{Window: new(rapid.Int64Range(1, 6).Draw(rt, "window"))}})
 		}
 		world := rapid.IntRange(1, 4).Draw(rt, "world")
 		ranks, p, classes, err := list(steps, world)
@@ -171,7 +173,7 @@ func TestRanksHaveEachFileOnce(t *testing.T) {
 func TestTablesBesideFiles(t *testing.T) {
 	files := map[string]string{"a.npy": "A", "b.npy": "B", "c.npy": "C"}
 	steps := func(root string) recipe.Chain {
-		return recipe.Chain{{Args: &recipe.Files{Pattern: "*.npy", Root: recipe.Path(root), Metadata: "labels.csv"}}}
+		return recipe.Chain{{Args: &input.Files{Pattern: "*.npy", Root: recipe.Path(root), Metadata: "labels.csv"}}}
 	}
 	for table, want := range map[string]string{
 		"file_name,label\nc.npy,3\na.npy,1\nb.npy,2\n":          "",
@@ -211,7 +213,7 @@ func TestWeightsOfSamples(t *testing.T) {
 	root := put(t, map[string]string{"a.npy": "A", "b.npy": "B", "c.npy": "C"})
 	of := func(weights ...float64) (int, error) {
 		all, _, _, err := list(recipe.Chain{
-			{Args: &recipe.Files{Pattern: "*.npy", Root: recipe.Path(root)}}, {Args: &recipe.Weighted{Weights: weights, Draws: 50}},
+			{Args: &input.Files{Pattern: "*.npy", Root: recipe.Path(root)}}, {Args: &flow.Weighted{Weights: weights, Draws: 50}},
 		}, 1)
 		if err != nil {
 			return 0, err

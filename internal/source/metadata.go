@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
@@ -36,7 +37,7 @@ type metadata struct {
 
 // readMetadata adds the columns of a table, whose rows it puts into the order of the
 // files. The table itself is no sample.
-func (f *Files) readMetadata(ctx context.Context, args recipe.Files, o shard.Options) error {
+func (f *Files) readMetadata(ctx context.Context, args input.Files, o shard.Options) error {
 	folder, err := store.Base(ctx, string(args.Root), string(args.Pattern))
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (f *Files) leaveOut(out int) (err error) {
 }
 
 // choose settles which columns are fields, and as what they are read.
-func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields recipe.FieldsFrom) (*shard.Reader, error) {
+func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields input.FieldsFrom) (*shard.Reader, error) {
 	schema, err := set.Schema()
 	if err != nil {
 		return nil, err
@@ -117,10 +118,10 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields recipe
 		if err != nil {
 			return nil, err
 		}
-		var all recipe.FieldsFrom
+		var all input.FieldsFrom
 		for _, f := range schema {
 			if f.Name != fileName {
-				all = append(all, recipe.FieldFrom{Name: f.Name, From: f.Name})
+				all = append(all, input.FieldFrom{Name: f.Name, From: f.Name})
 			}
 		}
 		if _, err := complete(all, gaps, false); err != nil {
@@ -203,7 +204,7 @@ func (m *metadata) complete(rows int64) error {
 }
 
 // fill gives the files their columns.
-func (m *metadata) fill(fields recipe.FieldsFrom) {
+func (m *metadata) fill(fields input.FieldsFrom) {
 	for k, t := range m.types[:len(m.types)-1] {
 		name := m.columns[k].From
 		if fields != nil {

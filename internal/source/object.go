@@ -8,8 +8,8 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
@@ -17,7 +17,7 @@ import (
 // object are contents that an object of Python has: its workers are asked for them by
 // their numbers.
 type object struct {
-	args   *recipe.Object
+	args   *input.Object
 	python *python.Function // whose workers have it
 	name   record.Column    // of the key
 	brings bool             // samples bring it: they are called so
@@ -26,7 +26,7 @@ type object struct {
 }
 
 // newObject makes contents of the arguments of a step.
-func newObject(args *recipe.Object, l *Listing, rank, world int) Contents {
+func newObject(args *input.Object, l *Listing, rank, world int) Contents {
 	if args.Iterated() {
 		return &Iterable{object: object{args: args}, Source: l, rank: rank, world: world}
 	}
@@ -134,7 +134,7 @@ func (o *object) take(w *core.Env, it *record.Record, out []extern.Value) (n int
 
 // OpenWorkers starts the workers of a source.
 func OpenWorkers(h *python.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
-	object := s.Args.(*recipe.Object)
+	object := s.Args.(*input.Object)
 	o := extern.Options{Kind: kind, Keys: object.Keys, In: sample.Schema{}, To: object.Fields, Gives: object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
 	python := object.Python()
 	return h.Open(s.Name, &python, o, s.Failures)

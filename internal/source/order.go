@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
@@ -31,9 +32,9 @@ type Order interface {
 // newOrder returns that of a source with so many samples; nil: it has none of its own.
 func newOrder(s *fuse.Source, samples int64) (Order, error) {
 	switch args := s.Order.(type) {
-	case *recipe.Sampler:
+	case *flow.Sampler:
 		return &sampled{args: args, samples: samples, name: s.Name}, nil
-	case *recipe.Weighted:
+	case *flow.Weighted:
 		if n := int64(len(args.Weights)); n != samples {
 			return nil, fmt.Errorf("weights has %d numbers, but %q has %d samples: give one for each", n, s.Name, samples)
 		}
@@ -100,7 +101,7 @@ var ErrSampler = errors.New("headrace: the sampler")
 
 // sampled has the order of an object of Python.
 type sampled struct {
-	args    *recipe.Sampler
+	args    *flow.Sampler
 	samples int64 // of the source
 	name    string
 	work    *core.Env

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -25,7 +26,7 @@ import (
 type Shards struct {
 	Set *shard.Dataset
 
-	args    *recipe.ReadShards
+	args    *input.ReadShards
 	columns []shard.Column
 	reader  *shard.Reader
 	at      []record.Column // of columns
@@ -35,7 +36,7 @@ type Shards struct {
 
 // openShards finds the samples that a step reads, and what their fields are, which it
 // notes in the arguments.
-func openShards(ctx context.Context, args *recipe.ReadShards, o shard.Options) (*Shards, error) {
+func openShards(ctx context.Context, args *input.ReadShards, o shard.Options) (*Shards, error) {
 	var from []string
 	for _, p := range args.From {
 		from = append(from, string(p))

@@ -18,6 +18,7 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -94,7 +95,7 @@ func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
 			os.Remove(paths[1])
 			paths = paths[:1]
 		}
-		var f recipe.Files
+		var f input.Files
 		for _, path := range paths {
 			f.Paths = append(f.Paths, recipe.Path(path))
 		}

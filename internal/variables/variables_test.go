@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -35,16 +37,16 @@ func TestVariables(t *testing.T) {
 		want       recipe.Args
 	}{
 		// Where text is taken, it stays text; anywhere else it is what it spells.
-		{`{p: 12}`, `files: {pattern: "${p}"}`, nil, &recipe.Files{Pattern: "12"}},
-		{`{p: true}`, `files: {pattern: "a${p}b${p}"}`, nil, &recipe.Files{Pattern: "atruebtrue"}},
-		{`{l: [a, 3]}`, `files: {pattern: "${l}"}`, nil, &recipe.Files{Pattern: `["a",3]`}},
-		{`{l: [a, b]}`, `files: {paths: "${l}"}`, nil, &recipe.Files{Paths: []recipe.Path{"a", "b"}}},
-		{`{r: d}`, `files: {paths: ["${r}/1", "${r}"]}`, nil, &recipe.Files{Paths: []recipe.Path{"d/1", "d"}}},
-		{`{r: 3, n: 4}`, `files: {pairs: [["${r}", 1], ["a${r}", "${n}"]]}`, nil, &recipe.Files{Pairs: []recipe.Pair{{Path: "3", Label: 1}, {Path: "a3", Label: 4}}}},
-		{`{n: null}`, `shuffle: {seed: "${n}"}`, given("n", "18446744073709551615"), &recipe.Shuffle{Seed: new(uint64(1<<64 - 1))}},
-		{`{n: 3}`, `shuffle: {seed: "${n}"}`, given("n", "null"), &recipe.Shuffle{}},
+		{`{p: 12}`, `files: {pattern: "${p}"}`, nil, &input.Files{Pattern: "12"}},
+		{`{p: true}`, `files: {pattern: "a${p}b${p}"}`, nil, &input.Files{Pattern: "atruebtrue"}},
+		{`{l: [a, 3]}`, `files: {pattern: "${l}"}`, nil, &input.Files{Pattern: `["a",3]`}},
+		{`{l: [a, b]}`, `files: {paths: "${l}"}`, nil, &input.Files{Paths: []recipe.Path{"a", "b"}}},
+		{`{r: d}`, `files: {paths: ["${r}/1", "${r}"]}`, nil, &input.Files{Paths: []recipe.Path{"d/1", "d"}}},
+		{`{r: 3, n: 4}`, `files: {pairs: [["${r}", 1], ["a${r}", "${n}"]]}`, nil, &input.Files{Pairs: []input.Pair{{Path: "3", Label: 1}, {Path: "a3", Label: 4}}}},
+		{`{n: null}`, `shuffle: {seed: "${n}"}`, given("n", "18446744073709551615"), &flow.Shuffle{Seed: new(uint64(1<<64 - 1))}},
+		{`{n: 3}`, `shuffle: {seed: "${n}"}`, given("n", "null"), &flow.Shuffle{}},
 		{`{d: false}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, nil},
-		{`{s: 8, d: true}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, &recipe.Batch{Size: 8, DropLast: true}},
+		{`{s: 8, d: true}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, &flow.Batch{Size: 8, DropLast: true}},
 		{`{h: 8, w: 9}`, `resize: {size: ["${h}", "${w}"]}`, nil, &image.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
 		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, nil, &image.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
 		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, given("s", "5"), &image.Resize{Size: recipe.Size{Height: 5}}},
@@ -55,16 +57,16 @@ func TestVariables(t *testing.T) {
 		{`{p: 3}`, `pad: {padding: "${p}", fill: ["${p}", 0, 1]}`, nil, &image.Pad{Padding: &image.Padding{Left: 3, Top: 3, Right: 3, Bottom: 3}, Fill: image.Fill{3, 0, 1}}},
 
 		// Dollar signs.
-		{`{a: x}`, `files: {pattern: "$a $$a $${a} $$${a} $"}`, nil, &recipe.Files{Pattern: "$a $a ${a} $x $"}},
-		{`{a: "$$"}`, `files: {pattern: "${a}{b}"}`, nil, &recipe.Files{Pattern: "${b}"}},
-		{`{a: "x"}`, `files: {pattern: "${a}"}`, given("a", "${b}$$"), &recipe.Files{Pattern: "${b}$$"}}, // what is given is no text of the file
+		{`{a: x}`, `files: {pattern: "$a $$a $${a} $$${a} $"}`, nil, &input.Files{Pattern: "$a $a ${a} $x $"}},
+		{`{a: "$$"}`, `files: {pattern: "${a}{b}"}`, nil, &input.Files{Pattern: "${b}"}},
+		{`{a: "x"}`, `files: {pattern: "${a}"}`, given("a", "${b}$$"), &input.Files{Pattern: "${b}$$"}}, // what is given is no text of the file
 
 		// Where values come from.
-		{`{N: 3, HOME: null}`, `files: {pattern: "${HOME}/${N}"}`, nil, &recipe.Files{Pattern: "/home/me/7"}},
-		{`{N: 3}`, `files: {pattern: "${HOME}/${N}"}`, given("N", "é"), &recipe.Files{Pattern: "/home/me/é"}},
-		{`{empty: x}`, `files: {pattern: "a${empty}"}`, nil, &recipe.Files{Pattern: "a"}},
-		{`{root: "${HOME}/data", deep: "${root}/x"}`, `files: {pattern: "${deep}/*"}`, nil, &recipe.Files{Pattern: "/home/me/data/x/*"}},
-		{`{}`, `files: {pattern: "${odd}/*"}`, nil, &recipe.Files{Pattern: "/d\xff/*"}},
+		{`{N: 3, HOME: null}`, `files: {pattern: "${HOME}/${N}"}`, nil, &input.Files{Pattern: "/home/me/7"}},
+		{`{N: 3}`, `files: {pattern: "${HOME}/${N}"}`, given("N", "é"), &input.Files{Pattern: "/home/me/é"}},
+		{`{empty: x}`, `files: {pattern: "a${empty}"}`, nil, &input.Files{Pattern: "a"}},
+		{`{root: "${HOME}/data", deep: "${root}/x"}`, `files: {pattern: "${deep}/*"}`, nil, &input.Files{Pattern: "/home/me/data/x/*"}},
+		{`{}`, `files: {pattern: "${odd}/*"}`, nil, &input.Files{Pattern: "/d\xff/*"}},
 	} {
 		f, err := withVars(c.vars, c.step, recipe.Variables{Given: c.given, Environment: environment})
 		if c.want == nil {
@@ -92,7 +94,7 @@ func TestWhereVariablesStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := recipe.Recipe{Seed: 5, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: "a"}}, {Op: "shuffle"}, {Op: "decode_image", Name: "mixed", Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 5}}, {Op: "rotate90"},
+		{Args: &input.Files{Pattern: "a"}}, {Op: "shuffle"}, {Op: "decode_image", Name: "mixed", Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 5}}, {Op: "rotate90"},
 	}}.Complete()
 	if diff := cmp.Diff(want, f.Recipe, cmpopts.EquateComparable(recipe.MaxErrors{})); diff != "" {
 		t.Error(diff)

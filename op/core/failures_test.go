@@ -15,7 +15,9 @@ import (
 
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -56,11 +58,11 @@ func telling(t *testing.T, f *recipe.Failures, do func(context.Context, sample.I
 	return recipe.Step{Args: headrace.Args(&asTold{t.Name()}), Failures: f}
 }
 
-// flow is a recipe with a step before decoding.
-func flow(root string, s recipe.Step) recipe.Recipe {
+// stepBefore is a recipe with a step before decoding.
+func stepBefore(root string, s recipe.Step) recipe.Recipe {
 	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}, s,
-		{Op: "decode_image"}, {Args: &image.CenterCrop{Size: recipe.Size{Height: 8, Width: 8}}}, {Args: &recipe.Batch{Size: 4}},
+		{Args: &input.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}}, s,
+		{Op: "decode_image"}, {Args: &image.CenterCrop{Size: recipe.Size{Height: 8, Width: 8}}}, {Args: &flow.Batch{Size: 4}},
 	}}
 }
 
@@ -203,7 +205,7 @@ func TestRetriesComeThrough(t *testing.T) {
 			}
 			return nil
 		})
-		l := loadertest.Open(t, flow(root, s), headrace.Config{Epochs: new(1)}, headrace.Options{})
+		l := loadertest.Open(t, stepBefore(root, s), headrace.Config{Epochs: new(1)}, headrace.Options{})
 		if fails {
 			_, err := l.Next(t.Context())
 			var bad *sample.Error // one of four: who fails first stops the others
@@ -294,7 +296,7 @@ func TestTimeLimits(t *testing.T) {
 				leak.Check(t)
 				c.failures.TimeLimit = new(0.05)
 				do, calls := stuck(t, c.hangs)
-				l, err := headrace.Open(t.Context(), flow(root, telling(t, &c.failures, do)), headrace.Config{Epochs: new(1), Workers: new(3), Memory: &memory}, headrace.Options{})
+				l, err := headrace.Open(t.Context(), stepBefore(root, telling(t, &c.failures, do)), headrace.Config{Epochs: new(1), Workers: new(3), Memory: &memory}, headrace.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -336,7 +338,7 @@ func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
 				}
 				return nil
 			})
-			l := loadertest.Open(t, flow(root, s), headrace.Config{Epochs: new(1), OnError: headrace.OnError(kind), MaxErrors: headrace.ErrorCount(3)}, headrace.Options{})
+			l := loadertest.Open(t, stepBefore(root, s), headrace.Config{Epochs: new(1), OnError: headrace.OnError(kind), MaxErrors: headrace.ErrorCount(3)}, headrace.Options{})
 			_, err := loadertest.RowsUntilError(t, l)
 			if tooMany := errors.Is(err, headrace.ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
 				t.Errorf("%s, at most %d: %v", kind, own, err)
@@ -375,7 +377,7 @@ func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
 	root := phototest.Folder(t, 24)
 	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
 	cells := &cellsInUse{by: map[int]string{}, t: t}
-	r := flow(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
+	r := stepBefore(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
 	l, err := headrace.Open(t.Context(), r, headrace.Config{Epochs: new(1), Workers: new(4)}, headrace.Options{InFlight: func() headrace.InFlight { return cells }})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/media"
 	_ "github.com/headrace/headrace/op"
 	opimage "github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -210,7 +211,7 @@ func TestTransforms(t *testing.T) {
 }
 
 func TestCountsThatOnlyGoProgramsCanWrite(t *testing.T) {
-	files, decode := recipe.Step{Args: &recipe.Files{Pattern: "*"}}, recipe.Step{Args: &opimage.DecodeImage{}}
+	files, decode := recipe.Step{Args: &input.Files{Pattern: "*"}}, recipe.Step{Args: &opimage.DecodeImage{}}
 	_, err := recipe.Recipe{Steps: []recipe.Step{files, decode, {Args: &opimage.Normalize{Mean: opimage.Channels{1, 2}, Std: opimage.Channels{}}}}}.Check()
 	var mistake *recipe.Error
 	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "mean has 2 numbers: must have 1 or 3") || !strings.Contains(err.Error(), "std has 0 numbers") {

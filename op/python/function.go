@@ -300,7 +300,7 @@ func IsPython(args recipe.Args) bool {
 }
 
 // NeedsWorkers reports whether a step needs the workers of a [Host]: a function, or what
-// orders samples. Steps that are not of the catalogue say so with a method CallsPython.
+// orders samples. Steps of no operation say so with a method CallsPython.
 func NeedsWorkers(args recipe.Args) bool {
 	_, calls := args.(interface{ CallsPython() })
 	return calls || IsPython(args)

@@ -4,18 +4,20 @@ import (
 	"fmt"
 
 	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
 func Example() {
 	r := recipe.Recipe{Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: "data/train"}},
+		{Args: &input.Files{Pattern: "data/train"}},
 		{Op: "decode_image"},
 		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip"},
-		{Args: &recipe.Batch{Size: 32}},
+		{Args: &flow.Batch{Size: 32}},
 	}}
 	plan, err := fuse.Fuse(r)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -16,13 +18,13 @@ import (
 func TestStepsOnSeveralImages(t *testing.T) {
 	both := recipe.On{Fields: []string{"image", "mask"}}
 	r := recipe.Recipe{Steps: []recipe.Step{
-		{Args: &recipe.Object{Function: "a:b", Length: new(int64(9)), Gives: gives(t, `{"bytes":"bytes","seg":"bytes"}`)}},
+		{Args: &input.Object{Function: "a:b", Length: new(int64(9)), Gives: gives(t, `{"bytes":"bytes","seg":"bytes"}`)}},
 		{Op: "decode_image"},
 		{Args: &image.DecodeImage{Field: "seg", To: "mask", Color: "mask"}},
 		{Args: &image.RandomCrop{Size: recipe.Size{Height: 8}, On: both}},
 		{Args: &image.Grayscale{On: recipe.On{Field: "image"}}},
 		{Args: &image.RandomFlip{On: both}},
-		{Args: &recipe.Batch{Size: 2}},
+		{Args: &flow.Batch{Size: 2}},
 	}}
 	fused := fusing(t, r)
 	var names []string

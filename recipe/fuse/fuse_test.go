@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/order"
@@ -19,7 +21,7 @@ import (
 )
 
 func files() recipe.Step {
-	return recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent"}}
+	return recipe.Step{Args: &input.Files{Pattern: "data", Label: "parent"}}
 }
 
 func TestTrainingRecipe(t *testing.T) {
@@ -30,14 +32,14 @@ func TestTrainingRecipe(t *testing.T) {
 		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip", Name: "mirror"},
 		{Op: "random_flip"},
-		{Args: &recipe.Batch{Size: 32}},
+		{Args: &flow.Batch{Size: 32}},
 	}})
 	want := fuse.Plan{
 		Samples: fuse.Flow{Source: &fuse.Source{
 			Name:  "files",
 			Names: []string{"files", "shuffle"},
-			Args:  &recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
-			Order: &recipe.Shuffle{},
+			Args:  &input.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
+			Order: &flow.Shuffle{},
 			Seed:  7,
 		}, Nodes: []fuse.Node{}},
 		Schema: sample.Schema{
@@ -63,13 +65,13 @@ func TestTrainingRecipe(t *testing.T) {
 func TestValidationRecipe(t *testing.T) {
 	got := fusing(t, recipe.Recipe{Steps: []recipe.Step{
 		files(),
-		{Args: &recipe.Shuffle{Seed: new(uint64(3))}},
+		{Args: &flow.Shuffle{Seed: new(uint64(3))}},
 		{Args: &image.DecodeImage{To: "pixels", Orient: new(false)}},
 		{Args: &image.Resize{Size: recipe.Size{Height: 256}, MaxSize: 512}},
 		{Args: &image.Resize{Size: recipe.Size{Height: 200, Width: 300}}},
 		{Args: &image.CenterCrop{Size: recipe.Size{Height: 224, Width: 192}}},
 		{Args: &image.RandomFlip{P: new(0.0)}},
-		{Args: &recipe.Batch{GlobalSize: 256, DropLast: true}},
+		{Args: &flow.Batch{GlobalSize: 256, DropLast: true}},
 	}})
 	want := &fuse.Images{To: "pixels", Field: "bytes", Form: decoded, Steps: []media.Step{
 		{Op: media.Resize{Size: 256, MaxSize: 512}, ID: order.OpID("resize")},
@@ -146,7 +148,7 @@ func TestPartsAndSeparateSteps(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
-	decode, batch, blurs := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.Batch{Size: 1}}, recipe.Step{Op: "blur"}
+	decode, batch, blurs := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &flow.Batch{Size: 1}}, recipe.Step{Op: "blur"}
 	crop, flip := recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
 	normalize := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}
 	layout := recipe.Step{Args: &image.Layout{Layout: "NCHW"}}
@@ -201,7 +203,7 @@ func TestStoredPicturesKeepTheirMode(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{files(), {Args: &image.DecodeImage{Mode: "fast", Color: "gray", DType: "uint16"}}, {Op: "blur"}, {Args: &image.CenterCrop{Size: recipe.Size{Height: 1}}}, {Args: &recipe.Batch{Size: 1}}}})
+	p, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{files(), {Args: &image.DecodeImage{Mode: "fast", Color: "gray", DType: "uint16"}}, {Op: "blur"}, {Args: &image.CenterCrop{Size: recipe.Size{Height: 1}}}, {Args: &flow.Batch{Size: 1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,7 @@ func TestRecipesThatCannotRun(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
-	decode, crop, batch := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 1}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
+	decode, crop, batch := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 1}}}, recipe.Step{Args: &flow.Batch{Size: 1}}
 	normalize, layout := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}, recipe.Step{Args: &image.Layout{Layout: "NCHW"}}
 	for _, c := range []struct {
 		want  string

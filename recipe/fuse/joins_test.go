@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/flow"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -40,7 +42,7 @@ func TestFunctionsThatFollowEachOtherAreOnePart(t *testing.T) {
 		{[]recipe.Step{plain, retried, plain}, []string{"map", "map_2", "map_3+batch"}},
 		{[]recipe.Step{plain, {Op: "flat_map", Args: (*python.FlatMap)(&python.Map{Python: recipe.Python{Function: "m:f"}, Gives: gives})}}, []string{"map", "flat_map", "batch"}},
 	} {
-		r := recipe.Recipe{Steps: slices.Concat([]recipe.Step{{Op: "files", Args: &recipe.Files{Pattern: "data"}}}, c.steps, []recipe.Step{{Op: "batch", Args: &recipe.Batch{Size: 2}}})}
+		r := recipe.Recipe{Steps: slices.Concat([]recipe.Step{{Op: "files", Args: &input.Files{Pattern: "data"}}}, c.steps, []recipe.Step{{Op: "batch", Args: &flow.Batch{Size: 2}}})}
 		for _, separate := range []bool{false, true} {
 			plan := fuse.Fuse
 			if separate {
@@ -68,8 +70,8 @@ func TestFunctionsThatFollowEachOtherAreOnePart(t *testing.T) {
 // known of a sample before, and nothing else is said of them.
 func TestWorkersThatRead(t *testing.T) {
 	tensors := recipe.Gives{Schema: sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32, 2)}}}
-	object := func(change func(*recipe.Object)) recipe.Step {
-		o := &recipe.Object{Function: "m:o", Length: new(int64(8)), Gives: tensors}
+	object := func(change func(*input.Object)) recipe.Step {
+		o := &input.Object{Function: "m:o", Length: new(int64(8)), Gives: tensors}
 		if change != nil {
 			change(o)
 		}
@@ -90,23 +92,23 @@ func TestWorkersThatRead(t *testing.T) {
 	}{
 		{[]recipe.Step{object(nil), plain}, "source+map+batch"},
 		{[]recipe.Step{object(nil), plain, plain}, "source+map+map_2+batch"},
-		{[]recipe.Step{object(func(o *recipe.Object) { o.Where = "thread" }), mapped(recipe.Python{Where: "thread"})}, "source+map+batch"},
-		{[]recipe.Step{object(func(o *recipe.Object) { o.Where = "thread" }), plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *input.Object) { o.Where = "thread" }), mapped(recipe.Python{Where: "thread"})}, "source+map+batch"},
+		{[]recipe.Step{object(func(o *input.Object) { o.Where = "thread" }), plain}, "map+batch"},
 		{[]recipe.Step{object(nil), mapped(recipe.Python{Workers: new(2)})}, "map+batch"},
 		{[]recipe.Step{object(nil), mapped(recipe.Python{Seed: []string{"numpy"}})}, "map+batch"},
 		{[]recipe.Step{object(nil), plain, filter}, "batch"},
 		{[]recipe.Step{object(nil), filter, plain}, "batch"},
 		{[]recipe.Step{failing, plain}, "map+batch"},
-		{[]recipe.Step{object(func(o *recipe.Object) { o.Length = nil }), plain}, "map+batch"},
-		{[]recipe.Step{object(func(o *recipe.Object) { o.Keys = "m:k" }), plain}, "map+batch"},
-		{[]recipe.Step{object(func(o *recipe.Object) {
+		{[]recipe.Step{object(func(o *input.Object) { o.Length = nil }), plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *input.Object) { o.Keys = "m:k" }), plain}, "map+batch"},
+		{[]recipe.Step{object(func(o *input.Object) {
 			o.Gives.Schema = append(sample.Schema{{Name: "any", Type: sample.ObjectType}}, tensors.Schema...)
 		}), plain}, "map+batch"},
-		{[]recipe.Step{object(func(o *recipe.Object) {
+		{[]recipe.Step{object(func(o *input.Object) {
 			o.Gives.Schema = append(sample.Schema{{Name: "key", Type: sample.TextType}}, tensors.Schema...)
 		}), plain}, "map+batch"},
 	} {
-		r := recipe.Recipe{Steps: append(c.steps, recipe.Step{Op: "batch", Args: &recipe.Batch{Size: 2}})}
+		r := recipe.Recipe{Steps: append(c.steps, recipe.Step{Op: "batch", Args: &flow.Batch{Size: 2}})}
 		p, err := fuse.Fuse(r)
 		if err != nil {
 			t.Fatal(c.want, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -45,12 +46,12 @@ func TestTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	decode, flip, blurs := recipe.Step{Op: "decode_image"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "blur"}
-	crop, batch := recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
-	merge := func(of ...recipe.Chain) recipe.Step { return recipe.Step{Args: &recipe.Merge{Of: of}} }
+	crop, batch := recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &flow.Batch{Size: 1}}
+	merge := func(of ...recipe.Chain) recipe.Step { return recipe.Step{Args: &flow.Merge{Of: of}} }
 	route := func(of ...recipe.Chain) recipe.Step {
-		r := &recipe.Route{By: "label"}
+		r := &flow.Route{By: "label"}
 		for i, c := range of {
-			r.Branches = append(r.Branches, recipe.Branch{When: []recipe.When{{Number: new(int64(i))}}, Steps: c})
+			r.Branches = append(r.Branches, flow.Branch{When: []recipe.When{{Number: new(int64(i))}}, Steps: c})
 		}
 		return recipe.Step{Args: r}
 	}

@@ -1,4 +1,4 @@
-package recipe
+package input
 
 import (
 	"crypto/sha256"
@@ -13,39 +13,40 @@ import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/rawjson"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
 
-var readOp = NewOp[ReadShards]("read", Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others.")
+var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others."))
 
 // ReadShards are the arguments of the operation read.
 type ReadShards struct {
-	From     Shards     `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"patterns have *, ?, […], ** and braces; a folder is all its shards"`
-	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"what each field is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\""`
-	Format   string     `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
-	Errors   string     `json:"errors,omitempty" choices:"strict,replace" doc:"text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python"`
-	Root     Path       `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
-	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"largest sample read, in bytes; others are bad samples"`
-	Gives    Gives      `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types, if known without reading the files; by default read from them"`
+	From     Shards       `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"patterns have *, ?, […], ** and braces; a folder is all its shards"`
+	Fields   FieldsFrom   `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"what each field is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\""`
+	Format   string       `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
+	Errors   string       `json:"errors,omitempty" choices:"strict,replace" doc:"text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python"`
+	Root     recipe.Path  `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
+	MaxBytes int64        `json:"max_bytes,omitempty" min:"1" doc:"largest sample read, in bytes; others are bad samples"`
+	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types, if known without reading the files; by default read from them"`
 }
 
-// Complete implements [Completer].
-func (r ReadShards) Complete() Args {
+// Complete implements [recipe.Completer].
+func (r ReadShards) Complete() recipe.Args {
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultMaxBytes
 	}
-	r.Errors = NotStrict(r.Errors)
+	r.Errors = recipe.NotStrict(r.Errors)
 	return &r
 }
 
 // Identity leaves out where the files are, as the data may move, and what is known of
 // them: states say which they were. What has no suffix may be a folder that is called
 // otherwise there.
-func (r ReadShards) Identity(Recipe) Args {
+func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 	h := sha256.New()
 	var names Shards
 	for _, from := range r.From {
-		name := Path(path.Base(string(from)))
+		name := recipe.Path(path.Base(string(from)))
 		if path.Ext(string(name)) == "" {
 			name = ""
 		}
@@ -53,23 +54,24 @@ func (r ReadShards) Identity(Recipe) Args {
 		io.WriteString(h, string(name)+"\x00")
 	}
 	if len(names) > 1 { // it may be long
-		names = Shards{Path(hex.EncodeToString(h.Sum(nil)))}
+		names = Shards{recipe.Path(hex.EncodeToString(h.Sum(nil)))}
 	}
 	return &ReadShards{From: names, Fields: r.Fields, Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
 }
 
-// Check implements [Args]. The schema is nil where nobody has looked into the files.
+// Check implements [recipe.Args]. The schema is nil where nobody has looked into the
+// files.
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.Check(nil), CheckTextErrors(r.Errors)}
+	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.Check(nil), recipe.CheckTextErrors(r.Errors)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.Check() != nil) {
-		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
+		errs = append(errs, recipe.Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
 	}
 	if r.MaxBytes < 0 {
-		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", r.MaxBytes))
+		errs = append(errs, recipe.Wrong("max_bytes", "is %d: must be at least 1", r.MaxBytes))
 	}
 	out := r.schema()
 	if i := out.Find("key"); i >= 0 && !out[i].Type.Equal(sample.TextType) {
-		errs = append(errs, Wrong("fields", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
+		errs = append(errs, recipe.Wrong("fields", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func (r *ReadShards) schema() sample.Schema {
 	}
 	out := sample.Schema{}
 	for _, f := range r.Gives.Schema {
-		f.Type.Axes = SourceAxes(f)
+		f.Type.Axes = recipe.SourceAxes(f)
 		out = append(out, f)
 	}
 	if out.Find("key") < 0 {
@@ -99,22 +101,22 @@ func (r *ReadShards) checkFrom() error {
 	}
 	for i, p := range r.From {
 		if err := p.Check(); err != nil {
-			return Wrong(fmt.Sprintf("from[%d]", i), "%w", err)
+			return recipe.Wrong(fmt.Sprintf("from[%d]", i), "%w", err)
 		}
 	}
 	return nil
 }
 
 // Shards are names of files and folders, and patterns. One alone is text in JSON, too.
-type Shards []Path
+type Shards []recipe.Path
 
-// Takes implements [Taker].
+// Takes implements [recipe.Taker].
 func (*Shards) Takes() string { return `text like "train-{000..129}.tar", or a list of such` }
 
-// JSONSchema implements [Schemer].
+// JSONSchema implements [recipe.Schemer].
 func (*Shards) JSONSchema() map[string]any {
-	one := jsonschema.Of(reflect.TypeFor[Path]())
-	return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": jsonschema.OrVariable(jsonschema.Of(reflect.TypeFor[Path]())), "minItems": 1}}}
+	one := jsonschema.Of(reflect.TypeFor[recipe.Path]())
+	return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": jsonschema.OrVariable(jsonschema.Of(reflect.TypeFor[recipe.Path]())), "minItems": 1}}}
 }
 
 // MarshalJSON writes one name as text, and several as a list.
@@ -122,21 +124,21 @@ func (s Shards) MarshalJSON() ([]byte, error) {
 	if len(s) == 1 {
 		return s[0].MarshalJSON()
 	}
-	return json.Marshal([]Path(s))
+	return json.Marshal([]recipe.Path(s))
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (s *Shards) UnmarshalJSON(b []byte) error {
 	switch v := rawjson.Value(b); v.Kind() {
 	case rawjson.Text:
-		var one Path
+		var one recipe.Path
 		err := one.UnmarshalJSON(b)
 		*s = Shards{one}
 		return err
 	case rawjson.List:
 		*s = Shards{}
 		for _, e := range v.Elements() {
-			var one Path
+			var one recipe.Path
 			if e.Kind() != rawjson.Text || one.UnmarshalJSON(e) != nil {
 				return rawjson.ErrKind
 			}
@@ -168,32 +170,32 @@ func (f FieldsFrom) Names() (all []string) {
 
 func (f FieldsFrom) check() error {
 	if f != nil && len(f) == 0 {
-		return Wrong("fields", "is empty: give at least one field, or null for all")
+		return recipe.Wrong("fields", "is empty: give at least one field, or null for all")
 	}
 	seen := map[string]bool{}
 	for _, one := range f {
 		switch {
 		case one.Name == "":
-			return Wrong("fields", "has a field without a name")
+			return recipe.Wrong("fields", "has a field without a name")
 		case one.From == "":
-			return Wrong("fields", "does not say what %q is: give the name of a part or column", one.Name)
+			return recipe.Wrong("fields", "does not say what %q is: give the name of a part or column", one.Name)
 		case seen[one.Name]:
-			return Wrong("fields", "has two fields %q", one.Name)
+			return recipe.Wrong("fields", "has two fields %q", one.Name)
 		}
 		seen[one.Name] = true
 	}
 	return nil
 }
 
-// Takes implements [Taker].
+// Takes implements [recipe.Taker].
 func (*FieldsFrom) Takes() string {
 	return `an object like {"bytes": "jpg", "label": ["cls", "int64"]}, or a list of names`
 }
 
-// JSONSchema implements [Schemer].
+// JSONSchema implements [recipe.Schemer].
 func (*FieldsFrom) JSONSchema() map[string]any {
 	name := jsonschema.OrVariable(jsonschema.Scalar("string"))
-	gives := new(Gives).JSONSchema()["additionalProperties"].(map[string]any)["anyOf"].([]any)
+	gives := new(recipe.Gives).JSONSchema()["additionalProperties"].(map[string]any)["anyOf"].([]any)
 	typed := map[string]any{"type": "array", "prefixItems": []any{name, map[string]any{"anyOf": []any{jsonschema.Scalar("string"), gives[1]}}}, "minItems": 2, "maxItems": 2}
 	return map[string]any{"anyOf": []any{
 		map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{name, typed}}, "minProperties": 1},
@@ -222,7 +224,7 @@ func (f FieldsFrom) MarshalJSON() ([]byte, error) {
 		if one.Type.Kind != sample.Tensor {
 			name = one.Type.Kind.String()
 		}
-		t, err := json.Marshal(GivenArray{name, Extents(one.Type.Shape)})
+		t, err := json.Marshal(recipe.GivenArray{DType: name, Shape: recipe.Extents(one.Type.Shape)})
 		if err != nil {
 			return nil, err
 		}
@@ -300,11 +302,11 @@ func typeNamed(v rawjson.Value) (sample.Type, error) {
 			return sample.Type{}, err
 		}
 		if name == "text" || name == "bytes" {
-			return ParseGiven(v)
+			return recipe.ParseGiven(v)
 		}
 		v = rawjson.Value(append(rawjson.AppendQuote([]byte(`{"dtype":`), name), '}'))
 	}
-	t, err := ParseGiven(v)
+	t, err := recipe.ParseGiven(v)
 	if err == nil && (t.Kind == sample.Object || t.Kind == sample.Text && len(t.Shape) == 0) {
 		err = rawjson.ErrKind
 	}

@@ -1,4 +1,4 @@
-package recipe
+package flow
 
 import (
 	"errors"
@@ -6,11 +6,12 @@ import (
 	"math"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var packOp = NewOp[Pack]("pack", Batching, "Pack several sequences into each row of a batch, without cutting any.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Pack]("pack", recipe.Batching, "Pack several sequences into each row of a batch, without cutting any.").Explained(`
 A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it; those of a sample must be equally long. A batch has
 [size, length, …] and, for each 'field':
 
@@ -21,46 +22,39 @@ A single number, such as a label, is repeated for each element. Text, such as 'k
 one value per sequence.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
-	".pack(2048, 8)").Called("length, size")
+	".pack(2048, 8)").Called("length, size"))
 
 // Pack are the arguments of the operation pack.
 type Pack struct {
-	Length   int      `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"length of a row"`
-	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows in a batch"`
-	Fit      string   `json:"fit,omitempty" choices:"best,first" default:"best" doc:"best: the open row where least room is left; first: the oldest row with room"`
-	Open     int      `json:"open,omitempty" min:"1" default:"64" doc:"rows filled at once: more waste less room and hold more samples"`
-	Pad      PadValue `json:"pad,omitzero" doc:"the value of unused room: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
-	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than a row: error: bad samples; truncate: cut at the end; drop: left out"`
-	DropLast bool     `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
+	Length   int             `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"length of a row"`
+	Size     int             `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows in a batch"`
+	Fit      string          `json:"fit,omitempty" choices:"best,first" default:"best" doc:"best: the open row where least room is left; first: the oldest row with room"`
+	Open     int             `json:"open,omitempty" min:"1" default:"64" doc:"rows filled at once: more waste less room and hold more samples"`
+	Pad      recipe.PadValue `json:"pad,omitzero" doc:"the value of unused room: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
+	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than a row: error: bad samples; truncate: cut at the end; drop: left out"`
+	DropLast bool            `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
 }
 
-// Complete implements [Completer].
-func (p Pack) Complete() Args {
+// Complete implements [recipe.Completer].
+func (p Pack) Complete() recipe.Args {
 	p.Pad = p.Pad.Complete()
 	return &p
 }
 
-// The names of the fields that say where sequences are, after that of a field which is
-// packed.
-const (
-	SegmentIDs = "_segment_ids"
-	Positions  = "_positions"
-)
-
-// Check implements [Args]. The schema that comes out is that of a row. Sequences of a
-// sample are equally long, and each field of them has, beside it, which sequence of the
-// row an element belongs to, from 1, or 0, and its position there. A number of a sample
-// is repeated for each of its elements. Text is one JSON list a row.
+// Check implements [recipe.Args]. The schema that comes out is that of a row. Sequences
+// of a sample are equally long, and each field of them has, beside it, which sequence of
+// the row an element belongs to, from 1, or 0, and its position there. A number of a
+// sample is repeated for each of its elements. Text is one JSON list a row.
 func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
 		argument.Choice(p, "fit", p.Fit), argument.Choice(p, "overlong", p.Overlong)}
 	if p.Open < 0 || p.Open > math.MaxInt32 {
-		errs = append(errs, Wrong("open", "is %d: must be from 1 to %d", p.Open, math.MaxInt32))
+		errs = append(errs, recipe.Wrong("open", "is %d: must be from 1 to %d", p.Open, math.MaxInt32))
 	}
 
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
-		return in, errors.Join(append(errs, NoSequences(in, "pack"))...)
+		return in, errors.Join(append(errs, recipe.NoSequences(in, "pack"))...)
 	}
 
 	out := in
@@ -70,7 +64,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 		case f.Type.Ragged():
 			padded = append(padded, f)
 			out = out.With(f.Name, withLength(f.Type, p.Length))
-			for _, name := range []string{f.Name + SegmentIDs, f.Name + Positions} {
+			for _, name := range []string{f.Name + recipe.SegmentIDs, f.Name + recipe.Positions} {
 				var err error
 				out, err = beside(out, name, sample.TensorType(tensor.Int32, p.Length))
 				errs = append(errs, err)
@@ -90,9 +84,9 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	return out, errors.Join(append(errs, p.Pad.Check(padded)...)...)
 }
 
-// Traits implements [Traited].
-func (p *Pack) Traits() Traits {
-	return Traits{Batches: &Batches{Pack: &Packing{
+// Traits implements [recipe.Traited].
+func (p *Pack) Traits() recipe.Traits {
+	return recipe.Traits{Batches: &recipe.Batches{Pack: &recipe.Packing{
 		Length: p.Length, Size: p.Size, Open: p.Open, First: p.Fit == "first", Pad: p.Pad, Overlong: p.Overlong, DropLast: p.DropLast,
 	}}}
 }

@@ -1,4 +1,4 @@
-package recipe
+package flow
 
 import (
 	"errors"
@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var routeOp = NewOp[Route]("route", Between, "Send each sample to one of several branches.")
+var routeOp = Ops.Add(recipe.NewOp[Route]("route", recipe.Between, "Send each sample to one of several branches."))
 
 // Route are the arguments of the operation route.
 type Route struct {
@@ -20,21 +21,21 @@ type Route struct {
 
 // Branch is a list of steps for some of the samples.
 type Branch struct {
-	When  []When `json:"when,omitzero" min:"1" doc:"what it matches: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default everything else, in the last branch only"`
-	Steps Chain  `json:"steps" required:"true" doc:"its steps; [] is none"`
+	When  []recipe.When `json:"when,omitzero" min:"1" doc:"what it matches: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default everything else, in the last branch only"`
+	Steps recipe.Chain  `json:"steps" required:"true" doc:"its steps; [] is none"`
 }
 
-// Chains implements [Nesting].
-func (r *Route) Chains() []Chain {
-	all := make([]Chain, len(r.Branches))
+// Chains implements [recipe.Nesting].
+func (r *Route) Chains() []recipe.Chain {
+	all := make([]recipe.Chain, len(r.Branches))
 	for i, b := range r.Branches {
 		all[i] = b.Steps
 	}
 	return all
 }
 
-// With implements [Nesting].
-func (r Route) With(all []Chain) Args {
+// With implements [recipe.Nesting].
+func (r Route) With(all []recipe.Chain) recipe.Args {
 	r.Branches = slices.Clone(r.Branches)
 	for i, c := range all {
 		r.Branches[i].Steps = c
@@ -42,14 +43,16 @@ func (r Route) With(all []Chain) Args {
 	return &r
 }
 
-// Inside implements [Nesting].
-func (*Route) Inside() Surroundings { return Surroundings{Op: routeOp.Name, Beside: true} }
+// Inside implements [recipe.Nesting].
+func (*Route) Inside() recipe.Surroundings {
+	return recipe.Surroundings{Op: routeOp.Name, Beside: true}
+}
 
-// Check implements [Args]. Mistakes in the branches are numbered from this operation,
-// which is step 1.
-func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return CheckNested(r, in) }
+// Check implements [recipe.Args]. Mistakes in the branches are numbered from this
+// operation, which is step 1.
+func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return recipe.CheckNested(r, in) }
 
-// Join implements [Nesting].
+// Join implements [recipe.Nesting].
 func (r *Route) Join(in sample.Schema, outs []sample.Schema) (sample.Schema, error) {
 	var errs []error
 	number, err := r.checkBy(in)
@@ -61,22 +64,22 @@ func (r *Route) Join(in sample.Schema, outs []sample.Schema) (sample.Schema, err
 	if r.Branches == nil {
 		errs = append(errs, errors.New("lacks the argument branches"))
 	} else if len(r.Branches) == 0 {
-		errs = append(errs, Wrong("branches", `is empty: give a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
+		errs = append(errs, recipe.Wrong("branches", `is empty: give a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
 	}
 	for i, b := range r.Branches {
 		switch {
 		case b.When == nil && i < len(r.Branches)-1:
-			errs = append(errs, Wrong(branch(i), "has no when, and would match everything: only the last branch may"))
+			errs = append(errs, recipe.Wrong(branch(i), "has no when, and would match everything: only the last branch may"))
 		case b.When != nil && len(b.When) == 0:
-			errs = append(errs, Wrong(branch(i)+".when", "is empty, and matches nothing"))
+			errs = append(errs, recipe.Wrong(branch(i)+".when", "is empty, and matches nothing"))
 		}
 	}
-	out, err := Unite(outs, branch)
+	out, err := recipe.Unite(outs, branch)
 	return out, errors.Join(append(errs, err)...)
 }
 
-// CheckFailures implements [Failing].
-func (r *Route) CheckFailures(f *Failures) error {
+// CheckFailures implements [recipe.Failing].
+func (r *Route) CheckFailures(f *recipe.Failures) error {
 	if f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil {
 		return errors.New("is for samples that no branch matches: set on_error and max_errors here, and the rest at the steps of the branches")
 	}
@@ -92,13 +95,13 @@ func (r *Route) checkBy(in sample.Schema) (number bool, err error) {
 	case r.By == "":
 		return false, errors.New("lacks the argument by")
 	case i < 0:
-		return false, Wrong("by", "is %q: the samples have the fields %s", r.By, words.List(in.Names()))
+		return false, recipe.Wrong("by", "is %q: the samples have the fields %s", r.By, words.List(in.Names()))
 	case in[i].Type.Kind == sample.Text && len(in[i].Type.Shape) == 0:
 		return false, nil
 	case in[i].Type.Kind == sample.Tensor && len(in[i].Type.Shape) == 0 && wholeNumbers(in[i].Type.DType):
 		return true, nil
 	}
-	return false, Wrong("by", "is %q, which is %v: must be a field of text, or of one whole number", r.By, in[i].Type)
+	return false, recipe.Wrong("by", "is %q, which is %v: must be a field of text, or of one whole number", r.By, in[i].Type)
 }
 
 func wholeNumbers(d tensor.DType) bool { return d >= tensor.Uint8 && d <= tensor.Int64 }
@@ -112,11 +115,11 @@ func (r *Route) checkWhens(number bool) error {
 			place := fmt.Sprintf("%s.when[%d]", branch(i), k)
 			switch first, again := seen[w.Text()]; {
 			case (w.Number != nil) != number:
-				errs = append(errs, Wrong(place, "is %s, but %q is %s", w.Text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
+				errs = append(errs, recipe.Wrong(place, "is %s, but %q is %s", w.Text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
 			case w.Number == nil && w.Pattern.Check() != nil:
-				errs = append(errs, Wrong(place, "%w", w.Pattern.Check()))
+				errs = append(errs, recipe.Wrong(place, "%w", w.Pattern.Check()))
 			case again:
-				errs = append(errs, Wrong(place, "is %s, which %s already matches", w.Text(), first))
+				errs = append(errs, recipe.Wrong(place, "is %s, which %s already matches", w.Text(), first))
 			default:
 				seen[w.Text()] = place
 			}
@@ -125,9 +128,9 @@ func (r *Route) checkWhens(number bool) error {
 	return errors.Join(errs...)
 }
 
-// Traits implements [Traited].
-func (r *Route) Traits() Traits {
-	t := Traits{Routing: &Routing{By: r.By}}
+// Traits implements [recipe.Traited].
+func (r *Route) Traits() recipe.Traits {
+	t := recipe.Traits{Routing: &recipe.Routing{By: r.By}}
 	for _, b := range r.Branches {
 		t.Routing.Whens = append(t.Routing.Whens, b.When)
 	}

@@ -1,4 +1,4 @@
-package recipe
+package flow
 
 import (
 	"errors"
@@ -7,40 +7,42 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var bucketBatchOp = NewOp[BucketBatch]("bucket_batch", Batching, "Batch sequences of similar length, padded to one length per batch.").Explained(`
+var _ = Ops.Add(recipe.NewOp[BucketBatch]("bucket_batch", recipe.Batching, "Batch sequences of similar length, padded to one length per batch.").Explained(`
 A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it. A batch has [rows, length, …] and, for each 'field', its
 unpadded lengths as 'field_length', 'int64 [rows]'. A sample goes into the first bucket that fits its longest sequence, and all its sequences
 are padded alike. Other fields are stacked.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
 	".bucket_batch([128, 256, 512], size=32)").
-	Called("lengths, *, size, tokens, bytes, pad, pad_to")
+	Called("lengths, *, size, tokens, bytes, pad, pad_to"))
 
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
 // Tokens and Bytes is given; a batch keeps all that are.
 type BucketBatch struct {
-	Lengths  []int    `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, ascending"`
-	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them"`
-	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
-	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
-	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's longest sample"`
-	Pad      PadValue `json:"pad,omitzero" doc:"the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
-	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than the last bucket: error: bad samples; truncate: cut at the end; drop: left out"`
-	DropLast bool     `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
+	Lengths  []int           `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, ascending"`
+	Size     int             `json:"size,omitempty" min:"1" example:"32" doc:"most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them"`
+	Tokens   int             `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
+	Bytes    int64           `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
+	PadTo    string          `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's longest sample"`
+	Pad      recipe.PadValue `json:"pad,omitzero" doc:"the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
+	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than the last bucket: error: bad samples; truncate: cut at the end; drop: left out"`
+	DropLast bool            `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
 }
 
-// Complete implements [Completer].
-func (b BucketBatch) Complete() Args {
+// Complete implements [recipe.Completer].
+func (b BucketBatch) Complete() recipe.Args {
 	b.Pad = b.Pad.Complete()
 	return &b
 }
 
-// Check implements [Args]. The schema that comes out is that of a row: sequences are
-// padded, and have their lengths beside them; all else is stacked, text becomes a list.
+// Check implements [recipe.Args]. The schema that comes out is that of a row: sequences
+// are padded, and have their lengths beside them; all else is stacked, text becomes a
+// list.
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", b.PadTo), argument.Choice(b, "overlong", b.Overlong)}
 	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
@@ -48,19 +50,19 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("tokens", b.Tokens))
 	if b.Bytes < 0 {
-		errs = append(errs, Wrong("bytes", "is %d: must be at least 1", b.Bytes))
+		errs = append(errs, recipe.Wrong("bytes", "is %d: must be at least 1", b.Bytes))
 	}
 
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
-		return in, errors.Join(append(errs, NoSequences(in, "put into buckets"))...)
+		return in, errors.Join(append(errs, recipe.NoSequences(in, "put into buckets"))...)
 	}
 	errs = append(errs, b.Pad.Check(sequences)...)
 
 	out := in
 	for _, f := range in {
 		if !f.Type.Ragged() {
-			errs = append(errs, Stackable(f))
+			errs = append(errs, recipe.Stackable(f))
 			continue
 		}
 
@@ -83,11 +85,11 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 
 func (b *BucketBatch) checkLengths() error {
 	if b.Lengths != nil && len(b.Lengths) == 0 {
-		return Wrong("lengths", "is empty: give at least one number")
+		return recipe.Wrong("lengths", "is empty: give at least one number")
 	}
 	for i, n := range b.Lengths {
 		if n < 1 || i > 0 && n <= b.Lengths[i-1] {
-			return Wrong("lengths", "is %s: must be rising numbers, at least 1", argument.Written(b.Lengths))
+			return recipe.Wrong("lengths", "is %s: must be rising numbers, at least 1", argument.Written(b.Lengths))
 		}
 	}
 	return nil
@@ -166,9 +168,9 @@ func beside(s sample.Schema, name string, t sample.Type) (sample.Schema, error) 
 	return s.With(name, t), nil
 }
 
-// Traits implements [Traited].
-func (b *BucketBatch) Traits() Traits {
-	return Traits{Batches: &Batches{Buckets: &Buckets{
+// Traits implements [recipe.Traited].
+func (b *BucketBatch) Traits() recipe.Traits {
+	return recipe.Traits{Batches: &recipe.Batches{Buckets: &recipe.Buckets{
 		Lengths: b.Lengths, Rows: b.Rows, Longest: b.PadTo == "longest", Pad: b.Pad, Overlong: b.Overlong, DropLast: b.DropLast,
 	}}}
 }

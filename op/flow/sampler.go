@@ -1,14 +1,15 @@
-package recipe
+package flow
 
 import (
 	"errors"
 	"math"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
 
-var samplerOp = NewOp[Sampler]("sampler", Ordering, "Visit samples in the order that a Python object gives for each epoch.")
+var _ = Ops.Add(recipe.NewOp[Sampler]("sampler", recipe.Ordering, "Visit samples in the order that a Python object gives for each epoch."))
 
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
@@ -18,22 +19,22 @@ type Sampler struct {
 	Places   bool   `json:"places,omitempty" doc:"the numbers are places in the epoch, and the source itself knows which sample is there"`
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{CheckFunction(s.Function), argument.Given("length", s.Length != 0)}
-	if s.Length < 0 || s.Length > mostSamples {
-		errs = append(errs, Wrong("length", "is %d: must be from 1 to %d", s.Length, int64(mostSamples)))
+	errs := []error{recipe.CheckFunction(s.Function), argument.Given("length", s.Length != 0)}
+	if s.Length < 0 || s.Length > recipe.MostSamples {
+		errs = append(errs, recipe.Wrong("length", "is %d: must be from 1 to %d", s.Length, int64(recipe.MostSamples)))
 	}
 	if s.Lists < 0 || s.Lists > s.Length {
-		errs = append(errs, Wrong("lists", "is %d: must be from 1 to length, which is %d", s.Lists, s.Length))
+		errs = append(errs, recipe.Wrong("lists", "is %d: must be from 1 to length, which is %d", s.Lists, s.Length))
 	}
 	return in, errors.Join(errs...)
 }
 
-var weightedOp = NewOp[Weighted]("weighted", Ordering, "Draw each epoch's samples by weights.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Weighted]("weighted", recipe.Ordering, "Draw each epoch's samples by weights.").Explained(`
 It follows the source, instead of 'shuffle'. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets different
 random crops.`,
-	".weighted([1.0, 0.5, 0.5], draws=1000)").Called("weights, draws, replacement")
+	".weighted([1.0, 0.5, 0.5], draws=1000)").Called("weights, draws, replacement"))
 
 // Weighted are the arguments of the operation weighted.
 type Weighted struct {
@@ -43,8 +44,8 @@ type Weighted struct {
 	Seed        *uint64   `json:"seed,omitempty" doc:"by default the pipeline's"`
 }
 
-// Complete implements [Completer].
-func (w Weighted) Complete() Args {
+// Complete implements [recipe.Completer].
+func (w Weighted) Complete() recipe.Args {
 	if w.Draws == 0 {
 		w.Draws = int64(len(w.Weights))
 	}
@@ -52,14 +53,14 @@ func (w Weighted) Complete() Args {
 }
 
 // Identity writes out whose seed it is.
-func (w Weighted) Identity(r Recipe) Args {
+func (w Weighted) Identity(r recipe.Recipe) recipe.Args {
 	if w.Seed == nil {
 		w.Seed = &r.Seed
 	}
 	return &w
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	if w.Weights == nil {
 		return in, errors.New("lacks the argument weights")
@@ -67,7 +68,7 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	sum, some := 0.0, int64(0)
 	for i, v := range w.Weights {
 		if !(v >= 0) || v > math.MaxFloat64 {
-			return in, Wrong("weights", "has %v as number %d: must be at least 0", v, i)
+			return in, recipe.Wrong("weights", "has %v as number %d: must be at least 0", v, i)
 		}
 		if sum += v; v > 0 {
 			some++
@@ -75,19 +76,19 @@ func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	switch {
 	case !(sum > 0) || sum > math.MaxFloat64:
-		return in, Wrong("weights", "has the sum %v: must be numbers with a sum above 0", sum)
-	case w.Draws < 0 || w.Draws > mostSamples:
-		return in, Wrong("draws", "is %d: must be from 1 to %d", w.Draws, int64(mostSamples))
+		return in, recipe.Wrong("weights", "has the sum %v: must be numbers with a sum above 0", sum)
+	case w.Draws < 0 || w.Draws > recipe.MostSamples:
+		return in, recipe.Wrong("draws", "is %d: must be from 1 to %d", w.Draws, int64(recipe.MostSamples))
 	case !argument.OrElse(w.Replacement, true) && w.Draws > some:
-		return in, Wrong("draws", "is %d without replacement, but only %d samples have a weight above 0", w.Draws, some)
+		return in, recipe.Wrong("draws", "is %d without replacement, but only %d samples have a weight above 0", w.Draws, some)
 	}
 	return in, nil
 }
 
-// Traits implements [Traited].
-func (s *Sampler) Traits() Traits {
-	return Traits{Lists: s.Lists, Call: &Call{Kind: OrderCall, Python: Python{Function: s.Function}}}
+// Traits implements [recipe.Traited].
+func (s *Sampler) Traits() recipe.Traits {
+	return recipe.Traits{Lists: s.Lists, Call: &recipe.Call{Kind: recipe.OrderCall, Python: recipe.Python{Function: s.Function}}}
 }
 
-// Traits implements [Traited].
-func (w *Weighted) Traits() Traits { return Traits{Seed: w.Seed} }
+// Traits implements [recipe.Traited].
+func (w *Weighted) Traits() recipe.Traits { return recipe.Traits{Seed: w.Seed} }

@@ -1,4 +1,4 @@
-package recipe
+package input
 
 import (
 	"crypto/sha256"
@@ -13,32 +13,33 @@ import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/rawjson"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var filesOp = NewOp[Files]("files", Source, "Read files: those that match a pattern, all images below a folder, or a list.")
+var _ = Ops.Add(recipe.NewOp[Files]("files", recipe.Source, "Read files: those that match a pattern, all images below a folder, or a list."))
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.
 type Files struct {
-	Pattern  Path       `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder: all images below it"`
-	Paths    []Path     `json:"paths,omitzero" doc:"paths, in this order"`
-	Pairs    []Pair     `json:"pairs,omitzero" doc:"files and their labels"`
-	Columns  Columns    `json:"columns,omitzero" doc:"with paths: more fields; types are int64, float32, float64, bool and text"`
-	Metadata Path       `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or folder: a csv, jsonl or parquet table in that folder, one row per file, named by its column file_name; other columns become fields"`
-	Fields   FieldsFrom `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which columns become fields, as for read; by default all"`
-	Gives    Gives      `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: its fields' types, if known without reading it; by default read from it"`
-	Errors   string     `json:"errors,omitempty" choices:"strict,replace" doc:"with metadata: text that is not UTF-8, as for read: strict, the default: an error; replace: U+FFFD"`
-	Root     Path       `json:"root,omitempty" doc:"where relative paths start; by default the engine's current directory"`
-	Label    string     `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with its folder's number, in bytewise order of their names"`
-	Content  *bool      `json:"content,omitempty" doc:"read the files; false: samples have the field \"path\" instead, and decode_video reads what it needs"`
-	MaxBytes int64      `json:"max_bytes,omitempty" min:"1" doc:"largest file read, in bytes; others are bad samples"`
+	Pattern  recipe.Path    `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder: all images below it"`
+	Paths    []recipe.Path  `json:"paths,omitzero" doc:"paths, in this order"`
+	Pairs    []Pair         `json:"pairs,omitzero" doc:"files and their labels"`
+	Columns  recipe.Columns `json:"columns,omitzero" doc:"with paths: more fields; types are int64, float32, float64, bool and text"`
+	Metadata recipe.Path    `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or folder: a csv, jsonl or parquet table in that folder, one row per file, named by its column file_name; other columns become fields"`
+	Fields   FieldsFrom     `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which columns become fields, as for read; by default all"`
+	Gives    recipe.Gives   `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: its fields' types, if known without reading it; by default read from it"`
+	Errors   string         `json:"errors,omitempty" choices:"strict,replace" doc:"with metadata: text that is not UTF-8, as for read: strict, the default: an error; replace: U+FFFD"`
+	Root     recipe.Path    `json:"root,omitempty" doc:"where relative paths start; by default the engine's current directory"`
+	Label    string         `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with its folder's number, in bytewise order of their names"`
+	Content  *bool          `json:"content,omitempty" doc:"read the files; false: samples have the field \"path\" instead, and decode_video reads what it needs"`
+	MaxBytes int64          `json:"max_bytes,omitempty" min:"1" doc:"largest file read, in bytes; others are bad samples"`
 }
 
 // Pair is a path with its label; in JSON [path, label].
 type Pair struct {
-	Path  Path
+	Path  recipe.Path
 	Label int64
 }
 
@@ -46,12 +47,12 @@ type Pair struct {
 // the machine.
 const defaultMaxBytes = 1 << 30
 
-// Complete implements [Completer].
-func (f Files) Complete() Args {
+// Complete implements [recipe.Completer].
+func (f Files) Complete() recipe.Args {
 	if f.MaxBytes == 0 {
 		f.MaxBytes = defaultMaxBytes
 	}
-	f.Errors = NotStrict(f.Errors)
+	f.Errors = recipe.NotStrict(f.Errors)
 	if f.Reads() {
 		f.Content = nil
 	}
@@ -64,11 +65,11 @@ func (f *Files) Reads() bool { return argument.OrElse(f.Content, true) }
 
 // Identity leaves out the folder in which relative paths start, as the data may move, and
 // has the digest of a list in its place, as it may be long.
-func (f Files) Identity(Recipe) Args {
-	f.Root, f.Gives = "", Gives{} // states know what is in the table
+func (f Files) Identity(recipe.Recipe) recipe.Args {
+	f.Root, f.Gives = "", recipe.Gives{} // states know what is in the table
 
 	h := sha256.New()
-	add := func(p Path, label int64) {
+	add := func(p recipe.Path, label int64) {
 		var sizes [16]byte
 		binary.LittleEndian.PutUint64(sizes[:], uint64(len(p)))
 		binary.LittleEndian.PutUint64(sizes[8:], uint64(label))
@@ -84,9 +85,9 @@ func (f Files) Identity(Recipe) Args {
 	f.Columns.Digest(h)
 
 	f.Columns = nil
-	digest := Path(hex.EncodeToString(h.Sum(nil)))
+	digest := recipe.Path(hex.EncodeToString(h.Sum(nil)))
 	if f.Paths != nil {
-		f.Paths = []Path{digest}
+		f.Paths = []recipe.Path{digest}
 	}
 	if f.Pairs != nil {
 		f.Pairs = []Pair{{Path: digest}}
@@ -94,7 +95,8 @@ func (f Files) Identity(Recipe) Args {
 	return &f
 }
 
-// Check implements [Args]. The schema is nil where nobody has looked into the metadata.
+// Check implements [recipe.Args]. The schema is nil where nobody has looked into the
+// metadata.
 func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	s := sample.Schema{{Name: "bytes", Type: sample.BytesType}}
 	if !f.Reads() {
@@ -105,7 +107,7 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	}
 	errs := []error{f.checkGiven(), f.checkPaths(), f.checkRest(), f.checkMetadata()}
 	if f.Columns != nil && f.Paths == nil {
-		errs = append(errs, Wrong("columns", "is for a list of paths"))
+		errs = append(errs, recipe.Wrong("columns", "is for a list of paths"))
 	} else {
 		errs = append(errs, f.Columns.Check(len(f.Paths), s.With("key", sample.TextType))...)
 	}
@@ -118,7 +120,7 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	}
 	for _, g := range f.Gives.Schema {
 		if s.Find(g.Name) >= 0 {
-			errs = append(errs, Wrong("metadata", "has a field %q, which files already have: name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
+			errs = append(errs, recipe.Wrong("metadata", "has a field %q, which files already have: name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
 		}
 		s = s.With(g.Name, g.Type)
 	}
@@ -141,9 +143,9 @@ func (f *Files) checkGiven() error {
 	case given > 1:
 		return errors.New("has more than one of pattern, paths and pairs: give one")
 	case f.Paths != nil && len(f.Paths) == 0:
-		return Wrong("paths", "is empty: there is nothing to read")
+		return recipe.Wrong("paths", "is empty: there is nothing to read")
 	case f.Pairs != nil && len(f.Pairs) == 0:
-		return Wrong("pairs", "is empty: there is nothing to read")
+		return recipe.Wrong("pairs", "is empty: there is nothing to read")
 	}
 	return nil
 }
@@ -151,17 +153,17 @@ func (f *Files) checkGiven() error {
 func (f *Files) checkPaths() error {
 	if f.Pattern != "" {
 		if err := f.Pattern.Check(); err != nil {
-			return Wrong("pattern", "%w", err)
+			return recipe.Wrong("pattern", "%w", err)
 		}
 	}
 	for i, p := range f.Paths {
 		if err := p.Check(); err != nil {
-			return Wrong(fmt.Sprintf("paths[%d]", i), "%w", err)
+			return recipe.Wrong(fmt.Sprintf("paths[%d]", i), "%w", err)
 		}
 	}
 	for i, p := range f.Pairs {
 		if err := p.Path.Check(); err != nil {
-			return Wrong(fmt.Sprintf("pairs[%d]", i), "has a path that %w", err)
+			return recipe.Wrong(fmt.Sprintf("pairs[%d]", i), "has a path that %w", err)
 		}
 	}
 	return nil
@@ -170,16 +172,16 @@ func (f *Files) checkPaths() error {
 func (f *Files) checkRest() error {
 	var errs []error
 	if f.Root != "" && (f.Root[0] != '/' || f.Root.Check() != nil) {
-		errs = append(errs, Wrong("root", "is %q: must be the absolute path of a folder", string(f.Root)))
+		errs = append(errs, recipe.Wrong("root", "is %q: must be the absolute path of a folder", string(f.Root)))
 	}
 	switch {
 	case f.Label != "" && f.Label != "parent":
-		errs = append(errs, Wrong("label", `is %q: it must be "parent", which labels each file with the name of its folder, or left out`, f.Label))
+		errs = append(errs, recipe.Wrong("label", `is %q: it must be "parent", which labels each file with the name of its folder, or left out`, f.Label))
 	case f.Label != "" && f.Pairs != nil:
-		errs = append(errs, Wrong("label", "is %q, but pairs bring labels of their own", f.Label))
+		errs = append(errs, recipe.Wrong("label", "is %q, but pairs bring labels of their own", f.Label))
 	}
 	if f.MaxBytes < 0 {
-		errs = append(errs, Wrong("max_bytes", "is %d: must be at least 1", f.MaxBytes))
+		errs = append(errs, recipe.Wrong("max_bytes", "is %d: must be at least 1", f.MaxBytes))
 	}
 	return errors.Join(errs...)
 }
@@ -187,26 +189,26 @@ func (f *Files) checkRest() error {
 func (f *Files) checkMetadata() error {
 	switch {
 	case f.Metadata == "" && f.Fields != nil:
-		return Wrong("fields", "names columns of metadata, and there is none: give metadata, the name of a table")
-	case f.Metadata == "" && NotStrict(f.Errors) != "":
-		return Wrong("errors", "is %q for the text of metadata, and there is none: give metadata, the name of a table", f.Errors)
+		return recipe.Wrong("fields", "names columns of metadata, and there is none: give metadata, the name of a table")
+	case f.Metadata == "" && recipe.NotStrict(f.Errors) != "":
+		return recipe.Wrong("errors", "is %q for the text of metadata, and there is none: give metadata, the name of a table", f.Errors)
 	case f.Metadata == "":
 		return nil
 	case f.Pattern == "":
-		return Wrong("metadata", "is for files of a pattern or a folder: give pattern")
+		return recipe.Wrong("metadata", "is for files of a pattern or a folder: give pattern")
 	}
 	if err := f.Metadata.Check(); err != nil {
-		return Wrong("metadata", "%w", err)
+		return recipe.Wrong("metadata", "%w", err)
 	}
-	return errors.Join(f.Fields.check(), f.Gives.Check(nil), CheckTextErrors(f.Errors))
+	return errors.Join(f.Fields.check(), f.Gives.Check(nil), recipe.CheckTextErrors(f.Errors))
 }
 
-// Takes implements [Taker].
+// Takes implements [recipe.Taker].
 func (p *Pair) Takes() string { return "a [path, label] pair" }
 
-// JSONSchema implements [Schemer].
+// JSONSchema implements [recipe.Schemer].
 func (Pair) JSONSchema() map[string]any {
-	return map[string]any{"type": "array", "prefixItems": []any{jsonschema.Of(reflect.TypeFor[Path]()), jsonschema.OrVariable(jsonschema.Scalar("integer"))}, "minItems": 2, "maxItems": 2}
+	return map[string]any{"type": "array", "prefixItems": []any{jsonschema.Of(reflect.TypeFor[recipe.Path]()), jsonschema.OrVariable(jsonschema.Scalar("integer"))}, "minItems": 2, "maxItems": 2}
 }
 
 // MarshalJSON writes [path, label].
@@ -242,5 +244,5 @@ func (p *Pair) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// From implements [Opened].
+// From implements [recipe.Opened].
 func (f *Files) From() (root string, most int64) { return string(f.Root), f.MaxBytes }

@@ -1,4 +1,4 @@
-package recipe_test
+package flow_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -105,7 +107,7 @@ func TestRowsOfBuckets(t *testing.T) {
 		{Name: "a", Type: sample.TensorType(tensor.Int32, tensor.Unknown)}, {Name: "b", Type: sample.TensorType(tensor.Float64, tensor.Unknown, 2)},
 		{Name: "label", Type: sample.TensorType(tensor.Int64)}, {Name: "key", Type: sample.TextType},
 	}
-	for want, b := range map[string]recipe.BucketBatch{
+	for want, b := range map[string]flow.BucketBatch{
 		"[7 7]":  {Size: 7},
 		"[25 4]": {Tokens: 100},
 		"[7 4]":  {Tokens: 100, Size: 7},

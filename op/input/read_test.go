@@ -1,10 +1,12 @@
-package recipe_test
+package input_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	_ "github.com/headrace/headrace/op"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -25,7 +27,7 @@ func TestSchemaOfRead(t *testing.T) {
 	if s, err := r.Check(); err != nil || s != nil {
 		t.Errorf("%v %v", s, err)
 	}
-	r.Steps[0].Args.(*recipe.ReadShards).Gives.Schema = sample.Schema{
+	r.Steps[0].Args.(*input.ReadShards).Gives.Schema = sample.Schema{
 		{Name: "image", Type: sample.TensorType(tensor.Uint8, 8, 9, 3)}, {Name: "label", Type: sample.TensorType(tensor.Int64)},
 	}
 	s, err := r.Check()

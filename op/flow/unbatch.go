@@ -1,25 +1,26 @@
-package recipe
+package flow
 
 import (
 	"errors"
 	"fmt"
 
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
 
-var unbatchOp = NewOp[Unbatch]("unbatch", Between, "Split batches: each row becomes a sample again, with its own key and position.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Unbatch]("unbatch", recipe.Between, "Split batches: each row becomes a sample again, with its own key and position.").Explained(`
 Every field needs one row per sample; a list has one value per row.`,
-	".batch(64).map(model, workers=1).unbatch().map(encode)")
+	".batch(64).map(model, workers=1).unbatch().map(encode)"))
 
 // Unbatch are the arguments of the operation unbatch, which has none.
 type Unbatch struct{}
 
-// CheckFailures implements [Failing].
-func (*Unbatch) CheckFailures(f *Failures) error {
+// CheckFailures implements [recipe.Failing].
+func (*Unbatch) CheckFailures(f *recipe.Failures) error {
 	return f.CheckOnce("what unbatch has made of a batch is on its way already")
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (*Unbatch) Check(in sample.Schema) (out sample.Schema, err error) {
 	var errs []error
 	for _, f := range in {
@@ -32,5 +33,5 @@ func (*Unbatch) Check(in sample.Schema) (out sample.Schema, err error) {
 	return out, errors.Join(errs...)
 }
 
-// Traits implements [Traited].
-func (*Unbatch) Traits() Traits { return Traits{Count: Rows} }
+// Traits implements [recipe.Traited].
+func (*Unbatch) Traits() recipe.Traits { return recipe.Traits{Count: recipe.Rows} }

@@ -1,15 +1,16 @@
-package recipe
+package flow
 
 import (
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
 
-var batchOp = NewOp[Batch]("batch", Batching, "Stack samples into batches; images must have one size.")
+var batchOp = Ops.Add(recipe.NewOp[Batch]("batch", recipe.Batching, "Stack samples into batches; images must have one size."))
 
 // Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is
 // given.
@@ -19,35 +20,35 @@ type Batch struct {
 	DropLast   bool `json:"drop_last" doc:"drop the epoch's last batch if it is not full"`
 	Lists      bool `json:"lists,omitempty" doc:"the batches are the lists that sampler gives; size is the most samples in one"`
 
-	Collate *Collate `json:"collate,omitempty" doc:"a Python function, with arguments as for map: it is passed a list of samples and returns the batch's fields; by default arrays of one shape are stacked, text and objects become lists"`
+	Collate *recipe.Collate `json:"collate,omitempty" doc:"a Python function, with arguments as for map: it is passed a list of samples and returns the batch's fields; by default arrays of one shape are stacked, text and objects become lists"`
 }
 
-// Complete implements [Completer].
-func (b Batch) Complete() Args {
+// Complete implements [recipe.Completer].
+func (b Batch) Complete() recipe.Args {
 	b.Collate = b.Collate.Complete()
 	return &b
 }
 
-// Identity implements [Identifier].
-func (b Batch) Identity(Recipe) Args {
+// Identity implements [recipe.Identifier].
+func (b Batch) Identity(recipe.Recipe) recipe.Args {
 	b.Collate = b.Collate.Identity()
 	return &b
 }
 
-// CheckFailures implements [Failing]: only a function can fail.
-func (b *Batch) CheckFailures(f *Failures) error {
+// CheckFailures implements [recipe.Failing]: only a function can fail.
+func (b *Batch) CheckFailures(f *recipe.Failures) error {
 	switch {
 	case b.Collate == nil:
-		return NoneFail(batchOp.Name)
+		return recipe.NoneFail(batchOp.Name)
 	case f.OnError == "replace":
-		return errors.Join(f.Check(), Wrong("on_error", `is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
+		return errors.Join(f.Check(), recipe.Wrong("on_error", `is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
 	}
 	return nil
 }
 
-// Check implements [Args]. The schema that comes out is that of a row: each field is
-// stacked, text and objects become lists. With Collate it is that of a whole batch, and
-// nil where nobody has said what that is.
+// Check implements [recipe.Args]. The schema that comes out is that of a row: each field
+// is stacked, text and objects become lists. With Collate it is that of a whole batch,
+// and nil where nobody has said what that is.
 func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.CheckSizes(in, nil, false) }
 
 // CheckSizes is Check, where the image has one of these shapes. Inside says that there is
@@ -72,13 +73,13 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 
 	for _, f := range in {
 		switch {
-		case !IsImage(f.Type):
-			errs = append(errs, Stackable(f))
+		case !recipe.IsImage(f.Type):
+			errs = append(errs, recipe.Stackable(f))
 		case shapes != nil:
 		case inside && !f.Type.Fixed():
 			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put resize_to_bucket after the merge or route, and not into it", f.Name, f.Type))
 		default:
-			errs = append(errs, Stackable(f))
+			errs = append(errs, recipe.Stackable(f))
 		}
 	}
 	return in, errors.Join(errs...)
@@ -86,7 +87,7 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 
 func checkRows(name string, n int) error {
 	if n < 0 || n > math.MaxInt32 {
-		return Wrong(name, "is %d: must be from 1 to %d", n, math.MaxInt32)
+		return recipe.Wrong(name, "is %d: must be from 1 to %d", n, math.MaxInt32)
 	}
 	return nil
 }
@@ -99,22 +100,22 @@ func checkSome(name string, n int) error {
 	return nil
 }
 
-// Traits implements [Traited].
-func (b *Batch) Traits() Traits {
-	t := Traits{Batches: &Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}}
+// Traits implements [recipe.Traited].
+func (b *Batch) Traits() recipe.Traits {
+	t := recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}}
 	if c := b.Collate; c != nil {
-		t.Call = &Call{Kind: CollateCall, Python: c.Python, Gives: &c.Gives}
+		t.Call = &recipe.Call{Kind: recipe.CollateCall, Python: c.Python, Gives: &c.Gives}
 	}
 	return t
 }
 
-// WithGives implements [Giving].
-func (b Batch) WithGives(g Gives) Args {
-	b.Collate = &Collate{Python: b.Collate.Python, Gives: g}
+// WithGives implements [recipe.Giving].
+func (b Batch) WithGives(g recipe.Gives) recipe.Args {
+	b.Collate = &recipe.Collate{Python: b.Collate.Python, Gives: g}
 	return &b
 }
 
-// WithBatches implements [Stacker].
-func (*Batch) WithBatches(b Batches) Args {
+// WithBatches implements [recipe.Stacker].
+func (*Batch) WithBatches(b recipe.Batches) recipe.Args {
 	return &Batch{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}
 }

@@ -1,4 +1,4 @@
-package recipe_test
+package python_test
 
 import (
 	"reflect"
@@ -6,11 +6,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
+
+// parsed reads steps after files with labels.
+func parsed(t *testing.T, steps string) recipe.Recipe {
+	t.Helper()
+	r, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"files":{"pattern":"a","label":"parent"}},` + steps + `]}`))
+	if err != nil {
+		t.Fatalf("%s: %v", steps, err)
+	}
+	return r
+}
 
 func TestSchemasBehindFunctionsOfPython(t *testing.T) {
 	const image = `"decode_image",{"resize":{"size":[4,6]}},`
@@ -191,7 +202,7 @@ func TestTheOrderOfWhatIsGiven(t *testing.T) {
 	}
 	for _, written := range [][]byte{text, r.YAML()} {
 		f, err := recipe.Read("r", written, recipe.Variables{})
-		if diff := cmp.Diff(r, f.Recipe, comparable); err != nil || diff != "" || !reflect.DeepEqual(r.Steps[0].Args, f.Recipe.Steps[0].Args) {
+		if diff := cmp.Diff(r, f.Recipe); err != nil || diff != "" || !reflect.DeepEqual(r.Steps[0].Args, f.Recipe.Steps[0].Args) {
 			t.Errorf("%s: %v\n%s", written, err, diff)
 		}
 	}

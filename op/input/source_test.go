@@ -1,9 +1,10 @@
-package recipe_test
+package input_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -24,7 +25,7 @@ func TestSchemaOfObjects(t *testing.T) {
 			t.Errorf("%s gives %q, %v, want %q", args, got, err, want)
 		}
 	}
-	image := recipe.Object{Function: "a:b", Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, tensor.Unknown, 7, 3)}}}}
+	image := input.Object{Function: "a:b", Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, tensor.Unknown, 7, 3)}}}}
 	if s, err := image.Check(nil); err != nil || s[0].Type.Axes != "HWC" {
 		t.Errorf("%v, %v", s, err)
 	}

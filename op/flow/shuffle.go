@@ -1,20 +1,21 @@
-package recipe
+package flow
 
 import (
 	"fmt"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
 
-var shuffleOp = NewOp[Shuffle]("shuffle", Ordering, "Visit samples in another random order in each epoch.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Shuffle]("shuffle", recipe.Ordering, "Visit samples in another random order in each epoch.").Explained(`
 By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images, uncompressed rows. If many
 are compressed together, as in '.json.gz', each read decompresses them all: set 'window' to shuffle among about 64 runs of neighbours, which
 are read once. 'headrace inspect' says what your data needs.
 
 The order depends only on the seed, the epoch and the window, not on machine, workers or ranks. It needs no buffer of samples.`,
-	".shuffle()", ".shuffle(window=65_536)")
+	".shuffle()", ".shuffle(window=65_536)"))
 
 // Shuffle are the arguments of the operation shuffle.
 type Shuffle struct {
@@ -23,24 +24,24 @@ type Shuffle struct {
 }
 
 // Identity writes out whose seed it is.
-func (s Shuffle) Identity(r Recipe) Args {
+func (s Shuffle) Identity(r recipe.Recipe) recipe.Args {
 	if s.Seed == nil {
 		s.Seed = &r.Seed
 	}
 	return &s
 }
 
-// Check implements [Args].
+// Check implements [recipe.Args].
 func (s *Shuffle) Check(in sample.Schema) (sample.Schema, error) {
-	if w := argument.OrElse(s.Window, 1); w < 1 || w > mostSamples {
-		return in, Wrong("window", "is %d: must be from 1 to %d", w, int64(mostSamples))
+	if w := argument.OrElse(s.Window, 1); w < 1 || w > recipe.MostSamples {
+		return in, recipe.Wrong("window", "is %d: must be from 1 to %d", w, int64(recipe.MostSamples))
 	}
 	return in, nil
 }
 
-// Traits implements [Traited].
-func (s *Shuffle) Traits() Traits {
-	t := Traits{Seed: s.Seed, Notes: "shuffled again in each"}
+// Traits implements [recipe.Traited].
+func (s *Shuffle) Traits() recipe.Traits {
+	t := recipe.Traits{Seed: s.Seed, Notes: "shuffled again in each"}
 	if s.Window != nil {
 		t.Notes += fmt.Sprintf(", in windows of %s", words.Plural(*s.Window, "sample"))
 	}
