@@ -99,6 +99,15 @@ func (v *Values) NewImage(from *scratch.Pool, f media.Form) Image {
 	return Image{pixels, f.Layout, f.Frames, f.Clips}
 }
 
+// Data returns the elements of an array, which is in memory of its own, or, if its type
+// says its size, among the numbers.
+func (v *Values) Data(at Column) []byte {
+	if at.Kind == Numbers {
+		return v.Numbers[at.At:][:at.Size]
+	}
+	return v.Arrays[at.At].Data
+}
+
 // Forget clears the value of a column.
 func (v *Values) Forget(p Column) {
 	switch p.Kind {

@@ -54,7 +54,7 @@ func (p *HearAudio) hear(ctx context.Context, it *record.Record) error {
 
 // of reads the window of a record.
 func (p *HearAudio) of(it *record.Record) (begin, end float64) {
-	data := it.Values.Arrays[p.window.At].Data
+	data := it.Values.Data(p.window)
 	return p.edge(data, 0), p.edge(data, 1)
 }
 

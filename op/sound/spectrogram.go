@@ -81,7 +81,7 @@ func (p *Spectrogram) Run(_ context.Context, it *record.Record, _ *core.Tool) er
 
 // samples are those of the recording as float32 from -1 to 1. Give takes them back.
 func (p *Spectrogram) samples(v *record.Values) (all []float32, give func()) {
-	b := p.bytes(v)
+	b := v.Data(p.From)
 	if p.in.DType == tensor.Float32 {
 		return floatsOf(b), func() {}
 	}
@@ -91,13 +91,6 @@ func (p *Spectrogram) samples(v *record.Values) (all []float32, give func()) {
 		all[i] = float32(n) / (1 << 15)
 	}
 	return all, func() { p.Env.Images.Give(room) }
-}
-
-func (p *Spectrogram) bytes(v *record.Values) []byte {
-	if p.From.Kind == record.Numbers {
-		return v.Numbers[p.From.At:][:p.From.Size]
-	}
-	return v.Arrays[p.From.At].Data
 }
 
 // Foresee implements part. Of recordings whose length is unknown nothing is known before
