@@ -39,7 +39,7 @@ func (p *Pool) Stats() Stats {
 		spawned = server.Spawns()
 	}
 	return Stats{
-		Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.function.BytesIn.Load(), BytesOut: p.function.BytesOut.Load(), Restarts: p.restarts.Load(),
-		PIDs: p.workers.pidsFor(p), Spawned: spawned,
+		Calls: p.calls.Load(), Packs: p.function.packs.Load(), BytesIn: p.function.BytesIn.Load(), BytesOut: p.function.BytesOut.Load(), Restarts: p.function.restarts.Load(),
+		PIDs: p.workers.pidsFor(&p.function), Spawned: spawned,
 	}
 }

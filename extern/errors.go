@@ -3,9 +3,10 @@ package extern
 import (
 	"errors"
 	"fmt"
-	"github.com/headrace/headrace/extern/internal/child"
 	"strings"
 	"syscall"
+
+	"github.com/headrace/headrace/extern/internal/child"
 )
 
 // ErrClosed is what calls get once the pool is closed.

@@ -25,10 +25,10 @@ type eventLoop struct {
 	ended   bool               // no more callers may be added
 }
 
-// spread starts enough callers for the pool's calls to run concurrently, as many as the
-// pool wants.
-func (lp *eventLoop) spread(p *Pool, has installed) error {
-	q := &lp.process.workers.queue
+// spread starts enough callers for the function's calls to run concurrently, as many as
+// its pool wants.
+func (lp *eventLoop) spread(fn *function, has installed) error {
+	q := &lp.process.team.queue
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
 	if lp.ended {
@@ -40,22 +40,22 @@ func (lp *eventLoop) spread(p *Pool, has installed) error {
 
 	there := 0
 	for _, c := range lp.callers {
-		if c.pool == p {
+		if c.only == fn {
 			there++
 		}
 	}
-	n := q.Abreast(&p.backlog)
-	for there < n && lp.add(p, has, there) != nil {
+	n := q.Abreast(&fn.backlog)
+	for there < n && lp.add(fn, has, there) != nil {
 		there++
 	}
 	if err := lp.streams.Failure(); err != nil {
 		return err
 	}
 	if there == 0 {
-		return &StartError{Stage: p.o.Stage, Cause: fmt.Errorf("more than %d calls of async functions would run beside each other in a process", mostCoroutines)}
+		return &StartError{Stage: fn.Stage, Cause: fmt.Errorf("more than %d calls of async functions would run beside each other in a process", mostCoroutines)}
 	}
 
-	q.UseEventLoop(&lp.process.entry, &p.backlog)
+	q.UseEventLoop(&lp.process.entry, &fn.backlog)
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (lp *eventLoop) open() error {
 	if lp.cells != nil {
 		return nil
 	}
-	heap := lp.process.workers.heap
+	heap := lp.process.team.heap
 	cells := heap.Take(mostCoroutines * cellBytes)
 	at, ok := heap.Offset(cells)
 	if !ok {
@@ -84,9 +84,9 @@ func (lp *eventLoop) open() error {
 	return nil
 }
 
-// add creates the pool's caller with that number, or returns nil if no stream is free.
-// The caller holds mu.
-func (lp *eventLoop) add(p *Pool, has installed, number int) *caller {
+// add creates the function's caller with that number, or returns nil if no stream is
+// free. The caller holds mu.
+func (lp *eventLoop) add(fn *function, has installed, number int) *caller {
 	stream, inbox := lp.streams.Open()
 	if stream == 0 {
 		return nil
@@ -94,9 +94,9 @@ func (lp *eventLoop) add(p *Pool, has installed, number int) *caller {
 	cell := cell(lp.cells[stream*cellBytes:][:cellBytes])
 	clear(cell)
 	c := newCaller(lp.process, lp.streams.Conn, number, cell)
-	c.loop, c.pool, c.pack.Stream, c.inbox = lp, p, stream, inbox
-	c.entry.Backlog = &p.backlog
-	c.knows[p.function.Number] = &knowledge{installed: has, pace: 1}
+	c.loop, c.only, c.pack.Stream, c.inbox = lp, fn, stream, inbox
+	c.entry.Backlog = &fn.backlog
+	c.knows[fn.Number] = &knowledge{installed: has, pace: 1}
 	lp.callers[stream] = c
 	if lp.begun {
 		lp.begin(c)
@@ -142,12 +142,12 @@ func (lp *eventLoop) forget(news []removal) error {
 	return tellRemovals(lp.streams.Conn, news)
 }
 
-// of returns the callers of a pool.
-func (lp *eventLoop) of(p *Pool) (all []*caller) {
+// of returns the callers of a function.
+func (lp *eventLoop) of(fn *function) (all []*caller) {
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
 	for _, c := range lp.callers {
-		if c.pool == p {
+		if c.only == fn {
 			all = append(all, c)
 		}
 	}
@@ -166,4 +166,4 @@ func (lp *eventLoop) inWork() (n int) {
 	return n
 }
 
-func (lp *eventLoop) close() { lp.process.workers.heap.Give(lp.cells) }
+func (lp *eventLoop) close() { lp.process.team.heap.Give(lp.cells) }

@@ -1,8 +1,9 @@
 package extern
 
 import (
-	"github.com/headrace/headrace/internal/machine"
 	"time"
+
+	"github.com/headrace/headrace/internal/machine"
 )
 
 // packTime is how long a pack should take: long enough that nobody notices how a worker

@@ -15,12 +15,12 @@ func (p *Pool) Ahead() int64 { return p.function.Ahead() }
 // Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is
 // duplicated. An id that came before now stands for this memory.
 func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
-	return p.workers.spaces.Add(p, fd, id, memory)
+	return p.workers.spaces.Add(&p.function, fd, id, memory)
 }
 
 // DropSegments forgets all memory that Segment told of, which is about to go: other
 // memory may be at its address then. Close does it, too.
-func (p *Pool) DropSegments() { p.workers.drop(p) }
+func (p *Pool) DropSegments() { p.workers.drop(&p.function) }
 
 // SetWorkers changes the number of processes, or threads, that may call the function.
 // Surplus ones finish their current work.
@@ -29,7 +29,7 @@ func (p *Pool) SetWorkers(n int) {
 	if p.o.Kind == Aggregate || p.o.Kind == Iterate {
 		n = 1
 	}
-	p.workers.set(p, n)
+	p.workers.set(&p.function, n, p.own)
 }
 
 // Await makes SetWorkers wait until all workers have started, so that measurements see
@@ -44,7 +44,7 @@ func (p *Pool) Close() error {
 	if p.own {
 		return p.workers.Close()
 	}
-	p.workers.queue.Refuse(&p.backlog, ErrClosed)
-	p.workers.remove(p)
+	p.workers.queue.Refuse(&p.function.backlog, ErrClosed)
+	p.workers.remove(&p.function)
 	return nil
 }

@@ -4,70 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/headrace/headrace/extern/internal/chain"
-	"github.com/headrace/headrace/extern/internal/message"
-	"github.com/headrace/headrace/extern/internal/pack"
-	"github.com/headrace/headrace/extern/internal/queue"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/extern/internal/chain"
+	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/extern/internal/pack"
 	"github.com/headrace/headrace/sample"
 )
 
-// Options describe the function that a pool runs, and its workers.
-type Options struct {
-	Stage       string // a name for people
-	Function    string // "module:qualname": the pickle of that name in Interpreter.Functions, else it is imported
-	Kind        Kind
-	Keys        string       // Index: what tells the samples' names by their numbers, like Function: called, or indexed. A sample's name is one more value, of text, after its others, and in CallError.Key
-	Interpreter *Interpreter // nil: Default()
-	Heap        *Heap
-	Workers     int      // processes, or threads of the one process; less than 1: 1
-	On          *Workers // that other pools work on, too, with the same Interpreter, Heap, Log and Threads; nil: workers of its own
-	User        any      // On, where it was joined: who did, with an Interpreter and a Log of its own
-	Exact       bool     // of an async function, so many calls run beside each other in one worker; without it each worker runs as many as come to it
-	Beside      bool     // Exact: it is known to be async, as a pool before this one has found it: [Pool.Beside]
-	Idle        bool     // no process is started, so nothing is imported: the pool is only described
-	Threads     bool     // threads of one process
-
-	Chain []Link // Chain: the functions, in their order. Function, Positional, To, Seed and Copy say nothing then
-
-	In         sample.Schema // fields that the function is given
-	Rows       bool          // these are of batches, and a list that is returned has a value for each row
-	Positional bool          // as arguments, and it returns a value, or a tuple of them; else a dict, and it returns one
-	To         []string      // Positional: the names of what it returns; nil: as In
-	Gives      sample.Schema // what it returns; nil (and not Filter): whatever it is, which Call.Names then tells
-	Seed       []string      // generators that are seeded for each sample: "random", "numpy", "torch"
-	Copy       bool          // the function may keep what it is given; with Threads always: what one has changed in place when another ends their process cannot be done again
-	States     bool          // Aggregate, Iterate: state_dict() is asked for, see Call.State
-	Tape       string        // Iterate: a name for what pools of the same workers are of; one that is not Tried has the samples that those before it had, and those that follow
-	Tried      bool          // it is to be found out what comes
-	Rank       int           // Iterate: a callable with two parameters is called with (Rank, World)
-	World      int
-
-	Limit time.Duration // of one call, or of one item of a stream; 0: none
-	Log   func(Line)    // what workers print, log and warn; nil: nothing. It must not block; several goroutines call it.
-}
-
 // Pool is a function that workers call.
 type Pool struct {
-	given       Options // to Open
-	o           Options // with all that they leave open
-	function    pack.Function
-	pickle      []byte // in the heap; nil: the function is imported
-	keys        []byte // the same, of what Options.Keys names
-	initializer []byte // the same, of what the interpreter has called first
-	workers     *Workers
-	own         bool // the workers are its own
-	backlog     queue.Backlog[request]
-	loading     int  // processes that load the function; guarded by the workers' lock
-	closed      bool // likewise
+	given    Options // to Open
+	o        Options // with all that they leave open
+	function function
+	workers  *Workers
+	own      bool // the workers are its own
 
-	draws                  atomic.Bool  // the function wants random numbers
-	time                   atomic.Int64 // ns that calls took
-	each                   atomic.Int64 // ns that one takes now; 0: nobody knows
-	calls, packs, restarts atomic.Int64
+	calls atomic.Int64 // that have come back
+	time  atomic.Int64 // ns that they took
 }
 
 // Open starts the processes of a pool, and does not wait for them.
@@ -110,21 +66,33 @@ func Open(o Options) (*Pool, error) {
 	}
 
 	o.Workers = max(1, o.Workers)
-	p := &Pool{given: given, o: o, workers: o.On, function: pack.Function{
-		Stage: o.Stage, Kind: o.Kind, In: o.In, Gives: o.Gives, Copies: o.Copy || o.Threads, Limit: o.Limit, Heap: o.Heap,
+	p := &Pool{given: given, o: o, workers: o.On, function: function{
+		Function: pack.Function{Stage: o.Stage, Kind: o.Kind, In: o.In, Gives: o.Gives, Copies: o.Copy || o.Threads, Limit: o.Limit, Heap: o.Heap},
+		setup:    setupOf(o), interpreter: o.Interpreter, user: o.User, log: o.Log,
 	}}
 	p.function.Init()
 	p.function.Chain = chain.New(o.Chain, p.pickled)
-	p.pickle, p.keys, p.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
+	p.function.pickle, p.function.keys, p.function.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
+	p.function.imports = p.modules()
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
 	}
 	p.function.Spaces = &p.workers.spaces
-	p.workers.add(p)
+	p.workers.add(&p.function, o.Workers, o.Beside)
 	if p.own && !o.Idle {
 		p.workers.Start()
 	}
 	return p, nil
+}
+
+// setupOf returns the message that tells a worker of the options.
+func setupOf(o Options) message.Setup {
+	return message.Setup{
+		Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(o.Heap.Memory)), In: message.FieldsOf(o.In),
+		Rows: o.Rows, Positional: o.Positional, To: o.To, Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads,
+		States: o.States, Tape: o.Tape, Tried: o.Tried, Rank: o.Rank, World: o.World, InlineMost: pack.RoomLeast,
+		Initializer: o.Interpreter.Initializer, Exact: o.Exact, Limit: o.Limit.Seconds(),
+	}
 }
 
 // pickled copies the pickle of a function into the heap. It returns nil if the function
@@ -139,17 +107,10 @@ func (p *Pool) pickled(function string) []byte {
 	return own
 }
 
-// unload gives back all heap memory of the pool.
-func (p *Pool) unload() {
-	for _, pickle := range append(p.function.Chain.Pickles(), p.pickle, p.keys, p.initializer) {
-		p.function.Heap.Give(pickle)
-	}
-}
-
-// imports returns the modules that a process imports before it calls any user code. An
+// modules returns the modules that a process imports before it calls any user code. An
 // initializer may change which modules the functions find, so only its own are listed if
 // there is one.
-func (p *Pool) imports() (modules []string) {
+func (p *Pool) modules() (modules []string) {
 	names := []string{p.o.Function, p.o.Keys}
 	for _, f := range p.o.Chain {
 		names = append(names, f.Function)
@@ -190,7 +151,7 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 		return err
 	}
 
-	j := p.job(ctx, c)
+	j := p.function.job(ctx, c)
 	j.Of.Yield = yield
 	j.Alone = j.Of.Alone()
 	q := &p.workers.queue
@@ -232,7 +193,7 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 // Beside reports whether the calls of an async function run concurrently in one worker,
 // instead of one at a time in several.
 func (p *Pool) Beside() bool {
-	return p.workers.queue.Beside(&p.backlog)
+	return p.workers.queue.Beside(&p.function.backlog)
 }
 
 // check refuses values that do not match the pool's options.

@@ -1,124 +1,36 @@
 package extern
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/headrace/headrace/extern/internal/chain"
-	"github.com/headrace/headrace/extern/internal/child"
-	"github.com/headrace/headrace/extern/internal/conn"
-	"github.com/headrace/headrace/extern/internal/message"
-	"github.com/headrace/headrace/extern/internal/pack"
-	"github.com/headrace/headrace/extern/internal/queue"
-	"github.com/headrace/headrace/extern/internal/shared"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/extern/internal/chain"
+	"github.com/headrace/headrace/extern/internal/child"
+	"github.com/headrace/headrace/extern/internal/conn"
+	"github.com/headrace/headrace/extern/internal/queue"
+	"github.com/headrace/headrace/extern/internal/shared"
 	"github.com/headrace/headrace/wire"
 )
-
-// supervisor keeps one process running: when it dies, it starts another.
-type supervisor struct {
-	workers *Workers
-	entry   queue.Slot
-	stop    chan struct{} // closed when the supervisor is to end
-	ready   chan struct{} // closed when a process has started, or none will
-	started sync.Once     // guards closing ready
-	process atomic.Pointer[process]
-}
-
-func (s *supervisor) run() {
-	w := s.workers
-	defer w.done.Done()
-	defer s.begun()
-	defer w.queue.Leave(&s.entry)
-
-	for {
-		w.queue.Renew(&s.entry)
-		if w.server != nil {
-			w.server.Prepare(s.stop, child.Options{Heap: w.heap.File, Tell: w.tell}, w.imports())
-		}
-		if w.queue.Ended(&s.entry) {
-			return
-		}
-		select {
-		case starts <- struct{}{}:
-		case <-s.stop:
-			return
-		}
-
-		proc, err := w.start(s)
-		if err != nil {
-			<-starts
-			if w.queue.Ended(&s.entry) {
-				return
-			}
-			w.queue.Fail(&StartError{Stage: w.stage(), Cause: err})
-			return
-		}
-
-		s.process.Store(proc)
-		proc.run()
-		s.process.Store(nil)
-		proc.close()
-		if w.queue.Ended(&s.entry) {
-			return
-		}
-
-		p := proc.lastPool()
-		if w.python.Own() != nil { // the program has ended, or its threads cannot work
-			w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: cmp.Or(proc.Refusal(), errGone)})
-			return
-		}
-		w.mu.Lock()
-		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.Ending(), Last: proc.LastLines()}
-		w.mu.Unlock()
-
-		wait := w.died(proc, p)
-		p.restarts.Add(1)
-		select {
-		case <-s.stop:
-			return
-		case <-time.After(wait):
-		}
-	}
-}
-
-func (s *supervisor) begun() { s.started.Do(func() { close(s.ready) }) }
-
-// died counts processes that were of no use, and tells how long to wait before the next.
-// A run must not go on starting processes that cannot work.
-func (w *Workers) died(proc *process, p *Pool) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if proc.worked.Load() {
-		w.barren = 0
-		return 0
-	}
-	w.barren++
-	if w.barren >= mostBarren {
-		w.queue.Fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.LastLines()})
-	}
-	return backOff << w.barren
-}
 
 // process is one worker process. It has a caller for each of its threads.
 type process struct {
 	*child.Child
-	workers    *Workers
-	supervisor *supervisor
-	entry      queue.Process[request]
-	callers    []*caller // one for each thread
-	loop       *eventLoop
+	team    *team
+	stop    <-chan struct{} // closed when the process is to end
+	entry   queue.Process[request]
+	callers []*caller // one for each thread
+	loop    *eventLoop
 
-	ready  chan struct{}        // closed when callers work
-	exited chan struct{}        // closed when it has exited and the queue knows
-	worked atomic.Bool          // it has begun to work on a sample
-	last   atomic.Pointer[Pool] // whose function it was given last, or nil
-	object bool                 // Aggregate: the object exists. Used by the caller only
+	ready  chan struct{}            // closed when callers work
+	exited chan struct{}            // closed when it has exited and the queue knows
+	worked atomic.Bool              // it has begun to work on a sample
+	last   atomic.Pointer[function] // that it was given last, or nil
+	object bool                     // Aggregate: the object exists. Used by the caller only
 
 	mu      sync.Mutex
 	limited *caller // whose call has taken too long, or nil
@@ -131,77 +43,52 @@ type process struct {
 	watchers   sync.WaitGroup
 }
 
-// lastPool returns the pool whose function the process was given last, or the first pool
-// if it was given none.
-func (proc *process) lastPool() *Pool {
-	if p := proc.last.Load(); p != nil {
-		return p
+// lastFunction returns the function that the process was given last, or the first one if
+// it was given none.
+func (proc *process) lastFunction() *function {
+	if fn := proc.last.Load(); fn != nil {
+		return fn
 	}
-	return proc.workers.first()
+	return proc.team.first()
 }
 
-// start starts a process.
-func (w *Workers) start(s *supervisor) (*process, error) {
-	proc := &process{workers: w, supervisor: s, has: map[int]installed{}, forgot: w.removals(), ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.StartPatiently(s.stop, child.Options{Python: w.python, Server: w.server, Heap: w.heap.File, Conns: s.entry.Threads + 1, Tell: w.tell})
+// start starts a process in a slot, unless stop is closed.
+func (t *team) start(in *queue.Slot, stop <-chan struct{}) (*process, error) {
+	proc := &process{team: t, stop: stop, has: map[int]installed{}, forgot: t.removals(), ready: make(chan struct{}), exited: make(chan struct{})}
+	started, err := t.starter.StartPatiently(stop, child.Options{Python: t.python, Server: t.server, Heap: t.heap.File, Conns: in.Threads + 1, Tell: t.tell})
 	if err != nil {
 		return nil, err
 	}
 	proc.Child = started
-	proc.entry = queue.Process[request]{Slot: &s.entry, Kill: proc.Kill}
-	for i, own := range started.Conns[:s.entry.Threads] {
-		cell := w.heap.Take(shared.Align)
+	proc.entry = queue.Process[request]{Slot: in, Kill: proc.Kill}
+	for i, own := range started.Conns[:in.Threads] {
+		cell := t.heap.Take(shared.Align)
 		clear(cell)
 		proc.callers = append(proc.callers, newCaller(proc, conn.New(own), i, cell))
 	}
-	proc.loop = &eventLoop{process: proc, callers: map[uint32]*caller{}, streams: conn.NewStreams(started.Conns[s.entry.Threads], mostCoroutines)}
+	proc.loop = &eventLoop{process: proc, callers: map[uint32]*caller{}, streams: conn.NewStreams(started.Conns[in.Threads], mostCoroutines)}
 	return proc, nil
 }
 
-// tell logs a line that a process has written.
-func (w *Workers) tell(line Line) {
-	if line.Stage == "" {
-		line.Stage = w.stage()
-	}
-	if log := w.logOf(line.Stage); log != nil {
-		log(line)
-	}
-}
-
-// logOf returns the log for a step's output. If several users share the workers, that is
-// the log of the one with a step of that name.
-func (w *Workers) logOf(stage string) func(Line) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.joined == "" || len(w.pools) == 0 {
-		return w.log
-	}
-	i := slices.IndexFunc(w.pools, func(p *Pool) bool { return p.o.Stage == stage || p.function.Chain.Has(stage) })
-	return w.pools[max(0, i)].o.Log
-}
-
 // setup returns the message that describes a function to the worker.
-func (proc *process) setup(p *Pool) ([]byte, error) {
-	o := p.o
-	s := message.Setup{Number: p.function.Number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.function.Heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
-		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Tape: o.Tape, Tried: o.Tried, Rank: o.Rank, World: o.World, InlineMost: pack.RoomLeast, Exact: o.Exact, Limit: o.Limit.Seconds()}
-
-	s.Initializer = o.Interpreter.Initializer
-	if proc.workers.joined != "" { // the process was started with another user's path
-		s.Path = o.Interpreter.Path
+func (proc *process) setup(fn *function) ([]byte, error) {
+	s := fn.setup
+	s.Number = fn.Number
+	if proc.team.joined != "" { // the process was started with another user's path
+		s.Path = fn.interpreter.Path
 	}
 
 	var errs [4]error
-	s.Pickle, errs[0] = chain.PickleAt(p.function.Heap, p.pickle)
-	s.KeysPickle, errs[1] = chain.PickleAt(p.function.Heap, p.keys)
-	s.InitializerPickle, errs[2] = chain.PickleAt(p.function.Heap, p.initializer)
-	s.Chain, errs[3] = p.function.Chain.Setup(p.function.Heap)
+	s.Pickle, errs[0] = chain.PickleAt(fn.Heap, fn.pickle)
+	s.KeysPickle, errs[1] = chain.PickleAt(fn.Heap, fn.keys)
+	s.InitializerPickle, errs[2] = chain.PickleAt(fn.Heap, fn.initializer)
+	s.Chain, errs[3] = fn.Chain.Setup(fn.Heap)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 
 	for _, c := range proc.callers {
-		at, ok := p.function.Heap.Offset(c.cell)
+		at, ok := fn.Heap.Offset(c.cell)
 		if !ok {
 			return nil, errors.New("extern: the heap has no room")
 		}
@@ -211,9 +98,9 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// run runs the process until it has ended.
-func (proc *process) run() {
-	w := proc.workers
+// run runs the process until it has ended. It calls begun when its callers work.
+func (proc *process) run(begun func()) {
+	t := proc.team
 	go proc.wait()
 
 	defer proc.watchers.Wait() // they read memory that is unmapped later
@@ -228,14 +115,13 @@ func (proc *process) run() {
 		<-starts
 	}()
 
-	s := proc.supervisor
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		select {
 		case <-proc.exited:
 			return
-		case <-s.stop:
+		case <-proc.stop:
 		}
 
 		select {
@@ -245,10 +131,7 @@ func (proc *process) run() {
 			proc.Kill()
 		}
 
-		w.mu.Lock()
-		closed := w.closed
-		w.mu.Unlock()
-		if closed {
+		if t.isClosed() {
 			select {
 			case <-proc.exited:
 			case <-time.After(2 * patience):
@@ -264,14 +147,14 @@ func (proc *process) run() {
 		}
 		proc.loop.start()
 		close(proc.ready)
-		s.begun()
+		begun()
 		callers.Wait()
 		proc.loop.wait()
 
 		proc.dismiss()
 	} else {
 		select {
-		case <-s.stop:
+		case <-proc.stop:
 			proc.dismiss()
 		default:
 		}
@@ -296,27 +179,27 @@ func (proc *process) dismiss() {
 
 // begin makes the worker load all functions there are, and reports whether it has.
 func (proc *process) begin() bool {
-	w := proc.workers
-	w.mu.Lock()
-	pools := slices.Clone(w.pools)
-	w.mu.Unlock()
-	for _, p := range pools {
+	t := proc.team
+	t.mu.Lock()
+	functions := slices.Clone(t.functions)
+	t.mu.Unlock()
+	for _, fn := range functions {
 		select {
-		case <-proc.supervisor.stop:
+		case <-proc.stop:
 			return false
 		default:
 		}
-		_, err := proc.install(proc.callers[0], p)
+		_, err := proc.install(proc.callers[0], fn)
 		refused := (*StartError)(nil)
 		switch {
-		case errors.As(err, &refused) && len(pools) == 1 && w.joined == "":
+		case errors.As(err, &refused) && len(functions) == 1 && t.joined == "":
 			proc.Kill()
 			<-proc.exited
 			refused.Last = proc.LastLines() // all of it
-			w.queue.Fail(refused)
+			t.queue.Fail(refused)
 			return false
 		case refused != nil:
-			w.queue.Refuse(&p.backlog, err)
+			t.queue.Refuse(&fn.backlog, err)
 		case err != nil:
 			return false // it has died, which died reports
 		}
@@ -331,21 +214,21 @@ func (proc *process) begin() bool {
 
 // install makes the worker load a function unless it has it. A [StartError] means that it
 // cannot.
-func (proc *process) install(c *caller, p *Pool) (installed, error) {
+func (proc *process) install(c *caller, fn *function) (installed, error) {
 	proc.installing.Lock()
 	defer proc.installing.Unlock()
-	if has, ok := proc.has[p.function.Number]; ok {
+	if has, ok := proc.has[fn.Number]; ok {
 		return has, has.err
 	}
-	if !proc.workers.loads(p) {
-		return installed{}, &StartError{Stage: p.o.Stage, Cause: ErrClosed}
+	if !proc.team.loads(fn) {
+		return installed{}, &StartError{Stage: fn.Stage, Cause: ErrClosed}
 	}
-	defer proc.workers.loaded(p)
-	proc.last.Store(p)
+	defer proc.team.loaded(fn)
+	proc.last.Store(fn)
 
-	message, err := proc.setup(p)
+	message, err := proc.setup(fn)
 	if err != nil {
-		return installed{}, &StartError{Stage: p.o.Stage, Cause: err}
+		return installed{}, &StartError{Stage: fn.Stage, Cause: err}
 	}
 	if err := c.conn.Send(wire.KindSetup, 0, message); err != nil {
 		return installed{}, err
@@ -368,56 +251,56 @@ func (proc *process) install(c *caller, p *Pool) (installed, error) {
 		}
 		has.random, has.epochs, has.all = r.Random, r.Epochs, r.Concurrent
 		if r.Random {
-			p.draws.Store(true)
+			fn.draws.Store(true)
 		}
 		if has.all {
-			if p.o.Exact {
-				proc.workers.beside(p)
+			if fn.setup.Exact {
+				proc.team.beside(fn)
 			}
-			if err := proc.loop.spread(p, has); err != nil {
+			if err := proc.loop.spread(fn, has); err != nil {
 				return has, err
 			}
 		}
-		switch own := proc.workers.python.Own() != nil; {
-		case own && p.o.Limit > 0 && !has.all:
-			has.err = &StartError{Stage: p.o.Stage, Cause: errUnstoppable}
+		switch own := proc.team.python.Own() != nil; {
+		case own && fn.Limit > 0 && !has.all:
+			has.err = &StartError{Stage: fn.Stage, Cause: errUnstoppable}
 		case own: // the program cancels coroutines itself; other calls cannot be stopped
-		case p.o.Limit > 0:
-			proc.watchers.Go(func() { proc.watch(p, has.all) })
+		case fn.Limit > 0:
+			proc.watchers.Go(func() { proc.watch(fn, has.all) })
 		}
 	case wire.KindError:
 		cause := &CallError{}
 		if err := json.Unmarshal(f.Payload, cause); err != nil {
 			return has, fmt.Errorf("%w: ERROR: %w", wire.ErrProtocol, err)
 		}
-		has.err = &StartError{Stage: p.o.Stage, Cause: cause, Last: proc.LastLines()}
+		has.err = &StartError{Stage: fn.Stage, Cause: cause, Last: proc.LastLines()}
 	default:
 		return has, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
 	}
-	proc.has[p.function.Number] = has
+	proc.has[fn.Number] = has
 	return has, has.err
 }
 
 // widen lets as many calls of an async function run concurrently as are wanted now.
-func (proc *process) widen(p *Pool) {
+func (proc *process) widen(fn *function) {
 	proc.installing.Lock()
-	has := proc.has[p.function.Number]
+	has := proc.has[fn.Number]
 	proc.installing.Unlock()
 	if has.all && has.err == nil {
-		proc.loop.spread(p, has) // if that fails, the process ends
+		proc.loop.spread(fn, has) // if that fails, the process ends
 	}
 }
 
 // wait tells the queue when the process has ended.
 func (proc *process) wait() {
 	<-proc.Exited()
-	proc.workers.queue.Gone(&proc.entry)
+	proc.team.queue.Gone(&proc.entry)
 	close(proc.exited)
 }
 
-// watch ends the process when a call of a pool takes too long.
-func (proc *process) watch(p *Pool, coroutines bool) {
-	limit := p.o.Limit
+// watch ends the process when a call of a function takes too long.
+func (proc *process) watch(fn *function, coroutines bool) {
+	limit := fn.Limit
 	if coroutines {
 		limit += patience // the worker cancels coroutines itself, unless one blocks the event loop
 	}
@@ -432,10 +315,10 @@ func (proc *process) watch(p *Pool, coroutines bool) {
 		now := monotonic()
 		callers := proc.callers
 		if coroutines {
-			callers = proc.loop.of(p)
+			callers = proc.loop.of(fn)
 		}
 		for _, c := range callers {
-			if item, began, ok := c.inWork(); ok && now-began > limit && c.function.Load() == p {
+			if item, began, ok := c.inWork(); ok && now-began > limit && c.function.Load() == fn {
 				proc.expire(c, item)
 				return
 			}
@@ -457,8 +340,8 @@ func (proc *process) expire(c *caller, item int) {
 func (proc *process) close() {
 	proc.Close()
 	for _, c := range proc.callers {
-		proc.workers.heap.Give(c.cell)
-		c.pack.Forget(proc.workers.heap)
+		proc.team.heap.Give(c.cell)
+		c.pack.Forget(proc.team.heap)
 	}
 	proc.loop.close()
 }

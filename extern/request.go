@@ -8,10 +8,10 @@ import (
 	"github.com/headrace/headrace/extern/internal/queue"
 )
 
-// request is a call of a pool's function.
+// request is a call of a function.
 type request struct {
 	pack.Task
-	pool *Pool
+	function *function
 }
 
 // job is a request in the queue.
@@ -20,11 +20,11 @@ type job = queue.Job[request]
 var jobs = sync.Pool{New: func() any { return queue.NewJob[request]() }}
 
 // job makes one of a call, that is still to be put into the queue.
-func (p *Pool) job(ctx context.Context, c *Call) *job {
+func (fn *function) job(ctx context.Context, c *Call) *job {
 	j := jobs.Get().(*job)
-	j.Of.pool, j.Of.Call, j.Of.Ctx = p, c, ctx
-	j.Backlog, j.Ctx = &p.backlog, ctx
-	j.Alone, j.Bytes = j.Of.Alone(), j.Of.Small(p.function.Heap)
+	j.Of.function, j.Of.Call, j.Of.Ctx = fn, c, ctx
+	j.Backlog, j.Ctx = &fn.backlog, ctx
+	j.Alone, j.Bytes = j.Of.Alone(), j.Of.Small(fn.Heap)
 	return j
 }
 

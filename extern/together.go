@@ -15,7 +15,7 @@ const callsTime = time.Millisecond
 // Together returns the number of calls worth making together with [Pool.CallAll]. It is
 // one if a call takes so long that batching gains nothing, or if calls run concurrently.
 func (p *Pool) Together() int {
-	each := time.Duration(p.each.Load())
+	each := time.Duration(p.function.each.Load())
 	if each <= 0 {
 		return 1
 	}
@@ -23,7 +23,7 @@ func (p *Pool) Together() int {
 }
 
 // Draws tells whether the function is known to want random numbers.
-func (p *Pool) Draws() bool { return p.draws.Load() }
+func (p *Pool) Draws() bool { return p.function.draws.Load() }
 
 // CallAll is [Pool.Call] for several calls, which costs little more than one. It calls
 // done with the place of each among them when that has come back, in this goroutine.
@@ -40,7 +40,7 @@ func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err 
 			done(i, err)
 			continue
 		}
-		j := p.job(ctx, c)
+		j := p.function.job(ctx, c)
 		j.Group, j.At = g, i
 		all[i], queued = j, append(queued, j)
 	}

@@ -1,44 +1,32 @@
 package extern
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/headrace/headrace/extern/internal/child"
 	"github.com/headrace/headrace/extern/internal/message"
 	"github.com/headrace/headrace/extern/internal/queue"
-	"github.com/headrace/headrace/extern/internal/shared"
-	"slices"
-	"sync"
 )
 
 // Workers are processes, or the threads of one process, that call the functions of one or
 // several pools.
 type Workers struct {
-	python  *Interpreter
-	heap    *Heap
+	team
 	threads bool // workers are threads of one process
 	fixed   int  // number of processes; 0: as many as the pools want
 	each    int  // fixed: threads of each process
-	log     func(Line)
 
-	spaces  shared.Spaces
-	queue   queue.Queue[request]
-	starter child.Starter
-	server  *child.Server // forks the processes; nil: workers are the program's threads
+	users int // loaders that share them; guarded by the lock of joined
 
-	joined string // the name by which loaders share them, or empty
-	users  int    // loaders that do; guarded by the lock of joined
-
-	mu          sync.Mutex // guards the fields below
-	pools       []*Pool
+	// Guarded by the team's lock.
 	removed     map[any][]removal // joined: of closed pools, by user, until the user leaves
-	forgotten   []removal         // of users that have left
 	count       int               // of pools ever added
 	supervisors []*supervisor
-	begun       bool  // processes have been started
-	lost        error // Aggregate: why the last process ended
-	least       int   // least number of threads, for pools that are still to come
-	patient     bool  // SetWorkers waits until all have started
-	barren      int   // processes in a row that have died before they worked on anything
-	closed      bool
+	begun       bool // processes have been started
+	least       int  // least number of threads, for pools that are still to come
+	patient     bool // SetWorkers waits until all have started
+	barren      int  // processes in a row that have died before they worked on anything
 	done        sync.WaitGroup
 }
 
@@ -48,7 +36,8 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	if python == nil {
 		python = Default()
 	}
-	w := &Workers{python: python, heap: heap, threads: threads, log: log, removed: map[any][]removal{}}
+	w := &Workers{team: team{python: python, heap: heap, log: log}, threads: threads, removed: map[any][]removal{}}
+	w.resize = w.scale
 	w.queue.Init(message.MostCalls, packBytes)
 	w.spaces.Init(heap)
 	w.starter.Open()
@@ -61,77 +50,59 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 // Fix sets the number of processes, and of threads of each, that the pools share.
 func (w *Workers) Fix(processes, threads int) { w.fixed, w.each = processes, threads }
 
-// add has a pool's function called by these workers.
-func (w *Workers) add(p *Pool) {
+// add has a function called by these workers, so many of them, or beside each other.
+func (w *Workers) add(fn *function, workers int, beside bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.function.Number = w.count
+	fn.Number = w.count
 	w.count++
-	w.pools = append(w.pools, p)
-	w.queue.Open(&p.backlog, p.o.Workers, p.o.Beside)
+	w.functions = append(w.functions, fn)
+	w.queue.Open(&fn.backlog, workers, beside)
 	w.scale()
 }
 
 // remove has a function loaded by no process that begins from now on. The numbers of
 // workers stay until another pool comes.
-func (w *Workers) remove(p *Pool) {
+func (w *Workers) remove(fn *function) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i := slices.Index(w.pools, p)
+	i := slices.Index(w.functions, fn)
 	if i < 0 {
 		return
 	}
-	w.pools = slices.Delete(w.pools, i, i+1)
-	w.queue.Close(&p.backlog)
-	w.dropped(p)
+	w.functions = slices.Delete(w.functions, i, i+1)
+	w.queue.Close(&fn.backlog)
+	w.dropped(fn)
 	if w.joined != "" {
-		w.log = p.o.Log // for output after the last pool is gone
+		w.log = fn.log // for output after the last pool is gone
 	}
-	if p.closed = true; p.loading == 0 {
-		p.unload()
+	if fn.closed = true; fn.loading == 0 {
+		fn.unload()
 	}
 }
 
-// drop forgets the segments of a pool.
-func (w *Workers) drop(p *Pool) {
+// drop forgets the segments of a function.
+func (w *Workers) drop(fn *function) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.dropped(p)
+	w.dropped(fn)
 }
 
 // dropped is drop, and the processes forget them when the user leaves, and the function.
 // The caller holds mu.
-func (w *Workers) dropped(p *Pool) {
-	segments := w.spaces.Drop(p)
+func (w *Workers) dropped(fn *function) {
+	segments := w.spaces.Drop(fn)
 	if w.joined != "" {
-		w.removed[p.o.User] = append(w.removed[p.o.User], removal{Function: p.function.Number, Segments: segments})
+		w.removed[fn.user] = append(w.removed[fn.user], removal{Function: fn.Number, Segments: segments})
 	}
 }
 
-// loads keeps a function's pickles in the heap until loaded is called. It returns false
-// if they are gone.
-func (w *Workers) loads(p *Pool) bool {
+// set changes the number of workers that may call a function. An idle pool with workers
+// of its own starts with it.
+func (w *Workers) set(fn *function, n int, own bool) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !p.closed {
-		p.loading++
-	}
-	return !p.closed
-}
-
-func (w *Workers) loaded(p *Pool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if p.loading--; p.loading == 0 && p.closed {
-		p.unload()
-	}
-}
-
-// set changes how many workers may call a pool's function.
-func (w *Workers) set(p *Pool, n int) {
-	w.mu.Lock()
-	w.queue.Want(&p.backlog, n)
-	w.begun = w.begun || p.own // an idle pool starts with this
+	w.queue.Want(&fn.backlog, n)
+	w.begun = w.begun || own
 	w.scale()
 	all, patient := slices.Clone(w.supervisors), w.patient
 	w.mu.Unlock()
@@ -140,18 +111,8 @@ func (w *Workers) set(p *Pool, n int) {
 			<-s.ready
 		}
 		if proc := s.process.Load(); proc != nil {
-			proc.widen(p)
+			proc.widen(fn)
 		}
-	}
-}
-
-// beside has one worker run the calls of an async function beside each other, as many as
-// there would have been workers.
-func (w *Workers) beside(p *Pool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.queue.RunBeside(&p.backlog) {
-		w.scale()
 	}
 }
 
@@ -228,16 +189,16 @@ func (w *Workers) removeProcesses(n int) {
 	}
 }
 
-// pidsFor returns the processes that may call a pool's function. Threads of the program
+// pidsFor returns the processes that may call a function. Threads of the program
 // are not listed.
-func (w *Workers) pidsFor(p *Pool) (all []int) {
+func (w *Workers) pidsFor(fn *function) (all []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, s := range w.supervisors {
 		proc := s.process.Load()
 		running := proc != nil && proc.PID != 0
 		everyPools := w.threads || w.fixed > 0 // each process serves all pools
-		if running && (everyPools || i < w.queue.Wanted(&p.backlog)) {
+		if running && (everyPools || i < w.queue.Wanted(&fn.backlog)) {
 			all = append(all, proc.PID)
 		}
 	}
@@ -266,40 +227,10 @@ func (w *Workers) Close() error {
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, p := range w.pools {
-		p.closed = true
-		p.unload()
+	for _, fn := range w.functions {
+		fn.closed = true
+		fn.unload()
 	}
-	w.pools = nil
+	w.functions = nil
 	return nil
-}
-
-// imports are the modules that processes import to load the functions that there are.
-func (w *Workers) imports() (modules []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range w.pools {
-		modules = append(modules, p.imports()...)
-	}
-	return modules
-}
-
-// first returns the first pool, or one without a function if all are closed.
-func (w *Workers) first() *Pool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.pools) == 0 {
-		return &Pool{workers: w, o: Options{Stage: "workers"}}
-	}
-	return w.pools[0]
-}
-
-// stage returns the name to use for output that belongs to no known function.
-func (w *Workers) stage() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.pools) == 1 {
-		return w.pools[0].o.Stage
-	}
-	return "workers"
 }

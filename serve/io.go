@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/wire"
-	"golang.org/x/sys/unix"
 )
 
 // serveIO serves a session that IO has begun, until it ends.

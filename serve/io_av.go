@@ -10,11 +10,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode"
-	"golang.org/x/sys/unix"
 )
 
 // avTask holds the arguments of tasks on packets, streams, and containers to be written.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/media"
-	"golang.org/x/sys/unix"
 )
 
 // image is an input of a task, as far as it has been read.

@@ -12,8 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headrace/headrace/wire"
 	"golang.org/x/sys/unix"
+
+	"github.com/headrace/headrace/wire"
 )
 
 // leastToken is the shortest token that is taken, in characters: that of 128 bits in

@@ -7,12 +7,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/media/video/index"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/store"
-	"github.com/spf13/cobra"
 )
 
 func indexCommand() *cobra.Command {

@@ -12,8 +12,9 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/headrace/headrace/internal/version"
 	"github.com/spf13/cobra"
+
+	"github.com/headrace/headrace/internal/version"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 // them.
 type hall struct {
 	Queue[string]
-	lines     []*Backlog[string]
+	backlogs  []*Backlog[string]
 	processes []*Process[string]
 }
 
@@ -25,7 +25,7 @@ func newHall(processes, callers int, wanted ...int) *hall {
 	for _, n := range wanted {
 		b := new(Backlog[string])
 		h.Open(b, n, false)
-		h.lines = append(h.lines, b)
+		h.backlogs = append(h.backlogs, b)
 	}
 	h.Divide(0, false, processes*callers)
 	return h
@@ -34,19 +34,19 @@ func newHall(processes, callers int, wanted ...int) *hall {
 func (h *hall) put(backlog int, names ...string) (all []*Job[string]) {
 	for _, name := range names {
 		j := NewJob[string]()
-		j.Of, j.Backlog, j.Ctx, j.Bytes = name, h.lines[backlog], context.Background(), 10
+		j.Of, j.Backlog, j.Ctx, j.Bytes = name, h.backlogs[backlog], context.Background(), 10
 		all = append(all, j)
 	}
 	h.Put(all...)
 	return all
 }
 
-func (h *hall) lane(process, caller int) *Caller[string] {
+func (h *hall) caller(process, caller int) *Caller[string] {
 	return &Caller[string]{Process: h.processes[process], Index: caller, Most: func(*string) int { return 64 }}
 }
 
 func (h *hall) take(process, caller int) []*Job[string] {
-	jobs, _ := h.Take(nil, h.lane(process, caller))
+	jobs, _ := h.Take(nil, h.caller(process, caller))
 	return jobs
 }
 
@@ -92,10 +92,10 @@ func TestLanesOfALine(t *testing.T) {
 		synctest.Wait()
 		select {
 		case got := <-taken:
-			t.Errorf("the second lane takes %v of a line for one", got)
+			t.Errorf("the second caller takes %v of a backlog for one", got)
 		default:
 		}
-		h.Want(h.lines[0], 2)
+		h.Want(h.backlogs[0], 2)
 		h.Divide(0, false, 2)
 		if got := <-taken; !slices.Equal(got, []string{"a"}) {
 			t.Errorf("it takes %v", got)
@@ -119,7 +119,7 @@ func TestDivide(t *testing.T) {
 		if total := h.Divide(c.fixed, c.apart, 0); total != c.total {
 			t.Errorf("%s: there are %d callers, want %d", name, total, c.total)
 		}
-		for i, b := range h.lines {
+		for i, b := range h.backlogs {
 			if got := [2]int{b.first, b.end}; got != c.want[i] {
 				t.Errorf("%s: backlog %d has callers %v, want %v", name, i, got, c.want[i])
 			}
@@ -166,7 +166,7 @@ func TestWithdraw(t *testing.T) {
 	h.Kill(b)
 	h.take(0, 0)
 	if h.Withdraw(b) || killed != 0 {
-		t.Errorf("what a lane has is withdrawn, or killed %d times before", killed)
+		t.Errorf("what a caller has is withdrawn, or killed %d times before", killed)
 	}
 	if h.Kill(b); killed != 1 {
 		t.Errorf("its process is killed %d times", killed)
@@ -177,7 +177,7 @@ func TestWithdraw(t *testing.T) {
 func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(1, 2, 2)
-		waits, busy := h.lane(0, 0), h.lane(0, 1)
+		waits, busy := h.caller(0, 0), h.caller(0, 1)
 		called := make(chan bool)
 		go func() {
 			jobs, more := h.Take(nil, waits)
@@ -186,20 +186,20 @@ func TestCall(t *testing.T) {
 		synctest.Wait()
 		h.Call()
 		if !<-called {
-			t.Error("a lane that waits was not called")
+			t.Error("a caller that waits was not called")
 		}
 		if jobs, more := h.Take(nil, busy); len(jobs) > 0 || !more {
-			t.Errorf("a lane that comes later has %d jobs, more: %v", len(jobs), more)
+			t.Errorf("a caller that comes later has %d jobs, more: %v", len(jobs), more)
 		}
 		h.put(0, "a", "b")
 		for _, c := range []*Caller[string]{waits, busy} {
 			if jobs, more := h.Take(nil, c); len(jobs) != 1 || !more {
-				t.Errorf("a lane that was called has %d jobs, more: %v", len(jobs), more)
+				t.Errorf("a caller that was called has %d jobs, more: %v", len(jobs), more)
 			}
 		}
 		h.Retire(waits.Process.Slot)
 		if _, more := h.Take(nil, waits); more {
-			t.Error("a lane of a process that is to end goes on")
+			t.Error("a caller of a process that is to end goes on")
 		}
 	})
 }
