@@ -29,32 +29,32 @@ type Config struct {
 	Workers *int `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`
 
 	// Order is the order in which batches take samples; "": InputOrder.
-	Order Order `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`
+	Order Order `json:"order" choices:"input,completion"`
 
 	// Memory is the budget for samples and batches, in bytes; nil: a quarter of what is
 	// available, at most 2 GiB, divided by LocalWorldSize.
-	Memory *int64 `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`
+	Memory *int64 `json:"memory" unit:"bytes" min:"1"`
 
 	// HoldLimit is how many bytes of batches the consumer may hold; nil: half of what is
 	// available.
-	HoldLimit *int64 `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`
+	HoldLimit *int64 `json:"hold_limit" unit:"bytes" min:"1"`
 
 	// OnError is what happens to a bad sample; "": Raise.
-	OnError OnError `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes instead of each"`
+	OnError OnError `json:"on_error" choices:"raise,skip,replace"`
 
 	// MaxErrors is how many samples may be bad, with Skip and Replace; zero: 1 % of an
 	// epoch, at least 10.
-	MaxErrors MaxErrors `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`
+	MaxErrors MaxErrors `json:"max_errors"`
 
 	// StepsPerEpoch is the number of batches in an epoch; nil: as many as there are.
-	StepsPerEpoch *int `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`
+	StepsPerEpoch *int `json:"steps_per_epoch" min:"1"`
 
 	// Uneven says that ranks may have different numbers of batches.
-	Uneven bool `json:"uneven" doc:"true: every sample comes exactly once, so that the last ranks may have a batch less than the others: for evaluation only, since collective operations would wait for a batch that does not come; by default samples from the beginning of the epoch fill up"`
+	Uneven bool `json:"uneven"`
 
 	// StallAfter is for how many seconds nothing moves before Options.Warn says what is
 	// waited for; 0: never; nil: 300.
-	StallAfter *float64 `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`
+	StallAfter *float64 `json:"stall_after" min:"0"`
 
 	// Prefetch is how many batches are ready ahead of the consumer; 0: 2.
 	Prefetch int `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`
@@ -66,11 +66,11 @@ type Config struct {
 	Fuse *bool `json:"fuse" doc:"false: each operation on images runs by itself, with statistics of its own; null: true"`
 
 	// JPEG is what decodes JPEG; "": HeadraceJPEG. The pixels are the same.
-	JPEG JPEG `json:"jpeg" choices:"headrace,turbo" doc:"headrace, the default: Headrace's own decoder; turbo: libjpeg-turbo, with the same pixels, to compare the two or to rule one out"`
+	JPEG JPEG `json:"jpeg" choices:"headrace,turbo"`
 
 	// DeadLetters is a file that gets a line for each sample that is lost or replaced,
 	// after what is in it; "": none.
-	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, after what is in it; null: none"`
+	DeadLetters recipe.Path `json:"dead_letters"`
 
 	// DeadLettersOwn says that a recipe has named DeadLetters, and not the user: the file
 	// is a new one, whose name ends in .jsonl, or one of dead letters already.

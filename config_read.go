@@ -217,12 +217,38 @@ func shortened(value []byte) string {
 	return string(value)
 }
 
+// longDocs are texts about fields of Config which are too long for a tag.
+var longDocs = map[string]string{
+	"order": "input, the default: the same batches in every run; completion: fast samples pass slow ones",
+	"memory": "bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is " +
+		"available, at most 2 GiB",
+	"hold_limit": "bytes of batches that the consumer may hold, also as text; null: half of what is available",
+	"on_error": "raise, the default: the first bad sample stops the run; skip: bad samples are left out, " +
+		"counted and named; replace: another sample of the same source comes instead of each",
+	"max_errors": "with skip and replace, how many samples of an epoch may be bad: a whole number of them, or " +
+		"a share with a decimal point such as 0.01; null: 1 %, at least 10",
+	"steps_per_epoch": "batches of every epoch, on every rank: what is left is dropped, and less is an error; " +
+		"null: as many as there are",
+	"uneven": "true: every sample comes exactly once, so that the last ranks may have a batch less than the " +
+		"others: for evaluation only, since collective operations would wait for a batch that does not come; " +
+		"by default samples from the beginning of the epoch fill up",
+	"stall_after": "seconds in which nothing moves before a warning says what is waited for; 0: never; null: " +
+		"300",
+	"jpeg": "headrace, the default: Headrace's own decoder; turbo: libjpeg-turbo, with the same pixels, to " +
+		"compare the two or to rule one out",
+	"dead_letters": "a file that gets a JSON object a line for each sample that is lost or replaced, after " +
+		"what is in it; null: none",
+}
+
 // ConfigSchema returns the JSON Schema of the section "loader" of recipes.
 func ConfigSchema() map[string]any {
 	s := recipe.ObjectSchema(new(Config))
 	properties := s["properties"].(map[string]any)
 	for key := range ofTheProcess {
 		delete(properties, key)
+	}
+	for key, text := range longDocs {
+		properties[key].(map[string]any)["description"] = text
 	}
 	s["description"] = "how the recipe is run: what loader(…) takes in Python, and the flags of headrace run"
 	return s

@@ -3,10 +3,12 @@ package recipe_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
@@ -318,6 +320,14 @@ func TestEverythingIsDocumented(t *testing.T) {
 			t.Errorf("%s: the doc is not a sentence: %q", op.Name, op.Doc)
 		}
 		args := op.Arguments()
+		if d, ok := argument.Struct(op.New()).(argument.Documented); ok {
+			for of, text := range d.Docs() {
+				name, tag, _ := strings.Cut(of, " ")
+				if !slices.ContainsFunc(args, func(a recipe.Argument) bool { return a.Name == name && (a.Doc == text || tag != "") }) {
+					t.Errorf("%s: it has no argument for the text about %q", op.Name, of)
+				}
+			}
+		}
 		if n := fieldsIn(reflect.TypeOf(op.New()).Elem()); len(args) != n {
 			t.Errorf("%s has %d arguments of %d fields", op.Name, len(args), n)
 		}

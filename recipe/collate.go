@@ -12,7 +12,16 @@ import (
 // list of them, and gives the fields of the whole batch.
 type Collate struct {
 	Python
-	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the batch's fields: \"text\", \"object\", or an object with the dtype and shape of the whole array, null for an extent that differs; by default the first batch decides dtypes and axes. A batch that does not fit fails all its samples"`
+	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}"`
+}
+
+// Docs implements [argument.Documented].
+func (*Collate) Docs() map[string]string {
+	return map[string]string{
+		"gives": "the batch's fields: \"text\", \"object\", or an object with the dtype and shape of the whole " +
+			"array, null for an extent that differs; by default the first batch decides dtypes and axes. A batch " +
+			"that does not fit fails all its samples",
+	}
 }
 
 // Complete returns the arguments with their defaults.

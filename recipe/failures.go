@@ -12,11 +12,23 @@ import (
 // run as one fail as one, too: a step without failures has those of the step on the image
 // before it.
 type Failures struct {
-	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace" doc:"raise: the first bad sample stops the run; skip: leave it out; replace: draw another one; both count and name it; by default as in the loader"`
-	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace: bad samples allowed in this step in an epoch, a whole number or a share such as 0.01; by default as in the loader"`
+	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace"`
+	MaxErrors *MaxErrors `json:"max_errors,omitempty"`
 	Retries   int        `json:"retries,omitempty" min:"0" max:"100" doc:"tries after the first; by default none"`
-	Wait      *float64   `json:"wait,omitempty" min:"0" max:"30" doc:"seconds before the first retry, doubled before each further one, up to 30; by default 0.1"`
-	TimeLimit *float64   `json:"time_limit,omitempty" min:"0.001" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default no limit"`
+	Wait      *float64   `json:"wait,omitempty" min:"0" max:"30"`
+	TimeLimit *float64   `json:"time_limit,omitempty" min:"0.001" max:"86400"`
+}
+
+// Docs implements [argument.Documented].
+func (*Failures) Docs() map[string]string {
+	return map[string]string{
+		"on_error": "raise: the first bad sample stops the run; skip: leave it out; replace: draw another one; " +
+			"both count and name it; by default as in the loader",
+		"max_errors": "with skip and replace: bad samples allowed in this step in an epoch, a whole number or a " +
+			"share such as 0.01; by default as in the loader",
+		"wait":       "seconds before the first retry, doubled before each further one, up to 30; by default 0.1",
+		"time_limit": "seconds that a sample may take in this step, at each try; by default no limit",
+	}
 }
 
 // defaultWait is short enough to go unnoticed, and long enough for what hinders a read to

@@ -12,7 +12,14 @@ import (
 // there is, where nothing is said.
 type On struct {
 	Field  string   `json:"field,omitempty" example:"image" doc:"the image or mask, if samples have several"`
-	Fields []string `json:"fields,omitzero" doc:"several of one size, such as an image and its mask, changed alike: random draws are shared"`
+	Fields []string `json:"fields,omitzero"`
+}
+
+// Docs implements [argument.Documented].
+func (*On) Docs() map[string]string {
+	return map[string]string{
+		"fields": "several of one size, such as an image and its mask, changed alike: random draws are shared",
+	}
 }
 
 // Images implements [Transform]: the fields that it works on, of those that the samples

@@ -105,8 +105,8 @@ type Argument struct {
 func (o Op) Arguments() []Argument {
 	var all []Argument
 	usual := o.usual()
-	for _, f := range argument.Fields(reflect.TypeOf(argument.Struct(o.New())).Elem()) {
-		a := Argument{Name: argument.Name(f), Doc: f.Tag.Get("doc"), Takes: argument.Takes(f.Type), Required: f.Tag.Get("required") == "true"}
+	for _, f := range argument.FieldsOf(o.New()) {
+		a := Argument{Name: argument.Name(f), Doc: f.Tag.Get("doc"), Takes: argument.Takes(f.Type), Required: argument.Required(f)}
 		if words := f.Tag.Get("choices"); words != "" {
 			a.Choices = strings.Split(words, ",")
 		}

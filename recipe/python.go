@@ -15,12 +15,27 @@ import (
 // Python are the arguments that all operations have which call a function of Python. A
 // worker process of the engine calls it.
 type Python struct {
-	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment" doc:"\"module:name\" of a function, a callable object, or a class that each worker makes one object of. The workers import it, unless your program passes it"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"fields passed as arguments; by default the whole sample, as a dict"`
-	Workers  *int     `json:"workers,omitempty" min:"1" max:"256" doc:"number of processes or threads; by default one per core, and one with where here"`
-	Where    string   `json:"where,omitempty" choices:"process,thread,here" doc:"process: one call at a time in each worker process; thread: threads of one process, for code that releases the GIL; here: threads of the Python program itself, for functions that need its objects"`
-	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each call: random, numpy, torch; by default none. An argument named rng needs none"`
+	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\"]"`
+	Workers  *int     `json:"workers,omitempty" min:"1" max:"256"`
+	Where    string   `json:"where,omitempty" choices:"process,thread,here"`
+	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]"`
 	Copy     bool     `json:"copy" doc:"pass arrays as copies that may be kept; otherwise they are valid until the function returns"`
+}
+
+// Docs implements [argument.Documented].
+func (*Python) Docs() map[string]string {
+	return map[string]string{
+		"function": "\"module:name\" of a function, a callable object, or a class that each worker makes one " +
+			"object of. The workers import it, unless your program passes it",
+		"fields":  "fields passed as arguments; by default the whole sample, as a dict",
+		"workers": "number of processes or threads; by default one per core, and one with where here",
+		"where": "process: one call at a time in each worker process; thread: threads of one process, for code " +
+			"that releases the GIL; here: threads of the Python program itself, for functions that need its " +
+			"objects",
+		"seed": "modules to seed before each call: random, numpy, torch; by default none. An argument named rng " +
+			"needs none",
+	}
 }
 
 // Complete returns the arguments with their defaults.

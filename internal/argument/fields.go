@@ -2,10 +2,11 @@
 // names, what they are written as, and what is wrong with their values.
 //
 // Of the tags of a field it reads `json`, which has the argument's name, `required`,
-// `choices`, `min` and `max`. It knows no operation.
+// `choices`, `min` and `max`; tags may be in [Documented] too. It knows no operation.
 package argument
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,11 +22,38 @@ func Struct(args any) any {
 	return args
 }
 
-// Fields returns the fields of a struct that are arguments.
+// Documented is implemented by structs with tags that are too long for a line. Docs has
+// `doc` under the names of the arguments, and other tags under both, as in "of example".
+type Documented interface {
+	Docs() map[string]string
+}
+
+// Fields returns the fields of a struct that are arguments, with their tags.
 func Fields(t reflect.Type) []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+	all := slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
 		return !f.IsExported() || f.Anonymous || Name(f) == "-"
 	})
+	for i := range all {
+		all[i].Tag += docs(t, all[i])
+	}
+	return all
+}
+
+// docs returns the tags of a field that [Documented] has.
+func docs(t reflect.Type, f reflect.StructField) (tags reflect.StructTag) {
+	for _, i := range f.Index[:len(f.Index)-1] { // an embedded struct describes its own
+		t = t.Field(i).Type
+	}
+	d, ok := reflect.New(t).Interface().(Documented)
+	if !ok {
+		return ""
+	}
+	for of, text := range d.Docs() {
+		if name, tag, _ := strings.Cut(of, " "); name == Name(f) {
+			tags += reflect.StructTag(fmt.Sprintf(" %s:%q", cmp.Or(tag, "doc"), text))
+		}
+	}
+	return tags
 }
 
 // FieldsOf returns the fields of the struct that has these arguments.

@@ -24,10 +24,21 @@ A file with another dtype or shape is a bad sample. Nothing is evaluated or unpi
 // hold; it is said here, too, so that everything can be checked before one is read, and a
 // file that holds something else is a bad sample.
 type DecodeNPY struct {
-	Field string         `json:"field,omitempty" default:"bytes" doc:"the field with the file, which is removed; by default where 'files' put it"`
+	Field string         `json:"field,omitempty" default:"bytes"`
 	To    string         `json:"to,omitempty" default:"array" doc:"the field for the array"`
-	DType string         `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the dtype in the file, in Python also 'numpy.int32' and the like; 'bfloat16' accepts its bits as uint16, or as ml_dtypes writes them"`
-	Shape recipe.Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]" doc:"'null' for an extent that differs; by default '[null]', a sequence of numbers"`
+	DType string         `json:"dtype,omitempty" required:"true" example:"int32"`
+	Shape recipe.Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]"`
+}
+
+// Docs implements [argument.Documented].
+func (*DecodeNPY) Docs() map[string]string {
+	return map[string]string{
+		"dtype choices": "bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64",
+		"field":         "the field with the file, which is removed; by default where 'files' put it",
+		"dtype": "the dtype in the file, in Python also 'numpy.int32' and the like; 'bfloat16' accepts its bits " +
+			"as uint16, or as ml_dtypes writes them",
+		"shape": "'null' for an extent that differs; by default '[null]', a sequence of numbers",
+	}
 }
 
 // stepsOf returns the steps for arrays like the first.

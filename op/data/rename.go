@@ -16,7 +16,14 @@ var _ = Ops.Add(recipe.NewOp[Rename]("rename", recipe.Between, "Rename fields.")
 
 // Rename are the arguments of the operation rename.
 type Rename struct {
-	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"each field's new name; two may swap names"`
+	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}"`
+}
+
+// Docs implements [argument.Documented].
+func (*Rename) Docs() map[string]string {
+	return map[string]string{
+		"fields": "each field's new name; two may swap names",
+	}
 }
 
 // NewNames are names of fields by those that they had; in JSON an object.

@@ -16,11 +16,21 @@ var batchOp = Ops.Add(recipe.NewOp[Batch]("batch", recipe.Batching, "Stack sampl
 // given.
 type Batch struct {
 	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples per batch, on each rank"`
-	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples per batch over all ranks, each taking a contiguous part: these batches stay the same with another number of ranks"`
+	GlobalSize int  `json:"global_size,omitempty" min:"1"`
 	DropLast   bool `json:"drop_last" doc:"drop the epoch's last batch if it is not full"`
 	Lists      bool `json:"lists,omitempty" doc:"the batches are the lists that sampler gives; size is the most samples in one"`
 
-	Collate *recipe.Collate `json:"collate,omitempty" doc:"a Python function, with arguments as for map: it is passed a list of samples and returns the batch's fields; by default arrays of one shape are stacked, text and objects become lists"`
+	Collate *recipe.Collate `json:"collate,omitempty"`
+}
+
+// Docs implements [argument.Documented].
+func (*Batch) Docs() map[string]string {
+	return map[string]string{
+		"global_size": "samples per batch over all ranks, each taking a contiguous part: these batches stay the " +
+			"same with another number of ranks",
+		"collate": "a Python function, with arguments as for map: it is passed a list of samples and returns the " +
+			"batch's fields; by default arrays of one shape are stacked, text and objects become lists",
+	}
 }
 
 // Complete implements [recipe.Completer].

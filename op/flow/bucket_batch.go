@@ -24,14 +24,29 @@ The number of batches depends on the samples; 'loader.max_batches' is its bound.
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
 // Tokens and Bytes is given; a batch keeps all that are.
 type BucketBatch struct {
-	Lengths  []int           `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, ascending"`
-	Size     int             `json:"size,omitempty" min:"1" example:"32" doc:"most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them"`
+	Lengths  []int           `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]"`
+	Size     int             `json:"size,omitempty" min:"1" example:"32"`
 	Tokens   int             `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
 	Bytes    int64           `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
-	PadTo    string          `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket" doc:"bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's longest sample"`
-	Pad      recipe.PadValue `json:"pad,omitzero" doc:"the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
-	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than the last bucket: error: bad samples; truncate: cut at the end; drop: left out"`
+	PadTo    string          `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket"`
+	Pad      recipe.PadValue `json:"pad,omitzero"`
+	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
 	DropLast bool            `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
+}
+
+// Docs implements [argument.Documented].
+func (*BucketBatch) Docs() map[string]string {
+	return map[string]string{
+		"lengths": "the greatest length of each bucket, ascending",
+		"size": "most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of " +
+			"them",
+		"pad_to": "bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's " +
+			"longest sample",
+		"pad": "the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by " +
+			"default 0",
+		"overlong": "sequences longer than the last bucket: error: bad samples; truncate: cut at the end; drop: " +
+			"left out",
+	}
 }
 
 // Complete implements [recipe.Completer].

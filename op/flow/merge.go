@@ -15,12 +15,27 @@ var mergeOp = Ops.Add(recipe.NewOp[Merge]("merge", recipe.Source, "Combine sever
 
 // Merge are the arguments of the operation merge.
 type Merge struct {
-	Of      []recipe.Chain   `json:"of" required:"true" min:"1" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"each has its own source and no batches; all must have the same fields and dtypes"`
-	Order   string           `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin; weights, the default if given; arrival: whichever has a sample first, which differs between runs"`
-	Weights []float64        `json:"weights,omitempty" doc:"how often each is next: numbers above 0, relative to their sum; they hold until the first source ends"`
+	Of      []recipe.Chain   `json:"of" required:"true" min:"1"`
+	Order   string           `json:"order,omitempty" choices:"round_robin,weights,arrival"`
+	Weights []float64        `json:"weights,omitempty"`
 	Seed    *uint64          `json:"seed,omitempty" doc:"for drawing by weights; by default the pipeline's"`
-	Until   recipe.Until     `json:"until,omitempty" default:"longest" doc:"an epoch ends with the longest source, the shortest, or after this many samples in all"`
-	Fill    *recipe.PadValue `json:"fill,omitempty" doc:"values for fields that some sources lack: a number, or numbers by field, 0 for others; text is empty; by default all must have the same fields"`
+	Until   recipe.Until     `json:"until,omitempty" default:"longest"`
+	Fill    *recipe.PadValue `json:"fill,omitempty"`
+}
+
+// Docs implements [argument.Documented].
+func (*Merge) Docs() map[string]string {
+	return map[string]string{
+		"of example": `[[{"files": {"pattern": "cats"}}], [{"files": {"pattern": "dogs"}}]]`,
+		"of":         "each has its own source and no batches; all must have the same fields and dtypes",
+		"order": "round_robin; weights, the default if given; arrival: whichever has a sample first, which " +
+			"differs between runs",
+		"weights": "how often each is next: numbers above 0, relative to their sum; they hold until the first " +
+			"source ends",
+		"until": "an epoch ends with the longest source, the shortest, or after this many samples in all",
+		"fill": "values for fields that some sources lack: a number, or numbers by field, 0 for others; text is " +
+			"empty; by default all must have the same fields",
+	}
 }
 
 // Complete implements [recipe.Completer].

@@ -28,11 +28,22 @@ The number of batches depends on the samples; 'loader.max_batches' is its bound.
 type Pack struct {
 	Length   int             `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"length of a row"`
 	Size     int             `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows in a batch"`
-	Fit      string          `json:"fit,omitempty" choices:"best,first" default:"best" doc:"best: the open row where least room is left; first: the oldest row with room"`
-	Open     int             `json:"open,omitempty" min:"1" default:"64" doc:"rows filled at once: more waste less room and hold more samples"`
-	Pad      recipe.PadValue `json:"pad,omitzero" doc:"the value of unused room: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by default 0"`
-	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error" doc:"sequences longer than a row: error: bad samples; truncate: cut at the end; drop: left out"`
+	Fit      string          `json:"fit,omitempty" choices:"best,first" default:"best"`
+	Open     int             `json:"open,omitempty" min:"1" default:"64"`
+	Pad      recipe.PadValue `json:"pad,omitzero"`
+	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
 	DropLast bool            `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
+}
+
+// Docs implements [argument.Documented].
+func (*Pack) Docs() map[string]string {
+	return map[string]string{
+		"fit":  "best: the open row where least room is left; first: the oldest row with room",
+		"open": "rows filled at once: more waste less room and hold more samples",
+		"pad": "the value of unused room: a number, or numbers by field, such as {\"labels\": -100}, 0 for " +
+			"others; by default 0",
+		"overlong": "sequences longer than a row: error: bad samples; truncate: cut at the end; drop: left out",
+	}
 }
 
 // Complete implements [recipe.Completer].

@@ -15,14 +15,32 @@ var routeOp = Ops.Add(recipe.NewOp[Route]("route", recipe.Between, "Send each sa
 
 // Route are the arguments of the operation route.
 type Route struct {
-	By       string   `json:"by" required:"true" example:"key" doc:"the field to choose by: text such as key, or a whole number such as label"`
-	Branches []Branch `json:"branches" required:"true" min:"1" example:"[{\"when\": [\"*.png\"], \"steps\": [\"random_flip\"]}, {\"steps\": []}]" doc:"the first branch that matches gets the sample; all must give the same fields and dtypes. A sample without a branch is bad"`
+	By       string   `json:"by" required:"true" example:"key"`
+	Branches []Branch `json:"branches" required:"true" min:"1"`
+}
+
+// Docs implements [argument.Documented].
+func (*Route) Docs() map[string]string {
+	return map[string]string{
+		"branches example": `[{"when": ["*.png"], "steps": ["random_flip"]}, {"steps": []}]`,
+		"by":               "the field to choose by: text such as key, or a whole number such as label",
+		"branches": "the first branch that matches gets the sample; all must give the same fields and dtypes. A " +
+			"sample without a branch is bad",
+	}
 }
 
 // Branch is a list of steps for some of the samples.
 type Branch struct {
-	When  []recipe.When `json:"when,omitzero" min:"1" doc:"what it matches: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default everything else, in the last branch only"`
+	When  []recipe.When `json:"when,omitzero" min:"1"`
 	Steps recipe.Chain  `json:"steps" required:"true" doc:"its steps; [] is none"`
+}
+
+// Docs implements [argument.Documented].
+func (*Branch) Docs() map[string]string {
+	return map[string]string{
+		"when": "what it matches: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by " +
+			"default everything else, in the last branch only",
+	}
 }
 
 // Chains implements [recipe.Nesting].

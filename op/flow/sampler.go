@@ -13,10 +13,20 @@ var _ = Ops.Add(recipe.NewOp[Sampler]("sampler", recipe.Ordering, "Visit samples
 
 // Sampler are the arguments of the operation sampler.
 type Sampler struct {
-	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength" doc:"\"module:name\" of an object: orders[epoch] are the epoch's sample numbers, as int64"`
-	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"samples in the first epoch; others may have more or fewer"`
-	Lists    int64  `json:"lists,omitempty" min:"1" doc:"lists in the first epoch, each of which is a batch, for batch with lists: orders[epoch] are then how many lists there are, how many samples each has, and the sample numbers"`
+	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength"`
+	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000"`
+	Lists    int64  `json:"lists,omitempty" min:"1"`
 	Places   bool   `json:"places,omitempty" doc:"the numbers are places in the epoch, and the source itself knows which sample is there"`
+}
+
+// Docs implements [argument.Documented].
+func (*Sampler) Docs() map[string]string {
+	return map[string]string{
+		"function": "\"module:name\" of an object: orders[epoch] are the epoch's sample numbers, as int64",
+		"length":   "samples in the first epoch; others may have more or fewer",
+		"lists": "lists in the first epoch, each of which is a batch, for batch with lists: orders[epoch] are " +
+			"then how many lists there are, how many samples each has, and the sample numbers",
+	}
 }
 
 // Check implements [recipe.Args].
@@ -38,10 +48,17 @@ random crops.`,
 
 // Weighted are the arguments of the operation weighted.
 type Weighted struct {
-	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers of at least 0, relative to their sum"`
+	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]"`
 	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples in an epoch; by default as many as there are weights"`
 	Replacement *bool     `json:"replacement,omitempty" default:"true" doc:"a sample may be drawn again in the same epoch"`
 	Seed        *uint64   `json:"seed,omitempty" doc:"by default the pipeline's"`
+}
+
+// Docs implements [argument.Documented].
+func (*Weighted) Docs() map[string]string {
+	return map[string]string{
+		"weights": "how likely each sample of the source is drawn: numbers of at least 0, relative to their sum",
+	}
 }
 
 // Complete implements [recipe.Completer].

@@ -20,7 +20,15 @@ The order depends only on the seed, the epoch and the window, not on machine, wo
 // Shuffle are the arguments of the operation shuffle.
 type Shuffle struct {
 	Seed   *uint64 `json:"seed,omitempty" doc:"by default the pipeline's"`
-	Window *int64  `json:"window,omitempty" min:"1" example:"65536" doc:"shuffle this many samples at a time, drawn as runs of neighbours from many places, so that what they share is read once; by default all at once. 65,536 suits text"`
+	Window *int64  `json:"window,omitempty" min:"1" example:"65536"`
+}
+
+// Docs implements [argument.Documented].
+func (*Shuffle) Docs() map[string]string {
+	return map[string]string{
+		"window": "shuffle this many samples at a time, drawn as runs of neighbours from many places, so that " +
+			"what they share is read once; by default all at once. 65,536 suits text",
+	}
 }
 
 // Identity writes out whose seed it is.

@@ -25,9 +25,18 @@ turned it.`,
 
 // Boxes are the arguments of the operation boxes.
 type Boxes struct {
-	Field string   `json:"field,omitempty" default:"boxes" doc:"the boxes, 'float32' or 'float64 [n, 4]': left, top, right, bottom edge in pixels. n may differ between samples"`
-	Along []string `json:"along,omitzero" example:"[\"labels\"]" doc:"fields with a row for each box, such as labels: they lose the rows of dropped boxes"`
+	Field string   `json:"field,omitempty" default:"boxes"`
+	Along []string `json:"along,omitzero" example:"[\"labels\"]"`
 	Image string   `json:"image,omitempty" default:"image" doc:"the image"`
+}
+
+// Docs implements [argument.Documented].
+func (*Boxes) Docs() map[string]string {
+	return map[string]string{
+		"field": "the boxes, 'float32' or 'float64 [n, 4]': left, top, right, bottom edge in pixels. n may differ " +
+			"between samples",
+		"along": "fields with a row for each box, such as labels: they lose the rows of dropped boxes",
+	}
 }
 
 // Check implements [recipe.Args].

@@ -19,13 +19,23 @@ var _ = Ops.Add(recipe.NewOp[ColorJitter]("color_jitter", recipe.Between, "Chang
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
 type ColorJitter struct {
-	Brightness Range    `json:"brightness,omitempty" default:"0" example:"0.4" doc:"x: a factor from 1-x to 1+x, at least 0; or the [least, greatest] factor"`
+	Brightness Range    `json:"brightness,omitempty" default:"0" example:"0.4"`
 	Contrast   Range    `json:"contrast,omitempty" default:"0" example:"0.4" doc:"as for brightness"`
 	Saturation Range    `json:"saturation,omitempty" default:"0" example:"0.4" doc:"as for brightness"`
-	Hue        Range    `json:"hue,omitempty" default:"0" example:"0.1" doc:"x, at most 0.5: from -x to x of a full turn of the hue; or the [least, greatest] part of a turn"`
-	P          *float64 `json:"p,omitempty" min:"0" max:"1" example:"0.8" doc:"the probability with which an image is changed; by default 1. The changes are the same with and without it"`
+	Hue        Range    `json:"hue,omitempty" default:"0" example:"0.1"`
+	P          *float64 `json:"p,omitempty" min:"0" max:"1" example:"0.8"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*ColorJitter) Docs() map[string]string {
+	return map[string]string{
+		"brightness": "x: a factor from 1-x to 1+x, at least 0; or the [least, greatest] factor",
+		"hue":        "x, at most 0.5: from -x to x of a full turn of the hue; or the [least, greatest] part of a turn",
+		"p": "the probability with which an image is changed; by default 1. The changes are the same with and " +
+			"without it",
+	}
 }
 
 // bounds are the least and the greatest value, where one number means both sides of

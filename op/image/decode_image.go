@@ -26,15 +26,33 @@ JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name.
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
-	Field      string  `json:"field,omitempty" default:"bytes" doc:"the field with the compressed image, which is removed; by default where 'files' put it"`
+	Field      string  `json:"field,omitempty" default:"bytes"`
 	To         string  `json:"to,omitempty" default:"image" doc:"the field for the pixels"`
-	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: the pixels of Pillow and torchvision, to one level; fast: JPEGs shrunk to half or less are decoded at a smaller scale; docs/performance.md shows how far pixels differ"`
+	Mode       string  `json:"mode,omitempty" choices:"exact,fast" default:"exact"`
 	Orient     *bool   `json:"orient,omitempty" default:"true" doc:"turn and mirror as EXIF says"`
-	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb" doc:"rgb: without alpha, which is dropped as by Pillow if there is no background; gray: likewise; rgba: with it, other images are opaque; mask: the stored palette or gray values, such as classes, [height, width], never mixed; colour images are bad samples"`
-	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], 0 to 255, shown through transparency; by default transparency is dropped or kept as 'color' says"`
-	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8: the upper 8 of 16 bits; uint16: all bits, and an 8-bit v becomes 257·v, but not in a mask"`
-	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"largest image decoded, in pixels; by default 178,956,970, which is also the most. Larger ones are bad samples and allocate no memory"`
+	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray,mask" default:"rgb"`
+	Background *[3]int `json:"background,omitempty"`
+	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8"`
+	MaxPixels  *int    `json:"max_pixels,omitempty"`
 	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"only 0: the first frame of an animation or page of a document"`
+}
+
+// Docs implements [argument.Documented].
+func (*DecodeImage) Docs() map[string]string {
+	return map[string]string{
+		"field": "the field with the compressed image, which is removed; by default where 'files' put it",
+		"mode": "exact: the pixels of Pillow and torchvision, to one level; fast: JPEGs shrunk to half or less " +
+			"are decoded at a smaller scale; docs/performance.md shows how far pixels differ",
+		"color": "rgb: without alpha, which is dropped as by Pillow if there is no background; gray: likewise; " +
+			"rgba: with it, other images are opaque; mask: the stored palette or gray values, such as classes, " +
+			"[height, width], never mixed; colour images are bad samples",
+		"background": "[red, green, blue], 0 to 255, shown through transparency; by default transparency is " +
+			"dropped or kept as 'color' says",
+		"dtype": "uint8: the upper 8 of 16 bits; uint16: all bits, and an 8-bit v becomes 257·v, but not in a " +
+			"mask",
+		"max_pixels": "largest image decoded, in pixels; by default 178,956,970, which is also the most. Larger " +
+			"ones are bad samples and allocate no memory",
+	}
 }
 
 // Complete implements [recipe.Completer].

@@ -17,10 +17,19 @@ var _ = Ops.Add(recipe.NewOp[GaussianBlur]("gaussian_blur", recipe.Between,
 
 // GaussianBlur are the arguments of the operation gaussian_blur.
 type GaussianBlur struct {
-	KernelSize *int  `json:"kernel_size,omitempty" required:"true" min:"1" max:"127" example:"23" doc:"pixels across and down that are mixed for one: an odd number"`
-	Sigma      Range `json:"sigma,omitempty" default:"[0.1, 2]" doc:"the standard deviation in pixels: one number, or [least, greatest], between which it is drawn evenly for each image"`
+	KernelSize *int  `json:"kernel_size,omitempty" required:"true" min:"1" max:"127" example:"23"`
+	Sigma      Range `json:"sigma,omitempty" default:"[0.1, 2]"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*GaussianBlur) Docs() map[string]string {
+	return map[string]string{
+		"kernel_size": "pixels across and down that are mixed for one: an odd number",
+		"sigma": "the standard deviation in pixels: one number, or [least, greatest], between which it is drawn " +
+			"evenly for each image",
+	}
 }
 
 // Complete implements [recipe.Completer].

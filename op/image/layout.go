@@ -12,9 +12,17 @@ var _ = Ops.Add(recipe.NewOp[Layout]("layout", recipe.Between, "Reorder the axes
 
 // Layout are the arguments of the operation layout.
 type Layout struct {
-	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW" doc:"images: 'NHWC', as decoded, or 'NCHW'; clips: 'THWC', as decoded, 'TCHW' or 'CTHW'. N: batch, T: frames, C: channels"`
+	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW,THWC,TCHW,CTHW" example:"NCHW"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*Layout) Docs() map[string]string {
+	return map[string]string{
+		"layout": "images: 'NHWC', as decoded, or 'NCHW'; clips: 'THWC', as decoded, 'TCHW' or 'CTHW'. N: batch, " +
+			"T: frames, C: channels",
+	}
 }
 
 // Transform implements [recipe.Transform].

@@ -20,11 +20,18 @@ NumPy has no bfloat16: arrays are 'ml_dtypes.bfloat16' if that package is instal
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
-	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"subtracted from values between 0 and 1: one number, or one for each of red, green and blue"`
+	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]"`
 	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"divides the difference, likewise; above 0"`
 	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" default:"float32" doc:"the dtype of the result"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*Normalize) Docs() map[string]string {
+	return map[string]string{
+		"mean": "subtracted from values between 0 and 1: one number, or one for each of red, green and blue",
+	}
 }
 
 // Channels is a number for all channels or one for each of red, green and blue; in JSON a

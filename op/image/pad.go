@@ -16,12 +16,22 @@ var _ = Ops.Add(recipe.NewOp[Pad]("pad", recipe.Between, "Add a border of one co
 
 // Pad are the arguments of the operation pad. Exactly one of Padding and Size is given.
 type Pad struct {
-	Padding *Padding    `json:"padding,omitempty" example:"4" doc:"width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
+	Padding *Padding    `json:"padding,omitempty" example:"4"`
 	Fill    Fill        `json:"fill,omitempty" default:"0" doc:"its colour: one number, or one per channel"`
-	Size    recipe.Size `json:"size,omitzero" doc:"instead of padding, [height, width] with the border, or one number for both. Larger images are bad samples: 'resize' with 'fit=\"pad\"' shrinks them first"`
-	Anchor  string      `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with size: where the image is; by default 'center'"`
+	Size    recipe.Size `json:"size,omitzero"`
+	Anchor  string      `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*Pad) Docs() map[string]string {
+	return map[string]string{
+		"padding": "width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]",
+		"size": "instead of padding, [height, width] with the border, or one number for both. Larger images are " +
+			"bad samples: 'resize' with 'fit=\"pad\"' shrinks them first",
+		"anchor": "with size: where the image is; by default 'center'",
+	}
 }
 
 // Padding is the width of a border in pixels; in JSON a number, [horizontal, vertical] or

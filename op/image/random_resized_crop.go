@@ -15,10 +15,18 @@ var _ = Ops.Add(recipe.NewOp[RandomResizedCrop]("random_resized_crop", recipe.Be
 type RandomResizedCrop struct {
 	Size   recipe.Size `json:"size,omitzero" required:"true" example:"224" doc:"[height, width] of the result, or one number for both"`
 	Scale  *[2]float64 `json:"scale,omitempty" default:"[0.08, 1]" doc:"least and greatest share of the image's area"`
-	Ratio  *[2]float64 `json:"ratio,omitempty" default:"[0.75, 1.3333333333333333]" doc:"least and greatest ratio of width to height, by default 3/4 and 4/3"`
-	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"the filter, as in Pillow; masks always use nearest"`
+	Ratio  *[2]float64 `json:"ratio,omitempty" default:"[0.75, 1.3333333333333333]"`
+	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*RandomResizedCrop) Docs() map[string]string {
+	return map[string]string{
+		"ratio":  "least and greatest ratio of width to height, by default 3/4 and 4/3",
+		"filter": "the filter, as in Pillow; masks always use nearest",
+	}
 }
 
 // Complete implements [recipe.Completer].

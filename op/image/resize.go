@@ -15,14 +15,27 @@ var _ = Ops.Add(recipe.NewOp[Resize]("resize", recipe.Between, "Resize an image,
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
-	Size    recipe.Size `json:"size,omitzero" required:"true" example:"256" doc:"length of the shorter edge, or [height, width]. With a fit other than 'short', one number means both"`
+	Size    recipe.Size `json:"size,omitzero" required:"true" example:"256"`
 	MaxSize int         `json:"max_size,omitempty" min:"0" doc:"limit for the longer edge; by default none"`
-	Filter  string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"the filter, as in Pillow; masks always use nearest"`
-	Fit     string      `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"short: the shorter edge gets the size, the default with one number; stretch: to the size, the default with height and width; pad: into the size, the rest is fill, as Pillow's 'ImageOps.pad'; crop: over the size, the rest is cut off, as 'ImageOps.fit'"`
-	Anchor  string      `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"where the image is (pad), or the part to keep (crop); by default 'center'"`
+	Filter  string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear"`
+	Fit     string      `json:"fit,omitempty" choices:"short,stretch,pad,crop"`
+	Anchor  string      `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right"`
 	Fill    Fill        `json:"fill,omitempty" doc:"with 'pad', the colour of the rest: one number, or one per channel; by default 0"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*Resize) Docs() map[string]string {
+	return map[string]string{
+		"size": "length of the shorter edge, or [height, width]. With a fit other than 'short', one number means " +
+			"both",
+		"filter": "the filter, as in Pillow; masks always use nearest",
+		"fit": "short: the shorter edge gets the size, the default with one number; stretch: to the size, the " +
+			"default with height and width; pad: into the size, the rest is fill, as Pillow's 'ImageOps.pad'; " +
+			"crop: over the size, the rest is cut off, as 'ImageOps.fit'",
+		"anchor": "where the image is (pad), or the part to keep (crop); by default 'center'",
+	}
 }
 
 // Complete implements [recipe.Completer].

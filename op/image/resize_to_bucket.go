@@ -15,10 +15,18 @@ one size makes all batches alike again.`,
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {
-	Sizes  []recipe.Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"[height, width] of each; if two are equally near, the first is used"`
-	Filter string        `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear" doc:"the filter, as in Pillow; masks always use nearest"`
+	Sizes  []recipe.Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]"`
+	Filter string        `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos,nearest" default:"bilinear"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*ResizeToBucket) Docs() map[string]string {
+	return map[string]string{
+		"sizes":  "[height, width] of each; if two are equally near, the first is used",
+		"filter": "the filter, as in Pillow; masks always use nearest",
+	}
 }
 
 // Complete implements [recipe.Completer].

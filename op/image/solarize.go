@@ -12,9 +12,16 @@ var _ = Ops.Add(recipe.NewOp[Solarize]("solarize", recipe.Between,
 
 // Solarize are the arguments of the operation solarize.
 type Solarize struct {
-	Threshold *float64 `json:"threshold,omitempty" min:"0" max:"255" default:"128" doc:"the least value that is inverted, in each channel: v becomes 255 - v"`
+	Threshold *float64 `json:"threshold,omitempty" min:"0" max:"255" default:"128"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*Solarize) Docs() map[string]string {
+	return map[string]string{
+		"threshold": "the least value that is inverted, in each channel: v becomes 255 - v",
+	}
 }
 
 // Transform implements [recipe.Transform].
@@ -32,10 +39,17 @@ var _ = Ops.Add(recipe.NewOp[RandomSolarize]("random_solarize", recipe.Between,
 
 // RandomSolarize are the arguments of the operation random_solarize.
 type RandomSolarize struct {
-	Threshold *float64 `json:"threshold,omitempty" min:"0" max:"255" default:"128" doc:"the least value that is inverted, in each channel: v becomes 255 - v"`
+	Threshold *float64 `json:"threshold,omitempty" min:"0" max:"255" default:"128"`
 	P         *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability"`
 
 	recipe.On
+}
+
+// Docs implements [argument.Documented].
+func (*RandomSolarize) Docs() map[string]string {
+	return map[string]string{
+		"threshold": "the least value that is inverted, in each channel: v becomes 255 - v",
+	}
 }
 
 // Transform implements [recipe.Transform].

@@ -23,18 +23,34 @@ var _ = Ops.Add(recipe.NewOp[Files]("files", recipe.Source, "Read files: those t
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.
 type Files struct {
-	Pattern  recipe.Path    `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder: all images below it"`
+	Pattern  recipe.Path    `json:"pattern,omitempty" example:"data/train/*/*.JPEG"`
 	Paths    []recipe.Path  `json:"paths,omitzero" doc:"paths, in this order"`
 	Pairs    []Pair         `json:"pairs,omitzero" doc:"files and their labels"`
 	Columns  recipe.Columns `json:"columns,omitzero" doc:"with paths: more fields; types are int64, float32, float64, bool and text"`
-	Metadata recipe.Path    `json:"metadata,omitempty" example:"metadata.jsonl" doc:"with a pattern or folder: a csv, jsonl or parquet table in that folder, one row per file, named by its column file_name; other columns become fields"`
-	Fields   FieldsFrom     `json:"fields,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: which columns become fields, as for read; by default all"`
-	Gives    recipe.Gives   `json:"gives,omitzero" example:"{\"caption\": \"text\"}" doc:"with metadata: its fields' types, if known without reading it; by default read from it"`
-	Errors   string         `json:"errors,omitempty" choices:"strict,replace" doc:"with metadata: text that is not UTF-8, as for read: strict, the default: an error; replace: U+FFFD"`
+	Metadata recipe.Path    `json:"metadata,omitempty" example:"metadata.jsonl"`
+	Fields   FieldsFrom     `json:"fields,omitzero" example:"{\"caption\": \"text\"}"`
+	Gives    recipe.Gives   `json:"gives,omitzero" example:"{\"caption\": \"text\"}"`
+	Errors   string         `json:"errors,omitempty" choices:"strict,replace"`
 	Root     recipe.Path    `json:"root,omitempty" doc:"where relative paths start; by default the engine's current directory"`
-	Label    string         `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with its folder's number, in bytewise order of their names"`
-	Content  *bool          `json:"content,omitempty" doc:"read the files; false: samples have the field \"path\" instead, and decode_video reads what it needs"`
+	Label    string         `json:"label,omitempty" choices:"parent"`
+	Content  *bool          `json:"content,omitempty"`
 	MaxBytes int64          `json:"max_bytes,omitempty" min:"1" doc:"largest file read, in bytes; others are bad samples"`
+}
+
+// Docs implements [argument.Documented].
+func (*Files) Docs() map[string]string {
+	return map[string]string{
+		"pattern": "a pattern (*, ?, […], and ** for any number of folders), or a folder: all images below it",
+		"metadata": "with a pattern or folder: a csv, jsonl or parquet table in that folder, one row per file, " +
+			"named by its column file_name; other columns become fields",
+		"fields": "with metadata: which columns become fields, as for read; by default all",
+		"gives":  "with metadata: its fields' types, if known without reading it; by default read from it",
+		"errors": "with metadata: text that is not UTF-8, as for read: strict, the default: an error; replace: " +
+			"U+FFFD",
+		"label": "\"parent\": label each file with its folder's number, in bytewise order of their names",
+		"content": "read the files; false: samples have the field \"path\" instead, and decode_video reads what " +
+			"it needs",
+	}
 }
 
 // Pair is a path with its label; in JSON [path, label].

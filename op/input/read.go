@@ -21,13 +21,25 @@ var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source, "Read samples fr
 
 // ReadShards are the arguments of the operation read.
 type ReadShards struct {
-	From     Shards       `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\"" doc:"patterns have *, ?, […], ** and braces; a folder is all its shards"`
-	Fields   FieldsFrom   `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}" doc:"what each field is in the files: the name of a part or column, \"json.caption\" for a member of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\""`
+	From     Shards       `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\""`
+	Fields   FieldsFrom   `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}"`
 	Format   string       `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
-	Errors   string       `json:"errors,omitempty" choices:"strict,replace" doc:"text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python"`
+	Errors   string       `json:"errors,omitempty" choices:"strict,replace"`
 	Root     recipe.Path  `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
 	MaxBytes int64        `json:"max_bytes,omitempty" min:"1" doc:"largest sample read, in bytes; others are bad samples"`
-	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types, if known without reading the files; by default read from them"`
+	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"bytes\": \"bytes\", \"label\": {\"dtype\": \"int64\"}}"`
+}
+
+// Docs implements [argument.Documented].
+func (*ReadShards) Docs() map[string]string {
+	return map[string]string{
+		"from": "patterns have *, ?, […], ** and braces; a folder is all its shards",
+		"fields": "what each field is in the files: the name of a part or column, \"json.caption\" for a member " +
+			"of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or " +
+			"a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
+		"errors": "text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python",
+		"gives":  "the fields' types, if known without reading the files; by default read from them",
+	}
 }
 
 // Complete implements [recipe.Completer].

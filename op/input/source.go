@@ -14,13 +14,32 @@ var _ = Ops.Add(recipe.NewOp[Object]("source", recipe.Source, "Read samples from
 
 // Object are the arguments of the operation source.
 type Object struct {
-	Function string       `json:"function,omitempty" required:"true" example:"datasets:photographs" doc:"\"module:name\" of the object; each worker makes one of a class, without arguments. The workers import it, unless your program passes it"`
-	Length   *int64       `json:"length,omitempty" min:"0" example:"4000" doc:"number of samples: object[0], object[1] and so on; by default it is iterated, or called and the result iterated, and the number is unknown"`
-	Fields   []string     `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"field names, if a sample is a tuple or a single value; by default it is a dict, or a value that is the sample itself"`
-	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the fields' types: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A sample that does not fit is bad"`
-	Seed     []string     `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each sample: random, numpy, torch; by default none"`
+	Function string       `json:"function,omitempty" required:"true" example:"datasets:photographs"`
+	Length   *int64       `json:"length,omitempty" min:"0" example:"4000"`
+	Fields   []string     `json:"fields,omitzero" example:"[\"image\", \"label\"]"`
+	Gives    recipe.Gives `json:"gives,omitzero"`
+	Seed     []string     `json:"seed,omitzero" example:"[\"random\", \"numpy\"]"`
 	Where    string       `json:"where,omitempty" choices:"process,thread,here" doc:"where it runs, as for map"`
-	Keys     string       `json:"keys,omitempty" example:"datasets:names" doc:"\"module:name\" of sample names for messages: a function of the number, or a list; by default the number, or the text field key"`
+	Keys     string       `json:"keys,omitempty" example:"datasets:names"`
+}
+
+// Docs implements [argument.Documented].
+func (*Object) Docs() map[string]string {
+	return map[string]string{
+		"gives example": `{"image": {"dtype": "uint8", "shape": [224, 224, 3]}, "label": {"dtype": "int64"}}`,
+		"function": "\"module:name\" of the object; each worker makes one of a class, without arguments. The " +
+			"workers import it, unless your program passes it",
+		"length": "number of samples: object[0], object[1] and so on; by default it is iterated, or called and " +
+			"the result iterated, and the number is unknown",
+		"fields": "field names, if a sample is a tuple or a single value; by default it is a dict, or a value " +
+			"that is the sample itself",
+		"gives": "the fields' types: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with " +
+			"dtype and shape, null for an extent that differs; by default the first sample decides. A sample that " +
+			"does not fit is bad",
+		"seed": "modules to seed before each sample: random, numpy, torch; by default none",
+		"keys": "\"module:name\" of sample names for messages: a function of the number, or a list; by default " +
+			"the number, or the text field key",
+	}
 }
 
 // Complete implements [recipe.Completer].

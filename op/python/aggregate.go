@@ -55,10 +55,25 @@ or times out, the run ends. The number of batches is not known in advance, and s
 
 // Aggregate are the arguments of the operation aggregate.
 type Aggregate struct {
-	Function string       `json:"function,omitempty" required:"true" example:"windows:Windows" doc:"\"module:name\" of an object, or of a class made once for each epoch. accumulate(sample) and flush() return samples, a sample, or None; with state_dict() and load_state_dict() a run can resume within an epoch. The worker imports it, unless your program passes it"`
-	Fields   []string     `json:"fields,omitzero" example:"[\"image\"]" doc:"fields passed to accumulate as arguments; by default the whole sample, as a dict"`
-	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}" doc:"the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A result that does not fit fails the last sample passed"`
-	Seed     []string     `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules to seed before each call: random, numpy, torch; by default none. An argument named rng needs none"`
+	Function string       `json:"function,omitempty" required:"true" example:"windows:Windows"`
+	Fields   []string     `json:"fields,omitzero" example:"[\"image\"]"`
+	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}"`
+	Seed     []string     `json:"seed,omitzero" example:"[\"random\", \"numpy\"]"`
+}
+
+// Docs implements [argument.Documented].
+func (*Aggregate) Docs() map[string]string {
+	return map[string]string{
+		"function": "\"module:name\" of an object, or of a class made once for each epoch. accumulate(sample) and " +
+			"flush() return samples, a sample, or None; with state_dict() and load_state_dict() a run can resume " +
+			"within an epoch. The worker imports it, unless your program passes it",
+		"fields": "fields passed to accumulate as arguments; by default the whole sample, as a dict",
+		"gives": "the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object " +
+			"with dtype and shape, null for an extent that differs; by default the first sample decides. A result " +
+			"that does not fit fails the last sample passed",
+		"seed": "modules to seed before each call: random, numpy, torch; by default none. An argument named rng " +
+			"needs none",
+	}
 }
 
 // Python are the arguments as other functions have them: one process calls the object,

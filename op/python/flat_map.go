@@ -31,6 +31,9 @@ Each sample moves on as soon as it is yielded. Later random steps draw for each.
 // FlatMap are the arguments of the operation flat_map: those of map.
 type FlatMap Map
 
+// Docs implements [argument.Documented].
+func (m *FlatMap) Docs() map[string]string { return (*Map)(m).Docs() }
+
 // Complete implements [recipe.Completer].
 func (m FlatMap) Complete() recipe.Args {
 	out := FlatMap(*Map(m).Complete().(*Map))

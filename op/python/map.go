@@ -13,8 +13,18 @@ var _ = Ops.Add(recipe.NewOp[Map]("map", recipe.Between, "Call a Python function
 // Map are the arguments of the operation map.
 type Map struct {
 	recipe.Python
-	To    []string     `json:"to,omitzero" example:"[\"image\"]" doc:"fields for what it returns, one per value, if fields is given; by default the same fields"`
-	Gives recipe.Gives `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}" doc:"the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, null for an extent that differs; by default the first sample decides. A result that does not fit fails the sample"`
+	To    []string     `json:"to,omitzero" example:"[\"image\"]"`
+	Gives recipe.Gives `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}"`
+}
+
+// Docs implements [argument.Documented].
+func (*Map) Docs() map[string]string {
+	return map[string]string{
+		"to": "fields for what it returns, one per value, if fields is given; by default the same fields",
+		"gives": "the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object " +
+			"with dtype and shape, null for an extent that differs; by default the first sample decides. A result " +
+			"that does not fit fails the sample",
+	}
 }
 
 // Complete implements [recipe.Completer].

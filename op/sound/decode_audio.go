@@ -30,19 +30,39 @@ from that half on it is 110 dB down.`,
 
 // DecodeAudio are the arguments of the operation decode_audio.
 type DecodeAudio struct {
-	Field    string   `json:"field,omitempty" doc:"the field with the file's content or path, which is removed; by default where 'files' put it"`
+	Field    string   `json:"field,omitempty"`
 	To       string   `json:"to,omitempty" default:"audio" doc:"the field for the samples"`
-	Stream   *int     `json:"stream,omitempty" min:"0" max:"255" doc:"which audio stream, from 0; by default the one marked as default, or the first"`
+	Stream   *int     `json:"stream,omitempty" min:"0" max:"255"`
 	Rate     *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples per second; by default the file's"`
-	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1" doc:"1, in Python also '\"mono\"': the mean of all; 2: left and right; by default the file's"`
-	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" unit:"seconds" doc:"length of the window in seconds; by default everything"`
+	Channels *int     `json:"channels,omitempty" min:"1" max:"256" example:"1"`
+	Duration *float64 `json:"duration,omitempty" min:"0.000001" max:"1000000" example:"10" unit:"seconds"`
 	Start    string   `json:"start,omitempty" choices:"begin,center,random" default:"begin" doc:"where the window is"`
 	Offset   *float64 `json:"offset,omitempty" min:"0" max:"1000000" unit:"seconds" doc:"the second where it begins, instead of start"`
-	Window   string   `json:"window,omitempty" doc:"instead of start: a field with the window's begin and end in seconds, float64 or float32 [2], as 'decode_video(window=…)' writes it. With duration it has that length, wherever it ends. Time counts from a video's first frame, or a recording's beginning; missing audio is silence"`
-	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence" doc:"recordings shorter than the window: silence: appended; repeat: started again; error: bad samples; keep: stay short, for 'bucket_batch' and 'pack'"`
-	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a recording that is cut off or damaged makes a bad sample; keep: it has what is there, and silence for packets that cannot be decoded; 'stats()[\"damaged_audio\"]' counts them"`
-	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32" doc:"float32: from -1 to 1; int16: from -32768 to 32767"`
-	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT" doc:"T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: [channels, time]"`
+	Window   string   `json:"window,omitempty"`
+	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence"`
+	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error"`
+	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32"`
+	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT"`
+}
+
+// Docs implements [argument.Documented].
+func (*DecodeAudio) Docs() map[string]string {
+	return map[string]string{
+		"field":    "the field with the file's content or path, which is removed; by default where 'files' put it",
+		"stream":   "which audio stream, from 0; by default the one marked as default, or the first",
+		"channels": "1, in Python also '\"mono\"': the mean of all; 2: left and right; by default the file's",
+		"duration": "length of the window in seconds; by default everything",
+		"window": "instead of start: a field with the window's begin and end in seconds, float64 or float32 [2], " +
+			"as 'decode_video(window=…)' writes it. With duration it has that length, wherever it ends. Time " +
+			"counts from a video's first frame, or a recording's beginning; missing audio is silence",
+		"short": "recordings shorter than the window: silence: appended; repeat: started again; error: bad " +
+			"samples; keep: stay short, for 'bucket_batch' and 'pack'",
+		"damaged": "error: a recording that is cut off or damaged makes a bad sample; keep: it has what is there, " +
+			"and silence for packets that cannot be decoded; 'stats()[\"damaged_audio\"]' counts them",
+		"dtype": "float32: from -1 to 1; int16: from -32768 to 32767",
+		"layout": "T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: " +
+			"[channels, time]",
+	}
 }
 
 // Complete implements [recipe.Completer].

@@ -18,15 +18,29 @@ It does not resample: decode at the preset's rate. A recording too short for one
 type LogMel struct {
 	Field  string   `json:"field,omitempty" default:"audio" doc:"the field with the samples, float32 or int16 [time], which is removed"`
 	To     string   `json:"to,omitempty" default:"mel" doc:"the field for the spectrogram"`
-	Preset string   `json:"preset,omitempty" choices:"whisper,kaldi,librosa,torchaudio" default:"whisper" doc:"whose spectrogram: whisper: 80 bands at 16 kHz, without padding to 30 s; kaldi: 80 bands, as torchaudio's 'compliance.kaldi.fbank' without dither, on 16-bit values (-32768 to 32767); librosa: 'feature.melspectrogram' and 'power_to_db', 128 bands at 22,050 Hz; torchaudio: 'MelSpectrogram' and 'AmplitudeToDB(\"power\")', 128 bands at 16 kHz"`
-	Rate   *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000" doc:"samples per second; like all that follow, by default the preset's"`
+	Preset string   `json:"preset,omitempty" choices:"whisper,kaldi,librosa,torchaudio" default:"whisper"`
+	Rate   *int     `json:"rate,omitempty" min:"1" max:"1000000" example:"16000"`
 	FFT    *int     `json:"n_fft,omitempty" min:"2" max:"32768" example:"512" doc:"length of a transform, in samples"`
-	Window *int     `json:"win_length,omitempty" min:"2" max:"32768" example:"400" doc:"length of a frame, in samples; by default the preset's, or 'n_fft' if given"`
+	Window *int     `json:"win_length,omitempty" min:"2" max:"32768" example:"400"`
 	Hop    *int     `json:"hop_length,omitempty" min:"1" max:"32768" example:"160" doc:"samples between frames"`
 	Mels   *int     `json:"n_mels,omitempty" min:"1" max:"1024" example:"80" doc:"number of bands"`
 	Low    *float64 `json:"f_min,omitempty" min:"0" max:"500000" example:"20" doc:"Hz where the first band begins"`
 	High   *float64 `json:"f_max,omitempty" min:"1" max:"500000" example:"7600" doc:"Hz where the last band ends; by default half the rate"`
-	Layout string   `json:"layout,omitempty" choices:"TM,MT" default:"TM" doc:"TM: [frames, bands], as 'bucket_batch' and 'pack' need it; MT: [bands, frames], as Whisper's models do"`
+	Layout string   `json:"layout,omitempty" choices:"TM,MT" default:"TM"`
+}
+
+// Docs implements [argument.Documented].
+func (*LogMel) Docs() map[string]string {
+	return map[string]string{
+		"preset": "whose spectrogram: whisper: 80 bands at 16 kHz, without padding to 30 s; kaldi: 80 bands, as " +
+			"torchaudio's 'compliance.kaldi.fbank' without dither, on 16-bit values (-32768 to 32767); librosa: " +
+			"'feature.melspectrogram' and 'power_to_db', 128 bands at 22,050 Hz; torchaudio: 'MelSpectrogram' and " +
+			"'AmplitudeToDB(\"power\")', 128 bands at 16 kHz",
+		"rate":       "samples per second; like all that follow, by default the preset's",
+		"win_length": "length of a frame, in samples; by default the preset's, or 'n_fft' if given",
+		"layout": "TM: [frames, bands], as 'bucket_batch' and 'pack' need it; MT: [bands, frames], as Whisper's " +
+			"models do",
+	}
 }
 
 // Spec is what is to be made. The arguments must be complete.

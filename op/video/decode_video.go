@@ -35,34 +35,68 @@ of a clip alike. A damaged frame makes a bad sample, named with frame and time.`
 // DecodeVideo are the arguments of the operation decode_video. [av.Clip.Pick] has the
 // formulas by which frames are taken.
 type DecodeVideo struct {
-	Field     string      `json:"field,omitempty" doc:"the field with the file's path or content, which is removed; by default where 'files' put it"`
+	Field     string      `json:"field,omitempty"`
 	To        string      `json:"to,omitempty" default:"video" doc:"the field for the clip"`
 	Stream    *int        `json:"stream,omitempty" min:"0" max:"1000" doc:"which video stream; by default the one players show"`
-	Frames    *int        `json:"frames,omitempty" min:"1" max:"1000000" example:"16" doc:"frames in a clip; by default all. Without stride, fps and segments they are spread evenly from the first to the last"`
+	Frames    *int        `json:"frames,omitempty" min:"1" max:"1000000" example:"16"`
 	Stride    *int        `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames"`
-	FPS       *float64    `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times, even if a video's rate varies"`
+	FPS       *float64    `json:"fps,omitempty" min:"0.000001" max:"1000000"`
 	Segments  *int        `json:"segments,omitempty" min:"1" max:"1000000" doc:"this many equal parts, one frame of each"`
-	Clips     *int        `json:"clips,omitempty" min:"1" max:"10000" doc:"this many clips per video, along an axis of their own: [clips, frames, height, width, 3]"`
-	Start     string      `json:"start,omitempty" choices:"begin,center,random" default:"random" doc:"where a clip begins, if frames are left over; with segments: which frame of each"`
-	Offset    *float64    `json:"offset,omitempty" min:"0" max:"1000000000" unit:"seconds" doc:"the second where it begins, instead of start"`
+	Clips     *int        `json:"clips,omitempty" min:"1" max:"10000"`
+	Start     string      `json:"start,omitempty" choices:"begin,center,random" default:"random"`
+	Offset    *float64    `json:"offset,omitempty" min:"0" max:"1000000000" unit:"seconds"`
 	At        string      `json:"at,omitempty" doc:"a field with the second where it begins, instead of start"`
 	Duration  *float64    `json:"duration,omitempty" min:"0.000001" max:"1000000000" unit:"seconds" doc:"length of a clip in seconds"`
 	MinFrames *int        `json:"min_frames,omitempty" min:"1" max:"1000000" doc:"with fps, without frames: at least so many"`
 	MaxFrames *int        `json:"max_frames,omitempty" min:"1" max:"1000000" doc:"likewise: at most so many"`
 	Multiple  *int        `json:"multiple,omitempty" min:"1" max:"1000000" doc:"likewise: a multiple of this"`
-	Short     string      `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat" doc:"videos shorter than a clip: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample"`
-	Times     string      `json:"times,omitempty" doc:"a field for each frame's display time in seconds, from the first frame: float64 [frames]; by default none"`
-	Window    string      `json:"window,omitempty" doc:"a field for the clip's begin and end in seconds, float64 [2]. The field with the file stays, for 'decode_audio(window=…)'"`
+	Short     string      `json:"short,omitempty" choices:"repeat,loop,black,error" default:"repeat"`
+	Times     string      `json:"times,omitempty"`
+	Window    string      `json:"window,omitempty"`
 	Orient    *bool       `json:"orient,omitempty" default:"true" doc:"turn frames as the file says"`
-	Aspect    string      `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"stored: the file's pixels; square: non-square pixels, as on DVDs, are widened or narrowed first"`
-	Mode      string      `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"exact: converts to RGB first; fast: may resize planes before converting, several times faster, a few levels off"`
-	DType     string      `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8" doc:"uint8: 8 bits; uint16: of full scale: 10-bit videos keep their bits. Planes keep the video's own numbers"`
-	Color     string      `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"rgb: for image operations; 'yuv420' and 'nv12' leave 4:2:0 planes, half the bytes, for conversion on a device, as by 'hr.torch.to_rgb': luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is [height + height / 2, width], rounded up; an odd width repeats luma's last column. No image operation may follow"`
+	Aspect    string      `json:"aspect,omitempty" choices:"stored,square" default:"stored"`
+	Mode      string      `json:"mode,omitempty" choices:"exact,fast" default:"exact"`
+	DType     string      `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8"`
+	Color     string      `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb"`
 	Size      recipe.Size `json:"size,omitzero" doc:"with planes: resize frames to [height, width]; by default they keep their size"`
-	Matrix    string      `json:"matrix,omitempty" doc:"with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location (0 left, 1 centre, 2 top left), bits of a sample; by default none"`
-	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or black"`
+	Matrix    string      `json:"matrix,omitempty"`
+	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error"`
 	Mask      string      `json:"mask,omitempty" doc:"with 'keep': a field for which frames are damaged, bool [frames]; by default none"`
-	MaxPixels *int        `json:"max_pixels,omitempty" min:"1" doc:"largest frame decoded, in pixels; by default 178,956,970, which is also the most"`
+	MaxPixels *int        `json:"max_pixels,omitempty" min:"1"`
+}
+
+// Docs implements [argument.Documented].
+func (*DecodeVideo) Docs() map[string]string {
+	return map[string]string{
+		"field": "the field with the file's path or content, which is removed; by default where 'files' put it",
+		"frames": "frames in a clip; by default all. Without stride, fps and segments they are spread evenly from " +
+			"the first to the last",
+		"fps":    "frames per second: those on screen at these times, even if a video's rate varies",
+		"clips":  "this many clips per video, along an axis of their own: [clips, frames, height, width, 3]",
+		"start":  "where a clip begins, if frames are left over; with segments: which frame of each",
+		"offset": "the second where it begins, instead of start",
+		"short": "videos shorter than a clip: repeat: the last frame again; loop: start again; black: black " +
+			"frames; error: a bad sample",
+		"times": "a field for each frame's display time in seconds, from the first frame: float64 [frames]; by " +
+			"default none",
+		"window": "a field for the clip's begin and end in seconds, float64 [2]. The field with the file stays, " +
+			"for 'decode_audio(window=…)'",
+		"aspect": "stored: the file's pixels; square: non-square pixels, as on DVDs, are widened or narrowed " +
+			"first",
+		"mode": "exact: converts to RGB first; fast: may resize planes before converting, several times faster, a " +
+			"few levels off",
+		"dtype": "uint8: 8 bits; uint16: of full scale: 10-bit videos keep their bits. Planes keep the video's " +
+			"own numbers",
+		"color": "rgb: for image operations; 'yuv420' and 'nv12' leave 4:2:0 planes, half the bytes, for " +
+			"conversion on a device, as by 'hr.torch.to_rgb': luma, then Cb and Cr, one after the other (yuv420) " +
+			"or interleaved (nv12). A frame is [height + height / 2, width], rounded up; an odd width repeats " +
+			"luma's last column. No image operation may follow",
+		"matrix": "with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for " +
+			"full range, chroma location (0 left, 1 centre, 2 top left), bits of a sample; by default none",
+		"damaged": "error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or " +
+			"black",
+		"max_pixels": "largest frame decoded, in pixels; by default 178,956,970, which is also the most",
+	}
 }
 
 // Complete implements [recipe.Completer].

@@ -30,11 +30,11 @@ type VideoClips struct {
 	Stream    *int        `json:"stream,omitempty" min:"0" max:"1000" doc:"as for decode_video"`
 	Frames    *int        `json:"frames,omitempty" required:"true" min:"1" max:"1000000" example:"16" doc:"frames in a clip"`
 	Stride    *int        `json:"stride,omitempty" min:"1" max:"1000000" doc:"from one frame to the next, in frames; by default 1"`
-	FPS       *float64    `json:"fps,omitempty" min:"0.000001" max:"1000000" doc:"frames per second: those on screen at these times, even if a video's rate varies"`
-	Step      *int        `json:"step,omitempty" min:"1" max:"1000000000" doc:"from one piece's beginning to the next, in frames of the video, or at the rate fps; by default without gaps"`
+	FPS       *float64    `json:"fps,omitempty" min:"0.000001" max:"1000000"`
+	Step      *int        `json:"step,omitempty" min:"1" max:"1000000000"`
 	Clips     *int        `json:"clips,omitempty" min:"1" max:"10000" doc:"instead of pieces, this many clips per video"`
-	Start     string      `json:"start,omitempty" choices:"begin,center,random" doc:"with clips: where they begin, by default 'random'; 'center' and 'begin' spread them evenly"`
-	Short     string      `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat" doc:"clips with too few frames, such as the last piece: repeat: the last frame again; loop: start again; black: black frames; error: a bad sample; drop: left out"`
+	Start     string      `json:"start,omitempty" choices:"begin,center,random"`
+	Short     string      `json:"short,omitempty" choices:"repeat,loop,black,error,drop" default:"repeat"`
 	Times     string      `json:"times,omitempty" doc:"as for decode_video"`
 	Window    string      `json:"window,omitempty" doc:"as for decode_video, after 'files(…, content=False)'"`
 	Number    string      `json:"number,omitempty" doc:"a field for the clip's number in its video, from 0; by default none"`
@@ -48,6 +48,18 @@ type VideoClips struct {
 	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"as for decode_video"`
 	Mask      string      `json:"mask,omitempty" doc:"as for decode_video"`
 	MaxPixels *int        `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
+}
+
+// Docs implements [argument.Documented].
+func (*VideoClips) Docs() map[string]string {
+	return map[string]string{
+		"fps": "frames per second: those on screen at these times, even if a video's rate varies",
+		"step": "from one piece's beginning to the next, in frames of the video, or at the rate fps; by default " +
+			"without gaps",
+		"start": "with clips: where they begin, by default 'random'; 'center' and 'begin' spread them evenly",
+		"short": "clips with too few frames, such as the last piece: repeat: the last frame again; loop: start " +
+			"again; black: black frames; error: a bad sample; drop: left out",
+	}
 }
 
 // Complete implements [recipe.Completer].
