@@ -105,7 +105,7 @@ func (v *VideoClips) Sampling() (s av.Sampling, err error) {
 
 // Check implements [recipe.Args].
 func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("frames", v.Frames != nil), argument.CheckTags(recipe.Completed(v))}
+	errs := []error{argument.CheckTags(recipe.Completed(v))}
 	switch {
 	case v.Clips != nil && v.Step != nil:
 		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))
