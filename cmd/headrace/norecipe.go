@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"unicode/utf8"
+
+	"github.com/headrace/headrace/media/av"
 )
 
 const textHead = 512 // bytes that are looked at
@@ -72,7 +74,7 @@ func kindOf(head []byte) (kind, of string) {
 		return "a WebP image", "image"
 	case at(0, "RIFF") && at(8, "WAVE"), at(0, "RF64") && at(8, "WAVE"):
 		return "a WAV file", "audio"
-	case at(0, "\x47") && at(188, "\x47") && at(376, "\x47"):
+	case av.TransportRun(head, 0, 188, 3) == 3:
 		return "an MPEG transport stream", "video"
 	case len(head) >= 2 && binary.BigEndian.Uint16(head)&0xFFE6 == 0xFFE2:
 		return "an MP3 file", "audio"

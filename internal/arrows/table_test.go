@@ -436,7 +436,6 @@ var arrows = []arrow{
 
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
 
-
 	{"internal/batch", "arena", "batches are in slots"},
 	{"internal/batch", "budget", "bytes are reserved before they are used"},
 	{"internal/batch", "extern", "functions of Python run in worker processes"},
@@ -546,6 +545,7 @@ var arrows = []arrow{
 	{"media/av/walk", "media/av/heads", "pages, elements and tags"},
 	{"media/av/walk", "media/av/mpa", "tags that a file may begin with"},
 	{"media/av/whole", "media", "kinds of errors"},
+	{"media/av/whole", "media/av", "packets of transport streams"},
 	{"media/av/whole", "media/av/heads", "pages, elements and tags"},
 	{"media/av/whole", "media/av/mpa", "frames of ADTS"},
 	{"media/av/whole", "media/sound", "the content of FLAC"},

@@ -2,6 +2,23 @@ package av
 
 import "encoding/binary"
 
+// TransportSizes are how many bytes there are from one packet of a transport stream to
+// the next: of their own, with times between them as on disks of Blu-ray, and with sums
+// against errors.
+var TransportSizes = [...]int{188, 192, 204}
+
+// TransportRun counts the packets of a transport stream that are so many bytes apart,
+// from the first, which is at a place: most of them at most.
+func TransportRun(b []byte, first, apart, most int) (n int) {
+	for n < most && first+n*apart < len(b) && b[first+n*apart] == 'G' {
+		n++
+	}
+	return n
+}
+
+// TransportID is the number of the stream that a packet is of.
+func TransportID(p []byte) uint16 { return binary.BigEndian.Uint16(p[1:]) & 0x1FFF }
+
 // TransportTime is when what begins in a packet of a transport stream is decoded, if it
 // is timed, in 90,000ths of a second, and whether something of sound or video begins.
 func TransportTime(p []byte) (time uint64, timed, begins bool) {

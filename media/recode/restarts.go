@@ -184,7 +184,7 @@ func restartsTS(ctx context.Context, file *os.File) (bool, error) {
 				used += max(1, bytes.IndexByte(p[1:len(p)-2*size], sync)+1)
 				continue
 			}
-			if time, timed, _ := av.TransportTime(p[:size]); timed && c.back(int(p[1]&0x1F)<<8|int(p[2]), time) {
+			if time, timed, _ := av.TransportTime(p[:size]); timed && c.back(int(av.TransportID(p)), time) {
 				return used, true
 			}
 			used += size // those of 192 and 204 bytes have others between them, which the search passes

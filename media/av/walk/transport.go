@@ -2,7 +2,6 @@ package walk
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/headrace/headrace/media/av"
@@ -65,10 +64,8 @@ func (f *file) packets(at int64, run int) (first, each int64) {
 			b = f.Bytes(at, 204*run)
 		}
 
-		for _, each := range []int{188, 192, 204} {
-			n := 0
-			for ; n < run && n*each < len(b) && b[n*each] == 'G'; n++ {
-			}
+		for _, each := range av.TransportSizes {
+			n := av.TransportRun(b, 0, each, run)
 			if n == run || n > 1 && n*each >= len(b) {
 				return at, int64(each)
 			}
@@ -79,7 +76,7 @@ func (f *file) packets(at int64, run int) (first, each int64) {
 
 // packet counts one of a stream.
 func (w *transportWalk) packet(f *file, at int64, p []byte) error {
-	id := binary.BigEndian.Uint16(p[1:]) & 0x1FFF
+	id := av.TransportID(p)
 	s, fills := w.streams[id], p[3]&0x20 != 0
 	time, timed, begins := av.TransportTime(p)
 	if s == nil {
@@ -122,7 +119,7 @@ func (w *transportWalk) jumps(f *file, at int64, id uint16, s *transportStream) 
 	}
 	for end := min(f.Len, at+look); at < end; at += w.each {
 		p := f.Bytes(at, 188)
-		if len(p) < 188 || p[0] != 'G' || binary.BigEndian.Uint16(p[1:])&0x1FFF != id {
+		if len(p) < 188 || p[0] != 'G' || av.TransportID(p) != id {
 			continue
 		}
 		if time, timed, _ := av.TransportTime(p); timed {

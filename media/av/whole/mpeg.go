@@ -6,22 +6,19 @@ import (
 	"fmt"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
 )
 
-// transport: packets of a transport stream have 188 bytes, on disks of Blu-ray 192, and
-// with error correction 204. The last ones tell where they begin.
+// transport: the last packets of a transport stream tell where they begin.
 func transport(f *file) (End, error) {
 	const some = 8 // packets in a row that begin as they should
 	from := max(0, f.Len-204*(some+1))
 	b := f.Bytes(from, 204*(some+1))
 
-	for _, size := range []int{188, 192, 204} {
+	for _, size := range av.TransportSizes {
 		for first := range min(size, len(b)) {
-			n := 0
-			at := first
-			for ; at < len(b) && b[at] == 'G'; at += size {
-				n++
-			}
+			n := av.TransportRun(b, first, size, len(b))
+			at := first + n*size
 			if n < some-1 && (n < 2 || from > 0) {
 				continue
 			}
@@ -58,7 +55,7 @@ func (f *file) elementary(size int, at int64) error {
 		if len(p) < 188 || p[0] != 'G' {
 			continue
 		}
-		id := binary.BigEndian.Uint16(p[1:]) & 0x1FFF
+		id := av.TransportID(p)
 		body := 4
 		if p[3]&0x20 != 0 {
 			body += 1 + int(p[4])

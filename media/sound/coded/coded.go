@@ -39,9 +39,7 @@ func Is(file []byte) bool {
 // with times between the packets, as cameras and Blu-ray have it, or with sums against
 // errors.
 func isTransport(file []byte) bool {
-	begins := func(first, packet int) bool {
-		return len(file) > first+packet && file[first] == 'G' && file[first+packet] == 'G'
-	}
+	begins := func(first, apart int) bool { return av.TransportRun(file, first, apart, 2) == 2 }
 	return begins(0, 188) || begins(4, 192) || begins(0, 204)
 }
 
