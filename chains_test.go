@@ -34,7 +34,7 @@ func chain(t *rapid.T) string {
 	}
 	text := []string{fmt.Sprintf(`{"decode_image":{"color":%q,"dtype":%q%s}}`, color, dtype, background)}
 
-	pixels := decoded[0]
+	pixels := sample.Field{Name: "image", Type: sample.Type{Kind: sample.Tensor, Axes: "HWC"}}
 	pixels.Type.DType = map[string]tensor.DType{"uint8": tensor.Uint8, "uint16": tensor.Uint16}[dtype]
 	pixels.Type.Shape = tensor.Shape{tensor.Unknown, tensor.Unknown, map[string]int{"rgb": 3, "rgba": 4, "gray": 1}[color]}
 	side := rapid.IntRange(1, 60)

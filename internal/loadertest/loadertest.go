@@ -153,7 +153,7 @@ func Photographs(t *testing.T, root string) []string {
 	return paths
 }
 
-// AugmentedRow returns what an [Augmented] recipe makes of one file.
+// AugmentedRow returns the row that an [Augmented] recipe makes of one file.
 func AugmentedRow(t *testing.T, paths []string, epoch int, index int64) Row {
 	t.Helper()
 	steps := []media.Step{
@@ -185,4 +185,19 @@ func AugmentedRow(t *testing.T, paths []string, epoch int, index int64) Row {
 		label = 1
 	}
 	return Row{paths[index], label, string(pixels)}
+}
+
+// Sequential returns the rows of an epoch of an [Augmented] recipe, by a plain loop over
+// the files.
+func Sequential(t *testing.T, root string, epoch int, keep func(key string) bool) []Row {
+	t.Helper()
+	paths := Photographs(t, root)
+	permutation := order.Permute(int64(len(paths)), 3, epoch)
+	var out []Row
+	for pos := range int64(len(paths)) {
+		if index := permutation.At(pos); keep(paths[index]) {
+			out = append(out, AugmentedRow(t, paths, epoch, index))
+		}
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package headrace
+package custom_test
 
 import (
 	"bytes"
@@ -19,10 +19,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
@@ -55,22 +57,22 @@ func TestAnOperationDecodes(t *testing.T) {
 	root := phototest.Folder(t, 7)
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "raw"}, {Op: "random_flip"}, {Args: &flow.Batch{Size: 2}}}}
 	flipped := 0
-	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	for _, batch := range drain(t, l) {
+	l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+	for _, batch := range loadertest.Drain(t, l) {
 		for _, row := range batch {
-			data, err := os.ReadFile(row.key)
+			data, err := os.ReadFile(row.Key)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := data[3:23]
-			if row.pixels != string(want) {
+			if row.Pixels != string(want) {
 				flipped++
 				for y := range 4 {
 					slices.Reverse(want[5*y:][:5])
 				}
 			}
-			if row.pixels != string(want) {
-				t.Errorf("%s: %x, expected %x", row.key, row.pixels, want)
+			if row.Pixels != string(want) {
+				t.Errorf("%s: %x, expected %x", row.Key, row.Pixels, want)
 			}
 		}
 	}
@@ -109,8 +111,8 @@ func (*fit) Do(_ context.Context, in fitIO) (fitIO, error) {
 
 var registerBoth = sync.OnceValue(func() error {
 	return errors.Join(
-		Register("second", "Gives twice.", func() Operation[cipherIn, secondOut] { return new(second) }),
-		Register("fit", "Cuts.", func() Operation[fitIO, fitIO] { return new(fit) }),
+		headrace.Register("second", "Gives twice.", func() headrace.Operation[cipherIn, secondOut] { return new(second) }),
+		headrace.Register("fit", "Cuts.", func() headrace.Operation[fitIO, fitIO] { return new(fit) }),
 	)
 })
 
@@ -134,11 +136,11 @@ func TestTwoPicturesOfASample(t *testing.T) {
 	}}
 	var want []string
 	for _, fuse := range []bool{true, false} {
-		for _, order := range []Order{InputOrder, CompletionOrder} {
+		for _, order := range []headrace.Order{headrace.InputOrder, headrace.CompletionOrder} {
 			for _, memory := range []int64{20_000, 1 << 30} {
-				l := openLoader(t, r, Config{Epochs: new(1), Fuse: &fuse, Order: order, Memory: &memory, Workers: new(3)}, Options{})
+				l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Fuse: &fuse, Order: order, Memory: &memory, Workers: new(3)}, headrace.Options{})
 				var got []string
-				for b := range inEpoch(t, l) {
+				for b := range loadertest.Epoch(t, l) {
 					image, _ := b.Tensor("image")
 					again, _ := b.Tensor("again")
 					for i, key := range b.Text("key") {
@@ -151,7 +153,7 @@ func TestTwoPicturesOfASample(t *testing.T) {
 				if len(got) != 30 || !slices.Equal(got, want) {
 					t.Fatalf("fuse=%v, %s, %d bytes: others came", fuse, order, memory)
 				}
-				if fuse && order == InputOrder {
+				if fuse && order == headrace.InputOrder {
 					names := ""
 					for _, s := range l.Info().Stages {
 						names += s.Name + "; "
@@ -175,15 +177,15 @@ func TestBytesOfTheirOwn(t *testing.T) {
 		filesOf(phototest.Folder(t, 3)), {Op: "second"}, {Op: "cipher"}, {Op: "raw"},
 		{Args: &opimage.DecodeImage{Field: "more", To: "again"}}, {Op: "fit"}, {Args: &flow.Batch{Size: 3}},
 	}}
-	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	for _, row := range drain(t, l)[0] {
-		data, err := os.ReadFile(row.key)
+	l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+	for _, row := range loadertest.Drain(t, l)[0] {
+		data, err := os.ReadFile(row.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range row.pixels {
-			if row.pixels[i] != data[3+i]^85 {
-				t.Errorf("%s: byte %d is %x, of the file it is %x", row.key, i, row.pixels[i], data[3+i])
+		for i := range row.Pixels {
+			if row.Pixels[i] != data[3+i]^85 {
+				t.Errorf("%s: byte %d is %x, of the file it is %x", row.Key, i, row.Pixels[i], data[3+i])
 			}
 		}
 	}
@@ -237,7 +239,7 @@ func parts(t *testing.T, w *core.Env, held *budget.Budget, r recipe.Recipe, path
 // that is reserved when it is there.
 func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	register(t)
-	if err := Register("grow", "Enlarges.", func() Operation[thinIn, imageOut] { return new(grow) }); err != nil {
+	if err := headrace.Register("grow", "Enlarges.", func() headrace.Operation[thinIn, imageOut] { return new(grow) }); err != nil {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
@@ -246,10 +248,10 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	}
 	large := recipe.Step{Args: &opimage.Resize{Size: recipe.Size{Height: 700, Width: 900}}}
 	normalize := recipe.Step{Args: &opimage.Normalize{Mean: opimage.Channels{0}, Std: opimage.Channels{1}}}
-	own := recipe.Step{Args: Args(&cipher{Alloc: true})}
+	own := recipe.Step{Args: headrace.Args(&cipher{Alloc: true})}
 	for name, r := range map[string]recipe.Recipe{
 		"in place":         chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "invert"}, cropTo(9, 9)),
-		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: Args(&thin{Own: true})}),
+		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: headrace.Args(&thin{Own: true})}),
 		"larger":           chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "grow"}, recipe.Step{Op: "grow"}, cropTo(9, 9)),
 		"a part":           chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "trim"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "invert"}, cropTo(9, 9)),
 		"enlarged at last": chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "invert"}, large, recipe.Step{Op: "relabel"}),
@@ -294,7 +296,7 @@ func (*eat) Do(_ context.Context, in rawIn) (eatOut, error) {
 
 func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	leak.Check(t)
-	if err := Register("eat", "Takes.", func() Operation[rawIn, eatOut] { return new(eat) }); err != nil {
+	if err := headrace.Register("eat", "Takes.", func() headrace.Operation[rawIn, eatOut] { return new(eat) }); err != nil {
 		t.Fatal(err)
 	}
 	root := phototest.Folder(t, 5)
@@ -314,8 +316,8 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	w.Drop(it)
 
 	// A batch of numbers and text is one, too.
-	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	b := nextOf(t, l)
+	l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+	b := loadertest.Next(t, l)
 	defer b.Release()
 	sizes, _ := b.Tensor("size")
 	for i, key := range b.Text("key") {
@@ -342,14 +344,14 @@ func (o *dawdle) Do(ctx context.Context, in troubleIn) (struct{}, error) {
 func TestTheOldestSampleIsNotOvertakenWhereBytesAreWaitedFor(t *testing.T) {
 	leak.Check(t)
 	register(t)
-	if err := Register("dawdle", "Waits.", func() Operation[troubleIn, struct{}] { return new(dawdle) }); err != nil {
+	if err := headrace.Register("dawdle", "Waits.", func() headrace.Operation[troubleIn, struct{}] { return new(dawdle) }); err != nil {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{
-		filesOf(phototest.Folder(t, 60)), {Args: Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &flow.Batch{Size: 1}},
+		filesOf(phototest.Folder(t, 60)), {Args: headrace.Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &flow.Batch{Size: 1}},
 	}}
-	l := openLoader(t, r, Config{Epochs: new(1), Order: CompletionOrder, Memory: new(int64(100_000)), Workers: new(4)}, Options{})
-	if n := len(drain(t, l)); n != 60 {
+	l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Order: headrace.CompletionOrder, Memory: new(int64(100_000)), Workers: new(4)}, headrace.Options{})
+	if n := len(loadertest.Drain(t, l)); n != 60 {
 		t.Errorf("%d rows", n)
 	}
 }
@@ -361,8 +363,8 @@ type everythingIn struct {
 	Image  media.Pixels `field:"image"`
 	Key    string       `field:"key"`
 	Label  int64        `field:"label"`
-	Canvas Canvas
-	Rand   Rand
+	Canvas headrace.Canvas
+	Rand   headrace.Rand
 	ID     sample.ID
 }
 
@@ -381,7 +383,7 @@ func (*everything) Do(_ context.Context, in everythingIn) (everythingOut, error)
 }
 
 func TestAnOperationCostsNoAllocation(t *testing.T) {
-	if err := Register("everything", "Does.", func() Operation[everythingIn, everythingOut] { return new(everything) }); err != nil {
+	if err := headrace.Register("everything", "Does.", func() headrace.Operation[everythingIn, everythingOut] { return new(everything) }); err != nil {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
@@ -447,7 +449,7 @@ func (n *noted) note(cell int, index int64) {
 // TestACrashHasASuspect runs itself in processes of their own, which crash: one
 // operation at a time finds the sample, and in quarantine it is let be.
 func TestACrashHasASuspect(t *testing.T) {
-	if err := Register("crash", "Crashes.", func() Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
+	if err := headrace.Register("crash", "Crashes.", func() headrace.Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("HEADRACE_TEST_CRASH") != "" {
@@ -455,7 +457,7 @@ func TestACrashHasASuspect(t *testing.T) {
 		return
 	}
 	root, notes := phototest.Folder(t, 12), filepath.Join(t.TempDir(), "notes")
-	var from State
+	var from headrace.State
 	run := func() (string, error) {
 		state, _ := json.Marshal(from)
 		cmd := exec.Command(os.Args[0], "-test.run=^TestACrashHasASuspect$", "-test.v")
@@ -481,7 +483,7 @@ func TestACrashHasASuspect(t *testing.T) {
 
 // crashing is what the processes do.
 func crashing(t *testing.T) {
-	var from State
+	var from headrace.State
 	if err := json.Unmarshal([]byte(os.Getenv("HEADRACE_TEST_STATE")), &from); err != nil {
 		t.Fatal(err)
 	}
@@ -492,20 +494,20 @@ func crashing(t *testing.T) {
 	n := &noted{file: file, cells: map[int]int64{}}
 	var lost []int64
 	var why []error
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &flow.Batch{Size: 4}}}}
-	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: Skip, Workers: new(4)}, Options{
-		InFlight: func() InFlight { return n },
-		Lost:     func(l Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: headrace.Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &flow.Batch{Size: 4}}}}
+	l, err := headrace.Open(t.Context(), r, headrace.Config{Epochs: new(1), OnError: headrace.Skip, Workers: new(4)}, headrace.Options{
+		InFlight: func() headrace.InFlight { return n },
+		Lost:     func(l headrace.Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := l.Start(from, until(1, 0)); err != nil {
+	if err := l.Start(from, &headrace.Until{Epoch: 1, Positions: map[string]int64{"files": 0}}); err != nil {
 		t.Fatal(err)
 	}
 	rows := 0
-	for _, b := range drain(t, l) {
+	for _, b := range loadertest.Drain(t, l) {
 		rows += len(b)
 	}
 	t.Logf("%d rows, lost %v %v", rows, lost, why)
@@ -517,7 +519,7 @@ func TestClassesAreThoseOfTheSourcesLabels(t *testing.T) {
 	root := phototest.Folder(t, 2)
 	for op, classes := range map[string]int{"relabel": 0, "invert": 2} {
 		r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "decode_image"}, {Op: op}, cropTo(8, 8), {Args: &flow.Batch{Size: 1}}}}
-		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
+		l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
 		if n := len(l.Info().Classes); n != classes {
 			t.Errorf("with %s there are %d classes", op, n)
 		}
@@ -534,11 +536,11 @@ func (*patient) Do(ctx context.Context, _ nothing) (nothing, error) {
 
 func TestAnOperationIsToldThatTheRunIsOver(t *testing.T) {
 	leak.Check(t)
-	if err := Register("patient", "Waits.", func() Operation[nothing, nothing] { return new(patient) }); err != nil {
+	if err := headrace.Register("patient", "Waits.", func() headrace.Operation[nothing, nothing] { return new(patient) }); err != nil {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(phototest.Folder(t, 5)), {Op: "decode_image"}, {Op: "patient"}, cropTo(8, 8), {Args: &flow.Batch{Size: 1}}}}
-	l := openLoader(t, r, Config{}, Options{})
+	l := loadertest.Open(t, r, headrace.Config{}, headrace.Options{})
 	l.Stop()
 	if _, err := l.Next(t.Context()); err != pipe.ErrDone {
 		t.Error(err)

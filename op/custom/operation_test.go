@@ -1,4 +1,4 @@
-package headrace
+package custom_test
 
 import (
 	"context"
@@ -14,7 +14,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/recipetest"
 	"github.com/headrace/headrace/internal/record"
@@ -86,7 +88,7 @@ type invert struct {
 
 type invertIn struct {
 	Image media.Pixels `field:"image"`
-	Rand  Rand
+	Rand  headrace.Rand
 }
 
 type invertOut struct {
@@ -124,7 +126,7 @@ type thin struct {
 
 type thinIn struct {
 	Image  media.Pixels `field:"image"`
-	Canvas Canvas
+	Canvas headrace.Canvas
 }
 
 type imageOut struct {
@@ -143,7 +145,7 @@ func (*thin) Result(f media.Form) (media.Form, error) {
 func (o *thin) Do(_ context.Context, in thinIn) (imageOut, error) {
 	form, _ := o.Result(in.Image.Form())
 	if o.Own {
-		in.Canvas = Canvas{}
+		in.Canvas = headrace.Canvas{}
 	}
 	spare := in.Canvas.Pixels(form) // not given out
 	clear(spare.Data)
@@ -163,7 +165,7 @@ type trim struct{}
 
 type trimIn struct {
 	Image media.Pixels `field:"image"`
-	Rand  Rand
+	Rand  headrace.Rand
 }
 
 func (*trim) Result(f media.Form) (media.Form, error) {
@@ -250,14 +252,14 @@ var errFail = errors.New("it does not work")
 
 var registerAll = sync.OnceValue(func() error {
 	return errors.Join(
-		Register("cipher", "Changes bytes.", func() Operation[cipherIn, cipherOut] { return &cipher{Key: 85} }),
-		Register("relabel", "Makes labels.", func() Operation[relabelIn, relabelOut] { return &relabel{Times: 10} }),
-		Register("invert", "Inverts.", func() Operation[invertIn, invertOut] { return new(invert) }),
-		Register("thin", "Keeps half.", func() Operation[thinIn, imageOut] { return new(thin) }),
-		Register("trim", "Leaves off.", func() Operation[trimIn, imageOut] { return new(trim) }),
-		Register("mean", "Tells.", func() Operation[meanIn, meanOut] { return new(mean) }),
-		Register("raw", "Decodes.", func() Operation[rawIn, imageOut] { return new(raw) }),
-		Register("trouble", "Makes some.", func() Operation[troubleIn, struct{}] { return &trouble{-1, -1, -1, 1} }),
+		headrace.Register("cipher", "Changes bytes.", func() headrace.Operation[cipherIn, cipherOut] { return &cipher{Key: 85} }),
+		headrace.Register("relabel", "Makes labels.", func() headrace.Operation[relabelIn, relabelOut] { return &relabel{Times: 10} }),
+		headrace.Register("invert", "Inverts.", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
+		headrace.Register("thin", "Keeps half.", func() headrace.Operation[thinIn, imageOut] { return new(thin) }),
+		headrace.Register("trim", "Leaves off.", func() headrace.Operation[trimIn, imageOut] { return new(trim) }),
+		headrace.Register("mean", "Tells.", func() headrace.Operation[meanIn, meanOut] { return new(mean) }),
+		headrace.Register("raw", "Decodes.", func() headrace.Operation[rawIn, imageOut] { return new(raw) }),
+		headrace.Register("trouble", "Makes some.", func() headrace.Operation[troubleIn, struct{}] { return &trouble{-1, -1, -1, 1} }),
 	)
 })
 
@@ -282,7 +284,9 @@ type plainSample struct {
 	chance      order.Key
 }
 
-func (s *plainSample) rand(step string) Rand { return custom.NewRand(s.chance, order.OpID(step)) }
+func (s *plainSample) rand(step string) headrace.Rand {
+	return custom.NewRand(s.chance, order.OpID(step))
+}
 
 // plainStep is a step of a recipe, and what it does in a plain loop.
 type plainStep struct {
@@ -300,7 +304,7 @@ func transform(args recipe.Transform, name string) plainStep {
 		if err := media.MakePlan(info, media.Options{Color: s.image.Color, DType: s.image.DType}, step, s.chance, &plan); err != nil {
 			return err
 		}
-		out := Canvas{}.Pixels(plan.Form())
+		out := headrace.Canvas{}.Pixels(plan.Form())
 		err := media.GoRunner{}.Run(out.Data, out.Stride, s.image, &plan)
 		s.image = out
 		return err
@@ -308,7 +312,7 @@ func transform(args recipe.Transform, name string) plainStep {
 }
 
 func clonePixels(p media.Pixels) media.Pixels {
-	out := Canvas{}.Pixels(p.Form())
+	out := headrace.Canvas{}.Pixels(p.Form())
 	record.Image{Pixels: p}.CopyTo(out.Data)
 	return out
 }
@@ -332,14 +336,14 @@ func randomChain(t *rapid.T) []plainStep {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 	addCipher := func(key int) {
 		c := &cipher{Key: key, Alloc: rapid.Bool().Draw(t, "alloc")}
-		add(Args(c), "cipher", func(s *plainSample, _ string) {
+		add(headrace.Args(c), "cipher", func(s *plainSample, _ string) {
 			out, _ := c.Do(ctx, cipherIn{s.bytes})
 			s.bytes = out.Bytes
 		})
 	}
 	addRelabel := func() {
 		r := &relabel{Times: rapid.IntRange(-3, 3).Draw(t, "times")}
-		add(Args(r), "relabel", func(s *plainSample, _ string) {
+		add(headrace.Args(r), "relabel", func(s *plainSample, _ string) {
 			out, _ := r.Do(ctx, relabelIn{s.key, s.label, s.id})
 			s.label, s.name, s.place = out.Label, out.Name, out.Place
 		})
@@ -366,7 +370,7 @@ func randomChain(t *rapid.T) []plainStep {
 		if err != nil {
 			return err
 		}
-		s.image = Canvas{}.Pixels(plan.Form())
+		s.image = headrace.Canvas{}.Pixels(plan.Form())
 		return d.DecodeInto(s.image.Data, s.image.Stride, s.bytes, &info, &plan)
 	}})
 	for range rapid.IntRange(0, 5).Draw(t, "between") {
@@ -386,19 +390,19 @@ func randomChain(t *rapid.T) []plainStep {
 			if rapid.Bool().Draw(t, "given") {
 				o.From = new(rapid.IntRange(0, 255).Draw(t, "from"))
 			}
-			add(Args(o), "invert", func(s *plainSample, step string) {
+			add(headrace.Args(o), "invert", func(s *plainSample, step string) {
 				out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 				s.from = out.From
 			})
 		case "thin":
 			o := &thin{Own: rapid.Bool().Draw(t, "own")}
-			add(Args(o), "thin", func(s *plainSample, _ string) {
+			add(headrace.Args(o), "thin", func(s *plainSample, _ string) {
 				out, _ := o.Do(ctx, thinIn{Image: s.image})
 				s.image = out.Image
 			})
 		case "trim":
 			o := new(trim)
-			add(Args(o), "trim", func(s *plainSample, step string) {
+			add(headrace.Args(o), "trim", func(s *plainSample, step string) {
 				out, _ := o.Do(ctx, trimIn{s.image, s.rand(step)})
 				s.image = out.Image
 			})
@@ -411,7 +415,7 @@ func randomChain(t *rapid.T) []plainStep {
 		addRelabel()
 	case "invert":
 		o := new(invert)
-		add(Args(o), "invert", func(s *plainSample, step string) {
+		add(headrace.Args(o), "invert", func(s *plainSample, step string) {
 			out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 			s.from = out.From
 		})
@@ -420,7 +424,7 @@ func randomChain(t *rapid.T) []plainStep {
 	case "mean and invert": // the twin stays as it was
 		addMean(add)
 		o := &invert{From: new(0)}
-		add(Args(o), "invert", func(s *plainSample, step string) {
+		add(headrace.Args(o), "invert", func(s *plainSample, step string) {
 			out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 			s.from = out.From
 		})
@@ -430,7 +434,7 @@ func randomChain(t *rapid.T) []plainStep {
 
 func addMean(add func(recipe.Args, string, func(*plainSample, string))) {
 	o := new(mean)
-	add(Args(o), "mean", func(s *plainSample, _ string) {
+	add(headrace.Args(o), "mean", func(s *plainSample, _ string) {
 		out, _ := o.Do(context.Background(), meanIn{s.image})
 		s.mean, s.dark, s.twin = out.Mean, out.Dark, clonePixels(s.image)
 	})
@@ -481,7 +485,7 @@ func (s *plainSample) text() string {
 }
 
 // loaded is row i of a batch in the form of plainSample.text.
-func loaded(b *Batch, i int) string {
+func loaded(b *headrace.Batch, i int) string {
 	var s plainSample
 	row := func(name string) []byte {
 		t, ok := b.Tensor(name)
@@ -529,14 +533,14 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 		}
 		r.Steps = append(r.Steps, recipe.Step{Args: &flow.Batch{Size: 4}})
 		want, wantLost := plainLoop(rt, root, chain)
-		config := Config{
-			Epochs: new(1), Fuse: new(rapid.Bool().Draw(rt, "fuse")), OnError: Skip, MaxErrors: ErrorRate(1),
+		config := headrace.Config{
+			Epochs: new(1), Fuse: new(rapid.Bool().Draw(rt, "fuse")), OnError: headrace.Skip, MaxErrors: headrace.ErrorRate(1),
 			Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), Memory: new(int64(rapid.SampledFrom([]int{120_000,
 				1 << 20, 1 << 28}).Draw(rt, "memory"))),
-			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"),
+			Order: rapid.SampledFrom([]headrace.Order{headrace.InputOrder, headrace.CompletionOrder}).Draw(rt, "order"),
 		}
 		var lost []string
-		l, err := Open(t.Context(), r, config, Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
+		l, err := headrace.Open(t.Context(), r, config, headrace.Options{Lost: func(l headrace.Lost) { lost = append(lost, l.Key) }})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -558,7 +562,7 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 			}
 			b.Release()
 		}
-		if config.Order == CompletionOrder {
+		if config.Order == headrace.CompletionOrder {
 			slices.Sort(got)
 			slices.Sort(want)
 			slices.Sort(lost)
@@ -586,7 +590,7 @@ func troubled(root string, what trouble, batch flow.Batch) recipe.Recipe {
 	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		{Args: &input.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}},
 		{Args: &flow.Shuffle{Seed: new(uint64(3))}},
-		{Args: Args(&what)},
+		{Args: headrace.Args(&what)},
 		{Op: "decode_image"},
 		{Args: &image.RandomResizedCrop{Size: recipe.Size{Height: 16}}},
 		{Op: "random_flip"},
@@ -607,12 +611,12 @@ func TestWhatOperationsDoToTheirSamples(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 37)
 	for _, workers := range []int{1, 4} {
-		var lost []Lost
+		var lost []headrace.Lost
 		what := trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}
-		l := openLoader(t, troubled(root, what, flow.Batch{Size: 4}), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
-			Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		l := loadertest.Open(t, troubled(root, what, flow.Batch{Size: 4}), headrace.Config{Epochs: new(1), Workers: &workers, OnError: headrace.Skip},
+			headrace.Options{Lost: func(l headrace.Lost) { lost = append(lost, l) }})
 		good := func(key string) bool { return !slices.Contains([]int{1, 3, 5}, index(key, 37)%9) }
-		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4)))
+		loadertest.Compare(t, fmt.Sprintf("%d workers", workers), loadertest.Drain(t, l), slices.Collect(slices.Chunk(loadertest.Sequential(t, root, 0, good), 4)))
 		for _, loss := range lost {
 			var panicked *pipe.PanicError
 			switch i := index(loss.Key, 37) % 9; {
@@ -641,8 +645,8 @@ func TestAFailureOfAnOperationStopsTheRun(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 12)
 	r := troubled(root, trouble{Skip: -1, Fail: 7, Panic: -1, Of: 100}, flow.Batch{Size: 1})
-	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
-	n, err := rowsUntilError(t, l)
+	l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+	n, err := loadertest.RowsUntilError(t, l)
 	var failed *pipe.StageError
 	var bad *sample.Error
 	if !errors.As(err, &failed) || !errors.As(err, &bad) || failed.Stage != "trouble" || bad.Index != 7 || !errors.Is(err, errFail) {
@@ -662,7 +666,7 @@ func TestAnOperationMustNotDropSamplesOfRanks(t *testing.T) {
 	r := troubled(root, trouble{Skip: 7, Fail: -1, Panic: -1, Of: 100}, flow.Batch{Size: 4})
 	var ends []string
 	for rank := range 2 {
-		l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: 2}, Options{})
+		l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Rank: rank, WorldSize: 2}, headrace.Options{})
 		if !l.Info().Exact {
 			t.Error("the number of batches is no count")
 		}
@@ -688,10 +692,10 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 	root := phototest.Folder(t, 37)
 	for _, fuse := range []bool{true, false} {
 		r := troubled(root, trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}, flow.Batch{Size: 4})
-		r.Steps = slices.Insert(r.Steps, 5, recipe.Step{Args: Args(new(invert))}, recipe.Step{Args: Args(&relabel{Times: 3})})
-		config := Config{Epochs: new(2), OnError: Skip, Workers: new(3), Fuse: &fuse}
-		run := func(from State, n int) (got []string, states []State, ends []EpochSummary) {
-			l := openLoader(t, r, config, Options{})
+		r.Steps = slices.Insert(r.Steps, 5, recipe.Step{Args: headrace.Args(new(invert))}, recipe.Step{Args: headrace.Args(&relabel{Times: 3})})
+		config := headrace.Config{Epochs: new(2), OnError: headrace.Skip, Workers: new(3), Fuse: &fuse}
+		run := func(from headrace.State, n int) (got []string, states []headrace.State, ends []headrace.EpochSummary) {
+			l := loadertest.Open(t, r, config, headrace.Options{})
 			if err := l.Start(from, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -716,7 +720,7 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 			}
 			return got, states, append(ends, l.Epoch())
 		}
-		want, states, ends := run(State{}, 14)
+		want, states, ends := run(headrace.State{}, 14)
 		for i, from := range states[:len(states)-1] {
 			got, _, gotEnds := run(from, len(want)-i-1)
 			if !slices.Equal(got, want[i+1:]) {

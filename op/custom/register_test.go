@@ -1,4 +1,4 @@
-package headrace
+package custom_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
@@ -30,8 +32,8 @@ type fake[In, Out, A any] struct {
 func (*fake[In, Out, A]) Do(context.Context, In) (out Out, err error) { return out, nil }
 
 // flat is one whose arguments are fields of A.
-func registering[In, Out any](op Operation[In, Out]) error {
-	return Register("fake", "Does nothing.", func() Operation[In, Out] { return op })
+func registering[In, Out any](op headrace.Operation[In, Out]) error {
+	return headrace.Register("fake", "Does nothing.", func() headrace.Operation[In, Out] { return op })
 }
 
 type (
@@ -44,7 +46,7 @@ type (
 		A media.Pixels `field:"a"`
 	}
 	withRand struct {
-		Rand Rand
+		Rand headrace.Rand
 	}
 	takes struct {
 		Text string `field:"key,take"`
@@ -106,12 +108,12 @@ func TestRegisterRefuses(t *testing.T) {
 			A, B string `field:"key"`
 		}, nothing, int]{}),
 		`field R of In is a headrace.Rand, which is not a field of samples: leave out the tag`: registering(&fake[struct {
-			R Rand `field:"image"`
+			R headrace.Rand `field:"image"`
 		}, nothing, int]{}),
 		`field C of In is a headrace.Canvas, which is not a field`: registering(&fake[struct {
-			C Canvas `field:"bytes,take"`
+			C headrace.Canvas `field:"bytes,take"`
 		}, nothing, int]{}),
-		`field S of In has the name of another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
+		`field S of In has the name of another`:                        registering(&fake[struct{ R, S headrace.Rand }, nothing, int]{}),
 		`In has two images, "a" and "b": at most one is allowed`:       registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
 		`a field that only In can have is in Out: headrace.Rand`:       registering(&fake[nothing, withRand, int]{}),
@@ -122,14 +124,14 @@ func TestRegisterRefuses(t *testing.T) {
 		`its argument Args is a [][2]uint8: must be`:                   registering(&fake[nothing, nothing, [][2]uint8]{}),
 		`its argument Level has the tag json:"level,omitempty"`:        registering(&omits{}),
 		`its argument Level has the tag json:"level,string"`:           registering(&quotes{}),
-		`it embeds *headrace.share: only structs without a tag`:        registering(&embeds{}),
+		`it embeds *custom_test.share: only structs without a tag`:        registering(&embeds{}),
 		`two of its arguments are called "Depth"`:                      registering(&twice{}),
-		`is headrace.notAStruct: must be a pointer to a struct`:        registering(notAStruct(0)),
-		`is *headrace.omits: must be a pointer`:                        registering((*omits)(nil)),
-		`its function is nil`:                                          Register[nothing, nothing]("fake", "", nil),
-		`there is an operation "invert" already`:                       Register("invert", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
-		`its name is "two words"`:                                      Register("two words", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
-		`its arguments *headrace.invert belong to "invert" already`:    Register("inverse", "", func() Operation[invertIn, invertOut] { return new(invert) }),
+		`is custom_test.notAStruct: must be a pointer to a struct`:        registering(notAStruct(0)),
+		`is *custom_test.omits: must be a pointer`:                        registering((*omits)(nil)),
+		`its function is nil`:                                          headrace.Register[nothing, nothing]("fake", "", nil),
+		`there is an operation "invert" already`:                       headrace.Register("invert", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`its name is "two words"`:                                      headrace.Register("two words", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`its arguments *custom_test.invert belong to "invert" already`:    headrace.Register("inverse", "", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q", err, want)
@@ -160,7 +162,7 @@ type kinds struct {
 func (*kinds) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
 
 func TestArgumentsGoThroughText(t *testing.T) {
-	err := Register("kinds", "Has all.", func() Operation[nothing, nothing] {
+	err := headrace.Register("kinds", "Has all.", func() headrace.Operation[nothing, nothing] {
 		return &kinds{Float: 0.5, Text: "usual", Own: recipe.Size{Height: 1}, hidden: 3}
 	})
 	if err != nil {
@@ -171,12 +173,12 @@ func TestArgumentsGoThroughText(t *testing.T) {
 		`{}`: `{"bool":false,"int":0,"long":0,"whole":0,"float":0.5,"text":"usual","maybe":null,"list":null,"pair":[0,0],"pairs":null,"own":1}`,
 		`{"bool":true,"int":-1,"long":-2,"whole":18446744073709551615,"float":0,"text":"","maybe":0,"list":["a"],"pair":[1,2],"pairs":[[3,4]],"own":[5,6]}`: `{"bool":true,"int":-1,"long":-2,"whole":18446744073709551615,"float":0,"text":"","maybe":0,"list":["a"],"pair":[1,2],"pairs":[[3,4]],"own":[5,6]}`,
 	} {
-		r := parseRecipe(t, steps, given)
+		r := loadertest.Recipe(t, steps, given)
 		text, err := r.Steps[1].Args.(json.Marshaler).MarshalJSON()
 		if err != nil || string(text) != want {
 			t.Errorf("%s became %s, %v", given, text, err)
 		}
-		if again := parseRecipe(t, steps, text); again.Fingerprint() != r.Fingerprint() {
+		if again := loadertest.Recipe(t, steps, text); again.Fingerprint() != r.Fingerprint() {
 			t.Errorf("%s is read as another recipe", text)
 		}
 	}
@@ -201,32 +203,32 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 	register(t)
 	decode, crop := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}
 	normalize := recipe.Step{Args: &image.Normalize{Mean: image.Channels{0}, Std: image.Channels{1}}}
-	if err := Register("told", "Says.", func() Operation[oneImage, imageOut] { return new(told[oneImage, imageOut]) }); err != nil {
+	if err := headrace.Register("told", "Says.", func() headrace.Operation[oneImage, imageOut] { return new(told[oneImage, imageOut]) }); err != nil {
 		t.Fatal(err)
 	}
 	toldOf := func(f media.Form, err error) recipe.Step {
-		return recipe.Step{Args: Args(&told[oneImage, imageOut]{f, err})}
+		return recipe.Step{Args: headrace.Args(&told[oneImage, imageOut]{f, err})}
 	}
 	type asks struct {
 		A float32  `field:"label"`
 		B [8]int64 `field:"key"`
 		C string   `field:"lable"`
 	}
-	if err := Register("asks", "Asks.", func() Operation[asks, nothing] { return new(fake[asks, nothing, string]) }); err != nil {
+	if err := headrace.Register("asks", "Asks.", func() headrace.Operation[asks, nothing] { return new(fake[asks, nothing, string]) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := Register("share", "Shares.", func() Operation[nothing, nothing] { return new(share) }); err != nil {
+	if err := headrace.Register("share", "Shares.", func() headrace.Operation[nothing, nothing] { return new(share) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		want  string
 		steps []recipe.Step
 	}{
-		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: Args(&share{math.NaN()})}}},
+		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: headrace.Args(&share{math.NaN()})}}},
 		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
 		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
-		{`step "invert" (#3): from is 300: must be from 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
-		{`step "trouble" (#2): of is 0: must be at least 1`, []recipe.Step{{Args: Args(&trouble{})}}},
+		{`step "invert" (#3): from is 300: must be from 0 to 255`, []recipe.Step{decode, {Args: headrace.Args(&invert{From: new(300)})}}},
+		{`step "trouble" (#2): of is 0: must be at least 1`, []recipe.Step{{Args: headrace.Args(&trouble{})}}},
 		{`step "asks" (#2): reads "label" as float32: it is int64
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
 recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},
@@ -240,7 +242,7 @@ recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "la
 		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &flow.Batch{Size: 1}}}},
 		{`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]`, []recipe.Step{decode, {Op: "thin"}, {Args: &flow.Batch{Size: 1}}}},
 		{`cannot tell which image is meant`, []recipe.Step{decode, {Op: "mean"}, crop}},
-		{`has no operation`, []recipe.Step{{Args: Args(&omits{})}}},
+		{`has no operation`, []recipe.Step{{Args: headrace.Args(&omits{})}}},
 	} {
 		r := recipe.Recipe{Steps: append([]recipe.Step{{Args: &input.Files{Pattern: "x", Label: "parent"}}}, c.steps...)}
 		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -262,7 +264,7 @@ func TestAnOperationWithoutCodeIsRefused(t *testing.T) {
 		{Args: &input.Files{Pattern: recipe.Path(phototest.Folder(t, 1)), Root: "/"}}, {Op: "decode_image"},
 		{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Op: "described"}, {Args: &flow.Batch{Size: 1}},
 	}}
-	_, err := Open(t.Context(), r, Config{}, Options{})
+	_, err := headrace.Open(t.Context(), r, headrace.Config{}, headrace.Options{})
 	var mistake *recipe.Error
 	if !errors.As(err, &mistake) || mistake.Step != 4 || !strings.Contains(err.Error(), `step "described" (#4): is described, for which the engine has no code: headrace.Register brings it`) {
 		t.Error(err)
@@ -288,13 +290,13 @@ func (o *wrong) Do(_ context.Context, in meanIn) (imageOut, error) {
 	case "none":
 		p = media.Pixels{}
 	case "canvas":
-		Canvas{}.Pixels(media.Form{Height: 1 << 20, Width: 1 << 20, DType: tensor.Uint8})
+		headrace.Canvas{}.Pixels(media.Form{Height: 1 << 20, Width: 1 << 20, DType: tensor.Uint8})
 	}
 	return imageOut{p}, nil
 }
 
 func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
-	if err := Register("wrong", "Is wrong.", func() Operation[meanIn, imageOut] { return new(wrong) }); err != nil {
+	if err := headrace.Register("wrong", "Is wrong.", func() headrace.Operation[meanIn, imageOut] { return new(wrong) }); err != nil {
 		t.Fatal(err)
 	}
 	root := phototest.Folder(t, 1)
@@ -308,9 +310,9 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 	} {
 		r := recipe.Recipe{Steps: []recipe.Step{
 			{Args: &input.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},
-			{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &flow.Batch{Size: 1}},
+			{Args: &image.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: headrace.Args(&wrong{kind})}, {Args: &flow.Batch{Size: 1}},
 		}}
-		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
+		l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
 		if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "000.jpg") {
 			t.Errorf("%s: %v, expected %s", kind, err, want)
 		}
@@ -322,13 +324,13 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 }
 
 func TestRandIsThatOfItsStep(t *testing.T) {
-	draw := func(r Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
+	draw := func(r headrace.Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
 	w, source := core.Env{Seed: 7}, &record.Source{Draws: 1}
 	first := draw(custom.NewRand(w.RandomKey(&record.Record{Source: source}), 5))
 	if again := draw(custom.NewRand(w.RandomKey(&record.Record{Source: source}), 5)); again != first {
 		t.Errorf("%s, then %s", first, again)
 	}
-	for _, other := range []Rand{custom.NewRand(w.RandomKey(&record.Record{Source: source}), 6), custom.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Index: 1}}), 5), custom.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), 5),
+	for _, other := range []headrace.Rand{custom.NewRand(w.RandomKey(&record.Record{Source: source}), 6), custom.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Index: 1}}), 5), custom.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), 5),
 		custom.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0}}), 5), custom.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0, 0}}), 5)} {
 		if draw(other) == first {
 			t.Errorf("%+v draws the same", other)
