@@ -23,12 +23,5 @@ func (n *node) boundBatch(size int, of string) {
 	}
 }
 
-// operations returns how many operations so many workers run at once. ok is false where
-// that is more than a stage may.
-func operations(workers, hands int) (n int, ok bool) {
-	hands = max(1, hands)
-	if workers > MaxWorkers/hands {
-		return 0, false
-	}
-	return workers * hands, true
-}
+// tooMany reports whether so many workers run more operations at once than a stage may.
+func tooMany(workers, hands int) bool { return workers > MaxWorkers/max(1, hands) }

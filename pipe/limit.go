@@ -57,7 +57,7 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 				left(in)
 				close(t.over)
 				var none Out
-				return none, t.abandon(ctx, most)
+				return none, t.abandon(most)
 			}
 			<-t.over
 		}
@@ -110,7 +110,7 @@ func (t *attempt[Out]) giveBack() {
 }
 
 // abandon lets the worker go on without the operation.
-func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
+func (t *attempt[Out]) abandon(most time.Duration) error {
 	if t.worker == nil {
 		return failure.AbandonedAfter(most, false)
 	}

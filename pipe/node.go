@@ -92,7 +92,7 @@ func (n *node) label() string {
 
 // settle fills in defaults and records what is wrong with the settings that all kinds of
 // stages share.
-func (n *node) settle() *node {
+func (n *node) settle() {
 	n.at = callSite()
 	if n.name == "" {
 		n.mistake("it has no name")
@@ -102,7 +102,7 @@ func (n *node) settle() *node {
 	n.bound("InFlightPerWorker", n.inFlight, MaxWorkers)
 	n.workers = max(1, n.workers)
 	n.inFlight = max(1, n.inFlight)
-	if _, ok := operations(n.workers, n.inFlight); !ok && n.workers <= MaxWorkers && n.inFlight <= MaxWorkers {
+	if tooMany(n.workers, n.inFlight) && n.workers <= MaxWorkers && n.inFlight <= MaxWorkers {
 		n.mistake("%d Workers with %d InFlightPerWorker: together they must be at most %d", n.workers, n.inFlight, MaxWorkers)
 	}
 	n.settleBuffer()
@@ -111,7 +111,6 @@ func (n *node) settle() *node {
 			n.mistake("Failures: %w", err)
 		}
 	}
-	return n
 }
 
 // settleBuffer fills in the default, which depends on the stages before.

@@ -39,7 +39,7 @@ func (r *Run[T]) SetWorkers(stage string, n int) error {
 	if n < 1 {
 		return s.wrong("%d workers: must be at least 1", n)
 	}
-	if _, ok := operations(n, s.inFlight); !ok {
+	if tooMany(n, s.inFlight) {
 		return s.wrong("%d workers: must be at most %d", n, MaxWorkers/max(1, s.inFlight))
 	}
 	s.SetWorkers(n)

@@ -43,11 +43,10 @@ type column struct {
 }
 
 // or sets the type, if none was said.
-func (k *column) or(is sample.Type) error {
+func (k *column) or(is sample.Type) {
 	if k.Type.Kind == 0 {
 		k.Type = is
 	}
-	return nil
 }
 
 // take is or for values whose type is known: only text and bytes are each other.

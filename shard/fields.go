@@ -116,7 +116,8 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 		if c.Type.Kind != 0 && !isNumber(c.Type) {
 			return k, k.misfit(is)
 		}
-		return k, k.or(is)
+		k.or(is)
+		return k, nil
 	}
 
 	n := slices.IndexFunc(d.index.Fields, func(f index.Field) bool { return f.Name == c.From })
@@ -126,7 +127,8 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 			if c.Type.Kind == 0 {
 				k.as = d.foundAs(c.From)
 			}
-			return k, k.or(is)
+			k.or(is)
+			return k, nil
 		}
 		return k, k.take(is)
 	}
@@ -137,9 +139,7 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	if d.index.Fields[n].Type != nil {
 		return k, k.take(is)
 	}
-	if err := k.or(is); err != nil { // nobody but the user knows what it is
-		return k, err
-	}
+	k.or(is) // nobody but the user knows what it is
 	if k.Type.Kind == sample.Tensor && len(k.Type.Shape) == 0 {
 		k.how = parsed
 	}

@@ -121,7 +121,7 @@ func clock(r reader, streams []packets.Stream) (*Clock, error) {
 			}
 			continue
 		}
-		if heads[p.Stream].begins(s, &p) {
+		if heads[p.Stream].begins(&p) {
 			c.Cut[p.Stream], first[p.Stream] = true, math.MaxInt64
 		}
 		if heads[p.Stream].lacks(s, &p) {
@@ -159,7 +159,7 @@ type head struct {
 }
 
 // begins reports whether a packet is the first key packet after others.
-func (h *head) begins(s *packets.Stream, p *packets.Packet) bool {
+func (h *head) begins(p *packets.Packet) bool {
 	if h.key != nil {
 		return false
 	}

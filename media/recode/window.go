@@ -263,7 +263,7 @@ func (c *cutter) sound(t *track, p packets.Packet) error {
 	}
 	skip, cut := int64(p.Skip), int64(p.Cut)
 	if c.clock.guessed || onlyDecoded(t.stream.Codec) {
-		return c.counted(t, p, from, until)
+		return c.counted(t, p, from)
 	}
 	if from >= t.end {
 		t.done = true
@@ -328,7 +328,7 @@ func onlyDecoded(codec string) bool {
 }
 
 // counted hands out all packets up to the window's end, as far as their times tell.
-func (c *cutter) counted(t *track, p packets.Packet, from, until int64) error {
+func (c *cutter) counted(t *track, p packets.Packet, from int64) error {
 	if !c.origin {
 		return errEarlier
 	}

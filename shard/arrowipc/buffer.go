@@ -121,7 +121,7 @@ func (b *batch) rewritten(buf buffer, size int64, flags uint64) error {
 }
 
 // sized returns how many bytes a buffer has, unpacked.
-func (b *batch) sized(buf buffer) (index.Block, int64, error) {
+func (b *batch) sized(buf buffer) (int64, error) {
 	k, err := b.unpacked(buf)
-	return k, k.Size, err
+	return k.Size, err
 }

@@ -158,7 +158,7 @@ func (b *batch) numbersIn(f *field, data, valid buffer, null []bool, have int) (
 		return b.base(data)
 	}
 
-	_, size, err = b.sized(data)
+	size, err = b.sized(data)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -69,7 +69,7 @@ func (b *batch) textEnds(f *field, offsets, text buffer, have int) ([]int64, err
 	if have == 0 {
 		return []int64{0}, nil
 	}
-	_, size, err := b.sized(text)
+	size, err := b.sized(text)
 	if err != nil {
 		return nil, err
 	}

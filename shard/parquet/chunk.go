@@ -214,7 +214,7 @@ func (r *chunkReader) take(packed, raw []byte, at int64, skip, present, codec in
 	case e == encodingRLEDictionary || e == encodingPlainDictionary:
 		err = r.fromDictionary(raw[skip:], present)
 	case e == encodingDeltaBytes && r.isBytes():
-		err = r.deltaBytes(packed, raw, skip, present)
+		err = r.deltaBytes(raw, skip, present)
 	default:
 		from := int64(0)
 		if r.isBytes() && present > 0 {
@@ -243,7 +243,7 @@ func (r *chunkReader) fromDictionary(b []byte, n int) error {
 	}
 
 	var ok bool
-	if r.ids, _, ok = hybrid(r.ids[:0], b[1:], int(b[0]), n); !ok {
+	if r.ids, ok = hybrid(r.ids[:0], b[1:], int(b[0]), n); !ok {
 		return r.wrong("a page's places in the dictionary are damaged")
 	}
 	switch r.c.meaning {

@@ -4,7 +4,7 @@ package parquet
 // Such a page is one block, of which the values come out one after the other.
 
 // deltaBytes takes the values of such a page, which is unpacked in raw.
-func (r *chunkReader) deltaBytes(packed, raw []byte, skip, n int) error {
+func (r *chunkReader) deltaBytes(raw []byte, skip, n int) error {
 	p := prefixed{prefixes: r.lengths, suffixes: r.wide}
 	size, ok := p.read(raw[skip:], n)
 	if r.lengths, r.wide = p.prefixes, p.suffixes; !ok {

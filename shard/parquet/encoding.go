@@ -124,7 +124,7 @@ func (r *chunkReader) decodeBools(dst *values, encoding int, b []byte, n int) er
 			return r.endsEarly(0, n)
 		}
 		var ok bool
-		if r.ids, _, ok = hybrid(r.ids[:0], b[4:][:little32(b)], 1, n); !ok {
+		if r.ids, ok = hybrid(r.ids[:0], b[4:][:little32(b)], 1, n); !ok {
 			return r.wrong("a page's booleans are damaged")
 		}
 		for _, v := range r.ids {

@@ -6,23 +6,22 @@ import (
 )
 
 // hybrid appends n numbers of a width in bits to dst, which are runs of one number and
-// runs of packed ones. It returns how many bytes that took; false: the runs end early, or
-// make no sense.
-func hybrid(dst []uint32, b []byte, width, n int) ([]uint32, int, bool) {
+// runs of packed ones. False: the runs end early, or make no sense.
+func hybrid(dst []uint32, b []byte, width, n int) ([]uint32, bool) {
 	if width > 32 {
-		return dst, 0, false
+		return dst, false
 	}
 	at := 0
 	for n > 0 {
 		head, k := binary.Uvarint(b[at:])
 		if k <= 0 {
-			return dst, at, false
+			return dst, false
 		}
 		at += k
 		if head&1 == 0 {
 			size := (width + 7) / 8
 			if head>>1 == 0 || len(b)-at < size {
-				return dst, at, false
+				return dst, false
 			}
 			v := uint32(0)
 			for i := range size {
@@ -41,14 +40,14 @@ func hybrid(dst []uint32, b []byte, width, n int) ([]uint32, int, bool) {
 		// of its last eight away.
 		groups := head >> 1
 		if groups == 0 {
-			return dst, at, false
+			return dst, false
 		}
 		run := n
 		if groups < uint64(n+7)/8 {
 			run = int(groups) * 8
 		}
 		if need := (run*width + 7) / 8; len(b)-at < need {
-			return dst, at, false
+			return dst, false
 		}
 		dst = unpackBits(dst, b[at:], width, run)
 		n -= run
@@ -58,7 +57,7 @@ func hybrid(dst []uint32, b []byte, width, n int) ([]uint32, int, bool) {
 			at += int(skip)
 		}
 	}
-	return dst, at, true
+	return dst, true
 }
 
 // unpackBits appends n numbers of a width in bits, of which b has the bytes.
@@ -80,6 +79,18 @@ func unpackBits(dst []uint32, b []byte, width, n int) []uint32 {
 		left -= width
 	}
 	return dst
+}
+
+// definitionLevels appends n levels up to top, and counts those at the top, which have a
+// value.
+func definitionLevels(dst []uint32, b []byte, top, n int) (levels []uint32, present int, ok bool) {
+	levels, ok = hybrid(dst, b, bitsFor(top), n)
+	for _, l := range levels[len(dst):] {
+		if int(l) == top {
+			present++
+		}
+	}
+	return levels, present, ok
 }
 
 // bitsFor is how many bits levels up to top take.

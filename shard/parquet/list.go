@@ -50,7 +50,7 @@ func (r *chunkReader) listPage(packed []byte) error {
 
 	n, ok := int(h.values), false
 	deep := len(r.c.lists)
-	if r.ids, _, ok = hybrid(r.ids[:0], p.repetition, bitsFor(deep), n); !ok {
+	if r.ids, ok = hybrid(r.ids[:0], p.repetition, bitsFor(deep), n); !ok {
 		return r.wrong("a page's repetition levels are damaged")
 	}
 	present, err := r.levels(p.definition, n)

@@ -29,7 +29,7 @@ func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []b
 		if len(b) == 0 {
 			return dst, short
 		}
-		ids, _, ok := hybrid(nil, b[1:], int(b[0]), n)
+		ids, ok := hybrid(nil, b[1:], int(b[0]), n)
 		if !ok {
 			return dst, short
 		}
@@ -88,7 +88,7 @@ func (number) appendBools(dst []byte, encoding int, b []byte, n int) ([]byte, er
 		if len(b) < 4 || int64(little32(b)) > int64(len(b)-4) {
 			return dst, short
 		}
-		bits, _, ok := hybrid(nil, b[4:][:little32(b)], 1, n)
+		bits, ok := hybrid(nil, b[4:][:little32(b)], 1, n)
 		if !ok {
 			return dst, short
 		}

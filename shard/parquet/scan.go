@@ -75,14 +75,8 @@ func (r *chunkReader) unsupported(encoding int) error {
 // levels reads which of n rows have a value, and returns how many do.
 func (r *chunkReader) levels(b []byte, n int) (present int, err error) {
 	var ok bool
-	if r.present, _, ok = hybrid(r.present[:0], b, bitsFor(r.c.levels), n); !ok {
+	if r.present, present, ok = definitionLevels(r.present[:0], b, r.c.levels, n); !ok {
 		return 0, r.wrong("a page's definition levels are damaged")
-	}
-	top := uint32(r.c.levels)
-	for _, l := range r.present {
-		if l == top {
-			present++
-		}
 	}
 	return present, nil
 }

@@ -33,7 +33,7 @@ func appendTexts(dst []byte, encoding int, b []byte, n int, dictionary []byte, m
 		if len(b) == 0 {
 			return dst, short
 		}
-		ids, _, ok := hybrid(nil, b[1:], int(b[0]), n)
+		ids, ok := hybrid(nil, b[1:], int(b[0]), n)
 		if !ok {
 			return dst, short
 		}

@@ -46,15 +46,9 @@ func (Format) UnpackWith(dst []byte, b index.Block, page, dictionary []byte) ([]
 
 // withNulls appends the numbers of a page, and NaN for elements without a value.
 func (k number) withNulls(dst []byte, h *pageHeader, p pageParts, top, element int, dictionary []byte) ([]byte, error) {
-	levels, _, ok := hybrid(nil, p.definition, bitsFor(top), int(min(h.values, mostLevels)))
+	levels, present, ok := definitionLevels(nil, p.definition, top, int(min(h.values, mostLevels)))
 	if !ok {
 		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
-	}
-	present := 0
-	for _, l := range levels {
-		if int(l) == top {
-			present++
-		}
 	}
 
 	flat, err := k.append(nil, h.encoding, p.values, present, dictionary)
@@ -87,15 +81,9 @@ func unpackTexts(dst []byte, b index.Block, h *pageHeader, page, dictionary []by
 		return nil, err
 	}
 	top, inner := int(b.Codec>>levelsShift&255), int(b.Codec>>innerShift&255)
-	levels, _, ok := hybrid(nil, p.definition, bitsFor(top), int(min(h.values, mostLevels)))
+	levels, present, ok := definitionLevels(nil, p.definition, top, int(min(h.values, mostLevels)))
 	if !ok {
 		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
-	}
-	present := 0
-	for _, l := range levels {
-		if int(l) == top {
-			present++
-		}
 	}
 	if inner == 0 {
 		return appendTexts(dst, h.encoding, p.values, present, dictionary, b.Size)
@@ -105,7 +93,7 @@ func unpackTexts(dst []byte, b index.Block, h *pageHeader, page, dictionary []by
 	if err != nil {
 		return nil, err
 	}
-	again, _, ok := hybrid(nil, p.repetition, bitsFor(textlist.MostAxes), len(levels))
+	again, ok := hybrid(nil, p.repetition, bitsFor(textlist.MostAxes), len(levels))
 	if !ok {
 		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
 	}

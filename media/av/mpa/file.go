@@ -210,7 +210,7 @@ func (f *File) gap(file []byte, at, declared int) (int, error) {
 	switch {
 	case frames == 0 && ended: // nothing of a recording
 		return len(file), nil
-	case frames == 0 && declared <= 0 && len(file)-at <= mostJunk && !cut(file[at:], f.First): // nor here
+	case frames == 0 && declared <= 0 && len(file)-at <= mostJunk && !cut(file[at:]): // nor here
 		return len(file), nil
 	case len(file)-at < Need && file[at] == 0xFF:
 		return 0, fmt.Errorf("%w: it ends within frame %d", ErrFormat, n)
@@ -219,7 +219,7 @@ func (f *File) gap(file []byte, at, declared int) (int, error) {
 }
 
 // cut reports whether a file ends within the header of a frame.
-func cut(rest []byte, first Header) bool {
+func cut(rest []byte) bool {
 	return len(rest) < Need && rest[0] == 0xFF && (len(rest) < 2 || rest[1]&0xE0 == 0xE0)
 }
 

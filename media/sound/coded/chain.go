@@ -14,7 +14,7 @@ import (
 func openAny(file []byte, o sound.Options) (sound.Stream, error) {
 	parts := joined.Chain(bytes.NewReader(file), int64(len(file)))
 	if len(parts) == 1 {
-		r, err := OpenWith(file, o)
+		r, err := Open(file, o)
 		if err != nil {
 			return nil, err // no Recording that is nil
 		}
@@ -62,7 +62,7 @@ func openChain(file []byte, o sound.Options, parts []joined.Part) (*chain, error
 func (c *chain) open(part int) error {
 	c.Close()
 	p := c.parts[part]
-	r, err := OpenWith(c.file[p.From:p.To:p.To], c.opens)
+	r, err := Open(c.file[p.From:p.To:p.To], c.opens)
 	if err != nil {
 		return c.at(part, err)
 	}

@@ -49,7 +49,7 @@ func BenchmarkClipOfMP3(b *testing.B) {
 
 	b.Run("clip", func(b *testing.B) {
 		measured(b, func() {
-			r, err := Open(file, -1)
+			r, err := Open(file, sound.Options{Track: -1})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func BenchmarkClipOfMP3(b *testing.B) {
 	})
 	b.Run("open", func(b *testing.B) {
 		measured(b, func() {
-			r, err := Open(file, -1)
+			r, err := Open(file, sound.Options{Track: -1})
 			if err != nil {
 				b.Fatal(err)
 			}

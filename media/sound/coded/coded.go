@@ -58,12 +58,7 @@ func like(file []byte, pattern string) bool {
 // Open finds the packets of an audio track of a file in memory, which has to stay as it
 // is. Tracks are counted from 0 among those with audio; -1 takes the one that the file
 // names as default, or the first. The recording must be closed.
-func Open(file []byte, track int) (*Recording, error) {
-	return OpenWith(file, sound.Options{Track: track})
-}
-
-// OpenWith is [Open] with options.
-func OpenWith(file []byte, o sound.Options) (*Recording, error) {
+func Open(file []byte, o sound.Options) (*Recording, error) {
 	if mpa.Probe(file) {
 		return opened(ofFrames(file, o))
 	}

@@ -71,7 +71,7 @@ func open(t testing.TB, path string, track int) *Recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(b, track)
+	r, err := Open(b, sound.Options{Track: track})
 	if err != nil {
 		t.Fatal(err)
 	}

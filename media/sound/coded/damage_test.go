@@ -11,11 +11,12 @@ import (
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/internal/avtest"
+	"github.com/headrace/headrace/media/sound"
 )
 
 // all reads a whole file.
 func all(b []byte) (int64, error) {
-	r, err := Open(b, -1)
+	r, err := Open(b, sound.Options{Track: -1})
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +57,7 @@ func TestDamagedPacketsOfFLAC(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	f := fixture{name: "flac.mka", rate: "44100", how: "-c:a flac"}
 	b := f.bytes(t)
-	r, err := Open(b, -1)
+	r, err := Open(b, sound.Options{Track: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,13 +106,13 @@ func TestTracks(t *testing.T) {
 			t.Errorf("%s: the default has %d samples", name, n)
 		}
 		b, _ := os.ReadFile(path)
-		if _, err := Open(b, 2); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), "the file has 2, counted from 0") {
+		if _, err := Open(b, sound.Options{Track: 2}); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), "the file has 2, counted from 0") {
 			t.Error(err)
 		}
 	}
 	silent := avtest.Cached(t, "silent.mp4", strings.Fields("-f lavfi -i testsrc2=s=64x48:d=0.5 -c:v mpeg4")...)
 	b, _ := os.ReadFile(silent)
-	if _, err := Open(b, -1); err == nil || !strings.Contains(err.Error(), "the file has no audio") {
+	if _, err := Open(b, sound.Options{Track: -1}); err == nil || !strings.Contains(err.Error(), "the file has no audio") {
 		t.Error(err)
 	}
 }

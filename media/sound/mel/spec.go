@@ -3,8 +3,6 @@ package mel
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 // Spec says how spectrograms are made.
@@ -66,9 +64,6 @@ var Presets = map[string]Spec{
 	"librosa":    {Rate: 22050, FFT: 2048, Window: 2048, Hop: 512, Mels: 128, Scale: Slaney, Area: true, Edges: Zero, Level: Range},
 	"torchaudio": {Rate: 16000, FFT: 400, Window: 400, Hop: 200, Mels: 128, Scale: HTK, Edges: Reflect, Level: Decibel},
 }
-
-// Names are those of the presets, in order.
-func Names() []string { return slices.Sorted(maps.Keys(Presets)) }
 
 // mostFFT bounds transforms: 64 times a frame of speech.
 const mostFFT = 1 << 15
