@@ -112,3 +112,29 @@ func TestWhatNoSampleTells(t *testing.T) {
 		}
 	}
 }
+
+// Functions are only tried if some step calls one without saying what it gives, wherever
+// in the recipe that is.
+func TestWhoHasToBeAsked(t *testing.T) {
+	const files, told = `{"files":{"pattern":"x","label":"parent"}},"decode_image",`, `{"map":{"function":"m:f","gives":{"a":"text"}}}`
+	for steps, want := range map[string]bool{
+		files + `{"center_crop":{"size":8}},{"batch":{"size":2}}`: false,
+		files + told: false,
+		files + told + `,{"map":{"function":"m:g"}}`:                                                        true,
+		files + `{"filter":{"function":"m:f"}}`:                                                             false,
+		files + `{"flat_map":{"function":"m:f"}}`:                                                           true,
+		files + `{"center_crop":{"size":8}},{"batch":{"size":2,"collate":{"function":"m:f"}}}`:              true,
+		files + `{"route":{"by":"label","branches":[{"steps":[{"map":{"function":"m:f"}}]}]}}`:              true,
+		`{"source":{"function":"m:f","length":3}}`:                                                          true,
+		`{"source":{"function":"m:f","length":3,"gives":{"a":"text"}}}`:                                     false,
+		`{"merge":{"of":[[{"source":{"function":"m:f"}}],[{"source":{"function":"m:g"}}]]}},"decode_image"`: true,
+	} {
+		r, err := recipe.Parse([]byte(`{"headrace":1,"steps":[` + steps + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Needed(r); got != want {
+			t.Errorf("%s: a survey is needed: %v", steps, got)
+		}
+	}
+}
