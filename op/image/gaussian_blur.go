@@ -13,7 +13,7 @@ var _ = Ops.Add(recipe.NewOp[GaussianBlur]("gaussian_blur", recipe.Between,
 	"Blur an image by a random amount, as torchvision's 'GaussianBlur'.").
 	Explained("", ".gaussian_blur(23)", ".gaussian_blur(9, sigma=1.5)  # each by the same").
 	Called("kernel_size, sigma").
-	Replacing("GaussianBlur(23, sigma=(0.1, 2.0))").Telling("sigma"))
+	Replacing("GaussianBlur(kernel_size, sigma)").Telling("sigma"))
 
 // GaussianBlur are the arguments of the operation gaussian_blur.
 type GaussianBlur struct {

@@ -7,6 +7,7 @@ import pytest
 
 import headrace as hr
 from conftest import augmented, digests, files_of
+from steps import ON_PIXELS, step_on_images
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -22,6 +23,7 @@ def chain(rng: np.random.Generator, description: hr.Pipeline) -> hr.Pipeline:
 
     color = rng.choice(["rgb", "rgba", "gray"]).item()
     images = description.decode_image(color=color)
+    named = ("resize", "resize_to_bucket", "center_crop", "pad", "random_crop", "random_resized_crop", "grayscale")
     operations = [
         lambda p: p.resize(side(), filter=filter()),
         lambda p: p.resize((side(), side()), filter=filter()),
@@ -31,14 +33,7 @@ def chain(rng: np.random.Generator, description: hr.Pipeline) -> hr.Pipeline:
         lambda p: p.pad(3).random_crop(20),
         lambda p: p.random_resized_crop((side(), side()), filter=filter()),
         lambda p: p.pad((1, 2, 3, 4), 70),
-        lambda p: p.random_flip(),
-        lambda p: p.random_vertical_flip(),
-        lambda p: p.rotate90(int(rng.integers(-3, 4))),
-        lambda p: p.random_rotate90(),
-        lambda p: p.color_jitter(0.4, 0.4, 0.4, 0.2),
-        lambda p: p.random_grayscale(0.5),
-        lambda p: p.random_solarize(99, 0.5),
-        lambda p: p.gaussian_blur(int(rng.integers(5)) * 2 + 1),
+        *(lambda p, name=name: step_on_images(name, rng.integers(1000))(p) for name in ON_PIXELS if name not in named),
     ]
     for i in rng.integers(len(operations), size=rng.integers(1, 6)):
         images = operations[i](images)

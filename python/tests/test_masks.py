@@ -251,8 +251,6 @@ def test_sizes_that_differ_are_a_bad_sample():
         (lambda p: p.resize(8, field="image", fields=["image"]), "has both field and fields"),
         (lambda p: p.resize(8, field=["image"]), "must be the name of an image"),
         (lambda p: p.color_jitter(0.4, fields=["image", "mask"]), "color_jitter of a mask, whose numbers are not colours"),
-        (lambda p: p.solarize(fields=["image", "mask"]), "solarize of a mask, whose numbers are not colours"),
-        (lambda p: p.gaussian_blur(3, fields=["image", "mask"]), "gaussian_blur of a mask, whose numbers are not colours"),
         (lambda p: p.normalize(0.5, 0.5, field="mask"), "normalize of a mask"),
         (lambda p: p.layout("NCHW", field="mask"), "layout of a mask, which has no channels"),
         (lambda p: p.pad(2, (1, 2, 3), fields=["image", "mask"]), "must be one number, or 1, because the image is mask"),

@@ -1,4 +1,4 @@
-"""Every operation on images, beside Pillow's and torchvision's on the same decode: that its arguments mean what they say.
+"""Operations on images, beside Pillow's and torchvision's on the same decode: that their arguments mean what they say.
 
 That the pixels are theirs, for images, sizes, colours and filters of every kind, the tests of the folder media say.
 """
@@ -48,15 +48,6 @@ def turned(image, turns):
     return Image.fromarray(np.rot90(np.asarray(image), turns))
 
 
-def solarized(image, threshold):
-    return v2.functional.to_pil_image(v2.functional.solarize(v2.functional.pil_to_tensor(image), threshold))
-
-
-def blurred(image, size, sigma):
-    blur = v2.functional.gaussian_blur(v2.functional.pil_to_tensor(image), [size, size], [sigma, sigma])
-    return picture(blur.permute(1, 2, 0).numpy())
-
-
 # name → colour, the steps, and what they do to an image.
 OPERATIONS = {
     "resize": ("rgb", lambda p: p.resize(72).center_crop(60), lambda i: crop(v1.resize(i, 72), 60)),
@@ -94,12 +85,6 @@ OPERATIONS = {
     "random_vertical_flip": ("gray", lambda p: p.random_vertical_flip(1).center_crop(40), lambda i: crop(v1.vflip(i), 40)),
     "grayscale": ("rgb", lambda p: p.grayscale().center_crop(64), lambda i: v1.to_grayscale(crop(i, 64))),
     "grayscale of three": ("rgb", lambda p: p.grayscale(3).center_crop(64), lambda i: v1.to_grayscale(crop(i, 64), 3)),
-    "solarize": ("rgb", lambda p: p.solarize(99).center_crop(64), lambda i: solarized(crop(i, 64), 99)),
-    "solarize of gray": ("gray", lambda p: p.solarize().center_crop(64), lambda i: solarized(crop(i, 64), 128)),
-    "random_solarize": ("rgb", lambda p: p.random_solarize(70.5, 1).center_crop(64), lambda i: solarized(crop(i, 64), 70.5)),
-    "gaussian_blur": ("rgb", lambda p: p.gaussian_blur(23, 1.7).center_crop(30), lambda i: crop(blurred(i, 23, 1.7), 30)),
-    "gaussian_blur of gray": ("gray", lambda p: p.gaussian_blur(5, (0.9, 0.9)).center_crop(30), lambda i: crop(blurred(i, 5, 0.9), 30)),
-    "gaussian_blur of rgba": ("rgba", lambda p: p.center_crop(40).gaussian_blur(11, 8), lambda i: blurred(crop(i, 40), 11, 8)),
     "resize_to_bucket": (
         "rgb",
         lambda p: p.resize_to_bucket([(90, 60), (60, 90), (40, 140)]).center_crop((40, 60)),

@@ -75,7 +75,7 @@ INSTEAD = {
     "ColorJitter": ".color_jitter(0.4, 0.4, 0.4, 0.1)",
     "Grayscale": ".grayscale()",
     "RandomGrayscale": ".random_grayscale(p)",
-    "GaussianBlur": ".gaussian_blur(23, sigma=(0.1, 2.0))",
+    "GaussianBlur": ".gaussian_blur(kernel_size, sigma)",
     "RandomSolarize": ".random_solarize(threshold, p)",
     "solarize": ".solarize(threshold)",
     "Normalize": ".normalize(mean, std)",

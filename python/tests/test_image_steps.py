@@ -1,0 +1,134 @@
+"""Every step on images that there is: what all of them have in common, with arguments that the schema allows."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision.transforms import v2
+
+import headrace as hr
+from films import ffmpeg
+from headrace._operations import INSTEAD
+from steps import ON_PIXELS, operations, step_on_images
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+N, P = 300, 0.3
+RNG = np.random.default_rng(1)
+IMAGE = RNG.integers(0, 256, (61, 70, 3), np.uint8)
+MASK = RNG.integers(0, 9, (61, 70), np.uint8)
+BOXES = np.array([[1, 2, 6, 7], [10, 20, 70, 61]], np.float32)
+GIVES = {"image": ("uint8", (61, 70, 3)), "mask": ("uint8", (61, 70)), "boxes": ("float32", (None, 4))}
+WITH_CHANCE = sorted(name for name in ON_PIXELS if "p" in operations()[name]["properties"])
+
+
+def source(n, seed=5):
+    return hr.source([{"image": IMAGE, "mask": MASK, "boxes": BOXES}] * n, gives=GIVES, seed=seed)
+
+
+def samples(pipeline, **options):
+    with pipeline.loader(epochs=1, **options) as loader:
+        return [{name: np.array(value) for name, value in sample.items()} for sample in loader]
+
+
+def step(name, seed=0):
+    """A step with arguments that fit the image."""
+    said = operations()[name]
+    return step_on_images(name, seed, **({"size": 60 if "size" in said["required"] else 90} if "size" in said["properties"] else {}))
+
+
+def each(pipeline, steps, field="image"):
+    """A field for each step, which works on it."""
+    pipeline = pipeline.copy(field, list(steps))
+    for to, add in steps.items():
+        pipeline = add(pipeline, field=to)
+    return pipeline
+
+
+def test_only_the_field_changes():
+    """Whatever works on it at once, and in one pass or several."""
+    steps = each(source(6).copy("image", ["before"]), {name: step(name) for name in ON_PIXELS})
+    plain, other = samples(steps), samples(steps, workers=1, fuse=False)
+    for a, b in zip(plain, other, strict=True):
+        for name in ON_PIXELS:
+            assert np.array_equal(a[name], b[name]), name
+        for name, was in (("image", IMAGE), ("before", IMAGE), ("mask", MASK), ("boxes", BOXES)):
+            assert np.array_equal(a[name], was), name
+
+
+def test_boxes_move_only_if_pixels_do():
+    steps = source(3).boxes()
+    on_colours = [name for name in ON_PIXELS if refuses_masks(name)]
+    assert {"color_jitter", "grayscale"} < set(on_colours) < set(ON_PIXELS)
+    for name in on_colours:
+        if name != "grayscale":  # it may leave one channel
+            steps = step(name)(steps, field="image")
+    assert all(np.array_equal(sample["boxes"], BOXES) for sample in samples(steps))
+
+
+def refuses_masks(name):
+    try:
+        step(name)(source(1), fields=["image", "mask"]).loader().close()
+    except hr.RecipeError as error:
+        return f"{name} of a mask" in str(error)
+    return False
+
+
+def test_all_frames_of_a_clip_alike(tmp_path):
+    Image.fromarray(IMAGE[:60]).save(tmp_path / "image.png")
+    ffmpeg("-loop", 1, "-i", tmp_path / "image.png", "-frames:v", 4, "-c:v", "ffv1", tmp_path / "still.mkv")
+    clips = hr.files([(str(tmp_path / "still.mkv"), i) for i in range(4)], content=False, seed=2).decode_video(3, stride=1, start="begin")
+    for clip in samples(each(clips, {name: step(name) for name in ON_PIXELS}, "video")):
+        for name in ON_PIXELS:
+            assert len(clip[name]) == 3
+            assert all(np.array_equal(frame, clip[name][0]) for frame in clip[name]), name
+
+
+def test_so_many_change():
+    steps = {f"{name} {p}": step_on_images(name, p=p) for name in WITH_CHANCE for p in (0, P, 1)}
+    got = samples(each(source(N), steps))
+    changed = {field: sum(not np.array_equal(sample[field], IMAGE) for sample in got) for field in steps}
+    for name in WITH_CHANCE:
+        share = P * changed[f"{name} 1"] / N
+        assert share > 0.2, name
+        assert changed[f"{name} 0"] == 0, name
+        assert abs(changed[f"{name} {P}"] - N * share) < 5 * (N * share * (1 - share)) ** 0.5, name
+
+
+# What the names in a call of INSTEAD stand for, if the schema has no better.
+NAMES = {"p": 1, "scale": (1, 1), "ratio": (1, 1), "mean": [0.4, 0.5, 0.6], "std": [0.25, 0.5, 0.2]}
+
+
+def meant(name):
+    """Arguments by what the schema says: of a range the middle, and no chance."""
+    values = {}
+    for argument, said in operations()[name]["properties"].items():
+        value = said["examples"][0] if "examples" in said else said.get("default")
+        values[argument] = sum(value) / 2 if isinstance(value, list) and len(value) == 2 else value
+    return values | NAMES
+
+
+@pytest.mark.parametrize("name", sorted(INSTEAD))
+def test_what_is_written_instead_does_the_same(name):
+    """Pixels are torchvision's, or nearly; if they are drawn, only the form is."""
+    call = INSTEAD[name]
+    built, args = call[1:-1].split("(", 1)
+    names = meant(built)
+    steps = eval(f"pipeline{call}", {"pipeline": source(4).select("image")}, names)
+    ours = [sample["image"] for sample in samples(steps)]
+    image = v2.functional.to_image(IMAGE)
+    if ours[0].dtype != np.uint8:
+        image = v2.functional.to_dtype(image, torch.float32, scale=True)
+    if inspect.isclass(getattr(v2, name, None)):
+        theirs = eval(f"v2.{name}({args})", {"v2": v2}, names)(image)
+    else:
+        theirs = eval(f"v2.functional.{name}(image, {args})", {"v2": v2, "image": image}, names)
+    theirs = theirs.permute(1, 2, 0).numpy()
+    assert ours[0].shape == theirs.shape
+    assert ours[0].dtype == theirs.dtype
+    if all(np.array_equal(ours[0], other) for other in ours):
+        assert np.abs(ours[0].astype(float) - theirs.astype(float)).max() <= (1 if theirs.dtype == np.uint8 else 1e-6)
