@@ -88,7 +88,7 @@ func init() {
 			return p
 		}
 	}
-	adjustEffects[Contrast].Reach = Everywhere // it goes by the mean of all pixels
+	adjustEffects[Contrast].Reach = func(*Args) int { return Everywhere } // it goes by the mean of all pixels
 }
 
 // check returns why pixels of this form cannot be changed so.

@@ -3,8 +3,9 @@ package media
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
-	"github.com/headrace/headrace/media/internal/blur"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -52,9 +53,9 @@ func (o GaussianBlur) place(p *Plan, id uint64, r Rand) error {
 }
 
 func checkKernel(size int) error {
-	if size < 1 || size > blur.Most || size%2 == 0 {
+	if size < 1 || size > mostBlur || size%2 == 0 {
 		return fmt.Errorf("%w: gaussian_blur with a kernel of %d pixels: must be odd, and from 1 to %d",
-			ErrGeometry, size, blur.Most)
+			ErrGeometry, size, mostBlur)
 	}
 	return nil
 }
@@ -71,9 +72,10 @@ func checkSigma(sigma float64) error {
 // and rows are rounded in between: so an image that is turned first has other pixels.
 var gaussianBlur = Effect{
 	Name:  "gaussian_blur",
-	Reach: blur.Most / 2,
+	Reach: func(a *Args) int { return int(a[0]) / 2 },
 	Fixed: true,
-	Extra: 8, // at most as many rows as there are, of 16 bits
+	Extra: func(*Args) int { return 8 }, // at most as many rows as there are, of 16 bits
+	Taps:  func(a *Args) (Taps, int) { return blurTaps(int(a[0]), a[1]) },
 	Check: func(a *Args, f Form) error {
 		if f.DType != tensor.Uint8 {
 			return fmt.Errorf("%w: gaussian_blur of %v: must be uint8", ErrUnsupported, f.DType)
@@ -87,9 +89,156 @@ var gaussianBlur = Effect{
 		return checkSigma(float64(a[1]))
 	},
 	Apply: func(a *Args, p Pixels) Pixels {
-		w, reach := blur.Of(int(a[0]), a[1])
-		rows := blur.Rows{Data: p.Data, Stride: p.Stride, Width: p.Width, Height: p.Height, Channels: p.Color.Channels()}
-		blur.Blur(rows, &w, reach)
+		if w, reach := blurTaps(int(a[0]), a[1]); reach > 0 {
+			s := blurScratches.Get().(*blurScratch)
+			s.blur(p, &w, reach)
+			s.giveBack()
+		}
 		return p
 	},
+}
+
+// mostBlur is the greatest size of a kernel. With so many weights the sum of what
+// rounding does to them still is below a level.
+const mostBlur = 127
+
+// blurBits counts those of the fractions of weights, which fit 16 bits with their sign,
+// as products of pairs in one instruction of x86 need.
+const blurBits = 14
+
+// betweenBits counts the bits of the fractions of rows between the passes: two of their
+// values together still fit 16 bits with their sign.
+const betweenBits = 6
+
+// blurScratch holds rows between the passes and sums, for one image after the other.
+type blurScratch struct {
+	rows []int16
+	sums []int32
+}
+
+var blurScratches = sync.Pool{New: func() any { return new(blurScratch) }}
+
+// giveBack keeps memory for the next image, but not that of a giant.
+func (s *blurScratch) giveBack() {
+	if cap(s.rows) <= 1<<20 {
+		blurScratches.Put(s)
+	}
+}
+
+// blur changes pixels in place: across, then down. Beyond its edges an image is mirrored;
+// one that is too small for that, as often as need be. Both passes round to the nearest,
+// halves up.
+func (s *blurScratch) blur(p Pixels, w *Taps, reach int) {
+	channels := p.Color.Channels()
+	n, edge, held := p.Width*channels, reach*channels, min(p.Height, 2*reach+1)
+	s.rows = slices.Grow(s.rows[:0], held*n+n+2*edge)
+	s.sums = slices.Grow(s.sums[:0], n)
+	ring, wide, sums := s.rows[:held*n], s.rows[held*n:cap(s.rows)], s.sums[:n]
+	row := func(y int) []int16 { return ring[y%held*n:][:n] }
+	next := 0
+	for y := range p.Height {
+		for ; next <= min(y+reach, p.Height-1); next++ {
+			widen(wide, p.Data[next*p.Stride:][:n], p.Width, channels, reach)
+			beginSums(sums, wide[edge:], int32(w[0]), 1<<(blurBits-betweenBits-1))
+			for k := 1; k <= reach; k++ {
+				addTo(sums, wide[edge-k*channels:], wide[edge+k*channels:], int32(w[k]))
+			}
+			for i, to := 0, row(next); i < n; i++ {
+				to[i] = int16(sums[i] >> (blurBits - betweenBits))
+			}
+		}
+		beginSums(sums, row(y), int32(w[0]), 1<<(blurBits+betweenBits-1))
+		for k := 1; k <= reach; k++ {
+			addTo(sums, row(mirrored(y-k, p.Height)), row(mirrored(y+k, p.Height)), int32(w[k]))
+		}
+		for i, to := 0, p.Data[y*p.Stride:][:n]; i < n; i++ {
+			to[i] = byte(sums[i] >> (blurBits + betweenBits))
+		}
+	}
+}
+
+// mirrored finds a row or column beyond an edge within an image of n: 0 is the first, and
+// is not repeated.
+func mirrored(i, n int) int {
+	if n == 1 {
+		return 0
+	}
+	period := 2 * (n - 1)
+	if i %= period; i < 0 {
+		i += period
+	}
+	return min(i, period-i)
+}
+
+// widen gives a row the pixels beyond both edges.
+func widen(to []int16, row []byte, width, channels, reach int) {
+	for i, v := range row {
+		to[reach*channels+i] = int16(v)
+	}
+	for k := 1; k <= reach; k++ {
+		left, right := to[(reach-k)*channels:], to[(reach+width-1+k)*channels:]
+		from, from2 := mirrored(-k, width)*channels, mirrored(width-1+k, width)*channels
+		for c := range channels {
+			left[c], right[c] = int16(row[from+c]), int16(row[from2+c])
+		}
+	}
+}
+
+// beginSums makes sums of one value, and of the half that rounds them.
+func beginSums(sums []int32, a []int16, weight, half int32) {
+	a = a[:len(sums)]
+	for i := range sums {
+		sums[i] = half + weight*int32(a[i])
+	}
+}
+
+func addTo(sums []int32, a, b []int16, weight int32) {
+	a, b = a[:len(sums)], b[:len(sums)]
+	for i := range sums {
+		sums[i] += weight * (int32(a[i]) + int32(b[i]))
+	}
+}
+
+// blurTaps returns the weights of a kernel of an odd size up to mostBlur, 1<<blurBits all
+// together at both sides. A narrow Gauss curve has fewer than the size allows.
+func blurTaps(size int, sigma float32) (w Taps, reach int) {
+	var curve [len(w)]float64
+	sum := 1.0
+	for i := 1; i <= size/2; i++ {
+		x := float64(i) / float64(sigma)
+		curve[i] = decay(float64(x*x) / 2)
+		sum += 2 * curve[i]
+	}
+	// From the edge, carrying on the remainder of each rounding: so the middle gets no
+	// more of it than others.
+	taken, so := 0, 0.0
+	for i := size / 2; i > 0; i-- {
+		so += float64(curve[i] / sum * (1 << blurBits))
+		n := int(math.RoundToEven(so)) - taken
+		if n > 0 {
+			reach = max(reach, i)
+		}
+		w[i] = int16(n)
+		taken += n
+	}
+	w[0] = int16(1<<blurBits - 2*taken)
+	return w, reach
+}
+
+// decay is e to the power of -x, the same on every machine, which that of package math is
+// not. Conversions keep the compiler from fusing operations.
+func decay(x float64) float64 {
+	if x > 40 {
+		return 0
+	}
+	const halvings = 10
+	x /= 1 << halvings
+	y := 1.0
+	for n := 8; n > 0; n-- { // Taylor's series
+		y = 1 - float64(float64(x/float64(n))*y)
+	}
+	for range halvings {
+		y *= y
+	}
+	return y
 }

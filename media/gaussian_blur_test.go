@@ -164,3 +164,54 @@ func TestGaussianBlurInRecipes(t *testing.T) {
 		t.Errorf("a sigma has two forms: %v, %v", err, err2)
 	}
 }
+
+func TestGaussianBlurTapsAreGauss(t *testing.T) {
+	taps := planned(t, 3, 3, nil, media.GaussianBlur{KernelSize: 3, Sigma: [2]float64{1, 1}}).Stages[0].Passes[0].Effect.Taps
+	r := rand.New(rand.NewPCG(51, 1))
+	for range 3000 {
+		size, sigma := 2*r.IntN(64)+1, float32(math.Exp(r.Float64()*8-4))
+		w, reach := taps(&media.Args{float32(size), sigma})
+		sum, of := int(w[0]), 1.0
+		for i := 1; i <= size/2; i++ {
+			sum += 2 * int(w[i])
+			of += 2 * math.Exp(-float64(i*i)/2/float64(sigma)/float64(sigma))
+		}
+		if sum != 1<<14 {
+			t.Fatalf("%d, %v: %d in all", size, sigma, sum)
+		}
+		for i, v := range w {
+			want := math.Exp(-float64(i*i)/2/float64(sigma)/float64(sigma)) / of * (1 << 14)
+			if i > size/2 {
+				want = 0
+			}
+			if v < 0 || math.Abs(float64(v)-want) > 1.001 || (v != 0 && i > reach) || i == reach && i > 0 && v == 0 {
+				t.Fatalf("%d, %v: weight %d is %d, want %v; the reach is %d", size, sigma, i, v, want, reach)
+			}
+		}
+	}
+
+	// A curve so narrow that it has one pixel changes nothing, and one so wide that it
+	// has no slope is a mean.
+	for _, sigma := range []float32{math.SmallestNonzeroFloat32, 1e-20, 0.1} {
+		if w, reach := taps(&media.Args{127, sigma}); reach != 0 || w[0] != 1<<14 {
+			t.Errorf("%v: %v, %d", sigma, w, reach)
+		}
+	}
+	for _, sigma := range []float32{1e6, math.MaxFloat32} {
+		if w, reach := taps(&media.Args{5, sigma}); reach != 2 || w[0]+w[1]+w[2] != 9830 && w[0]+w[1]+w[2] != 9831 {
+			t.Errorf("%v: %v, %d", sigma, w, reach)
+		}
+	}
+}
+
+// One colour stays what it is, whatever the weights.
+func TestGaussianBlurKeepsOneColor(t *testing.T) {
+	for size := 1; size <= 127; size += 2 {
+		for _, v := range []byte{0, 1, 127, 254, 255} {
+			p := media.Pixels{Data: bytes.Repeat([]byte{v}, 5*11*3), Stride: 33, Width: 11, Height: 5, DType: tensor.Uint8}
+			if got := ran(t, p, media.GaussianBlur{KernelSize: size, Sigma: [2]float64{9, 9}}); !bytes.Equal(got, bytes.Repeat([]byte{v}, len(got))) {
+				t.Fatalf("%d: %d becomes %v", size, v, got)
+			}
+		}
+	}
+}

@@ -18,13 +18,16 @@ type Effect struct {
 	Name string
 
 	// Reach is how far from a pixel are those that its new value depends on, in pixels: 0
-	// for none but itself, Everywhere for all of the image.
-	Reach int
+	// for none but itself, Everywhere for all of the image. nil: 0.
+	Reach func(a *Args) int
 	// Fixed says that the effect depends on where a pixel is, or on directions, so that
 	// nothing is moved before it that comes after it.
 	Fixed bool
-	// Extra is how many bytes it takes for each pixel besides the image.
-	Extra int
+	// Extra is how many bytes it takes for each pixel besides the image. nil: none.
+	Extra func(a *Args) int
+	// Taps returns weights of pixels by their distance, for kernels that mix them, and
+	// the greatest distance that has one. nil: the effect has none.
+	Taps func(a *Args) (w Taps, reach int)
 
 	// Check returns why a pass cannot change pixels of this form. nil: it can change all.
 	Check func(a *Args, f Form) error
@@ -35,6 +38,10 @@ type Effect struct {
 	// computes; every faster way gives the same bytes.
 	Apply func(a *Args, p Pixels) Pixels
 }
+
+// Taps are whole numbers: that of the pixel itself, and those of its neighbours on both
+// sides.
+type Taps [64]int16
 
 // Everywhere is the reach of an effect that looks at a whole image.
 const Everywhere = MaxPixels
@@ -58,6 +65,20 @@ func (s *Pass) check(f Form) error {
 		return nil
 	}
 	return s.Effect.Check(&s.Args, f)
+}
+
+func (s *Pass) reach() int {
+	if s.Effect.Reach == nil {
+		return 0
+	}
+	return s.Effect.Reach(&s.Args)
+}
+
+func (s *Pass) extra() int {
+	if s.Effect.Extra == nil {
+		return 0
+	}
+	return s.Effect.Extra(&s.Args)
 }
 
 // color is that of pixels after the pass.
@@ -98,7 +119,7 @@ func (p *Plan) checkPasses() error {
 // is, which must be there, and not be cut off or moved before.
 func (s *Stage) looksAround() bool {
 	for i := range s.Passes {
-		if e := s.Passes[i].Effect; e.Reach > 0 || e.Fixed {
+		if s.Passes[i].Effect.Fixed || s.Passes[i].reach() > 0 {
 			return true
 		}
 	}

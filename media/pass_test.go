@@ -11,9 +11,11 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
+func reach(n int) func(*media.Args) int { return func(*media.Args) int { return n } }
+
 // Effects with which a plan that moves a turn or a cut across one of them is noticed.
 var (
-	smear = &media.Effect{Name: "smear", Reach: 3, Fixed: true, Apply: func(_ *media.Args, p media.Pixels) media.Pixels {
+	smear = &media.Effect{Name: "smear", Reach: reach(3), Fixed: true, Apply: func(_ *media.Args, p media.Pixels) media.Pixels {
 		n := p.PixelBytes()
 		for y := range p.Height {
 			row := p.Row(y)
@@ -23,7 +25,7 @@ var (
 		}
 		return p
 	}}
-	blur = &media.Effect{Name: "blur", Reach: 1, Apply: func(_ *media.Args, p media.Pixels) media.Pixels {
+	blur = &media.Effect{Name: "blur", Reach: reach(1), Apply: func(_ *media.Args, p media.Pixels) media.Pixels {
 		n, before := p.PixelBytes(), bytes.Clone(p.Data)
 		at := func(x, y, i int) int { return y*p.Stride + x*n + i }
 		for y := 1; y < p.Height-1; y++ {

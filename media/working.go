@@ -165,7 +165,7 @@ func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 
 		extra := 0
 		for k := range s.Passes {
-			extra = max(extra, s.Passes[k].Effect.Extra)
+			extra = max(extra, s.Passes[k].extra())
 		}
 		n += int64(s.Window.Width) * int64(s.Window.Height) * int64(extra)
 

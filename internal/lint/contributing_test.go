@@ -22,7 +22,7 @@ var kinds = map[string]kind{
 	"arrayrecord":     {regexp.MustCompile(`\barrayrecord\b`), isProduct},
 	"spng":            {regexp.MustCompile(`media/spng|libspng|spng\.h|\bspng webp\b`), isProduct},
 	"random_solarize": {regexp.MustCompile(`\brandom_solarize\b|RandomSolarize\b`), isProduct},
-	"gaussian_blur":   {regexp.MustCompile(`\bgaussian_blur\b|GaussianBlur\b|/internal/blur"|"blur\.h"`), isProduct},
+	"gaussian_blur":   {regexp.MustCompile(`\bgaussian_blur\b|GaussianBlur\b|hr_blur`), isProduct},
 	"log_mel":         {regexp.MustCompile(`\blog_mel\b|\bLogMel\b|linkLogMel|logMelOp`), isProduct},
 	"damaged_audio":   {regexp.MustCompile(`\bdamaged_audio\b|\bDamagedAudio\b`), isProduct},
 	"store.Local":     {regexp.MustCompile(`\bstore\.Local\b`), isProduct},
@@ -44,7 +44,7 @@ func TestContributingNamesTheFiles(t *testing.T) {
 			t.Errorf("CONTRIBUTING.md has no row for a thing like %s", example)
 		}
 	}
-	for _, complaint := range slices.Concat(checkRows(rows, tree), checkProofs(proofs, tree)) {
+	for _, complaint := range slices.Concat(checkRows(rows, tree), checkProofs(proofs, tree), checkWhole(rows, proofs, tree)) {
 		t.Error("CONTRIBUTING.md: " + complaint)
 	}
 	for _, path := range pathsIn(string(text)) {
@@ -70,7 +70,12 @@ func TestContributingTablesCanBeWrong(t *testing.T) {
 			t.Errorf("%s\ngives %q, want %q", row, got, want)
 		}
 	}
-	_, proofs := contributingRows("| a | `arrayrecord` | `g.go`, `h_test.go` |")
+	tree["op/image/solarize.go"], tree["media/chains_test.go"] = "random_solarize", "random_solarize"
+	rows, proofs := contributingRows("| a | `random_solarize` | `op/image/solarize.go` | 1 |")
+	if got := strings.Join(checkWhole(rows, proofs, tree), "; "); !strings.Contains(got, "lack media/chains_test.go") {
+		t.Errorf("a list in a test that names an example is told as %q", got)
+	}
+	_, proofs = contributingRows("| a | `arrayrecord` | `g.go`, `h_test.go` |")
 	if got := checkProofs(proofs, tree); len(got) != 1 || !strings.Contains(got[0], "h_test.go") {
 		t.Errorf("tests that do not name an example are told as %q", got)
 	}
@@ -152,6 +157,34 @@ func checkProofs(proofs map[string][]string, tree map[string]string) (wrong []st
 			if is, known := kinds[example]; !known || !is.named.MatchString(tree[path]) {
 				wrong = append(wrong, "in the row of "+example+", "+path+" does not name it")
 			}
+		}
+	}
+	return wrong
+}
+
+// whole are how many files there may be of an example, tests and pages included.
+var whole = map[string]int{"random_solarize": 5, "gaussian_blur": 8}
+
+// isMade tells of pages and code that are made of descriptions; this page and this test
+// name examples, too.
+var isMade = below("python/src/headrace/_operations.py", "docs/guide/", "CONTRIBUTING.md", "internal/lint/contributing_test.go", "examples/")
+
+// checkWhole says what is wrong with an example of whole: files that no row has, and that
+// there are more.
+func checkWhole(rows map[string]row, proofs map[string][]string, tree map[string]string) (wrong []string) {
+	for _, example := range slices.Sorted(maps.Keys(whole)) {
+		files := 0
+		for _, path := range slices.Sorted(maps.Keys(tree)) {
+			if isMade(path) || !kinds[example].named.MatchString(tree[path]) {
+				continue
+			}
+			files++
+			if !slices.Contains(slices.Concat(rows[example].paths, proofs[example]), path) {
+				wrong = append(wrong, "the rows of "+example+" lack "+path+", which names it")
+			}
+		}
+		if files == 0 || files > whole[example] {
+			wrong = append(wrong, example+" is in "+strconv.Itoa(files)+" files, at most "+strconv.Itoa(whole[example])+" may be")
 		}
 	}
 	return wrong

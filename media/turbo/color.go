@@ -48,18 +48,19 @@ func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
 			p, passes = adjust(list[:n], p), passes[n:]
 			continue
 		}
-		apply := kernels[passes[0].Effect.Name]
-		if apply == nil {
-			apply = passes[0].Effect.Apply
+		if kernel := kernels[passes[0].Effect.Name]; kernel != nil {
+			p = kernel(&passes[0], p)
+		} else {
+			p = passes[0].Effect.Apply(&passes[0].Args, p)
 		}
-		p, passes = apply(&passes[0].Args, p), passes[1:]
+		passes = passes[1:]
 	}
 	return p
 }
 
 // kernels are faster ways to what effects define, by their names. A file of this package
 // for each adds its own when the program begins.
-var kernels = map[string]func(a *media.Args, p media.Pixels) media.Pixels{}
+var kernels = map[string]func(s *media.Pass, p media.Pixels) media.Pixels{}
 
 // adjust does to pixels, in place, what [media.Adjust.Apply] does for one change after
 // the other.
