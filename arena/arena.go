@@ -11,13 +11,17 @@ import (
 
 // Options describe an arena. Slots and SlotBytes are required.
 type Options struct {
-	Slots     int                 // of the pool; fewer where Budget has no room for all, but at least one
-	SlotBytes int                 // bytes of a slot
-	Apart     bool                // a batch in the making never needs another slot to be finished, and there may be as many in the making as the pool has slots besides two
-	HoldLimit int64               // bytes that the consumer may hold; 0: no limit
-	Budget    *budget.Budget      // where the pool is set aside; nil: nowhere
-	ID        func() uint32       // gives each segment a number; nil: they count from 0. For arenas whose segments the same consumer has to tell apart
-	Announce  func(Segment) error // told of each segment before a slot in it is reserved; its error is Reserve's, and the segment goes
+	Slots     int // of the pool; fewer where Budget has no room for all, but at least one
+	SlotBytes int // bytes of a slot
+	// a batch in the making never needs another slot to be finished, and there may be
+	// as many in the making as the pool has slots besides two
+	Apart     bool
+	HoldLimit int64          // bytes that the consumer may hold; 0: no limit
+	Budget    *budget.Budget // where the pool is set aside; nil: nowhere
+	// gives each segment a number; nil: they count from 0. For arenas whose segments
+	// the same consumer has to tell apart
+	ID       func() uint32
+	Announce func(Segment) error // told of each segment before a slot in it is reserved; its error is Reserve's, and the segment goes
 }
 
 // Segment is a piece of shared memory that holds slots. Slot i begins at i × SlotBytes.

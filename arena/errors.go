@@ -17,7 +17,8 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("arena: the consumer holds %d batches of %d bytes together and may hold %d bytes: let go of batches, copy what you keep, or raise hold_limit", e.Count, e.Bytes, e.Limit)
+	return fmt.Sprintf("arena: the consumer holds %d batches of %d bytes together and may hold %d bytes: "+
+		"let go of batches, copy what you keep, or raise hold_limit", e.Count, e.Bytes, e.Limit)
 }
 
 // held describes what the consumer holds.

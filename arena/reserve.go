@@ -208,7 +208,9 @@ func (a *Arena) openSegment(pooled bool, slots, slotBytes int) (*segment, error)
 	if a.announce == nil {
 		return s, nil
 	}
-	if err := a.announce(Segment{ID: id, FD: fd, Memory: s.memory, Pooled: pooled, Slots: slots, SlotBytes: Stride(slotBytes), Bytes: int64(len(s.memory))}); err != nil {
+	made := Segment{ID: id, FD: fd, Memory: s.memory, Pooled: pooled,
+		Slots: slots, SlotBytes: Stride(slotBytes), Bytes: int64(len(s.memory))}
+	if err := a.announce(made); err != nil {
 		s.unmap()
 		return nil, fmt.Errorf("arena: segment %d was not announced: %w", id, err)
 	}

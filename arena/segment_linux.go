@@ -78,9 +78,11 @@ func remedy(call string, err error) string {
 	case errors.Is(err, unix.ENFILE):
 		return "the system has too many open files: raise fs.file-max"
 	case errors.Is(err, unix.EFBIG):
-		return fmt.Sprintf("this process may make files of %s bytes, and shared memory counts as a file: raise the limit (ulimit -f)", limitText(unix.RLIMIT_FSIZE))
+		return fmt.Sprintf("this process may make files of %s bytes, and shared memory counts as a file: "+
+			"raise the limit (ulimit -f)", limitText(unix.RLIMIT_FSIZE))
 	case errors.Is(err, unix.ENOMEM) && call == "mmap":
-		return fmt.Sprintf("raise the limit of address space (ulimit -v, now %s bytes) or of mappings (vm.max_map_count), or hold fewer batches", limitText(unix.RLIMIT_AS))
+		return fmt.Sprintf("raise the limit of address space (ulimit -v, now %s bytes) "+
+			"or of mappings (vm.max_map_count), or hold fewer batches", limitText(unix.RLIMIT_AS))
 	case errors.Is(err, unix.ENOMEM), errors.Is(err, unix.ENOSPC):
 		return "the system cannot promise that much memory: use smaller batches, hold fewer of them, or relax vm.overcommit_memory"
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

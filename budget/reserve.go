@@ -51,7 +51,8 @@ func (e *TooSmallError) Error() string {
 	if e.Reserved == 0 {
 		return fmt.Sprintf("budget: %q needs %d bytes at least, and the budget is %d", e.Purpose, e.Need, e.Limit)
 	}
-	return fmt.Sprintf("budget: %q needs %d bytes at least beside the %d reserved before, and the budget is %d", e.Purpose, e.Need, e.Reserved, e.Limit)
+	return fmt.Sprintf("budget: %q needs %d bytes at least beside the %d reserved before, and the budget is %d",
+		e.Purpose, e.Need, e.Reserved, e.Limit)
 }
 
 func (e *TooSmallError) Unwrap() error { return ErrTooSmall }

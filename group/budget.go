@@ -17,7 +17,8 @@ type BudgetOpts struct {
 // Check returns what is wrong with the settings.
 func (o BudgetOpts) Check() error {
 	if o.Budget < 1 || o.Size < 0 {
-		return fmt.Errorf("group: batches of %d samples and a budget of %d: the budget must be at least 1, and no size below 0", o.Size, o.Budget)
+		return fmt.Errorf("group: batches of %d samples and a budget of %d: the budget must be at least 1, "+
+			"and no size below 0", o.Size, o.Budget)
 	}
 	return o.Overlong.check()
 }

@@ -20,7 +20,8 @@ type ShapeOpts struct {
 // Check returns what is wrong with the settings.
 func (o ShapeOpts) Check() error {
 	if o.Size < 1 || o.Open < 0 {
-		return fmt.Errorf("group: batches of %d samples, %d open: the size must be at least 1, and no number of open batches below 0", o.Size, o.Open)
+		return fmt.Errorf("group: batches of %d samples, %d open: the size must be at least 1, "+
+			"and no number of open batches below 0", o.Size, o.Open)
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ const (
 	BottomRight
 )
 
-var anchors = names{"anchor", []string{Center: "center", TopLeft: "top_left", Top: "top", TopRight: "top_right", Left: "left", Right: "right",
+var anchors = names{"anchor", []string{Center: "center", TopLeft: "top_left", Top: "top", TopRight: "top_right",
+	Left: "left", Right: "right",
 	BottomLeft: "bottom_left", Bottom: "bottom", BottomRight: "bottom_right"}}
 
 // ParseAnchor returns the anchor of a name.

@@ -28,7 +28,8 @@ func Decode(data []byte, o Options, steps []Step, r Rand) (Pixels, error) {
 	if f.Layout != HWC || f.DType != tensor.Uint8 && f.DType != tensor.Uint16 {
 		return Pixels{}, fmt.Errorf("%w: Decode of steps that make %v: they must make pixels", ErrGeometry, f)
 	}
-	p := Pixels{Data: make([]byte, f.RowBytes()*f.Height), Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
+	p := Pixels{Data: make([]byte, f.RowBytes()*f.Height), Stride: f.RowBytes(), Width: f.Width,
+		Height: f.Height, Color: f.Color, DType: f.DType}
 	if err := d.DecodeInto(p.Data, p.Stride, data, &info, &plan); err != nil {
 		return Pixels{}, err
 	}

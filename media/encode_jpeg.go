@@ -14,7 +14,8 @@ func (goJPEGEncoder) Name() string { return "go" }
 
 func (goJPEGEncoder) AppendEncoded(dst []byte, p Pixels, o EncodeOptions) ([]byte, error) {
 	if o.Progressive {
-		return nil, fmt.Errorf("%w: encoding: progressive JPEG is written by media/turbo, which needs cgo and libjpeg-turbo", ErrUnsupported)
+		return nil, fmt.Errorf("%w: encoding: progressive JPEG is written by media/turbo, "+
+			"which needs cgo and libjpeg-turbo", ErrUnsupported)
 	}
 	if o.Subsampling != "4:2:0" && p.Color != Gray {
 		return nil, fmt.Errorf("%w: encoding: JPEG with subsampling %s is written by media/turbo, which needs cgo and libjpeg-turbo",

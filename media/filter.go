@@ -16,7 +16,8 @@ const (
 	Nearest                // the pixel in which the centre is, as Pillow takes it: nothing is mixed
 )
 
-var filters = names{"filter", []string{Bilinear: "bilinear", Box: "box", Hamming: "hamming", Bicubic: "bicubic", Lanczos: "lanczos", Nearest: "nearest"}}
+var filters = names{"filter", []string{Bilinear: "bilinear", Box: "box", Hamming: "hamming",
+	Bicubic: "bicubic", Lanczos: "lanczos", Nearest: "nearest"}}
 
 // ParseFilter returns the filter of a name.
 func ParseFilter(name string) (Filter, error) {

@@ -40,7 +40,8 @@ func (d maskDecoder) DecodeInto(dst []byte, stride int, src []byte, info *Info, 
 	wide := plan.Options.DType == tensor.Uint16
 	switch {
 	case info.Components != 1:
-		return fmt.Errorf("%w: the mask is a %s of %d channels: must be gray or have a palette", ErrUnsupported, info.Format, info.Components)
+		return fmt.Errorf("%w: the mask is a %s of %d channels: must be gray or have a palette",
+			ErrUnsupported, info.Format, info.Components)
 	case info.Bits > 8 && !info.Palette && !wide:
 		return fmt.Errorf(`%w: the mask has numbers of %d bits: decode it with dtype="uint16"`, ErrUnsupported, info.Bits)
 	}

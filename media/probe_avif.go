@@ -304,7 +304,8 @@ func nextBox(data []byte) (kind string, body, rest []byte, ok bool) {
 // others.
 func boxName(name []byte) string {
 	for _, known := range [...]string{
-		"ftyp", "meta", "moov", "trak", "tkhd", "pitm", "iref", "iprp", "ipco", "ipma", "ispe", "pixi", "av1C", "irot", "imir", "auxC", "auxl",
+		"ftyp", "meta", "moov", "trak", "tkhd", "pitm", "iref", "iprp", "ipco", "ipma", "ispe",
+		"pixi", "av1C", "irot", "imir", "auxC", "auxl",
 	} {
 		if string(name) == known {
 			return known

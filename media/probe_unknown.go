@@ -17,7 +17,8 @@ func unknown(data []byte) error {
 	if what := foreign(data); what != "" {
 		return fmt.Errorf("%w: %s is not decoded; %s", ErrFormat, what, knownFormats())
 	}
-	return fmt.Errorf("%w: it begins with % x (%.16q); %s known", ErrFormat, data[:min(len(data), 8)], data[:min(len(data), 16)], knownFormats())
+	return fmt.Errorf("%w: it begins with % x (%.16q); %s known", ErrFormat, data[:min(len(data), 8)],
+		data[:min(len(data), 16)], knownFormats())
 }
 
 // startOfMagic reports whether the data end within what could be the first bytes of a

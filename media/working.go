@@ -179,7 +179,8 @@ func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 		}
 
 		width, rows := max(int64(v.Width), int64(s.Crop.Width)), int64(s.Crop.Height)
-		n += resample.TableBytes(s.Crop.Width, s.Width, v.Width, resample.Filter(s.Filter)) + resample.TableBytes(s.Crop.Height, s.Height, v.Height, resample.Filter(s.Filter))
+		n += resample.TableBytes(s.Crop.Width, s.Width, v.Width,
+			resample.Filter(s.Filter)) + resample.TableBytes(s.Crop.Height, s.Height, v.Height, resample.Filter(s.Filter))
 		if pixel == 3 && !inGo { // as many rows as one of the result needs
 			rows = min(rows, resample.Filter(s.Filter).Reach(s.Crop.Height, s.Height)) + 8
 		} else {

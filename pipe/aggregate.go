@@ -46,14 +46,16 @@ type AggregateOpts struct {
 // What is still held after Flush is dropped. Items that are given to Emit are the
 // aggregator's; all others are disposed of as Discard says.
 func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o AggregateOpts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindAggregate, joins: true, makes: true, workers: 1, buffer: o.Buffer, ordered: true, policy: o.Failures, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindAggregate, joins: true, makes: true, workers: 1, buffer: o.Buffer,
+		ordered: true, policy: o.Failures, ups: []*node{in.node}}
 	n.settle()
 	if begin == nil {
 		n.mistake("its function is nil")
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		st := op.newStage(n, below)
-		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), memory: op.config.Resume.Memories[n.name]}
+		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast,
+			saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), memory: op.config.Resume.Memories[n.name]}
 		a.out = newQueue[Out](st, 1+n.buffer)
 		op.run(st, a.work)
 		return a.out

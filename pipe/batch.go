@@ -30,7 +30,8 @@ type BatchOpts struct {
 //
 // A batch that nobody takes is disposed of item by item, unless Discard says otherwise.
 func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
-	nd := &node{name: o.Name, kind: kindBatch, joins: true, workers: 1, buffer: o.Buffer, ordered: true, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+	nd := &node{name: o.Name, kind: kindBatch, joins: true, workers: 1, buffer: o.Buffer, ordered: true,
+		detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	nd.settle()
 	nd.boundBatch(n, "items")
 	if o.Within < 0 {

@@ -76,7 +76,8 @@ func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Con
 // Workers. last is asked once for each item, in order, by one worker at a time; it should
 // be quick. Stages between the one that decides where batches end and this one may not
 // lose or drop items, or the end is lost with them.
-func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
+func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B],
+	op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
 	o.Ordered = true
 	f := fill(in, n, last, store, op, nil, o)
 	if last == nil {
@@ -95,7 +96,8 @@ func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B
 // together: abreast for each of Workers. An item is settled as soon as several calls done
 // with its place in the run: once, in its own goroutine. What it has not called done for
 // when it returns has failed. A Gate and a Limit are for operations of one item.
-func FillRuns[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, several func(ctx context.Context, run []Row[In, B], done func(i int, err error)), size func() int, o FillOpts) Flow[B] {
+func FillRuns[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error,
+	several func(ctx context.Context, run []Row[In, B], done func(i int, err error)), size func() int, o FillOpts) Flow[B] {
 	f := fill(in, n, nil, store, op, &runs[In, B]{several, size}, o)
 	if several == nil || size == nil {
 		f.node.mistake("its function for several items, or that for their number, is nil")
@@ -113,8 +115,11 @@ type Row[In, B any] struct {
 	Row   int
 }
 
-func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, several *runs[In, B], o FillOpts) Flow[B] {
-	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error,
+	several *runs[In, B], o FillOpts) Flow[B] {
+	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers,
+		buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker,
+		onResize: o.OnResize, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	if last != nil {
 		nd.detail = fmt.Sprint("of up to ", n)
 	}
@@ -154,7 +159,8 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 }
 
 // watchedFill is watched for the operation of a Fill.
-func watchedFill[In, B any](s *stage, op func(context.Context, In, rows.Ref[B]) error, lose func(In)) func(context.Context, In, rows.Ref[B]) error {
+func watchedFill[In, B any](s *stage, op func(context.Context, In, rows.Ref[B]) error,
+	lose func(In)) func(context.Context, In, rows.Ref[B]) error {
 	if s.engine.hooks.Task == nil {
 		return op
 	}

@@ -38,7 +38,8 @@ type filler[In, B any] struct {
 	impatient func()    // ends the wait for the store; may be nil
 }
 
-func newFiller[In, B any](s *stage, in *queue.Ring[In], out *queue.Ring[B], n int, store Store[B], ends func(In) bool, dropLast bool) *filler[In, B] {
+func newFiller[In, B any](s *stage, in *queue.Ring[In], out *queue.Ring[B], n int, store Store[B],
+	ends func(In) bool, dropLast bool) *filler[In, B] {
 	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends}
 	f.turn.L, f.few.L = &f.mu, &f.mu
 	f.rows = rows.New[B](rows.Options{

@@ -26,7 +26,8 @@ import (
 // items are in hand; their sequences begin in the order of the items, and no more than
 // Workers are under way. A policy of its own counts outputs, and failures.
 func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out, error], o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, makes: true, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate,
+		policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, makes: true, ups: []*node{in.node}}
 	n.settle()
 	if f == nil {
 		n.mistake("its function is nil")
@@ -34,7 +35,8 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		st := op.newStage(n, below)
 		out := newQueue[Out](st, n.buffer)
-		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), lanes: newLanes(st, out)}
+		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f,
+			saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), lanes: newLanes(st, out)}
 		op.runAll(st, s.work, func(workers int) {
 			s.lanes.widen(workers)
 			s.in.WakeTakers()

@@ -21,9 +21,11 @@ type HeadspaceOpts struct {
 // over and over. step has to leave an item as it was; items are disposed of as Discard
 // says. The first ones, which are kept, are not timed. An epoch that is too short is read
 // again, as the next one.
-func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.Context, T) error, o HeadspaceOpts) (h Headspace, err error) {
+func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.Context, T) error,
+	o HeadspaceOpts) (h Headspace, err error) {
 	if o.Items < 0 || o.Cached < 0 || o.Items > MaxBuffer || o.Cached > MaxBuffer {
-		return h, fmt.Errorf("pipe: HeadspaceOpts has %d Items and %d Cached: each must be from 1 to %d, or 0 for the default", o.Items, o.Cached, MaxBuffer)
+		return h, fmt.Errorf("pipe: HeadspaceOpts has %d Items and %d Cached: each must be from 1 to %d, "+
+			"or 0 for the default", o.Items, o.Cached, MaxBuffer)
 	}
 
 	if o.Items == 0 {

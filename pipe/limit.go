@@ -20,7 +20,8 @@ import (
 // When more operations of a stage are abandoned at a time than it has Workers, the run
 // stops, whatever the policy. It is not for operations that share something with the next
 // one of their worker, as with MapWith.
-func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Duration, discard func(Out)) func(context.Context, In) (Out, error) {
+func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Duration,
+	discard func(Out)) func(context.Context, In) (Out, error) {
 	if f == nil || most <= 0 {
 		return f
 	}
@@ -33,7 +34,8 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 
 // limited is Limit for those who have to know which operations are abandoned: left is
 // called when one is, and after that returned, when such a one has returned.
-func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Duration, left func(In), returned func(In, Out, error)) func(context.Context, In) (Out, error) {
+func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Duration, left func(In),
+	returned func(In, Out, error)) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		inner, stop := context.WithTimeout(ctx, most)
 		defer stop()

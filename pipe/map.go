@@ -30,7 +30,8 @@ type Opts struct {
 // Map applies f to every item. When f returns an error the item has failed, and its
 // result is ignored; the error Skip drops the item quietly.
 func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate,
+		policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
 	n.settle()
 	if f == nil {
 		n.mistake("its function is nil")
@@ -144,7 +145,8 @@ func (m *mapStage[In, Out]) exited(w *worker.Worker, h *inHand[In]) {
 	m.in.DiscardAll(h.Msgs[h.at+1:])
 	m.haltAbove()
 	if w.Ctx.Err() == nil {
-		m.out.Fill(h.At+int64(h.at), h.Segment, &queue.Message[Out]{Lineage: h.Msgs[h.at].Lineage, Kind: queue.Failed, Failure: m.NewFailure(why)}, w.Last)
+		m.out.Fill(h.At+int64(h.at), h.Segment, &queue.Message[Out]{Lineage: h.Msgs[h.at].Lineage,
+			Kind: queue.Failed, Failure: m.NewFailure(why)}, w.Last)
 	}
 }
 

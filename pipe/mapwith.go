@@ -14,8 +14,10 @@ import (
 // context that lasts as long as the worker, and end when it is through, however that came
 // about; nobody else is in the worker's operation meanwhile. end may be nil. A begin that
 // fails stops the run, whatever the policy.
-func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(context.Context, In) (Out, error), end func(), err error), o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
+func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(context.Context, In) (Out, error),
+	end func(), err error), o Opts) Flow[Out] {
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate,
+		policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
 	n.settle()
 	if begin == nil {
 		n.mistake("its function is nil")
@@ -28,7 +30,8 @@ func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(cont
 }
 
 // workWith is the life of a worker whose operation is its own.
-func (m *mapStage[In, Out]) workWith(w *worker.Worker, begin func(context.Context) (func(context.Context, In) (Out, error), func(), error)) {
+func (m *mapStage[In, Out]) workWith(w *worker.Worker,
+	begin func(context.Context) (func(context.Context, In) (Out, error), func(), error)) {
 	ctx, gone := context.WithCancel(w.Ctx)
 	defer gone()
 	var end func()

@@ -72,7 +72,8 @@ func CountOf(merge string) string { return progress.CountOf(merge) }
 // pace. An input that fails is reported when the others have finished the epoch; they are
 // not stopped before, if not asked to be.
 func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
-	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, scheduled: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
+	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, scheduled: o.Order != Arrival,
+		detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
 	if o.Until == Shortest {
 		n.detail += ", until the shortest ends"
 	}
@@ -110,7 +111,8 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 		turns := func(name string) *progress.Children {
 			return op.progress.AddTurns(name, op.config.Resume.Merges[name])
 		}
-		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick, finished: turns(n.name), most: o.Items, epoch: op.firstEpoch()}
+		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick,
+			finished: turns(n.name), most: o.Items, epoch: op.firstEpoch()}
 		if t.most > 0 {
 			t.counted = turns(CountOf(n.name))
 		}

@@ -72,7 +72,8 @@ func (o *Outputs[In, Out]) Close(state string) {
 // Fail ends them because of an error, after which more was to come. What was handed on
 // stays, and of each of the items something is lost.
 func (o *Outputs[In, Out]) Fail(err error) {
-	if o.fanOut.Ended() || o.emitter.over || o.emitter.worker.Ctx.Err() != nil { // it was lost before the run was resumed; or what fails is the end of the run
+	// it was lost before the run was resumed; or what fails is the end of the run
+	if o.fanOut.Ended() || o.emitter.over || o.emitter.worker.Ctx.Err() != nil {
 		o.Close("")
 		return
 	}

@@ -71,7 +71,8 @@ func (o ProfileOpts) check() error {
 		return fmt.Errorf("pipe: ProfileOpts.Items is %d: it must be from 1 to %d, or 0 for 1000", o.Items, MaxBuffer)
 	}
 	if len(o.Workers) == 0 || slices.Min(o.Workers) < 1 || slices.Max(o.Workers) > MaxWorkers {
-		return fmt.Errorf("pipe: ProfileOpts.Workers is %v: must be numbers of workers, each at least 1 and at most %d", o.Workers, MaxWorkers)
+		return fmt.Errorf("pipe: ProfileOpts.Workers is %v: must be numbers of workers, each at least 1 and at most %d",
+			o.Workers, MaxWorkers)
 	}
 	return nil
 }

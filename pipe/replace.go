@@ -11,7 +11,8 @@ import (
 // Replace returns an operation for a Map that makes something else of an item for which f
 // has failed: what by makes of the item and the error. The item has failed only when by
 // fails too. Replaced items are counted in the stage's statistics.
-func Replace[In, Out any](f func(context.Context, In) (Out, error), by func(context.Context, In, error) (Out, error)) func(context.Context, In) (Out, error) {
+func Replace[In, Out any](f func(context.Context, In) (Out, error),
+	by func(context.Context, In, error) (Out, error)) func(context.Context, In) (Out, error) {
 	if f == nil || by == nil {
 		return nil
 	}
@@ -31,7 +32,8 @@ func Replace[In, Out any](f func(context.Context, In) (Out, error), by func(cont
 // DeadLetters returns an operation for a Map that gives the items for which f has failed
 // to sink, with the error. They have failed all the same, and are lost or stop the run as
 // the policy says. The sink is called by several workers at once.
-func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink func(ctx context.Context, in In, err error)) func(context.Context, In) (Out, error) {
+func DeadLetters[In, Out any](f func(context.Context, In) (Out, error),
+	sink func(ctx context.Context, in In, err error)) func(context.Context, In) (Out, error) {
 	if f == nil || sink == nil {
 		return nil
 	}

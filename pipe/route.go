@@ -29,7 +29,8 @@ type RouteOpts struct {
 //
 // Where a branch fails, no more items are given out, and the others finish those that
 // they have. In the order of the input the run ends at the item that failed.
-func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error), branches []func(Flow[In]) Flow[Out], o RouteOpts) Flow[Out] {
+func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error), branches []func(Flow[In]) Flow[Out],
+	o RouteOpts) Flow[Out] {
 	d := newSplit(in, branches, kindRoute, o)
 	if pick == nil {
 		d.router.mistake("its function is nil")
@@ -73,7 +74,8 @@ type split[In, Out any] struct {
 }
 
 func newSplit[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind string, o RouteOpts) *split[In, Out] {
-	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, oneToOne: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
+	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, oneToOne: true,
+		policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
 	router.settle()
 
 	join := &node{name: o.Name + joinSuffix, kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, oneToOne: o.Ordered}
@@ -124,7 +126,8 @@ func (d *split[In, Out]) open(op *opening, below *stage) (*routeStage[In], *merg
 
 // joined is one branch, up to its end.
 func joined[In, Out any](router *node, i int, drop func(In), branch func(Flow[In]) Flow[Out]) (end Flow[Out], mistakes []error) {
-	n := &node{name: fmt.Sprintf("%s/%d", router.name, i), kind: kindBranch, workers: 1, buffer: router.buffer, ordered: true, oneToOne: true, policy: router.policy, at: router.at, large: router.large, ups: []*node{router}}
+	n := &node{name: fmt.Sprintf("%s/%d", router.name, i), kind: kindBranch, workers: 1, buffer: router.buffer,
+		ordered: true, oneToOne: true, policy: router.policy, at: router.at, large: router.large, ups: []*node{router}}
 	if branch == nil {
 		return end, []error{router.wrong("branch %d is nil", i)}
 	}
@@ -186,11 +189,12 @@ type routeStage[In any] struct {
 	*stage
 	in       *queue.Ring[In]
 	branches []*queue.Ring[In]
-	begins   []*stage                                                  // those that own them
-	give     func(*worker.Worker, queue.Message[In]) queue.Message[In] // gives an item out; what it returns is to be sent besides, unless that is nothing
-	note     func(branch int)                                          // tells the join what is sent where; nil where no order is kept
-	budget   *failure.Counter
-	at       int // the branch that was picked last: what is no item goes there
+	begins   []*stage // those that own them
+	// gives an item out; what it returns is to be sent besides, unless that is nothing
+	give   func(*worker.Worker, queue.Message[In]) queue.Message[In]
+	note   func(branch int) // tells the join what is sent where; nil where no order is kept
+	budget *failure.Counter
+	at     int // the branch that was picked last: what is no item goes there
 }
 
 func (r *routeStage[In]) open(op *opening, n *node) {
@@ -274,7 +278,8 @@ func (r *routeStage[In]) giveOne(w *worker.Worker, m queue.Message[In], pick fun
 
 // picked is the branch of v, which is of a message, and is disposed of with it where that
 // fails.
-func picked[M, In any](r *routeStage[M], w *worker.Worker, m *queue.Message[M], v In, pick func(context.Context, In) (int, error)) (to int, err error) {
+func picked[M, In any](r *routeStage[M], w *worker.Worker, m *queue.Message[M], v In,
+	pick func(context.Context, In) (int, error)) (to int, err error) {
 	choose := func() (err error) { to, err = pick(w.Ctx, v); return err }
 	if err = w.Attempt(choose, func(err error) { r.handOn(w, r.unpicked(w, m, err)) }); err == nil {
 		err = r.there(to)

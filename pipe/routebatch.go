@@ -27,7 +27,8 @@ type RouteBatchOpts struct {
 // left out; a batch of which nothing is left is dropped. A part that is lost takes its
 // batch with it: a batch comes with all of its parts or not at all. Discard disposes of
 // parts as it does of batches.
-func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int, error), branches []func(Flow[[]In]) Flow[[]Out], o RouteBatchOpts) Flow[[]Out] {
+func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int, error),
+	branches []func(Flow[[]In]) Flow[[]Out], o RouteBatchOpts) Flow[[]Out] {
 	d := newSplit(in, branches, kindDivide, RouteOpts{Name: o.Name, Buffer: o.Buffer, Ordered: true, Failures: o.Failures})
 	if pick == nil {
 		d.router.mistake("its function is nil")
@@ -57,7 +58,8 @@ type branchSet struct {
 }
 
 // giveParts divides a batch.
-func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) queue.Message[[]In] {
+func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]In],
+	pick func(context.Context, In) (int, error), sets *choices[branchSet]) queue.Message[[]In] {
 	parts, dropped, members, err := splitBatch(r, w, &m, pick)
 	if err != nil {
 		return r.unpicked(w, &m, err)
@@ -101,7 +103,8 @@ func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]
 }
 
 // splitBatch picks a branch for every element, or drops it. The batch is left as it is.
-func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, dropped []In, members [][]progress.Lineage, err error) {
+func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[[]In],
+	pick func(context.Context, In) (int, error)) (parts [][]In, dropped []In, members [][]progress.Lineage, err error) {
 	batch := m.Val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))

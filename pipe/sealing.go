@@ -226,7 +226,8 @@ func (f *filler[In, B]) ask(w *worker.Worker, fail func(error)) error {
 var errReturned = errors.New("pipe: an operation that was abandoned has returned")
 
 // limit puts a time limit around the operation.
-func (f *filler[In, B]) limit(op func(context.Context, In, rows.Ref[B]) error, most time.Duration) func(context.Context, In, rows.Ref[B]) error {
+func (f *filler[In, B]) limit(op func(context.Context, In, rows.Ref[B]) error,
+	most time.Duration) func(context.Context, In, rows.Ref[B]) error {
 	if most <= 0 {
 		return op
 	}

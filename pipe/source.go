@@ -179,7 +179,8 @@ func (s *sourceStage[T]) read(w *worker.Worker, epoch int, pos *int64, done *pro
 
 // unfinished are the source's items from pos on, but for those that were finished before
 // the run was resumed. Pos is that of the item at hand.
-func (s *sourceStage[T]) unfinished(w *worker.Worker, ctx context.Context, epoch int, pos *int64, done *progress.PositionSet) iter.Seq2[T, error] {
+func (s *sourceStage[T]) unfinished(w *worker.Worker, ctx context.Context, epoch int, pos *int64,
+	done *progress.PositionSet) iter.Seq2[T, error] {
 	if done == nil {
 		return s.items(w, ctx, epoch, *pos)
 	}

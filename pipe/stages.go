@@ -4,7 +4,8 @@ import "github.com/headrace/headrace/pipe/internal/progress"
 
 // stages tells what of a flow a state says something about.
 func (n *node) stages() progress.Stages {
-	s := progress.Stages{Sources: make(map[string]bool), Merges: make(map[string]bool), Makers: make(map[string]string), Judging: make(map[string]bool), Aggregates: make(map[string]bool)}
+	s := progress.Stages{Sources: make(map[string]bool), Merges: make(map[string]bool), Makers: make(map[string]string),
+		Judging: make(map[string]bool), Aggregates: make(map[string]bool)}
 	for _, at := range n.walk() {
 		s.Judging[at.name] = at.policy != nil && at.policy.Skip
 		s.Aggregates[at.name] = at.kind == kindAggregate

@@ -13,8 +13,10 @@ import (
 // A consumer that does not ask is not a stall: while Next does not wait, there is one
 // only where an operation does not return and the last queue is not full.
 type Stall struct {
-	After  time.Duration     // for so long at least; up to an eighth more. 0: nobody watches
-	Report func(StallReport) // called once for each stall, by a goroutine of the run. It may ask the run for anything, but Close would wait for it
+	After time.Duration // for so long at least; up to an eighth more. 0: nobody watches
+	// called once for each stall, by a goroutine of the run. It may ask the run for
+	// anything, but Close would wait for it
+	Report func(StallReport)
 
 	// Waits tells whether somebody waits for an item, where Next is called ahead of those
 	// who want what it returns; nil: who is in Next does.

@@ -15,9 +15,11 @@ import (
 // Config says how a flow is run. The zero Config runs epoch 0, and stops at the first
 // failure.
 type Config struct {
-	Resume   State  // where to go on; its zero value: at the beginning of Epoch
-	Epoch    int    // the first epoch; with Resume, that decides
-	Epochs   int    // how many epochs to run from here on, the first included, even when it was begun before; 0: 1, or up to Until; NoLimit: without end
+	Resume State // where to go on; its zero value: at the beginning of Epoch
+	Epoch  int   // the first epoch; with Resume, that decides
+	// how many epochs to run from here on, the first included, even when it was begun
+	// before; 0: 1, or up to Until; NoLimit: without end
+	Epochs   int
 	Until    int    // the epoch to end before, counted from 0: a resumed run ends where the first one would have; 0: Epochs decides
 	Failures Policy // for all stages that have no policy of their own, together; Count and Rate are of the source's items
 	Hooks    Hooks
@@ -76,7 +78,8 @@ func (c Config) check(n *node) error {
 		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d: it must be from 0 to %d", c.Epoch, progress.MaxPos))
 	}
 	if c.Until < 0 || c.Until > progress.MaxPos {
-		all = append(all, fmt.Errorf("pipe: Config.Until is %d: it must be from 1 to %d, or 0 for the number of Epochs", c.Until, progress.MaxPos))
+		all = append(all, fmt.Errorf("pipe: Config.Until is %d: it must be from 1 to %d, or 0 for the number of Epochs",
+			c.Until, progress.MaxPos))
 	}
 	if c.Until > 0 && c.Epochs != 0 {
 		all = append(all, fmt.Errorf("pipe: Config has Epochs %d and Until %d: give one of them", c.Epochs, c.Until))
@@ -100,7 +103,8 @@ type opening struct {
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx, c.Hooks, c.Stall.After > 0), config: c, progress: progress.NewTracker(c.Resume), routes: make(map[*node]any)}
+	return &opening{engine: newEngine(ctx, c.Hooks, c.Stall.After > 0), config: c,
+		progress: progress.NewTracker(c.Resume), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from

@@ -13,7 +13,8 @@ import (
 
 // watched is an operation with the hook around it: itself where there is none. An item
 // for which it is not called goes to lose, and a result that is not handed on to discard.
-func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lose func(In), discard func(Out)) func(context.Context, In) (Out, error) {
+func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lose func(In),
+	discard func(Out)) func(context.Context, In) (Out, error) {
 	hook := s.engine.hooks.Task
 	if hook == nil {
 		return f

@@ -53,7 +53,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 type Type struct {
 	Kind  Kind
 	DType tensor.DType // of a Tensor
-	Shape tensor.Shape // of a Tensor; of Text and Objects how many, where there are several: a batch has one for each row. Extents may be unknown
+	// of a Tensor; of Text and Objects how many, where there are several: a batch has
+	// one for each row. Extents may be unknown
+	Shape tensor.Shape
 	// Axes has a letter for each axis of an image: "HWC" or "CHW". It is empty for
 	// every other tensor: an array of three axes need be no image, and of a small
 	// image the extents do not tell which axis is which.

@@ -31,13 +31,21 @@ type State struct {
 	Merges  map[string]pipe.Progress `json:"merges,omitempty"`  // turns that are finished, of merges that go by turns
 	Parts   []pipe.PartState         `json:"parts,omitempty"`   // samples of which several were made, and some are finished
 
-	Aggregates map[string]pipe.Memory `json:"aggregates,omitempty"` // of objects of Python that gather samples, by their steps: what is finished of what they made, and what they said of themselves then
+	// of objects of Python that gather samples, by their steps: what is finished of
+	// what they made, and what they said of themselves then
+	Aggregates map[string]pipe.Memory `json:"aggregates,omitempty"`
 
-	Replaced int64            `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came instead of others
-	Dropped  int64            `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose; where they make several samples of one, less what came of that
-	Errors   map[string]int64 `json:"errors,omitempty"`   // of stages that have a max_errors of their own: how many samples of this epoch were lost or replaced there
+	Replaced int64 `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came instead of others
+	// how many of the finished positions operations dropped on purpose; where they make
+	// several samples of one, less what came of that
+	Dropped int64 `json:"dropped,omitempty"`
+	// of stages that have a max_errors of their own: how many samples of this epoch
+	// were lost or replaced there
+	Errors map[string]int64 `json:"errors,omitempty"`
 
-	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one after the other
+	// samples that are never tried, for they crashed an engine: indices, those of the
+	// recipe's sources one after the other
+	Quarantine []int64 `json:"quarantine,omitempty"`
 }
 
 // Source is how far one source has come. Its positions count this rank's share of
@@ -48,7 +56,9 @@ type Source struct {
 	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
 	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
 	Open     []int64    `json:"open,omitempty"`  // those of Lost of which something else was made that is not finished
-	Done     [][2]int64 `json:"done,omitempty"`  // half-open ranges of the epoch's order, that of all ranks, finished under another world size; positions count the rest
+	// half-open ranges of the epoch's order, that of all ranks, finished under another
+	// world size; positions count the rest
+	Done [][2]int64 `json:"done,omitempty"`
 
 	Object *Object `json:"object,omitempty"` // of an object of Python that is iterated over
 	Shards string  `json:"shards,omitempty"` // what the shards were that it reads

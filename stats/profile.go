@@ -15,7 +15,8 @@ func ProfileText(r pipe.Report) string {
 	for _, s := range r.Stages {
 		name := s.Name
 		for _, t := range s.Trials {
-			rows = append(rows, []string{name, whole(int64(t.Workers)), count(t.Source), speedUp(s, t), opTime(t, t.Mean), opTime(t, t.P50), opTime(t, t.P99)})
+			rows = append(rows, []string{name, whole(int64(t.Workers)), count(t.Source), speedUp(s, t),
+				opTime(t, t.Mean), opTime(t, t.P50), opTime(t, t.P99)})
 			name = ""
 		}
 	}
@@ -29,7 +30,8 @@ func ProfileVerdict(r pipe.Report) string {
 		return "No stage has done anything."
 	}
 	best := slowest.Best()
-	text := fmt.Sprintf("The stage %s is the bottleneck: at best %s samples/s, with %s.", ShortName(slowest.Name), count(best.Source), words.Plural(int64(best.Workers), "worker"))
+	text := fmt.Sprintf("The stage %s is the bottleneck: at best %s samples/s, with %s.", ShortName(slowest.Name),
+		count(best.Source), words.Plural(int64(best.Workers), "worker"))
 	rest := pipe.Report{Stages: make([]pipe.StageProfile, 0, len(r.Stages))}
 	for _, s := range r.Stages {
 		if s.Name != slowest.Name {

@@ -133,7 +133,8 @@ func resources(r Resources) string {
 		}
 
 		rows = append(rows, []string{
-			name, digits(share(p.CPU(), r.Elapsed)), amount(p.Resident), amount(p.Shared), amount(p.Peak), perSecond(p.Read), perSecond(p.ReadDisk), perSecond(p.Written),
+			name, digits(share(p.CPU(), r.Elapsed)), amount(p.Resident), amount(p.Shared),
+			amount(p.Peak), perSecond(p.Read), perSecond(p.ReadDisk), perSecond(p.Written),
 		})
 	}
 

@@ -21,7 +21,8 @@ type Snapshot struct {
 
 	Counts
 
-	Handed   time.Duration `json:"handed_ns" counter:"ns" doc:"time of 'waited_ns' in which batches that were ready were handed over"`
+	Handed time.Duration `json:"handed_ns" counter:"ns" doc:"time of 'waited_ns' in which batches that were ready were handed over"`
+
 	Main     time.Duration `json:"main_ns,omitempty" counter:"ns" doc:"time of 'waited_ns' in functions that the consumer calls with batches"`
 	Consumer string        `json:"-"` // what it is called in sentences; "": "The consumer"
 }
@@ -78,7 +79,8 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 // follows tells why numbers cannot be later ones of the same loader.
 func follows(later, earlier pipe.Stats) error {
 	if len(earlier.Stages) > len(later.Stages) || len(earlier.Queues) > len(later.Queues) {
-		return fmt.Errorf("they have %d stages and %d queues, and there are %d and %d", len(earlier.Stages), len(earlier.Queues), len(later.Stages), len(later.Queues))
+		return fmt.Errorf("they have %d stages and %d queues, and there are %d and %d", len(earlier.Stages),
+			len(earlier.Queues), len(later.Stages), len(later.Queues))
 	}
 	for i, t := range earlier.Stages {
 		now := later.Stages[i]

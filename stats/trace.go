@@ -144,8 +144,10 @@ func NewTrace(w io.Writer, o TraceOptions) *Trace {
 	n := max(2, o.Memory/chunkBytes)
 	t := &Trace{
 		o: o, began: time.Now(), pid: os.Getpid(), w: w,
-		tracks: make(map[thread]*track), stages: make(map[string]stagePlace), sources: make(map[string]uint64), gauges: make(map[string]float64),
-		desks: make([]desk, min(n, mostDesks)), free: make(chan []byte, n), full: make(chan chunk, n), stop: make(chan struct{}), done: make(chan struct{}),
+		tracks: make(map[thread]*track), stages: make(map[string]stagePlace), sources: make(map[string]uint64),
+		gauges: make(map[string]float64),
+		desks:  make([]desk, min(n, mostDesks)), free: make(chan []byte, n), full: make(chan chunk, n),
+		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	for range n {
 		t.free <- nil
@@ -260,7 +262,8 @@ func (t *Trace) track(of thread, begins bool) *track {
 		t.stages[of.stage] = place
 	}
 
-	k = &track{stagePlace: place, label: ShortName(of.stage), tid: place.number*tidsPerStage + of.worker, desk: &t.desks[len(t.tracks)%len(t.desks)]}
+	k = &track{stagePlace: place, label: ShortName(of.stage), tid: place.number*tidsPerStage + of.worker,
+		desk: &t.desks[len(t.tracks)%len(t.desks)]}
 	t.tracks[of] = k
 	t.names = t.appendThread(t.names, k, of)
 	return k

@@ -31,10 +31,12 @@ func Verdict(s Snapshot) string {
 	w, main, handed := min(1, share(s.Waited-s.Handed, s.Loop)), share(s.Main, s.Loop), share(s.Handed, s.Loop)
 	switch {
 	case w < waits && handed > saturated:
-		return fmt.Sprintf("Handing over is the bottleneck: batches are ready, and getting them takes %s of the time, %s each. Larger batches would help.",
+		return fmt.Sprintf("Handing over is the bottleneck: batches are ready, and getting them takes %s of the time, "+
+			"%s each. Larger batches would help.",
 			percent(handed), duration(s.Handed/time.Duration(s.Yielded)))
 	case w < waits:
-		return fmt.Sprintf("%s is the bottleneck: it waits for data only %s of the time. A faster loader would not help.", s.consumer(), percent(w))
+		return fmt.Sprintf("%s is the bottleneck: it waits for data only %s of the time. A faster loader would not help.",
+			s.consumer(), percent(w))
 	case main > w/2:
 		return fmt.Sprintf("%s waits for data %s of the time, %s of it in the steps with where=\"main\", which are the bottleneck.",
 			s.consumer(), percent(w), percent(main/w))
@@ -61,7 +63,8 @@ func stageVerdict(s Snapshot) string {
 	case work < saturated:
 		return fmt.Sprintf("No stage is clearly the bottleneck: the busiest is %s, at work %s of the time.", t.Name, percent(work))
 	case gated > waits:
-		return fmt.Sprintf("The CPU is the bottleneck: %s has work %s of the time, and waits for a core %s.", t.Name, percent(work), percent(gated))
+		return fmt.Sprintf("The CPU is the bottleneck: %s has work %s of the time, and waits for a core %s.",
+			t.Name, percent(work), percent(gated))
 	case t.Workers == 1:
 		return fmt.Sprintf("The bottleneck is %s: its worker is busy %s of the time.", t.Name, percent(work))
 	default:

@@ -62,7 +62,8 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	case b.len() > 0:
 		return b.table(), nil
 	case others > 0:
-		return nil, fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)", ErrNoFiles, named, strings.Join(p.suffixes, ", "), others)
+		return nil, fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)",
+			ErrNoFiles, named, strings.Join(p.suffixes, ", "), others)
 	case hasWildcard(text):
 		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, named)
 	}

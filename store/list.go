@@ -134,7 +134,8 @@ func status(path string) (st unix.Stat_t, err error) {
 func missing(root, p string) error {
 	if scheme, object, ok := strings.Cut(p, ":/"); ok && len(scheme) > 1 && !strings.HasPrefix(object, "/") && root != "" {
 		if _, _, valid := Scheme(scheme + "://"); valid {
-			return notExist(fmt.Sprintf("%q does not exist; names of stores begin with %s:// (pathlib.Path removes a slash: give text)", p, scheme))
+			return notExist(fmt.Sprintf("%q does not exist; names of stores begin with "+
+				"%s:// (pathlib.Path removes a slash: give text)", p, scheme))
 		}
 	}
 	at := path.Clean(under(root, p))
@@ -171,9 +172,11 @@ func (w *walker) nothing() error {
 	p := w.p
 	switch {
 	case p.suffixes != nil:
-		return fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)", ErrNoFiles, p.text, strings.Join(p.suffixes, ", "), w.others)
+		return fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)", ErrNoFiles,
+			p.text, strings.Join(p.suffixes, ", "), w.others)
 	case w.folders > 0:
-		return fmt.Errorf("%w: %q matches only folders (%d); write %q for the files in them, or %q for all below", ErrNoFiles, p.text, w.folders, p.text+"/*", p.text+"/**")
+		return fmt.Errorf("%w: %q matches only folders (%d); write %q for the files in them, or %q for all below",
+			ErrNoFiles, p.text, w.folders, p.text+"/*", p.text+"/**")
 	}
 	hint := ""
 	if _, err := status(under(w.b.t.root, p.text)); err == nil {

@@ -62,7 +62,8 @@ func (l Local) ReadAt(_ context.Context, o Object, p []byte, at int64) error {
 	}
 	defer f.Close()
 	if now := f.Object(); now != o {
-		return fmt.Errorf("%w: %q was %d bytes, version %s, and is %d, version %s", ErrChanged, o.Name, o.Size, o.Version, now.Size, now.Version)
+		return fmt.Errorf("%w: %q was %d bytes, version %s, and is %d, version %s", ErrChanged,
+			o.Name, o.Size, o.Version, now.Size, now.Version)
 	}
 	if _, err := f.ReadAt(p, at); err == io.EOF {
 		return io.ErrUnexpectedEOF

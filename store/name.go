@@ -83,7 +83,8 @@ func unknown(scheme, name string) error {
 	for _, s := range slices.Sorted(maps.Keys(stores)) {
 		known = append(known, s+"://")
 	}
-	return fmt.Errorf("%w: %q: %s:// names cannot be read or written here, only paths and %s: copy the data to a disk or mount it, and give that path",
+	return fmt.Errorf("%w: %q: %s:// names cannot be read or written here, only paths and %s: "+
+		"copy the data to a disk or mount it, and give that path",
 		ErrScheme, shown(name), scheme, strings.Join(known, ", "))
 }
 
@@ -109,7 +110,8 @@ func pathOf(name, rest string, pattern bool) (string, error) {
 	host, _, _ := strings.Cut(rest, "/")
 	switch {
 	case host != "" && !strings.EqualFold(host, "localhost"):
-		return "", fmt.Errorf("%w: %q is a file of the host %q: mount its folder and give that path; a file of this machine is file:///%s", ErrName, name, host, rest)
+		return "", fmt.Errorf("%w: %q is a file of the host %q: mount its folder and give that path; "+
+			"a file of this machine is file:///%s", ErrName, name, host, rest)
 	case len(rest) == len(host):
 		return "", fmt.Errorf("%w: %q has no path: write file:///, and the path without its first slash", ErrName, name)
 	}

@@ -42,7 +42,8 @@ func parsePattern(text string) (*pattern, error) {
 		return &pattern{text: text, base: text[:len(text)-len(parts[last])], names: []name{{text: parts[last]}}}, nil
 	}
 	if parts[last] == "" {
-		return nil, fmt.Errorf("store: the pattern %q names folders; write %q for the files in them, or %q for all below", text, text+"*", text+"**")
+		return nil, fmt.Errorf("store: the pattern %q names folders; write %q for the files in them, or %q for all below",
+			text, text+"*", text+"**")
 	}
 
 	p := &pattern{text: text, base: strings.Join(append(parts[:first:first], ""), "/")}

@@ -53,7 +53,8 @@ func Register(scheme string, s Store) {
 	defer mu.Unlock()
 	name, _, valid := Scheme(scheme + "://")
 	if _, taken := stores[scheme]; taken || !valid || name != scheme || scheme == file {
-		panic(fmt.Sprintf("store: the scheme %q is taken, or can have no store: must be two lower-case letters or more, digits, +, - or .", scheme))
+		panic(fmt.Sprintf("store: the scheme %q is taken, or can have no store: must be "+
+			"two lower-case letters or more, digits, +, - or .", scheme))
 	}
 	stores[scheme] = s
 }

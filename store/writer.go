@@ -63,7 +63,8 @@ func WriterOf(name string) (w Writer, object string, err error) {
 	}
 	w, ok := in.(Writer)
 	if !ok {
-		return nil, "", fmt.Errorf("%w: %q: its store takes no objects: write to a folder of this machine, and copy it", ErrReadOnly, shown(name))
+		return nil, "", fmt.Errorf("%w: %q: its store takes no objects: write to a folder of this machine, and copy it",
+			ErrReadOnly, shown(name))
 	}
 	return w, object, nil
 }

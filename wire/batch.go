@@ -87,7 +87,8 @@ func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	place, text := uint64(le.Uint32(p[40:])), uint64(le.Uint32(p[44:]))
 	rest := p[batchFixed:]
 	if uint64(len(rest)) != 4*uint64(extents)+place+text {
-		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d extents, %d bytes of a place and %d of text were announced", ErrProtocol, len(rest), extents, place, text)
+		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d extents, "+
+			"%d bytes of a place and %d of text were announced", ErrProtocol, len(rest), extents, place, text)
 	}
 
 	for range extents {

@@ -67,8 +67,10 @@ const (
 )
 
 var kindNames = map[Kind]string{
-	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT", KindStats: "STATS", KindClose: "CLOSE",
-	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED", KindRows: "ROWS",
+	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT",
+	KindStats: "STATS", KindClose: "CLOSE",
+	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES",
+	KindTrace: "TRACE", KindTraced: "TRACED", KindRows: "ROWS",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",

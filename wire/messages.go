@@ -25,7 +25,9 @@ type Open struct {
 	State  json.RawMessage `json:"state,omitempty"`
 
 	SerialUntil *Until `json:"serial_until,omitempty"` // as in Start
-	Replay      *int64 `json:"replay,omitempty"`       // begin so many batches after State, and tell of every batch where its rows come from
+	// begin so many batches after State, and tell of every batch where its rows come
+	// from
+	Replay *int64 `json:"replay,omitempty"`
 
 	Python *Python `json:"python,omitempty"` // for the functions of Python in the recipe; nil: the engine's environment says
 }

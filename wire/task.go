@@ -63,7 +63,8 @@ func ParseTask(p []byte, t *Task) error {
 	inputs, released, what := uint64(le.Uint32(p)), uint64(le.Uint32(p[4:])), uint64(le.Uint32(p[8:]))
 	rest := p[taskFixed:]
 	if 8*released+inputSize*inputs+what > uint64(len(rest)) {
-		return fmt.Errorf("%w: TASK of %d bytes announces %d inputs, %d slots and %d bytes of JSON", ErrProtocol, len(p), inputs, released, what)
+		return fmt.Errorf("%w: TASK of %d bytes announces %d inputs, %d slots and %d bytes of JSON",
+			ErrProtocol, len(p), inputs, released, what)
 	}
 
 	t.Released, t.Inputs = t.Released[:0], t.Inputs[:0]

@@ -26,7 +26,8 @@ import (
 )
 
 var (
-	work   = flag.String("work", "whole", "whole; val: shorter side to 256, centre 224 × 224; train: random resized crop of 224 × 224, flip")
+	work = flag.String("work", "whole", "whole; val: shorter side to 256, centre 224 × 224; "+
+		"train: random resized crop of 224 × 224, flip")
 	mode   = flag.String("mode", "exact", "exact or fast")
 	plain  = flag.Bool("go", false, "decode with the decoder of Go's standard library")
 	passes = flag.Int("passes", 1, "how many times the list is gone through")

@@ -69,7 +69,8 @@ func run(files []string, rounds int) error {
 	fmt.Printf("%d of %d images\n", images, len(files))
 	for name, all := range map[string][]float64{"media/jpeg": ours, "libjpeg": theirs} {
 		slices.Sort(all)
-		fmt.Printf("%-10s %.3f CPU s per 1,000 [%.3f–%.3f]\n", name, per1000(all[len(all)/2], images), per1000(all[0], images), per1000(all[len(all)-1], images))
+		fmt.Printf("%-10s %.3f CPU s per 1,000 [%.3f–%.3f]\n", name, per1000(all[len(all)/2], images),
+			per1000(all[0], images), per1000(all[len(all)-1], images))
 	}
 	slices.Sort(ratios)
 	fmt.Printf("%.2f times [%.2f–%.2f]\n", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])

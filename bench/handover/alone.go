@@ -56,15 +56,17 @@ func hand(conn *wire.Conn) error {
 		Fields: []headrace.Field{{Name: "image", Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{224, 224, 3}}},
 		Rows:   32, SlotBytes: slotBytes, Samples: 32 * batches, SamplesPerEpoch: 32 * batches, BatchesPerEpoch: batches, Exact: true,
 		Sources: []headrace.Source{{Name: "files", Samples: 32 * batches, SamplesPerEpoch: 32 * batches}},
-		State:   headrace.State{Version: headrace.StateVersion, Order: order.Version, WorldSize: 1, Sources: map[string]headrace.SourceState{"files": {Samples: 32 * batches}}},
+		State: headrace.State{Version: headrace.StateVersion, Order: order.Version, WorldSize: 1,
+			Sources: map[string]headrace.SourceState{"files": {Samples: 32 * batches}}},
 	}
 	if err := conn.SendJSON(wire.KindOpened, 0, info); err != nil {
 		return err
 	}
-	slots, err := arena.New(arena.Options{Slots: prefetch + 3, SlotBytes: slotBytes, HoldLimit: 1 << 40, Announce: func(g arena.Segment) error {
-		s := wire.Segment{ID: g.ID, Slots: uint32(g.Slots), SlotBytes: uint64(g.SlotBytes), Bytes: uint64(g.Bytes)}
-		return conn.Send(wire.KindSegment, 1, wire.AppendSegment(nil, s), g.FD)
-	}})
+	slots, err := arena.New(arena.Options{Slots: prefetch + 3, SlotBytes: slotBytes, HoldLimit: 1 << 40,
+		Announce: func(g arena.Segment) error {
+			s := wire.Segment{ID: g.ID, Slots: uint32(g.Slots), SlotBytes: uint64(g.SlotBytes), Bytes: uint64(g.Bytes)}
+			return conn.Send(wire.KindSegment, 1, wire.AppendSegment(nil, s), g.FD)
+		}})
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,8 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := out.Encode(map[string]float64{"us": (cpu() - began) / float64(n), "read": float64(read), "used": float64(used)}); err != nil {
+		took := map[string]float64{"us": (cpu() - began) / float64(n), "read": float64(read), "used": float64(used)}
+		if err := out.Encode(took); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,8 @@ func run(ctx context.Context, folder string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = headrace.RegisterBatching("by_lightness", "Put dark images into one batch, light ones into another.", func() headrace.Batching[seen] { return &byLightness{Rows: 32} })
+	err = headrace.RegisterBatching("by_lightness", "Put dark images into one batch, light ones into another.",
+		func() headrace.Batching[seen] { return &byLightness{Rows: 32} })
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,9 @@ type Batch struct {
 	form    atomic.Pointer[Form]        // nil until a row is written, where batches have several
 	texts   []*rowValues[string]        // by field of text or objects, then row
 	origins *rowValues[[]sample.Origin] // by row; nil: there is no ledger
-	lost    *rowValues[[]*sample.Lost]  // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
+	// by row, the samples in whose places others came, in the order of these; nil: the
+	// loader replaces none
+	lost    *rowValues[[]*sample.Lost]
 	rows    int
 	members *rowValues[[]*record.Record] // by row, the samples in it; nil: no stage asks for them
 	samples *rowValues[int]              // by row, how many are packed into it; nil: one
@@ -390,7 +392,8 @@ func (b *Batch) checkBeside(most int) error {
 	if size <= most {
 		return nil
 	}
-	return fmt.Errorf("%w: a batch of %d rows has %s of text and objects, and at most %s travel with one: use a smaller batch, or have functions return large arrays as fields of their own, which are not copied",
+	return fmt.Errorf("%w: a batch of %d rows has %s of text and objects, and at most %s travel with one: "+
+		"use a smaller batch, or have functions return large arrays as fields of their own, which are not copied",
 		core.ErrConfig, b.rows, bytesize.Text(int64(size)), bytesize.Text(int64(most)))
 }
 

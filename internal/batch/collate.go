@@ -52,7 +52,8 @@ const JobsPerWorker = 2
 // NewCollating makes what collates batches of rows samples with these fields.
 func NewCollating(w *core.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
 	args := plan.Batch.Collate
-	next := &Collating{Function: &python.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker}, layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
+	next := &Collating{Function: &python.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker},
+		layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
 	if next.probes = args.Gives.Schema == nil; next.probes {
 		next.PerWorker = 1 // the first batch tells
 	}
@@ -132,7 +133,8 @@ func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, 
 	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
 		return err
 	case c.refuses:
-		err = fmt.Errorf("on_error=%q cannot replace a batch, so the run ends; .failures(on_error=%q) after batch leaves it out: %w", core.Replace, core.Skip, err)
+		err = fmt.Errorf("on_error=%q cannot replace a batch, so the run ends; .failures(on_error=%q) "+
+			"after batch leaves it out: %w", core.Replace, core.Skip, err)
 	}
 	return core.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
 }
@@ -159,7 +161,8 @@ func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
 func (c *Collating) callOf(a Job) *extern.Call {
 	first := a.Records[0]
 	key := c.Env.RandomKey(first)
-	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.Records), Whole: a.Slot, Random: [2]uint64{key.Uint64(c.DrawID, 0), key.Uint64(c.DrawID, 1)}}
+	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.Records), Whole: a.Slot,
+		Random: [2]uint64{key.Uint64(c.DrawID, 0), key.Uint64(c.DrawID, 1)}}
 	if c.Env.Ledger {
 		first.Drew(c.Name, map[string]any{"key": call.Random})
 	}
@@ -269,7 +272,8 @@ func (c *Collating) extents(m Made) (all []int, err error) {
 				continue
 			}
 			if all = append(all, m.Values[i].Shape[axis]); all[len(all)-1] > math.MaxUint32 {
-				return nil, fmt.Errorf("headrace: the field %q has the extent %d: must be at most %d", s.Name, all[len(all)-1], uint32(math.MaxUint32))
+				return nil, fmt.Errorf("headrace: the field %q has the extent %d: must be at most %d",
+					s.Name, all[len(all)-1], uint32(math.MaxUint32))
 			}
 		}
 	}

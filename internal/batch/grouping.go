@@ -101,7 +101,8 @@ func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 		}
 	}
 	if g.Equal && longest == 0 {
-		return 0, fmt.Errorf("headrace: the field %q is empty: there is nothing to pack; leave such samples out, with filter or on_error=\"skip\"",
+		return 0, fmt.Errorf("headrace: the field %q is empty: there is nothing to pack; "+
+			"leave such samples out, with filter or on_error=\"skip\"",
 			g.Sequences[0].Name)
 	}
 

@@ -181,7 +181,8 @@ func (l *Layout) unknown() (n int) {
 
 func (l *Layout) tooLarge(rows, field int) error {
 	f := l.Fields[field]
-	return fmt.Errorf("%w: a batch of %d rows takes more than %d bytes: %q alone is %s %v a row; use a smaller batch", core.ErrConfig, rows, int64(MaxSlot), f.Name, f.DType, f.Shape)
+	return fmt.Errorf("%w: a batch of %d rows takes more than %d bytes: %q alone is %s %v a row; use a smaller batch",
+		core.ErrConfig, rows, int64(MaxSlot), f.Name, f.DType, f.Shape)
 }
 
 // MaxSlot bounds a batch: half of what a 64-bit address space gives a process on every

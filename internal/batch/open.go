@@ -137,7 +137,8 @@ func (u *Rows) count(it *record.Record) (rows int, err error) {
 		case rows < 0:
 			rows = n
 		case n != rows && it.Members != nil && !it.Rowless:
-			return 0, fmt.Errorf("headrace: the field %q has %d rows, and %d samples are in the batch: unbatch needs a row for each", f.Name, n, rows)
+			return 0, fmt.Errorf("headrace: the field %q has %d rows, and %d samples are in the batch: "+
+				"unbatch needs a row for each", f.Name, n, rows)
 		case n != rows:
 			return 0, fmt.Errorf("headrace: the field %q has %d rows, and others have %d", f.Name, n, rows)
 		}

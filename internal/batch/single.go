@@ -48,7 +48,8 @@ func (e *Writer) extents(v *record.Values, l *Layout) (all []int, err error) {
 				continue
 			}
 			if all = append(all, shape[axis]); shape[axis] > math.MaxUint32 {
-				return nil, fmt.Errorf("headrace: the field %q has the extent %d: must be at most %d", l.Fields[c.Field].Name, shape[axis], uint32(math.MaxUint32))
+				return nil, fmt.Errorf("headrace: the field %q has the extent %d: must be at most %d",
+					l.Fields[c.Field].Name, shape[axis], uint32(math.MaxUint32))
 			}
 		}
 	}

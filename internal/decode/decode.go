@@ -36,7 +36,8 @@ func Of(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
 
 // Object hands each member of v to the field of its name; unknown says what is wrong
 // with another name. The names in the result were there.
-func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v rawjson.Value, path string), unknown func(key string) error) (given map[string]bool) {
+func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v rawjson.Value, path string),
+	unknown func(key string) error) (given map[string]bool) {
 	given = make(map[string]bool)
 	for quoted, member := range v.Members() {
 		key, err := rawjson.Unquote(quoted)

@@ -56,7 +56,8 @@ func Examine(m Machine) Report {
 	for _, examine := range []func(*examiner){
 		(*examiner).processor, (*examiner).cores, (*examiner).nodes, (*examiner).kernels,
 		(*examiner).memory, (*examiner).pageCache,
-		(*examiner).system, (*examiner).descriptors, (*examiner).processes, (*examiner).limits, (*examiner).sharing, (*examiner).watching, (*examiner).shm,
+		(*examiner).system, (*examiner).descriptors, (*examiner).processes, (*examiner).limits,
+		(*examiner).sharing, (*examiner).watching, (*examiner).shm,
 		(*examiner).decoders, (*examiner).encoders, (*examiner).video,
 	} {
 		examine(&e)

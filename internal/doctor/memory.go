@@ -25,10 +25,12 @@ func (e *examiner) memory() {
 	e.add(f)
 	budget, hold := here.Budget(1), here.HoldLimit(1)
 	f = Finding{Topic: memory, Name: "budget", Value: budget,
-		Fact: fmt.Sprintf("%s for a loader's work, and a consumer may hold %s of batches: the defaults of memory and hold_limit", bytesize.Text(budget), bytesize.Text(hold))}
+		Fact: fmt.Sprintf("%s for a loader's work, and a consumer may hold %s of batches: "+
+			"the defaults of memory and hold_limit", bytesize.Text(budget), bytesize.Text(hold))}
 	if budget < little {
 		f.Status = Low
-		f.Advice = "few images can be processed at once: give the container more memory (docker run --memory, limits.memory of a pod), end what else uses it, or set memory for the loader"
+		f.Advice = "few images can be processed at once: give the container more memory (docker run --memory, " +
+			"limits.memory of a pod), end what else uses it, or set memory for the loader"
 	}
 	e.add(f)
 }

@@ -59,7 +59,8 @@ func (e *examiner) decoders() {
 		}
 		if err != nil && f.Status != Missing {
 			f.Status, f.Fact = Missing, err.Error()
-			f.Advice = "this build of the library differs from what this program expects: use your distribution's, or the wheel, which has its own"
+			f.Advice = "this build of the library differs from what this program expects: " +
+				"use your distribution's, or the wheel, which has its own"
 		}
 		f.Value = f.Fact
 		e.add(f)

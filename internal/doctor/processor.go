@@ -90,7 +90,8 @@ func (e *examiner) nodes() {
 		return // as on most machines
 	}
 	e.add(Finding{Topic: processor, Name: "NUMA", Fact: fmt.Sprintf("%d nodes", n), Value: n,
-		Advice: "memory of another node is slower: with several training processes, pin each to one node: numactl --cpunodebind=0 --membind=0"})
+		Advice: "memory of another node is slower: with several training processes, pin each to one node: " +
+			"numactl --cpunodebind=0 --membind=0"})
 }
 
 // kernels says with which instructions pixels are computed.

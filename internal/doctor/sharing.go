@@ -40,7 +40,8 @@ func (e *examiner) descriptors() {
 	}
 	f := Finding{Topic: system, Name: "open files", Fact: fmt.Sprintf("%d at once", r.Cur), Value: r.Cur}
 	if r.Cur < few {
-		f.Status, f.Advice = Low, "a loader reads up to 32 files at once, and has sockets and memory open besides: ulimit -n 4096, or docker run --ulimit nofile=4096"
+		f.Status, f.Advice = Low, "a loader reads up to 32 files at once, and has sockets and memory open besides: "+
+			"ulimit -n 4096, or docker run --ulimit nofile=4096"
 	}
 	e.add(f)
 }
@@ -56,7 +57,8 @@ func (e *examiner) processes() {
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &r); err != nil || r.Cur >= fewThreads {
 		return
 	}
-	e.add(Finding{Topic: system, Name: "processes", Status: Low, Fact: fmt.Sprintf("limited to %d, threads included, for all that this user runs", r.Cur), Value: r.Cur,
+	e.add(Finding{Topic: system, Name: "processes", Status: Low,
+		Fact: fmt.Sprintf("limited to %d, threads included, for all that this user runs", r.Cur), Value: r.Cur,
 		Advice: "the engine starts a thread for each core and for each file it waits for: ulimit -u 4096"})
 }
 
@@ -68,7 +70,8 @@ func (e *examiner) limits() {
 	}{{"file size", "ulimit -f unlimited", unix.RLIMIT_FSIZE}, {"addresses", "ulimit -v unlimited", unix.RLIMIT_AS}} {
 		var r unix.Rlimit
 		if err := unix.Getrlimit(l.resource, &r); err == nil && r.Cur != unix.RLIM_INFINITY {
-			e.add(Finding{Topic: system, Name: l.name, Status: Low, Fact: "limited to " + bytesize.Text(int64(min(r.Cur, 1<<62))), Value: r.Cur,
+			e.add(Finding{Topic: system, Name: l.name, Status: Low, Fact: "limited to " +
+				bytesize.Text(int64(min(r.Cur, 1<<62))), Value: r.Cur,
 				Advice: "batches are in shared memory, which the limit counts too: " + l.command})
 		}
 	}
@@ -108,7 +111,9 @@ func share() (err error) {
 
 	said := []byte("headrace doctor")
 	a, err := arena.New(arena.Options{Slots: 1, SlotBytes: len(said), Announce: func(s arena.Segment) error {
-		return ends[0].Send(wire.KindSegment, 0, wire.AppendSegment(nil, wire.Segment{ID: s.ID, Slots: uint32(s.Slots), SlotBytes: uint64(s.SlotBytes), Bytes: uint64(s.Bytes)}), s.FD)
+		return ends[0].Send(wire.KindSegment, 0,
+			wire.AppendSegment(nil, wire.Segment{ID: s.ID, Slots: uint32(s.Slots), SlotBytes: uint64(s.SlotBytes),
+				Bytes: uint64(s.Bytes)}), s.FD)
 	}})
 	if err != nil {
 		return err
@@ -158,7 +163,8 @@ func (e *examiner) watching() {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
 		f.Status, f.Fact = Missing, fmt.Sprintf("pidfd_open: %v", err)
-		f.Advice = "the engine would outlive a Python program that is killed, so it does not start: Linux 5.3 has it, unless a seccomp profile forbids it (docker 20.10 or newer allows it)"
+		f.Advice = "the engine would outlive a Python program that is killed, so it does not start: " +
+			"Linux 5.3 has it, unless a seccomp profile forbids it (docker 20.10 or newer allows it)"
 	} else {
 		unix.Close(fd)
 	}
@@ -171,5 +177,6 @@ func (e *examiner) shm() {
 	if err := unix.Statfs("/dev/shm", &s); err != nil {
 		return
 	}
-	e.add(Finding{Topic: system, Name: "/dev/shm", Fact: bytesize.Text(int64(s.Blocks)*s.Bsize) + ", which is not used: docker needs no --shm-size"})
+	e.add(Finding{Topic: system, Name: "/dev/shm", Fact: bytesize.Text(int64(s.Blocks)*s.Bsize) +
+		", which is not used: docker needs no --shm-size"})
 }

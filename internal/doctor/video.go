@@ -82,7 +82,8 @@ func (e *examiner) recordings() {
 		f.Advice = "HEADRACE_FFMPEG chooses another FFmpeg: system, or a folder with its libraries"
 	case len(bad) > 0:
 		f.Status = Low
-		f.Advice = "not " + strings.Join(bad, ", ") + " (" + why[0] + "); HEADRACE_FFMPEG chooses another FFmpeg: system, or a folder with its libraries"
+		f.Advice = "not " + strings.Join(bad, ", ") + " (" + why[0] + "); HEADRACE_FFMPEG chooses another FFmpeg: " +
+			"system, or a folder with its libraries"
 	}
 	e.add(f)
 }

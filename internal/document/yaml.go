@@ -36,7 +36,8 @@ const (
 // notations.
 func parseYAML(text []byte) (Document, error) {
 	if len(text) > MaxYAML {
-		return Document{}, &rawjson.SyntaxError{Err: fmt.Errorf("is larger than %d MiB, the limit for YAML: write it as JSON, which may have %d MiB", MaxYAML>>20, MaxBytes>>20)}
+		return Document{}, &rawjson.SyntaxError{Err: fmt.Errorf("is larger than %d MiB, "+
+			"the limit for YAML: write it as JSON, which may have %d MiB", MaxYAML>>20, MaxBytes>>20)}
 	}
 	if at, ok := invalid(text); ok {
 		line, column := rawjson.Position(text, at+1)
@@ -114,8 +115,9 @@ func syntaxError(err error) *rawjson.SyntaxError {
 
 // unsupported are the tokens of what recipes do not have, with what to write instead.
 var unsupported = map[token.Type]string{
-	token.AnchorType:     "has an anchor: recipes have none; a value for several places is a variable",
-	token.AliasType:      "has an alias: recipes have none; a value for several places is a variable, and text that begins with * must be quoted",
+	token.AnchorType: "has an anchor: recipes have none; a value for several places is a variable",
+	token.AliasType: "has an alias: recipes have none; a value for several places is a variable, " +
+		"and text that begins with * must be quoted",
 	token.MergeKeyType:   "has a merge key: recipes have none; write it out at each place",
 	token.TagType:        "has a tag: recipes have none; text that begins with ! must be quoted",
 	token.MappingKeyType: "has a key after a question mark: write keys like size:",
@@ -329,7 +331,8 @@ func unquoted(text string) ([]byte, error) {
 	// JSON has no sign before positive numbers, and digits on both sides of the point.
 	sign, whole, point, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3], m[4], m[5]
 	if len(whole) > 1 && whole[0] == '0' {
-		return nil, fmt.Errorf("has the number %s, which some read as octal: must be %s, or %q as text", text, sign+strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)
+		return nil, fmt.Errorf("has the number %s, which some read as octal: must be %s, or %q as text",
+			text, sign+strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)
 	}
 	if whole == "" {
 		whole = "0"

@@ -169,7 +169,8 @@ func AugmentedRow(t *testing.T, paths []string, epoch int, index int64) Row {
 		t.Fatal(err)
 	}
 	var plan media.Plan
-	if err := media.MakePlan(info, media.Options{Orient: true}, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
+	key := order.NewKey(7, epoch, order.SourceID("files"), index)
+	if err := media.MakePlan(info, media.Options{Orient: true}, steps, key, &plan); err != nil {
 		t.Fatal(err)
 	}
 	decoder, err := media.DecoderFor(media.JPEG)

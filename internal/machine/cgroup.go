@@ -167,7 +167,8 @@ func parseMounts(text string) []mount {
 		if !strings.HasPrefix(point, "/") {
 			continue
 		}
-		mounts = append(mounts, mount{kind: right[0], root: path.Clean(unescape(left[3])), point: point, options: strings.Split(right[2], ",")})
+		mounts = append(mounts, mount{kind: right[0], root: path.Clean(unescape(left[3])),
+			point: point, options: strings.Split(right[2], ",")})
 	}
 	return mounts
 }

@@ -28,7 +28,8 @@ func CPUs() int { return Here().Cores }
 // Read is Here for a file system whose root has proc and sys.
 func Read(root fs.FS) Machine {
 	groups := readControlGroups(root)
-	m := Machine{Cores: runtime.NumCPU(), CoresFrom: "the Go runtime", Memory: guessedMemory, MemoryFrom: "a guess: /proc/meminfo does not say"}
+	m := Machine{Cores: runtime.NumCPU(), CoresFrom: "the Go runtime", Memory: guessedMemory,
+		MemoryFrom: "a guess: /proc/meminfo does not say"}
 	if n, ok := affinity(root); ok {
 		m.Cores, m.CoresFrom = n, "affinity"
 	}

@@ -59,7 +59,8 @@ func ReadProcess(root fs.FS, pid int) (Process, error) {
 		p.Memory = parseStatus(text)
 	}
 	if text := readText(root, dir+"/io"); text != "" {
-		p.IO = &IO{Read: fieldNumber(text, "rchar"), ReadDisk: fieldNumber(text, "read_bytes"), Written: fieldNumber(text, "wchar"), WrittenDisk: fieldNumber(text, "write_bytes")}
+		p.IO = &IO{Read: fieldNumber(text, "rchar"), ReadDisk: fieldNumber(text, "read_bytes"),
+			Written: fieldNumber(text, "wchar"), WrittenDisk: fieldNumber(text, "write_bytes")}
 	}
 	return p, nil
 }
@@ -86,7 +87,8 @@ func parseStat(text string) (p Process, ok bool) {
 		return time.Duration(min(n(field), 1<<38)) * (time.Second / ticks)
 	}
 	pid, err := strconv.Atoi(number)
-	p = Process{PID: pid, User: duration(14), System: duration(15), Children: duration(16) + duration(17), Threads: int(n(20)), Began: n(22)}
+	p = Process{PID: pid, User: duration(14), System: duration(15), Children: duration(16) + duration(17),
+		Threads: int(n(20)), Began: n(22)}
 	return p, ok && err == nil
 }
 

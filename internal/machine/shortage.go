@@ -38,7 +38,8 @@ const (
 	noMemory   = "the machine, its cgroup or a limit (ulimit -v) has no memory left: use fewer workers or less memory="
 	noSpace    = "the file system is full: free some space"
 	noServer   = "the file system's server or device does not answer: see whether it is mounted, and go on from the state"
-	wholePlace = "and so it is with the others that were tried: see whether the folder is still there, mounted and readable, and go on from the state"
+	wholePlace = "and so it is with the others that were tried: see whether the folder is still there, " +
+		"mounted and readable, and go on from the state"
 )
 
 // shortages are the errors that are not, or not always, a file's own. What is not here
@@ -49,8 +50,9 @@ var shortages = map[syscall.Errno]shortage{
 	syscall.ENFILE:  {BlameMachine, "the machine has no file descriptors left: raise fs.file-max"},
 	syscall.ENOMEM:  {BlameMachine, noMemory},
 	syscall.ENOBUFS: {BlameMachine, noMemory},
-	syscall.EAGAIN:  {BlameMachine, "no more processes may be started, or no resources are left: raise the limit (ulimit -u, or pids.max of the cgroup), or use fewer workers"},
-	syscall.ENOLCK:  {BlameMachine, "the machine has no locks left"},
+	syscall.EAGAIN: {BlameMachine, "no more processes may be started, or no resources are left: " +
+		"raise the limit (ulimit -u, or pids.max of the cgroup), or use fewer workers"},
+	syscall.ENOLCK: {BlameMachine, "the machine has no locks left"},
 
 	syscall.ENOSPC: {BlameMachine, noSpace},
 	syscall.EDQUOT: {BlameMachine, "the quota of the file system is used up: free some space"},

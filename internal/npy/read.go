@@ -98,7 +98,8 @@ func Read(file []byte) (Array, error) {
 		if elements > 0 {
 			size = l.Size / elements
 		}
-		return Array{}, fmt.Errorf("npy: %d bytes follow the header: an array %v of %s has %d elements of %d bytes", n, l.Shape, l.Descr, elements, size)
+		return Array{}, fmt.Errorf("npy: %d bytes follow the header: an array %v of %s has %d elements of %d bytes",
+			n, l.Shape, l.Descr, elements, size)
 	}
 	return Array{l.Descr, l.Shape, rest}, nil
 }
@@ -165,7 +166,8 @@ func sizeOf(name string) (int64, error) {
 			return int64(d.Size()), nil
 		}
 		if order == '>' {
-			return 0, fmt.Errorf("the elements are %s, the highest byte first: must be the lowest first; write x.astype(x.dtype.newbyteorder(\"<\"))", name)
+			return 0, fmt.Errorf("the elements are %s, the highest byte first: must be the lowest first; "+
+				"write x.astype(x.dtype.newbyteorder(\"<\"))", name)
 		}
 	}
 	switch {

@@ -11,7 +11,8 @@ import (
 
 // descr is the name that the format has for an element type.
 var descr = map[tensor.DType]string{
-	tensor.Bool: "|b1", tensor.Uint8: "|u1", tensor.Int8: "|i1", tensor.Uint16: "<u2", tensor.Int16: "<i2", tensor.Uint32: "<u4", tensor.Int32: "<i4",
+	tensor.Bool: "|b1", tensor.Uint8: "|u1", tensor.Int8: "|i1", tensor.Uint16: "<u2", tensor.Int16: "<i2",
+	tensor.Uint32: "<u4", tensor.Int32: "<i4",
 	tensor.Uint64: "<u8", tensor.Int64: "<i8", tensor.Float16: "<f2", tensor.BFloat16: "<u2", tensor.Float32: "<f4", tensor.Float64: "<f8",
 }
 

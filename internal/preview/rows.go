@@ -27,13 +27,15 @@ type Rows[T any] struct {
 
 // Open opens the recipe for up to most samples. Of one that fails, bad makes what is
 // told; what o says of losses is not heeded. The loader is to be closed.
-func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options, most int, bad func(headrace.Lost) T) (*Rows[T], error) {
+func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options,
+	most int, bad func(headrace.Lost) T) (*Rows[T], error) {
 	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, min(most, 16)
 	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(most)
 	c.Rank, c.WorldSize, c.StepsPerEpoch = 0, 1, nil // those that all ranks begin with, however many batches they make of an epoch
 	c.DeadLetters = ""                               // that is for losses of runs
 	f := &Rows[T]{most: most}
-	collates := slices.ContainsFunc(r.Steps, func(s recipe.Step) bool { b := recipe.TraitsOf(s.Args).Batches; return b != nil && b.Collate != nil })
+	collates := slices.ContainsFunc(r.Steps,
+		func(s recipe.Step) bool { b := recipe.TraitsOf(s.Args).Batches; return b != nil && b.Collate != nil })
 	r.Steps = oneByOne(r.Complete().Steps)
 	o.Lost = func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }
 	var err error

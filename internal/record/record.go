@@ -87,7 +87,8 @@ func (r *Record) Number() sample.ID {
 
 // Again returns the same sample, not read yet.
 func (r *Record) Again() *Record {
-	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn, Wanted: r.Made, Turn: r.Turn, InList: r.InList, OfList: r.OfList}
+	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn,
+		Wanted: r.Made, Turn: r.Turn, InList: r.InList, OfList: r.OfList}
 	fresh.ID.Output = ""
 	return fresh
 }
@@ -180,7 +181,8 @@ func (r *Record) Row(i int) *Record {
 	}
 	m := r.Members[i]
 	return &Record{
-		Source: m.Source, ID: m.ID, Key: m.Key, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws), Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
+		Source: m.Source, ID: m.ID, Key: m.Key, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws),
+		Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
 	}
 }
 

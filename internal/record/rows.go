@@ -17,7 +17,8 @@ func PackRows(rows []string) (string, error) {
 		size += len(row)
 	}
 	if size > math.MaxUint32 {
-		return "", fmt.Errorf("headrace: text or objects of %d bytes in a batch: at most %d; use a smaller batch", size, uint32(math.MaxUint32))
+		return "", fmt.Errorf("headrace: text or objects of %d bytes in a batch: at most %d; use a smaller batch",
+			size, uint32(math.MaxUint32))
 	}
 
 	b := make([]byte, 0, size)

@@ -166,12 +166,14 @@ func (d *DeadLetters) Add(of sample.Lost) {
 	d.line.Reset()
 	j := json.NewEncoder(&d.line)
 	j.SetEscapeHTML(false)
-	err := j.Encode(DeadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(), recipe.Path(of.Key), of.Stage, Step(of.Err), of.Cause().Error(), of.Replaced})
+	err := j.Encode(DeadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(),
+		recipe.Path(of.Key), of.Stage, Step(of.Err), of.Cause().Error(), of.Replaced})
 	if err == nil {
 		_, err = d.file.Write(d.line.Bytes())
 	}
 	if err != nil {
-		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be written any more, so the sample %q and further ones are not in it: %v", of.Key, machine.Unwritten(err)))
+		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be written any more, "+
+			"so the sample %q and further ones are not in it: %v", of.Key, machine.Unwritten(err)))
 		d.file.Close() // it fails as writing did
 		d.file = nil
 	}
@@ -184,7 +186,8 @@ func (d *DeadLetters) Close() {
 		return
 	}
 	if err := d.file.Close(); err != nil {
-		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be completed, so its last lines may be missing: %v", machine.Unwritten(err)))
+		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be completed, so its last lines may be missing: %v",
+			machine.Unwritten(err)))
 	}
 	d.file = nil
 }

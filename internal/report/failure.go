@@ -60,7 +60,8 @@ var (
 func ofFile(cause, key string) string {
 	if read := reading.FindStringSubmatch(cause); read != nil {
 		cause = "cannot be read: " + cause[len(read[0]):]
-		if path, err := strconv.Unquote(`"` + read[1] + `"`); err != nil || !strings.HasSuffix(path, key) { // the key is the path, as it was given
+		// the key is the path, as it was given
+		if path, err := strconv.Unquote(`"` + read[1] + `"`); err != nil || !strings.HasSuffix(path, key) {
 			cause = read[1] + " " + cause
 		}
 	}

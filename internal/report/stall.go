@@ -39,7 +39,8 @@ func Stall(r pipe.StallReport, name func(pipe.StalledOperation) (key, which stri
 	}
 
 	if busy {
-		b.WriteString(". Check that the disk, the network or whatever else they read from responds; failures with a time_limit give up on such samples")
+		b.WriteString(". Check that the disk, the network or whatever else they read from responds; " +
+			"failures with a time_limit give up on such samples")
 	} else {
 		fmt.Fprintf(&b, ". No sample is being worked on: %s. Let go of batches, or raise memory", waits(r))
 	}

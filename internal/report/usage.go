@@ -71,7 +71,8 @@ func (u *Usage) Read(now time.Time, helpers []Process) stats.Resources {
 // used is what a process has used since before.
 func used(h Process, p, before machine.Process) stats.Process {
 	s := stats.Process{
-		Name: h.Name, PID: h.PID, User: grown(p.User, before.User), System: grown(p.System, before.System), Ended: grown(p.Children, before.Children), Threads: p.Threads,
+		Name: h.Name, PID: h.PID, User: grown(p.User, before.User), System: grown(p.System, before.System),
+		Ended: grown(p.Children, before.Children), Threads: p.Threads,
 	}
 	if m := p.Memory; m != nil {
 		s.Resident, s.Shared, s.Peak, s.Swapped = &m.Resident, &m.Shared, &m.Peak, &m.Swapped

@@ -54,13 +54,16 @@ func (e Extent) Fits(from state.State) error {
 	begin := e.Begin
 	switch {
 	case from.Version != 0 && from.Version != state.Version:
-		return refuse("it has version %d, this engine reads %d: begin at an epoch, or go on with the engine that saved it", from.Version, state.Version)
+		return refuse("it has version %d, this engine reads %d: begin at an epoch, "+
+			"or go on with the engine that saved it", from.Version, state.Version)
 	case from.Order != 0 && from.Order != order.Version:
-		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
+		return refuse("its order algorithm is version %d, this engine has %d: another epoch "+
+			"order would repeat some samples and miss others", from.Order, order.Version)
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
 		return refuse("%s", differs(from.Steps, begin.Steps))
 	case from.WorldSize != 0 && from.WorldSize != begin.WorldSize:
-		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided again (Gather)", from.WorldSize, begin.WorldSize)
+		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided again (Gather)",
+			from.WorldSize, begin.WorldSize)
 	case from.WorldSize != 0 && from.Rank != begin.Rank:
 		return refuse("it is the record of rank %d, this is rank %d", from.Rank, begin.Rank)
 	case from.Epoch < 0 || from.Epoch > maxEpoch:
@@ -155,7 +158,9 @@ func (e Extent) checkAggregates(from state.State, refuse func(string, ...any) er
 		case m.Groups < 0 || m.Groups > maxEpoch || m.Groups == 0 && m.State != "":
 			return refuse("its aggregate %q had made samples %d times", name, m.Groups)
 		case m.Groups > 0 && m.State == "":
-			return refuse("the object of %q had made samples %d times and has no state_dict(): what it remembers cannot be restored; begin at an epoch, or give the object state_dict() and load_state_dict()", name, m.Groups)
+			return refuse("the object of %q had made samples %d times and has no state_dict(): "+
+				"what it remembers cannot be restored; begin at an epoch, or give the object "+
+				"state_dict() and load_state_dict()", name, m.Groups)
 		case m.State != "" && (len(m.State) > mostObjectState || !json.Valid([]byte(m.State))):
 			return refuse("the state of the object of %q must be JSON of at most %d bytes", name, mostObjectState)
 		}
@@ -263,7 +268,8 @@ func (e Extent) ended(s state.State) bool {
 
 // Resume is where the pipeline goes on. The record is settled.
 func (e Extent) Resume(s state.State) pipe.State {
-	p := pipe.State{Version: pipe.StateVersion, Sources: make(map[string]pipe.SourceState, len(s.Sources)), Merges: s.Merges, Parts: s.Parts}
+	p := pipe.State{Version: pipe.StateVersion, Sources: make(map[string]pipe.SourceState, len(s.Sources)),
+		Merges: s.Merges, Parts: s.Parts}
 	for name, at := range s.Sources {
 		p.Sources[name] = pipe.SourceState{Epoch: s.Epoch, Low: at.Position, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
 	}
@@ -292,7 +298,8 @@ func (e Extent) At(p pipe.State) state.State {
 	s.Sources, s.Merges, s.Parts = make(map[string]state.Source, len(p.Sources)), p.Merges, p.Parts
 	for name, at := range p.Sources {
 		s.Epoch = at.Epoch
-		place := state.Source{Samples: e.Begin.Sources[name].Samples, Shards: e.Begin.Sources[name].Shards, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+		place := state.Source{Samples: e.Begin.Sources[name].Samples, Shards: e.Begin.Sources[name].Shards,
+			Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
 		if at.Epoch == e.From.Epoch {
 			place.Done = e.From.Sources[name].Done
 		}
@@ -334,7 +341,9 @@ func checkObject(s state.Source, iterated bool) error {
 	case len(s.Done) > 0:
 		return errors.New("the states of other ranks do not apply to an iterable")
 	case o == nil || o.State == "":
-		return fmt.Errorf("%d samples were read from an iterable without state_dict(): the position cannot be found again; begin at an epoch, or give the object, or what iter() makes of it, state_dict() and load_state_dict()", s.Position)
+		return fmt.Errorf("%d samples were read from an iterable without state_dict(): "+
+			"the position cannot be found again; begin at an epoch, or give the object, "+
+			"or what iter() makes of it, state_dict() and load_state_dict()", s.Position)
 	case o.Position < 0 || o.Position > s.Position:
 		return fmt.Errorf("its object had given %d samples, and %d were taken", o.Position, s.Position)
 	case len(o.State) > mostObjectState || !json.Valid([]byte(o.State)):

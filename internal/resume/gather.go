@@ -80,11 +80,13 @@ func (g *gathering) apart() error {
 	first := g.first()
 	for _, r := range g.ranks {
 		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !begins(r.State) {
-			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: these records are not from the same moment of a run", r.Rank, r.Epoch, first.Rank, first.Epoch)
+			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: "+
+				"these records are not from the same moment of a run", r.Rank, r.Epoch, first.Rank, first.Epoch)
 		}
 		for name, at := range r.Sources {
 			if r.Epoch == first.Epoch && !slices.Equal(at.Done, first.Sources[name].Done) {
-				return fmt.Errorf("the records of ranks %d and %d are of different runs: they began with different parts of the epoch", first.Rank, r.Rank)
+				return fmt.Errorf("the records of ranks %d and %d are of different runs: "+
+					"they began with different parts of the epoch", first.Rank, r.Rank)
 			}
 		}
 	}
@@ -244,12 +246,15 @@ func (g *gathering) complete(first ranked) error {
 		if len(missing) > 20 {
 			missing = append(missing[:20], "…")
 		}
-		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: dividing the rest again needs the records of all ranks, and there is none of %s%s",
+		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: "+
+			"dividing the rest again needs the records of all ranks, and there is none of %s%s",
 			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {
 		if opens(r.State) || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
-			return fmt.Errorf("rank %d has samples that are partly finished: a batch that is taken apart, or what was made of one sample; these cannot be given to another rank: resume with world_size %d, or from a state where they are finished", r.Rank, r.WorldSize)
+			return fmt.Errorf("rank %d has samples that are partly finished: a batch that is taken apart, "+
+				"or what was made of one sample; these cannot be given to another rank: "+
+				"resume with world_size %d, or from a state where they are finished", r.Rank, r.WorldSize)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func parsed(file []byte) *sfnt.Font {
 }
 
 // fontFolders are where machines keep their fonts.
-var fontFolders = []string{"/usr/share/fonts", "/usr/local/share/fonts", os.ExpandEnv("$HOME/.local/share/fonts"), os.ExpandEnv("$HOME/.fonts")}
+var fontFolders = []string{"/usr/share/fonts", "/usr/local/share/fonts", os.ExpandEnv("$HOME/.local/share/fonts"),
+	os.ExpandEnv("$HOME/.fonts")}
 
 // What is looked at of the machine's fonts: some have thousands, and a large one has 20
 // MB.
@@ -105,8 +106,11 @@ func fontFiles(folders []string) []string {
 	var files []string
 	for _, folder := range folders {
 		filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && slices.Contains([]string{".ttf", ".otf", ".ttc", ".otc"}, strings.ToLower(filepath.Ext(name))) {
-				files = append(files, name)
+			switch strings.ToLower(filepath.Ext(name)) {
+			case ".ttf", ".otf", ".ttc", ".otc":
+				if err == nil && d.Type().IsRegular() {
+					files = append(files, name)
+				}
 			}
 			return nil
 		})

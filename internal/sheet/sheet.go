@@ -82,7 +82,8 @@ type plan struct {
 
 func (s Sheet) plan() (*plan, error) {
 	p := &plan{
-		title: newHand(bold(), 18, machineFonts), label: newHand(bold(), 13, machineFonts), text: newHand(regular(), 12.5, machineFonts), size: s.Size,
+		title: newHand(bold(), 18, machineFonts), label: newHand(bold(), 13, machineFonts),
+		text: newHand(regular(), 12.5, machineFonts), size: s.Size,
 	}
 	if p.size == 0 {
 		p.size = min(max(s.longSide(), smallest), largest)

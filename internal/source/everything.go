@@ -65,7 +65,8 @@ func UsualFields(set *shard.Dataset) (all input.FieldsFrom, err error) {
 	}
 	if len(all) == 0 && len(gaps) == 0 {
 		shard, _ := set.Place(0)
-		return nil, fmt.Errorf("%w: the samples of %s have no fields; leave the file out, or read their names with fields={\"key\": \"__key__\"}", errNoFields, shard)
+		return nil, fmt.Errorf("%w: the samples of %s have no fields; leave the file out, "+
+			"or read their names with fields={\"key\": \"__key__\"}", errNoFields, shard)
 	}
 	return complete(all, gaps, true)
 }
@@ -107,7 +108,8 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 		if g.Why == "" {
 			i := schema.Find(name)
 			whole := i >= 0 && isWhole(&schema[i].Type) && schema[i].Type.DType != tensor.Bool
-			all[name] = gap{missing: true, typed: true, whole: whole, empty: g.Has == 0, why: fmt.Sprintf("in %d of the first %s", g.Of-g.Has, words.Plural(g.Of, "record"))}
+			all[name] = gap{missing: true, typed: true, whole: whole, empty: g.Has == 0,
+				why: fmt.Sprintf("in %d of the first %s", g.Of-g.Has, words.Plural(g.Of, "record"))}
 		}
 	}
 	for _, f := range slices.Concat(x.Fields, x.Numbers) {
@@ -160,9 +162,11 @@ func complete(fields input.FieldsFrom, gaps map[string]gap, losable bool) (rest 
 		how = "to read the others, name them: fields={" + Quoted(rest) + "}"
 	}
 	errs = append(errs, errors.New(how))
-	most := slices.DeleteFunc(slices.Clone(fields), func(f input.FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
+	most := slices.DeleteFunc(slices.Clone(fields),
+		func(f input.FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
 	if losable && len(most) > len(rest) {
-		errs = append(errs, errors.New("to leave out samples without a value, name all: fields={"+Quoted(most)+"}, and write .loader(on_error=\"skip\")"))
+		errs = append(errs, errors.New("to leave out samples without a value, name all: fields={"+
+			Quoted(most)+"}, and write .loader(on_error=\"skip\")"))
 	}
 	return rest, errors.Join(errs...)
 }
@@ -178,7 +182,8 @@ func (g gap) of(name string) error {
 	case !g.typed:
 		return fmt.Errorf("%w: %q is %s", shard.ErrNoField, name, g.why)
 	case g.whole:
-		return fmt.Errorf("%w: %q: %s; read as float64 it is NaN there: fields={%q: (%q, \"float64\")}", shard.ErrNoValue, name, g.why, name, name)
+		return fmt.Errorf("%w: %q: %s; read as float64 it is NaN there: fields={%q: (%q, \"float64\")}",
+			shard.ErrNoValue, name, g.why, name, name)
 	}
 	return fmt.Errorf("%w: %q: %s", shard.ErrNoValue, name, g.why)
 }

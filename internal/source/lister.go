@@ -30,7 +30,8 @@ func NewLister(r recipe.Recipe) *Lister {
 
 // Read finds the samples of all shards, and what is beside files in tables, and notes in
 // the recipe, which is complete, what their fields are. It tells whether there were any.
-func (l *Lister) Read(ctx context.Context, r recipe.Recipe, scanned func(done, all int), warn func(message string)) (noted bool, err error) {
+func (l *Lister) Read(ctx context.Context, r recipe.Recipe, scanned func(done, all int),
+	warn func(message string)) (noted bool, err error) {
 	scanning := shard.Options{Scanned: scanned, Warn: warn}
 	for i, s := range r.All() {
 		switch args := s.Args.(type) {

@@ -100,7 +100,10 @@ func (l *Listing) Deal(w *core.Env, most int) func(context.Context, *record.Reco
 			lists, place := l.drawnOf(it.ID.Epoch), it.Turn-1
 			first, end := lists.starts[place], lists.starts[place+1]
 			if most > 0 && end-first > int64(most) {
-				yield(nil, pipe.Stop(fmt.Errorf("%w of %q gives a list of %d samples in epoch %d, and those of the first epoch led to expect at most %d: give lists of a bounded length, or batch a collate function, which takes any", ErrSampler, l.Name, end-first, it.ID.Epoch, most)))
+				yield(nil,
+					pipe.Stop(fmt.Errorf("%w of %q gives a list of %d samples in epoch %d, "+
+						"and those of the first epoch led to expect at most %d: give lists of a bounded length, or "+
+						"batch a collate function, which takes any", ErrSampler, l.Name, end-first, it.ID.Epoch, most)))
 				return
 			}
 			for i := first; i < end; i++ {

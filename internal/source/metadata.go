@@ -111,7 +111,8 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields input.
 		return nil, err
 	}
 	if schema.Find(fileName) < 0 {
-		return nil, fmt.Errorf("metadata: %s has no column %q with the names of the files, but %s", m.name, fileName, strings.Join(schema.Names(), ", "))
+		return nil, fmt.Errorf("metadata: %s has no column %q with the names of the files, but %s",
+			m.name, fileName, strings.Join(schema.Names(), ", "))
 	}
 	if fields == nil {
 		gaps, err := gapsOf(set)
@@ -145,7 +146,8 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields input.
 	m.types = reader.Types()
 	for i, t := range m.types {
 		if t.Kind != sample.Text && (t.Kind != sample.Tensor || len(t.Shape) > 0) {
-			return nil, fmt.Errorf("metadata: the column %q of %s is %v, and a field beside files is one number or text: name those that are read with fields=, or read it as text: fields={%q: [%q, \"text\"]}",
+			return nil, fmt.Errorf("metadata: the column %q of %s is %v, and a field beside files is "+
+				"one number or text: name those that are read with fields=, or read it as text: fields={%q: [%q, \"text\"]}",
 				m.columns[i].From, m.name, t, m.columns[i].From, m.columns[i].From)
 		}
 	}
@@ -184,7 +186,8 @@ func (m *metadata) read(ctx context.Context, set *shard.Dataset, reader *shard.R
 		name := string(values[last].Bytes)
 		i, ok := files[under(store.Dir(m.name), name)]
 		if !ok {
-			return fmt.Errorf("row %d of %s is for the file %q, which is not among the %d files that are read: remove the row, or add the file", row, m.name, name, m.files.Table.Len())
+			return fmt.Errorf("row %d of %s is for the file %q, which is not among the %d files that are read: "+
+				"remove the row, or add the file", row, m.name, name, m.files.Table.Len())
 		}
 		if m.rowOf[i] >= 0 {
 			return fmt.Errorf("rows %d and %d of %s are both for the file %q: a file has one row", m.rowOf[i], row, m.name, name)
@@ -200,7 +203,8 @@ func (m *metadata) complete(rows int64) error {
 	if i < 0 {
 		return nil
 	}
-	return fmt.Errorf("%s has no row for the file %q (%d rows, %d files): add one, or read fewer files by a pattern", m.name, m.files.Table.Key(i), rows, len(m.rowOf))
+	return fmt.Errorf("%s has no row for the file %q (%d rows, %d files): add one, or read fewer files by a pattern",
+		m.name, m.files.Table.Key(i), rows, len(m.rowOf))
 }
 
 // fill gives the files their columns.

@@ -135,7 +135,8 @@ func (o *object) take(w *core.Env, it *record.Record, out []extern.Value) (n int
 // OpenWorkers starts the workers of a source.
 func OpenWorkers(h *python.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
 	object := s.Args.(*input.Object)
-	o := extern.Options{Kind: kind, Keys: object.Keys, In: sample.Schema{}, To: object.Fields, Gives: object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
+	o := extern.Options{Kind: kind, Keys: object.Keys, In: sample.Schema{}, To: object.Fields,
+		Gives: object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
 	python := object.Python()
 	return h.Open(s.Name, &python, o, s.Failures)
 }

@@ -118,7 +118,8 @@ func (s *sampled) link(w *core.Env) (err error) {
 		Kind: extern.Index, In: sample.Schema{}, To: []string{"order"},
 		Gives: sample.Schema{{Name: "order", Type: sample.TensorType(tensor.Int64, tensor.Unknown)}},
 	}
-	if s.pool, _, err = python.HostOf(w).Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil); err == nil {
+	call := &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}
+	if s.pool, _, err = python.HostOf(w).Open(s.name+" order", call, o, nil); err == nil {
 		s.pool.SetWorkers(1) // there is one call an epoch
 	}
 	return err
@@ -153,7 +154,8 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 		}
 	}
 	if len(d.numbers) == 0 {
-		return nil, fmt.Errorf("%w of %q gives no samples in epoch %d: have it give at least one, or end before that with loader(epochs=%d)", ErrSampler, s.name, epoch, epoch)
+		return nil, fmt.Errorf("%w of %q gives no samples in epoch %d: have it give at least one, "+
+			"or end before that with loader(epochs=%d)", ErrSampler, s.name, epoch, epoch)
 	}
 	if err := s.check(epoch, d.numbers); err != nil {
 		return nil, err
@@ -174,7 +176,8 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 func (s *sampled) check(epoch int, numbers []int64) error {
 	for _, n := range numbers {
 		if n < 0 || n >= s.samples && !s.args.Places {
-			return fmt.Errorf("%w of %q gives sample %d in epoch %d: there are %d, numbered from 0", ErrSampler, s.name, n, epoch, s.samples)
+			return fmt.Errorf("%w of %q gives sample %d in epoch %d: there are %d, numbered from 0",
+				ErrSampler, s.name, n, epoch, s.samples)
 		}
 	}
 	return nil

@@ -193,7 +193,8 @@ func (s *Shards) put(w *core.Env, v *record.Values, buffer []byte, values []shar
 		case record.Bytes:
 			v.Bytes[at.At] = own(value.Bytes)
 		case record.Images:
-			f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[i].Type.DType, Shape: tensor.Shape(value.Shape), Axes: "HWC"[:len(value.Shape)]})
+			f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[i].Type.DType,
+				Shape: tensor.Shape(value.Shape), Axes: "HWC"[:len(value.Shape)]})
 			pixels := v.NewImage(&w.Images, f) // which has room after its end
 			copy(pixels.Data, value.Bytes)
 			v.Images[at.At] = pixels

@@ -178,7 +178,8 @@ func inBranch(r recipe.Recipe, name string) error {
 }
 
 // step finds out what a step gives, after these.
-func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, call *recipe.Call, branch bool) (gives recipe.Gives, err error) {
+func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
+	call *recipe.Call, branch bool) (gives recipe.Gives, err error) {
 	if branch {
 		return gives, inBranch(r, s.Name)
 	}
@@ -208,20 +209,24 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 
 // try has functions called with a sample, after steps. Asks is the step that does not
 // say what it gives.
-func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, asks string, p *probing, failures *recipe.Failures) error {
+func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
+	asks string, p *probing, failures *recipe.Failures) error {
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
-		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: recipe.StackOf(recipe.Batches{Size: 1})})}
+		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures},
+		recipe.Step{Name: s.Name + ".probe", Args: recipe.StackOf(recipe.Batches{Size: 1})})}
 	_, err := f.first(ctx, prefix, r, asks, p.atEnd)
 	return err
 }
 
 // collate finds out what a function makes of the first batch.
-func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, t recipe.Traits) (gives recipe.Gives, err error) {
+func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
+	t recipe.Traits) (gives recipe.Gives, err error) {
 	b := recipe.Batches{Size: t.Batches.Size, Collate: t.Batches.Collate}
 	if b.Size == 0 {
 		b.Size = max(1, t.Batches.GlobalSize/max(1, f.World))
 	}
-	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures})}
+	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
+		recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures})}
 	made, err := f.first(ctx, only, r, s.Name, func(context.Context) (bool, error) { return false, nil })
 	if err != nil {
 		return gives, err

@@ -78,7 +78,8 @@ func Probe(t testing.TB, name string) *Probed {
 // ProbeFile asks about any file.
 func ProbeFile(t testing.TB, path string) *Probed {
 	t.Helper()
-	out, err := exec.Command("ffprobe", "-v", "quiet", "-of", "json", "-threads", "1", "-show_data_hash", "crc32", "-show_streams", "-show_packets", "-show_frames", path).Output()
+	out, err := exec.Command("ffprobe", "-v", "quiet", "-of", "json", "-threads", "1", "-show_data_hash",
+		"crc32", "-show_streams", "-show_packets", "-show_frames", path).Output()
 	if err != nil {
 		t.Fatalf("ffprobe %s: %v", path, err)
 	}

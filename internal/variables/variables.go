@@ -65,7 +65,8 @@ func (x *Table) read(section rawjson.Value, wrong func(path string, err error)) 
 		return
 	}
 	if section.Kind() != rawjson.Object {
-		wrong("vars", fmt.Errorf(`is %s: must be an object of variables and their defaults, like {"root": "data", "size": 224}`, section.Describe()))
+		wrong("vars",
+			fmt.Errorf(`is %s: must be an object of variables and their defaults, like {"root": "data", "size": 224}`, section.Describe()))
 		return
 	}
 
@@ -175,7 +176,8 @@ func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 			}
 
 			if len(value) > maxVariable || x.inserted+len(value) > maxInserted {
-				return "", false, rawjson.BadText(fmt.Sprintf("is too much: a variable may have %d bytes, and all of them together %d", maxVariable, maxInserted))
+				return "", false, rawjson.BadText(fmt.Sprintf("is too much: a variable may have %d bytes, "+
+					"and all of them together %d", maxVariable, maxInserted))
 			}
 			x.inserted += len(value)
 			b.WriteString(value)

@@ -112,7 +112,8 @@ func (c *Clip) checkTogether() error {
 	case bounded && !rated:
 		return errors.New("min_frames, max_frames and multiple bound what fps gives: add fps")
 	case bounded && (c.Frames > 0 || c.Duration > 0):
-		return errors.New("min_frames, max_frames and multiple are for a number of frames that depends on the video: leave frames and duration out")
+		return errors.New("min_frames, max_frames and multiple are for a number of frames that depends on the video: " +
+			"leave frames and duration out")
 	case c.Max > 0 && c.Max < max(c.Min, c.Multiple):
 		return fmt.Errorf("max_frames=%d is below min_frames=%d or multiple=%d", c.Max, c.Min, c.Multiple)
 	case rated && c.Frames > 0 && c.Duration > 0:

@@ -59,12 +59,14 @@ func decodeWith(lib *C.hr_avif, dst media.Pixels, src []byte, info *media.Info) 
 var errHasAlpha = errors.New("media/avif: there is an alpha channel")
 
 func decode(lib *C.hr_avif, dst []byte, stride int, src []byte, info *media.Info, kind samples.Kind) error {
-	job := C.hr_avif_job{width: C.int32_t(info.Width), height: C.int32_t(info.Height), channels: C.int32_t(kind.Channels), depth: 8, max_pixels: media.MaxPixels}
+	job := C.hr_avif_job{width: C.int32_t(info.Width), height: C.int32_t(info.Height), channels: C.int32_t(kind.Channels),
+		depth: 8, max_pixels: media.MaxPixels}
 	if kind.Wide {
 		job.depth = 16
 	}
 	var message [256]byte
-	result := C.hr_avif_decode(lib, &job, (*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride),
+	result := C.hr_avif_decode(lib, &job, (*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride),
 		(*C.char)(unsafe.Pointer(&message[0])))
 	switch result {
 	case 0:

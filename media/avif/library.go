@@ -46,7 +46,8 @@ func open(names ...string) (*C.hr_avif, error) {
 		reasons = append(reasons, C.GoString(why))
 		C.free(unsafe.Pointer(why))
 	}
-	return nil, fmt.Errorf("%w: decoding AVIF needs libavif, and none could be opened (%s); run: apt-get install -y libavif16 (libavif15 on Debian 12),"+
+	return nil, fmt.Errorf("%w: decoding AVIF needs libavif, and none could be opened (%s); "+
+		"run: apt-get install -y libavif16 (libavif15 on Debian 12),"+
 		" or set %s to its path", media.ErrUnsupported, strings.Join(reasons, "; "), pathVariable)
 }
 

@@ -48,7 +48,8 @@ func alonePlanes(src []byte, kernels string, eighths int) (samples []byte, ok bo
 	defer C.free(unsafe.Pointer(name))
 	most := (int(h.c.width) + 64) * (int(h.c.height) + 64) * 10
 	samples = make([]byte, most)
-	n := C.hj_alone_planes(&h.c, name, C.int(eighths), (*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(samples)))
+	n := C.hj_alone_planes(&h.c, name, C.int(eighths), (*C.uint8_t)(unsafe.SliceData(src)),
+		C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(samples)))
 	if n < 0 {
 		return nil, false
 	}

@@ -31,10 +31,12 @@ func Demux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 	size := int64(0)
 	keep := func(p *packets.Packet) error {
 		if p.Begins && f.Streams[p.Stream].Kind == av.Audio {
-			return fmt.Errorf("%w: the sound is a chain of recordings, each with a decoder of its own: split the file, or decode it", media.ErrUnsupported)
+			return fmt.Errorf("%w: the sound is a chain of recordings, each with a decoder of its own: "+
+				"split the file, or decode it", media.ErrUnsupported)
 		}
 		if size += int64(len(p.Data) + len(p.Side) + 64); size > most {
-			return fmt.Errorf("%w: packets of more than %d bytes; use a shorter window, or raise it with max_bytes", store.ErrTooLarge, most)
+			return fmt.Errorf("%w: packets of more than %d bytes; use a shorter window, or raise it with max_bytes",
+				store.ErrTooLarge, most)
 		}
 		f.Packets = append(f.Packets, *p)
 		return nil

@@ -111,7 +111,8 @@ func (f *frameFeed) await(ctx context.Context) (int64, bool, error) {
 func (f *frameFeed) push(g *ffmpeg.Graph, input int) error {
 	is, was := f.decoder.Port(), &f.port
 	if is.Format != was.Format || is.Width != was.Width || is.Height != was.Height {
-		return fmt.Errorf("%w: input %s: the frame at %.3f s is %s of %d×%d pixels, and those before it are %s of %d×%d", media.ErrUnsupported,
+		return fmt.Errorf("%w: input %s: the frame at %.3f s is %s of %d×%d pixels, and those before it are %s of %d×%d",
+			media.ErrUnsupported,
 			was.Label, f.second(f.waiting), is.Format, is.Width, is.Height, was.Format, was.Width, was.Height)
 	}
 	f.waits = false
@@ -141,7 +142,8 @@ func soundOf(in *Input, w *Window) (feed, error) {
 	rate, channels := s.Rate(), s.Channels()
 	return &soundFeed{
 		Samples: s, room: make([]float32, pieces*channels), zero: int64(math.Round((start - s.Second()) * float64(rate))),
-		port: ffmpeg.Port{Label: in.Label, Format: "flt", Audio: true, Rate: rate, Channels: channels, TimeBase: av.Rational{Num: 1, Den: int32(rate)}},
+		port: ffmpeg.Port{Label: in.Label, Format: "flt", Audio: true, Rate: rate, Channels: channels,
+			TimeBase: av.Rational{Num: 1, Den: int32(rate)}},
 	}, nil
 }
 

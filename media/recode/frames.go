@@ -82,7 +82,8 @@ func (f *Frames) open() (err error) {
 	s := f.stream
 	// See package video: the container has no times of display.
 	if f.packets.format == "avi" && s.Reorder > 0 && (s.Codec == "h264" || s.Codec == "hevc") {
-		return fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, s.Codec)
+		return fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: "+
+			"convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, s.Codec)
 	}
 	t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Bits: s.Bits}
 	f.opens = t.Decoding()
@@ -147,7 +148,8 @@ func (f *Frames) await(ctx context.Context) (bool, error) {
 		}
 		if f.came == f.shown {
 			if pts != f.waiting {
-				f.failed = fmt.Errorf("%w: frames before that at %.3f s did not come: %w", media.ErrCorrupt, f.second(f.waiting), errWithheld)
+				f.failed = fmt.Errorf("%w: frames before that at %.3f s did not come: %w",
+					media.ErrCorrupt, f.second(f.waiting), errWithheld)
 			}
 			continue
 		}
@@ -298,7 +300,8 @@ func (f *Frames) draw(to []byte, pts int64) error {
 			return err
 		}
 		if plan.Form() != f.plan.Form() {
-			return fmt.Errorf("headrace: the frame at %.3f s has %d×%d pixels, but the video has %d×%d: give width and height", f.second(pts), p.Width, p.Height, f.stream.Width, f.stream.Height)
+			return fmt.Errorf("headrace: the frame at %.3f s has %d×%d pixels, but the video has %d×%d: "+
+				"give width and height", f.second(pts), p.Width, p.Height, f.stream.Width, f.stream.Height)
 		}
 	}
 	return video.Draw(to, f.plan.Form().RowBytes(), p, plan, f.options.Pixels, f.pixels)

@@ -70,7 +70,8 @@ func streamKept(file sized, track int) (sound.Stream, error) {
 		return r, nil
 	}
 	if file.size > mostKept {
-		return nil, fmt.Errorf("%w: damaged=\"keep\" reads such a file whole, and it has %d bytes, of at most %d", media.ErrUnsupported, file.size, mostKept)
+		return nil, fmt.Errorf("%w: damaged=\"keep\" reads such a file whole, and it has %d bytes, of at most %d",
+			media.ErrUnsupported, file.size, mostKept)
 	}
 	data, err := file.content()
 	if err != nil {

@@ -58,11 +58,13 @@ func (m *mpegFrames) take(format string, packet []byte) (bool, error) {
 		m.other = true
 		return false, nil
 	case m.other:
-		return false, fmt.Errorf("%w: what comes before frame %d is none: the file is damaged, or was joined from parts, which load_audio may read", media.ErrCorrupt, m.n)
+		return false, fmt.Errorf("%w: what comes before frame %d is none: the file is damaged, "+
+			"or was joined from parts, which load_audio may read", media.ErrCorrupt, m.n)
 	case h.Size > len(packet):
 		return false, fmt.Errorf("%w: it ends after %d of the %d bytes of frame %d", media.ErrTruncated, len(packet), h.Size, m.n)
 	case m.n > 0 && h.Codec != m.first.Codec:
-		return false, fmt.Errorf("%w: at frame %d %s becomes %s: the file was joined from parts", media.ErrUnsupported, m.n, m.first.Codec, h.Codec)
+		return false, fmt.Errorf("%w: at frame %d %s becomes %s: the file was joined from parts",
+			media.ErrUnsupported, m.n, m.first.Codec, h.Codec)
 	case m.n == 0:
 		m.first = h
 	}
@@ -99,7 +101,8 @@ func (m *mpegFrames) after() (int64, error) {
 	case m.n == m.lead.Frames:
 		return min(m.lead.After, int64(m.first.Samples)), nil
 	case m.early:
-		return 0, fmt.Errorf("%w: it has more frames than the %d that it names: it was joined from parts, which load_audio reads", media.ErrUnsupported, m.lead.Frames)
+		return 0, fmt.Errorf("%w: it has more frames than the %d that it names: it was joined from parts, "+
+			"which load_audio reads", media.ErrUnsupported, m.lead.Frames)
 	}
 	return 0, nil
 }

@@ -76,7 +76,8 @@ func (o *Output) Commit(ctx context.Context) error {
 	}
 	if o.temp == "" {
 		temp := tempOf(o.path)
-		if err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", o.Fd()), unix.AT_FDCWD, temp, unix.AT_SYMLINK_FOLLOW); err != nil {
+		own := fmt.Sprintf("/proc/self/fd/%d", o.Fd())
+		if err := unix.Linkat(unix.AT_FDCWD, own, unix.AT_FDCWD, temp, unix.AT_SYMLINK_FOLLOW); err != nil {
 			return &os.PathError{Op: "link", Path: o.path, Err: err}
 		}
 		o.temp = temp

@@ -12,7 +12,8 @@ var primed = []string{"wmav1", "wmav2"}
 // unflushed are the codecs whose encoder ends with the last sample that it is given, not
 // with the last that a decoder would get out of it, which is some hundred later.
 var unflushed = []string{
-	"wmav1", "wmav2", "mp2", "mp2fixed", "libtwolame", "ac3", "ac3_fixed", "eac3", "dca", "dts", "libspeex", "speex", "g722", "adpcm_g722", "g723_1",
+	"wmav1", "wmav2", "mp2", "mp2fixed", "libtwolame", "ac3", "ac3_fixed", "eac3", "dca", "dts",
+	"libspeex", "speex", "g722", "adpcm_g722", "g723_1",
 }
 
 // prime begins the recording of a codec that loses its first frame with a frame of

@@ -68,7 +68,8 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 	write := func(p *packets.Packet) error {
 		p.Discard = false
 		if p.Other != nil {
-			return fmt.Errorf("%w: the file is a chain of recordings whose headers differ, and another container has room for one: split it, or decode it", media.ErrUnsupported)
+			return fmt.Errorf("%w: the file is a chain of recordings whose headers differ, "+
+				"and another container has room for one: split it, or decode it", media.ErrUnsupported)
 		}
 		for _, t := range []*int64{&p.PTS, &p.DTS} {
 			if *t != packets.NoTime {

@@ -79,7 +79,8 @@ func (s *saving) open() error {
 		return err
 	}
 	if takes.Audio != s.From.Audio {
-		return fmt.Errorf("%w: the codec %s is for %s", media.ErrUnsupported, s.Codec, map[bool]string{true: "sound", false: "images"}[takes.Audio])
+		return fmt.Errorf("%w: the codec %s is for %s", media.ErrUnsupported, s.Codec,
+			map[bool]string{true: "sound", false: "images"}[takes.Audio])
 	}
 	formats := cmp.Or(s.Format, s.formats(takes.Formats))
 	graph := cmp.Or(s.Filter, map[bool]string{true: "anull", false: "null"}[takes.Audio])
@@ -211,7 +212,8 @@ func (s *saving) encode() error {
 		if err != nil {
 			return err
 		}
-		if from, to := s.graph.Outputs[0].TimeBase, s.encoder.Out.TimeBase; from != to && pts != packets.NoTime && from.Positive() && to.Positive() {
+		from, to := s.graph.Outputs[0].TimeBase, s.encoder.Out.TimeBase
+		if from != to && pts != packets.NoTime && from.Positive() && to.Positive() {
 			pts = av.Rescale(pts, from, to, av.Nearest)
 		}
 		if err := s.encoder.Push(s.graph, pts); err != nil {

@@ -28,7 +28,8 @@ var (
 		"smpte170m": bt601, "6": bt601, "smpte240m": 7, "7": 7, "bt2020nc": 9, "bt2020_ncl": 9, "9": 9,
 	}
 	rangeNumbers = map[string]int{
-		"": limited, "unknown": limited, "unspecified": limited, "0": limited, "tv": limited, "mpeg": limited, "limited": limited, "1": limited,
+		"": limited, "unknown": limited, "unspecified": limited, "0": limited, "tv": limited,
+		"mpeg": limited, "limited": limited, "1": limited,
 		"pc": full, "jpeg": full, "full": full, "2": full,
 	}
 )

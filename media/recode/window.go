@@ -166,7 +166,8 @@ func (c *cutter) take(p packets.Packet) error {
 	}
 	settle(&p)
 	if p.Corrupt {
-		return fmt.Errorf("%w: a packet of stream %d, at %.3f s of the container's time, %w", media.ErrCorrupt, p.Stream, float64(p.PTS)*t.stream.TimeBase.Float(), errMarked)
+		return fmt.Errorf("%w: a packet of stream %d, at %.3f s of the container's time, %w",
+			media.ErrCorrupt, p.Stream, float64(p.PTS)*t.stream.TimeBase.Float(), errMarked)
 	}
 	if p.PTS == packets.NoTime {
 		return fmt.Errorf("%w: a packet of stream %d has no time", media.ErrCorrupt, p.Stream)
@@ -496,7 +497,8 @@ func leader(streams []packets.Stream, chosen []int) int {
 
 // pump reads the packets of a window to its end. Nothing is handed out before it is known
 // that all streams have what they need.
-func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, w *Window, c *Clock, origin bool, put func(*packets.Packet) error) error {
+func pump(ctx context.Context, r container, all []packets.Stream, chosen []int, w *Window,
+	c *Clock, origin bool, put func(*packets.Packet) error) error {
 	var waiting []packets.Packet
 	cut := &cutter{tracks: make([]track, len(all)), put: put, clock: c, origin: origin, decodes: w.decodes, wider: w.wider}
 	if !origin {

@@ -24,7 +24,8 @@ func NewWindow(s Stream, rate, channels int) (*Window, error) {
 		rate = i.Rate
 	}
 	if !mixable(i.Channels, channels) {
-		return nil, fmt.Errorf("sound: %d channels cannot be converted to %d: must be 1 or 2, or as many as there are", i.Channels, channels)
+		return nil, fmt.Errorf("sound: %d channels cannot be converted to %d: must be 1 or 2, or as many as there are",
+			i.Channels, channels)
 	}
 	w := &Window{stream: s, mixer: newMixer(i.Channels, channels, i.Mask), rate: rate, samples: i.Samples}
 	w.channels = w.mixer.to

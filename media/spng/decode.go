@@ -81,7 +81,8 @@ func choose(dst media.Pixels, info *media.Info) (form C.int, has samples.Kind) {
 func decode(dst []byte, stride int, src []byte, info *media.Info, form C.int) error {
 	var message *C.char
 	kind := media.ErrCorrupt
-	switch C.hr_spng_decode((*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride),
+	switch C.hr_spng_decode((*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst)),
+		C.ptrdiff_t(stride),
 		C.int(info.Width), C.int(info.Height), form, &message) {
 	case C.HR_SPNG_OK:
 		return nil

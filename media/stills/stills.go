@@ -23,7 +23,8 @@ type Decoder struct {
 
 // Decoders are all decoders of this package.
 func Decoders() []Decoder {
-	return []Decoder{{media.PNG, decodePNG}, {media.GIF, decodeGIF}, {media.BMP, decodeBMP}, {media.TIFF, decodeTIFF}, {media.WebP, decodeWebP}}
+	return []Decoder{{media.PNG, decodePNG}, {media.GIF, decodeGIF}, {media.BMP, decodeBMP},
+		{media.TIFF, decodeTIFF}, {media.WebP, decodeWebP}}
 }
 
 // Format is what it decodes.
@@ -52,7 +53,8 @@ func (d Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) (e
 	case own.Format != d.format,
 		own.Width != info.Width, own.Height != info.Height,
 		dst.Width != own.Width, dst.Height != own.Height:
-		return fmt.Errorf("%w: %v, not the %s of %d×%d pixels that it was taken for", media.ErrCorrupt, own, info.Format, info.Width, info.Height)
+		return fmt.Errorf("%w: %v, not the %s of %d×%d pixels that it was taken for", media.ErrCorrupt,
+			own, info.Format, info.Width, info.Height)
 	}
 	return d.decode(dst, src, &own)
 }

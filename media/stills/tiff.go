@@ -67,7 +67,8 @@ func (t *tiff) layOut() error {
 	t.across, t.down = (width+t.blockWidth-1)/t.blockWidth, (height+t.blockHeight-1)/t.blockHeight
 	t.offsets, t.counts = t.numbers(offsets), t.numbers(counts)
 	if n := t.across * t.down; t.offsets.count < n || t.counts.count < n {
-		return fmt.Errorf("%w: tiff with %d offsets and %d lengths of %d strips or tiles", media.ErrCorrupt, t.offsets.count, t.counts.count, n)
+		return fmt.Errorf("%w: tiff with %d offsets and %d lengths of %d strips or tiles",
+			media.ErrCorrupt, t.offsets.count, t.counts.count, n)
 	}
 	t.row = make([]byte, (t.blockWidth*t.channels*t.bits+7)/8)
 	// Blocks may share bytes, as blank ones do. All together have no reason to be

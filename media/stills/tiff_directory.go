@@ -166,7 +166,8 @@ func (d directory) checkPixels(bits int) error {
 	switch p, n := d.value(tagPhotometric, 0), max(all.count, 1); {
 	case p > inPalette:
 		return fmt.Errorf("%w: tiff with %s pixels", media.ErrUnsupported, photometricName(p))
-	case p != inColor && n != 1, p == inColor && n != 3 && n != 4, p == inColor && bits == 1, p == inPalette && bits == 16, d.isFax() && n*bits != 1:
+	case p != inColor && n != 1, p == inColor && n != 3 && n != 4, p == inColor && bits == 1,
+		p == inPalette && bits == 16, d.isFax() && n*bits != 1:
 		return fmt.Errorf("%w: tiff with %d samples of %d bits, photometric interpretation %d", media.ErrUnsupported, n, bits, p)
 	case n == 4:
 		if extra := d.value(tagExtraSamples, 0); extra != 1 && extra != 2 {
@@ -186,8 +187,10 @@ func compressionName(c int) string {
 		number int
 		name   string
 	}{
-		{2, "CCITT modified Huffman"}, {6, "old JPEG"}, {7, "JPEG"}, {9, "JBIG"}, {10, "JBIG"}, {34661, "JBIG"}, {34712, "JPEG 2000"}, {34925, "LZMA"},
-		{50000, "Zstandard"}, {50001, "WebP"}, {50002, "JPEG XL"}, {52546, "JPEG XL"}, {32766, "NeXT"}, {32809, "ThunderScan"}, {32909, "PixarLog"},
+		{2, "CCITT modified Huffman"}, {6, "old JPEG"}, {7, "JPEG"}, {9, "JBIG"}, {10, "JBIG"},
+		{34661, "JBIG"}, {34712, "JPEG 2000"}, {34925, "LZMA"},
+		{50000, "Zstandard"}, {50001, "WebP"}, {50002, "JPEG XL"}, {52546, "JPEG XL"}, {32766, "NeXT"},
+		{32809, "ThunderScan"}, {32909, "PixarLog"},
 		{34676, "SGI LogLuv"}, {34887, "LERC"},
 	} {
 		if known.number == c {

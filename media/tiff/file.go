@@ -80,7 +80,9 @@ func (f *file) close() {
 
 // rows reads rows of a strip.
 func (f *file) rows(dst []byte, stride, row, count, plane int) error {
-	if C.hr_tiff_rows(f.handles[plane], (*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride), C.uint32_t(row), C.uint32_t(count), C.uint16_t(plane), f.text()) != 0 {
+	result := C.hr_tiff_rows(f.handles[plane], (*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride),
+		C.uint32_t(row), C.uint32_t(count), C.uint16_t(plane), f.text())
+	if result != 0 {
 		return fmt.Errorf("%w (at row %d of %d)", f.failure(), row, f.head.height)
 	}
 	return nil
@@ -88,7 +90,9 @@ func (f *file) rows(dst []byte, stride, row, count, plane int) error {
 
 // tile reads the tile at a pixel.
 func (f *file) tile(dst []byte, x, y, plane int) error {
-	if C.hr_tiff_tile(f.handles[plane], (*C.uint8_t)(unsafe.SliceData(dst)), C.uint32_t(x), C.uint32_t(y), C.uint16_t(plane), f.text()) != 0 {
+	result := C.hr_tiff_tile(f.handles[plane], (*C.uint8_t)(unsafe.SliceData(dst)),
+		C.uint32_t(x), C.uint32_t(y), C.uint16_t(plane), f.text())
+	if result != 0 {
 		return fmt.Errorf("%w (tile at %d,%d)", f.failure(), x, y)
 	}
 	return nil

@@ -41,7 +41,8 @@ func open(name string) (*C.hr_tiff_library, error) {
 		return lib, nil
 	}
 	defer C.free(unsafe.Pointer(why))
-	return nil, fmt.Errorf("%w: decoding TIFF needs libtiff 4.5 or later, which cannot be opened (%s); run: apt-get install -y libtiff6, or set %s to its path",
+	return nil, fmt.Errorf("%w: decoding TIFF needs libtiff 4.5 or later, which cannot be opened (%s); "+
+		"run: apt-get install -y libtiff6, or set %s to its path",
 		media.ErrUnsupported, C.GoString(why), pathVariable)
 }
 

@@ -56,7 +56,8 @@ func (h *handle) fastBy(front *C.hr_front, to target, in *picture, s *media.Stag
 	}
 	return h.fastPlanes(to, in, s, &shape, func(to target, jpeg []byte) (bool, error) {
 		cx, cy := h.chroma()
-		status := C.hr_front_planes(h.c, level(), front, in.front.Header, &h.job, eighths(s), C.int(shape.kind), pointer(jpeg), C.size_t(len(jpeg)),
+		status := C.hr_front_planes(h.c, level(), front, in.front.Header, &h.job, eighths(s),
+			C.int(shape.kind), pointer(jpeg), C.size_t(len(jpeg)),
 			pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 			spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y), spans(cx), weights(cx), spans(cy), weights(cy))
 		if status == C.HR_OTHERWISE {
@@ -67,7 +68,8 @@ func (h *handle) fastBy(front *C.hr_front, to target, in *picture, s *media.Stag
 }
 
 // fastPlanes resizes planes of this shape, which decode brings to their place.
-func (h *handle) fastPlanes(to target, in *picture, s *media.Stage, shape *C.hr_shape, decode func(to target, jpeg []byte) (bool, error)) (done bool, err error) {
+func (h *handle) fastPlanes(to target, in *picture, s *media.Stage, shape *C.hr_shape,
+	decode func(to target, jpeg []byte) (bool, error)) (done bool, err error) {
 	h.planeTables(s, shape)
 	at := s.Target()
 	_, flipY, swap := orient.Parts(s.Turn)
@@ -80,7 +82,8 @@ func (h *handle) fastPlanes(to target, in *picture, s *media.Stage, shape *C.hr_
 	}
 	done, err = decode(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in.jpeg)
 	if done {
-		C.hr_transpose(pointer(to.part(at, false).rows), C.ptrdiff_t(to.stride), pointer(upright), C.ptrdiff_t(at.Height*3), C.int(at.Height), C.int(at.Width))
+		C.hr_transpose(pointer(to.part(at, false).rows), C.ptrdiff_t(to.stride), pointer(upright),
+			C.ptrdiff_t(at.Height*3), C.int(at.Height), C.int(at.Width))
 	}
 	return done, err
 }

@@ -213,7 +213,8 @@ func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY, halved boo
 	}
 	c := min(n, 2) - 1
 	if C.hr_frame_resize(f.c, level(), C.int(n), &planes[0], &planes[c], first[0], first[1], first[2], &axes[0],
-		spans(&f.x[0]), weights(&f.x[0]), spans(&f.y[0]), weights(&f.y[0]), spans(&f.x[c]), weights(&f.x[c]), spans(&f.y[c]), weights(&f.y[c])) == 0 {
+		spans(&f.x[0]), weights(&f.x[0]), spans(&f.y[0]), weights(&f.y[0]), spans(&f.x[c]),
+		weights(&f.x[c]), spans(&f.y[c]), weights(&f.y[c])) == 0 {
 		return nil, media.ErrMemory
 	}
 	for i := range n {

@@ -128,10 +128,12 @@ func (h *handle) stage(to target, in *picture, stage *media.Stage, mode media.Mo
 	if upright == nil {
 		return media.ErrMemory
 	}
-	if err := h.scale(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in, stage.Crop); err != nil {
+	all := media.Rect{Width: at.Height, Height: at.Width}
+	if err := h.scale(target{upright, at.Height * 3, nil}.part(all, flipY), in, stage.Crop); err != nil {
 		return err
 	}
-	C.hr_transpose(pointer(to.part(at, false).rows), C.ptrdiff_t(to.stride), pointer(upright), C.ptrdiff_t(at.Height*3), C.int(at.Height), C.int(at.Width))
+	C.hr_transpose(pointer(to.part(at, false).rows), C.ptrdiff_t(to.stride), pointer(upright),
+		C.ptrdiff_t(at.Height*3), C.int(at.Height), C.int(at.Width))
 	return nil
 }
 
@@ -198,7 +200,8 @@ func (h *handle) resample(to target, in *picture, crop media.Rect) error {
 			h.job.upright = 0 // there is too little to read after the last row: a copy has more
 		}
 	}
-	return h.failure(C.hr_resample(h.c, level(), &h.job, pointer(src), C.ptrdiff_t(in.pixels.Stride), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
+	return h.failure(C.hr_resample(h.c, level(), &h.job, pointer(src), C.ptrdiff_t(in.pixels.Stride),
+		pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
 }
 

@@ -35,7 +35,8 @@ type Decoder struct{}
 // Name returns "libjpeg-turbo" and the version, as in "libjpeg-turbo-2.1.5".
 func (Decoder) Name() string { return name }
 
-var name = fmt.Sprintf("libjpeg-turbo-%d.%d.%d", C.LIBJPEG_TURBO_VERSION_NUMBER/1000000, C.LIBJPEG_TURBO_VERSION_NUMBER/1000%1000, C.LIBJPEG_TURBO_VERSION_NUMBER%1000)
+var name = fmt.Sprintf("libjpeg-turbo-%d.%d.%d", C.LIBJPEG_TURBO_VERSION_NUMBER/1000000,
+	C.LIBJPEG_TURBO_VERSION_NUMBER/1000%1000, C.LIBJPEG_TURBO_VERSION_NUMBER%1000)
 
 // Kernels names the set of instructions that works on pixels on this machine, as in
 // "avx2".
@@ -88,7 +89,8 @@ func (h *handle) decode(to target, in *picture, crop media.Rect) error {
 	j.width, j.height = C.int32_t(in.width), C.int32_t(in.height)
 	j.left, j.top, j.cols, j.rows = C.int32_t(sx), C.int32_t(sy), C.int32_t(sw), C.int32_t(sh)
 	h.turning(in, left, top, cols, rows, func(x, y int) int { return ((y-sy)*sw + x - sx) * 3 })
-	return h.failure(C.hr_decode(h.c, level(), (*C.hr_front)(in.front.Functions), in.front.Header, &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
+	return h.failure(C.hr_decode(h.c, level(), (*C.hr_front)(in.front.Functions), in.front.Header,
+		&h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
 }
 

@@ -26,7 +26,8 @@ func (p pixels) DecodePixels(dst media.Pixels, src []byte, info *media.Info) err
 	var stages [1]media.Stage
 	whole := media.Rect{Width: info.Width, Height: info.Height}
 	stages[0] = media.Stage{Crop: whole, Width: whole.Width, Height: whole.Height, Window: whole, Turn: 1}
-	plan := media.Plan{Orientation: 1, Stages: stages[:], Width: whole.Width, Height: whole.Height, Output: media.Output{DType: tensor.Uint8}}
+	plan := media.Plan{Orientation: 1, Stages: stages[:], Width: whole.Width, Height: whole.Height,
+		Output: media.Output{DType: tensor.Uint8}}
 	return samples.Decode(dst, samples.Kind{Channels: 3}, func(to []byte, stride int) error {
 		return p.d.DecodeInto(to, stride, src, info, &plan)
 	})

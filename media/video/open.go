@@ -53,7 +53,8 @@ type Video struct {
 
 // Suffixes are those of names of files that may be videos.
 func Suffixes() []string {
-	return []string{".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".mts", ".m2ts", ".mpg", ".mpeg", ".flv", ".wmv", ".ogv", ".3gp", ".h264", ".hevc"}
+	return []string{".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".mts", ".m2ts",
+		".mpg", ".mpeg", ".flv", ".wmv", ".ogv", ".3gp", ".h264", ".hevc"}
 }
 
 // Open finds the packets of a stream of a file: of the number stream among those of
@@ -216,7 +217,8 @@ func openOther(file File, stream int) (v *Video, err error) {
 	// AVI has no display times. For codecs whose frames may refer to any other, the
 	// library guesses at them, and frame n would not be frame n.
 	if c.Format == "avi" && t.Reorder > 0 && (t.Codec == "h264" || t.Codec == "hevc") {
-		return nil, fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, t.Codec)
+		return nil, fmt.Errorf("%w: AVI stores no display times, which %s with B-frames needs: "+
+			"convert it, ffmpeg -i old.avi new.mp4", media.ErrUnsupported, t.Codec)
 	}
 	v = &Video{Stream: t.Stream, Format: c.Format, Live: c.Live, Short: cmp.Or(c.Short, t.Damage), file: file, extra: c.Extra}
 	v.Streams = streamsOf(c.Tracks)

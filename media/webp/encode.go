@@ -33,7 +33,8 @@ func (Encoder) AppendEncoded(dst []byte, p media.Pixels, o media.EncodeOptions) 
 	if p.Stride > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: encoding WebP: rows %d bytes apart", media.ErrUnsupported, p.Stride)
 	}
-	picture := C.hr_webp_picture{width: C.int32_t(p.Width), height: C.int32_t(p.Height), quality: C.int32_t(o.Quality), effort: C.int32_t(o.Effort)}
+	picture := C.hr_webp_picture{width: C.int32_t(p.Width), height: C.int32_t(p.Height), quality: C.int32_t(o.Quality),
+		effort: C.int32_t(o.Effort)}
 	if p.Color == media.RGBA {
 		picture.alpha = 1
 	}

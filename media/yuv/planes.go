@@ -45,7 +45,8 @@ func (l Planes) Write(to []byte, p *Picture) error {
 		return err
 	}
 	if !p.Is420() || p.Width != l.Width || p.Height != l.Height || len(to) < l.Bytes() {
-		return fmt.Errorf("%w: planes of %d×%d pixels into %d bytes for 4:2:0 of %d×%d", ErrUnsupported, p.Width, p.Height, len(to), l.Width, l.Height)
+		return fmt.Errorf("%w: planes of %d×%d pixels into %d bytes for 4:2:0 of %d×%d", ErrUnsupported,
+			p.Width, p.Height, len(to), l.Width, l.Height)
 	}
 	bytes := 1
 	if l.Wide {

@@ -304,7 +304,8 @@ func (w *Env) Replacing(a Guarded, stage string, way []PathStep) Guarded {
 // source, drawn by the seed and the identity of the sample whose place it is. It is taken
 // to where that has failed, and through that. In the place of an output comes the output
 // of the same number, or the last one, of what is drawn.
-func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, stage string, way []PathStep, last Guarded) (*record.Record, error) {
+func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, stage string,
+	way []PathStep, last Guarded) (*record.Record, error) {
 	origin := it.Replaced
 	if origin == nil {
 		origin = &sample.Lost{ID: it.ID, Key: it.Key, Stage: stage, Err: Blame(it, failure), Replaced: true}
@@ -342,7 +343,8 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 		}
 
 		if failed++; failed == mostFailures {
-			return nil, fmt.Errorf("%w; the %d samples drawn to replace it failed too, the last of them %q: %w", failure, failed, other.Key, err)
+			return nil, fmt.Errorf("%w; the %d samples drawn to replace it failed too, the last of them %q: %w",
+				failure, failed, other.Key, err)
 		}
 	}
 

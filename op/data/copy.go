@@ -12,7 +12,8 @@ import (
 )
 
 var _ = Ops.Add(recipe.NewOp[Copy]("copy", recipe.Between, "Copy a field under other names, for several views of an image.").Explained(`
-Images are only copied in memory if the pipeline has a Python function, which could change one in place. For augmented views, Python has 'views'.`,
+Images are only copied in memory if the pipeline has a Python function, which could change one in place. For augmented
+views, Python has 'views'.`,
 	`.copy("image", to=["clean", "noisy"])`))
 
 // Copy are the arguments of the operation copy.

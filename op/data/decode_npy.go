@@ -14,7 +14,8 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[DecodeNPY]("decode_npy", recipe.Between, "Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").Explained(`
+var _ = Ops.Add(recipe.NewOp[DecodeNPY]("decode_npy", recipe.Between,
+	"Read an array in NumPy's format (.npy): numbers or bools, little-endian, in C order.").Explained(`
 A file with another dtype or shape is a bad sample. Nothing is evaluated or unpickled.`,
 	`tokens = hr.files("tokens/*.npy").shuffle()`,
 	`tokens.decode_npy("int32", to="tokens").pack(2048, size=8)`).Called("dtype, shape").
@@ -65,7 +66,8 @@ func (d *DecodeNPY) Type() sample.Type {
 func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.CheckTags(d)}
 	if err := tensor.Shape(d.Shape).Check(); err != nil {
-		errs = append(errs, recipe.Wrong("shape", "is %v: must be at least 0, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
+		errs = append(errs, recipe.Wrong("shape", "is %v: must be at least 0, and %d for an extent that differs",
+			[]int(d.Shape), tensor.Unknown))
 	}
 	errs = append(errs, recipe.CheckDecoding(in, d.Field, d.To, false))
 	if err := errors.Join(errs...); err != nil {

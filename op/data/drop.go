@@ -7,7 +7,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[Drop]("drop", recipe.Between, "Drop some fields of each sample.").Explained("Nothing is copied.", `.drop("path")`))
+var _ = Ops.Add(recipe.NewOp[Drop]("drop", recipe.Between, "Drop some fields of each "+
+	"sample.").Explained("Nothing is copied.", `.drop("path")`))
 
 // Drop are the arguments of the operation drop.
 type Drop struct {

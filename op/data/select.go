@@ -5,7 +5,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[Select]("select", recipe.Between, "Keep some fields of each sample, in this order, and drop the others.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Select]("select", recipe.Between,
+	"Keep some fields of each sample, in this order, and drop the others.").Explained(`
 Nothing is copied, and image steps before and after still run as one pass.`,
 	`.select("image", "label")`))
 

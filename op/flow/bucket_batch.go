@@ -12,10 +12,11 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[BucketBatch]("bucket_batch", recipe.Batching, "Batch sequences of similar length, padded to one length per batch.").Explained(`
-A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it. A batch has [rows, length, …] and, for each 'field', its
-unpadded lengths as 'field_length', 'int64 [rows]'. A sample goes into the first bucket that fits its longest sequence, and all its sequences
-are padded alike. Other fields are stacked.
+var _ = Ops.Add(recipe.NewOp[BucketBatch]("bucket_batch", recipe.Batching,
+	"Batch sequences of similar length, padded to one length per batch.").Explained(`
+A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it. A batch has [rows, length, …]
+and, for each 'field', its unpadded lengths as 'field_length', 'int64 [rows]'. A sample goes into the first bucket
+that fits its longest sequence, and all its sequences are padded alike. Other fields are stacked.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
 	".bucket_batch([128, 256, 512], size=32)").

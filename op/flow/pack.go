@@ -11,15 +11,16 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[Pack]("pack", recipe.Batching, "Pack several sequences into each row of a batch, without cutting any.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Pack]("pack", recipe.Batching,
+	"Pack several sequences into each row of a batch, without cutting any.").Explained(`
 A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it; those of a sample must be equally long. A batch has
 [size, length, …] and, for each 'field':
 
 - 'field_segment_ids': 'int32 [size, length]': the element's sequence in its row, from 1; 0 for padding.
 - 'field_positions': 'int32 [size, length]': the element's place in its sequence, from 0.
 
-A single number, such as a label, is repeated for each element. Text, such as 'key', is one JSON list per row: 'json.loads(batch["key"][0])' has
-one value per sequence.
+A single number, such as a label, is repeated for each element. Text, such as 'key', is one JSON list per row:
+'json.loads(batch["key"][0])' has one value per sequence.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
 	".pack(2048, 8)").Called("length, size"))

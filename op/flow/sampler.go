@@ -42,8 +42,8 @@ func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
 }
 
 var _ = Ops.Add(recipe.NewOp[Weighted]("weighted", recipe.Ordering, "Draw each epoch's samples by weights.").Explained(`
-It follows the source, instead of 'shuffle'. Draws depend only on seed and epoch, not on workers or ranks. A sample drawn twice gets different
-random crops.`,
+It follows the source, instead of 'shuffle'. Draws depend only on seed and epoch, not on workers or ranks. A sample
+drawn twice gets different random crops.`,
 	".weighted([1.0, 0.5, 0.5], draws=1000)").Called("weights, draws, replacement"))
 
 // Weighted are the arguments of the operation weighted.

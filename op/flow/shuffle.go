@@ -10,9 +10,9 @@ import (
 )
 
 var _ = Ops.Add(recipe.NewOp[Shuffle]("shuffle", recipe.Ordering, "Visit samples in another random order in each epoch.").Explained(`
-By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images, uncompressed rows. If many
-are compressed together, as in '.json.gz', each read decompresses them all: set 'window' to shuffle among about 64 runs of neighbours, which
-are read once. 'headrace inspect' says what your data needs.
+By default any sample may come next. That is best if each can be read alone: files, tar shards, Parquet with images,
+uncompressed rows. If many are compressed together, as in '.json.gz', each read decompresses them all: set 'window' to
+shuffle among about 64 runs of neighbours, which are read once. 'headrace inspect' says what your data needs.
 
 The order depends only on the seed, the epoch and the window, not on machine, workers or ranks. It needs no buffer of samples.`,
 	".shuffle()", ".shuffle(window=65_536)"))

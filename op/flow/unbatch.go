@@ -8,7 +8,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[Unbatch]("unbatch", recipe.Between, "Split batches: each row becomes a sample again, with its own key and position.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Unbatch]("unbatch", recipe.Between,
+	"Split batches: each row becomes a sample again, with its own key and position.").Explained(`
 Every field needs one row per sample; a list has one value per row.`,
 	".batch(64).map(model, workers=1).unbatch().map(encode)"))
 

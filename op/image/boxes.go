@@ -13,10 +13,11 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[Boxes]("boxes", recipe.Between, "Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").Explained(`
-Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields 'along' with it, as
-by torchvision's transforms followed by 'SanitizeBoundingBoxes'. Coordinates are pixels of the image at this step, upright if 'decode_image'
-turned it.`,
+var _ = Ops.Add(recipe.NewOp[Boxes]("boxes", recipe.Between,
+	"Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.").Explained(`
+Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the
+fields 'along' with it, as by torchvision's transforms followed by 'SanitizeBoundingBoxes'. Coordinates are pixels of
+the image at this step, upright if 'decode_image' turned it.`,
 	`.decode_image()`,
 	`.boxes(along="labels")`,
 	`.random_resized_crop(512)`,

@@ -6,7 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[CenterCrop]("center_crop", recipe.Between, "Crop the middle of an image; a smaller image gets a black border.").Explained("", ".resize(256).center_crop(224)").
+var _ = Ops.Add(recipe.NewOp[CenterCrop]("center_crop", recipe.Between, "Crop the middle of an image; "+
+	"a smaller image gets a black border.").Explained("", ".resize(256).center_crop(224)").
 	Replacing("CenterCrop(224)"))
 
 // CenterCrop are the arguments of the operation center_crop.

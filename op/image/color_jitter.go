@@ -10,8 +10,10 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[ColorJitter]("color_jitter", recipe.Between, "Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
-	Explained("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, 0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is").
+var _ = Ops.Add(recipe.NewOp[ColorJitter]("color_jitter", recipe.Between,
+	"Change brightness, contrast, saturation and hue at random, in random order, as torchvision's 'ColorJitter'.").
+	Explained("0 changes nothing.", ".color_jitter(0.4, 0.4, 0.4, 0.1)", ".color_jitter(0.4, "+
+		"0.4, 0.2, 0.1, p=0.8)  # every fifth stays as it is").
 	Called("brightness, contrast, saturation, hue").
 	Replacing("ColorJitter(0.4, 0.4, 0.4, 0.1)").
 	Telling("order", "brightness", "contrast", "saturation", "hue", "applied"))

@@ -11,7 +11,8 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[DecodeImage]("decode_image", recipe.Between, "Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").Explained(`
+var _ = Ops.Add(recipe.NewOp[DecodeImage]("decode_image", recipe.Between,
+	"Decode a compressed image to pixels, by default 'uint8 [height, width, 3]'.").Explained(`
 JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are recognized by content, not by name. ICC profiles are ignored.`).
 	Called("*, field, to, mode, orient, color, background, dtype, frame").
 	Begins(recipe.Beginning{Of: "image", Steps: func(io.Reader) string {

@@ -46,7 +46,8 @@ func (b *MovingBoxes) move(env *core.Env, v *record.Values, plan *media.Plan) er
 	rows := v.Arrays[b.fields[0].at.At].Shape[0]
 	for _, f := range b.fields[1:] {
 		if n := v.Arrays[f.at.At].Shape[0]; n != rows {
-			return fmt.Errorf("headrace: boxes: %q has %d rows, and %q has %d boxes: it must have one for each", f.name, n, b.fields[0].name, rows)
+			return fmt.Errorf("headrace: boxes: %q has %d rows, and %q has %d boxes: it must have one for each",
+				f.name, n, b.fields[0].name, rows)
 		}
 	}
 

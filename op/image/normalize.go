@@ -12,7 +12,9 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[Normalize]("normalize", recipe.Between, "Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. Only 'layout' may follow.").Explained(`
+var _ = Ops.Add(recipe.NewOp[Normalize]("normalize", recipe.Between,
+	"Convert pixels to floating point: (v / 255 - mean) / std, or for 'uint16' (v / 65535 - mean) / std. "+
+		"Only 'layout' may follow.").Explained(`
 NumPy has no bfloat16: arrays are 'ml_dtypes.bfloat16' if that package is installed (JAX brings it), else 'uint16' with the same bytes, as
 'loader.schema' says; 'torch.from_numpy(a).view(torch.bfloat16)' converts them. After '.to("torch")' they are 'torch.bfloat16'.`,
 	`.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)).layout("NCHW")`).Called("mean, std, dtype").
@@ -97,7 +99,8 @@ func checkScale(name string, c Channels) error {
 	for i, v := range c {
 		scaled[i] = math.Round(v/255*1e4) / 1e4
 	}
-	return recipe.Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s", argument.Written(c), argument.Written(scaled))
+	return recipe.Wrong(name, "is %s, but values are between 0 and 1 here, not 0 and 255: write %s",
+		argument.Written(c), argument.Written(scaled))
 }
 
 // checkCount refuses what only a Go program can write.

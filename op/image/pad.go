@@ -11,7 +11,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[Pad]("pad", recipe.Between, "Add a border of one colour to an image.").Explained("", ".pad(4)").Called("padding, fill").
+var _ = Ops.Add(recipe.NewOp[Pad]("pad", recipe.Between, "Add a border of one colour to an image.").Explained("",
+	".pad(4)").Called("padding, fill").
 	Replacing("Pad(4)"))
 
 // Pad are the arguments of the operation pad. Exactly one of Padding and Size is given.

@@ -6,7 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[RandomCrop]("random_crop", recipe.Between, "Crop a random part of an image. A smaller image is a bad sample: 'pad' or 'resize' it first.").Explained("", ".pad(4).random_crop(32)").
+var _ = Ops.Add(recipe.NewOp[RandomCrop]("random_crop", recipe.Between, "Crop a random part "+
+	"of an image. A smaller image is a bad sample: 'pad' or 'resize' it first.").Explained("", ".pad(4).random_crop(32)").
 	Replacing("RandomCrop(32)").
 	Telling("x", "y", "width", "height"))
 

@@ -6,7 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[RandomGrayscale]("random_grayscale", recipe.Between, "Convert an image to gray at random; it keeps its channels.").
+var _ = Ops.Add(recipe.NewOp[RandomGrayscale]("random_grayscale", recipe.Between,
+	"Convert an image to gray at random; it keeps its channels.").
 	Replacing("RandomGrayscale(p)").Telling("gray"))
 
 // RandomGrayscale are the arguments of the operation random_grayscale.

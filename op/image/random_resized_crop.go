@@ -7,7 +7,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[RandomResizedCrop]("random_resized_crop", recipe.Between, "Crop a random part of an image and resize it.").Called("size, scale, ratio").
+var _ = Ops.Add(recipe.NewOp[RandomResizedCrop]("random_resized_crop", recipe.Between,
+	"Crop a random part of an image and resize it.").Called("size, scale, ratio").
 	Replacing("RandomResizedCrop(224, scale=scale, ratio=ratio)").
 	Telling("x", "y", "width", "height"))
 

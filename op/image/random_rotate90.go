@@ -6,7 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[RandomRotate90]("random_rotate90", recipe.Between, "Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.").
+var _ = Ops.Add(recipe.NewOp[RandomRotate90]("random_rotate90", recipe.Between,
+	"Rotate an image by 0, 1, 2 or 3 quarter turns, with equal probability.").
 	Telling("turns"))
 
 // RandomRotate90 are the arguments of the operation random_rotate90.

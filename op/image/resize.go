@@ -103,7 +103,9 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 		wrong(true, "max_size", "is %d, but size says both height and width", r.MaxSize)
 	case r.MaxSize != 0:
 		wrong(fit != "short", "max_size", `is %d, but fit is %q: it is about the longer edge, with "short"`, r.MaxSize, fit)
-		wrong(fit == "short" && r.MaxSize <= r.Size.Height, "max_size", "is %d and size is %d: the longer edge must be allowed more than the shorter one gets; for %[2]d × %[1]d pixels write one size, [%[2]d, %[1]d]", r.MaxSize, r.Size.Height)
+		wrong(fit == "short" && r.MaxSize <= r.Size.Height, "max_size", "is %d and size is %d: "+
+			"the longer edge must be allowed more than the shorter one gets; for %[2]d × %[1]d pixels write one size, "+
+			"[%[2]d, %[1]d]", r.MaxSize, r.Size.Height)
 	}
 	wrong(r.Anchor != "" && fit != "pad" && fit != "crop", "anchor", `is %q, but fit is %q: it is for "pad" and "crop"`, r.Anchor, fit)
 	wrong(r.Fill != nil && fit != "pad", "fill", `is %s, but fit is %q: it is for "pad"`, argument.Written(r.Fill), fit)

@@ -8,9 +8,10 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[ResizeToBucket]("resize_to_bucket", recipe.Between, "Resize to cover the size whose proportions are nearest, and crop the middle.").Explained(`
-With several sizes, each batch holds images of one size. Operations in between must keep the size, or change each to another; a crop or resize to
-one size makes all batches alike again.`,
+var _ = Ops.Add(recipe.NewOp[ResizeToBucket]("resize_to_bucket", recipe.Between,
+	"Resize to cover the size whose proportions are nearest, and crop the middle.").Explained(`
+With several sizes, each batch holds images of one size. Operations in between must keep the size, or change each to
+another; a crop or resize to one size makes all batches alike again.`,
 	".resize_to_bucket([[256, 256], [256, 384], [384, 256]])"))
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.

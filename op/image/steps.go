@@ -171,7 +171,8 @@ func (p *Steps) made(it *record.Record, t *core.Tool) media.Form {
 func (p *Steps) affordable(it *record.Record, t *core.Tool) error {
 	f := p.made(it, t)
 	if n, most := f.Bytes(), it.Source.Lane.Limit(); n > most || n < 0 {
-		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels needs more memory than the loader's %d bytes: set frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
+		return fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels needs more memory than the loader's %d bytes: "+
+			"set frames or max_frames, or resize it", f.Pictures(), f.Width, f.Height, most)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[Files]("files", recipe.Source, "Read files: those that match a pattern, all images below a folder, or a list."))
+var _ = Ops.Add(recipe.NewOp[Files]("files", recipe.Source,
+	"Read files: those that match a pattern, all images below a folder, or a list."))
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.

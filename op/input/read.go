@@ -17,7 +17,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source, "Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others."))
+var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source,
+	"Read samples from files that hold many: tar (WebDataset), Parquet, Arrow, JSON lines, TFRecord, MDS and others."))
 
 // ReadShards are the arguments of the operation read.
 type ReadShards struct {

@@ -19,7 +19,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-var _ = Ops.Add(recipe.NewOp[FlatMap]("flat_map", recipe.Between, "Call a Python function that returns any number of samples for each, usually a generator.").Explained(`
+var _ = Ops.Add(recipe.NewOp[FlatMap]("flat_map", recipe.Between,
+	"Call a Python function that returns any number of samples for each, usually a generator.").Explained(`
 Each sample moves on as soon as it is yielded. Later random steps draw for each. The number of batches is at most a bound.`,
 	`def crops(sample, rng):
     for _ in range(4):

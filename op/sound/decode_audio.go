@@ -14,10 +14,12 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[DecodeAudio]("decode_audio", recipe.Between, "Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.").Explained(`
-A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length. After 'files(…, content=False)'
-little more than the window is read of WAV and FLAC. Encoder padding is cut off. The resampler's passband ends at 0.913 of half the lower rate;
-from that half on it is 110 dB down.`,
+var _ = Ops.Add(recipe.NewOp[DecodeAudio]("decode_audio", recipe.Between,
+	"Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, "+
+		"and the audio of video files.").Explained(`
+A window holds the same numbers as that slice of the whole recording, and costs the same in a file of any length.
+After 'files(…, content=False)' little more than the window is read of WAV and FLAC. Encoder padding is cut off. The
+resampler's passband ends at 0.913 of half the lower rate; from that half on it is 110 dB down.`,
 	`words = hr.files("words")`,
 	`words.decode_audio(16000, "mono", duration=1.0, start="random").batch(32)`).
 	Called("rate, channels, duration, *, start, window, short, damaged, dtype, layout, stream").
@@ -167,7 +169,8 @@ func (d *DecodeAudio) checkWindow(in sample.Schema) error {
 	t := in[i].Type
 	floats := t.Kind == sample.Tensor && (t.DType == tensor.Float32 || t.DType == tensor.Float64)
 	if !floats || !t.Shape.Equal(tensor.Shape{2}) {
-		return recipe.Wrong("window", "is %q, which is %v: must be float64 [2], begin and end in seconds; where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
+		return recipe.Wrong("window", "is %q, which is %v: must be float64 [2], begin and end in seconds; "+
+			"where decode_video makes several clips, video_clips makes a sample of each", d.Window, t)
 	}
 	return nil
 }

@@ -104,7 +104,8 @@ func (l *LogMel) Check(in sample.Schema) (sample.Schema, error) {
 	t := in[at].Type
 	sounds := t.DType == tensor.Float32 || t.DType == tensor.Int16
 	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 1 || !sounds {
-		return nil, recipe.Wrong("field", "is %q, which is %v: must be float32 or int16 [time]; give channels=\"mono\" to decode_audio", l.Field, t)
+		return nil, recipe.Wrong("field", "is %q, which is %v: must be float32 or int16 [time]; "+
+			"give channels=\"mono\" to decode_audio", l.Field, t)
 	}
 	out, err := l.Type(t.Shape[0])
 	if err != nil {

@@ -77,7 +77,8 @@ func (a *AudioWindow) place(random func(n int) int) error {
 			return fmt.Errorf("headrace: %d samples are wanted, and there are %d: set short for such recordings", a.n, have)
 		case "repeat":
 			if have == 0 {
-				return fmt.Errorf("headrace: there is nothing to repeat: the recording has %d samples, and the window begins at %d", all, a.from)
+				return fmt.Errorf("headrace: there is nothing to repeat: the recording has %d samples, "+
+					"and the window begins at %d", all, a.from)
 			}
 		}
 	}

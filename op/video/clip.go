@@ -58,7 +58,8 @@ func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.
 		c.form.Clips = n
 	}
 	if n := c.form.Bytes(); n < 0 || n > math.MaxInt32*int64(16) {
-		return nil, fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels is too large for one array: use fewer frames, or resize it", c.form.Pictures(), c.form.Width, c.form.Height)
+		return nil, fmt.Errorf("headrace: a clip of %d frames of %d×%d pixels is too large for one array: "+
+			"use fewer frames, or resize it", c.form.Pictures(), c.form.Width, c.form.Height)
 	}
 	return c, nil
 }
@@ -98,7 +99,8 @@ func (c *VideoClip) pick(args *DecodeVideo, list FrameList) error {
 		for _, t := range list.Times {
 			n := line.At(line.Tick(t))
 			if n < 0 || math.IsNaN(t) || line.Tick(t) >= line.End {
-				return fmt.Errorf("headrace: there is no frame at %v s: the video has %d frames in %.3f s", t, line.Len(), line.Seconds(line.End))
+				return fmt.Errorf("headrace: there is no frame at %v s: the video has %d frames in %.3f s",
+					t, line.Len(), line.Seconds(line.End))
 			}
 			c.frames = append(c.frames, n)
 		}

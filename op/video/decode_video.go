@@ -18,9 +18,10 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[DecodeVideo]("decode_video", recipe.Between, "Decode frames of a video to a clip, uint8 [frames, height, width, 3].").Explained(`
-Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations that follow treat all frames
-of a clip alike. A damaged frame makes a bad sample, named with frame and time.`,
+var _ = Ops.Add(recipe.NewOp[DecodeVideo]("decode_video", recipe.Between,
+	"Decode frames of a video to a clip, uint8 [frames, height, width, 3].").Explained(`
+Frames are exact to the byte wherever decoding begins, and packets that no frame needs are not read. Image operations
+that follow treat all frames of a clip alike. A damaged frame makes a bad sample, named with frame and time.`,
 	`films = hr.files("kinetics/*/*.mp4", label="parent", content=False)`,
 	`films.decode_video(16, stride=4).random_resized_crop(224).batch(8)`).
 	Called("frames, *, stride, fps, segments, clips, start, duration, min_frames, max_frames, multiple, short, times, window, stream").
@@ -112,7 +113,8 @@ func (d DecodeVideo) Complete() recipe.Args {
 // here.
 func (*DecodeVideo) Refused() map[string]string {
 	return map[string]string{
-		"num_frames": "it is called frames", "clip_len": "it is called frames", "num_frames_per_clip": "it is called frames", "sequence_length": "it is called frames",
+		"num_frames": "it is called frames", "clip_len": "it is called frames",
+		"num_frames_per_clip": "it is called frames", "sequence_length": "it is called frames",
 		"frame_interval": "it is called stride", "frame_rate": "it is called fps", "frames_per_clip": "it is called frames",
 		"audio": "put decode_audio after it, and set window in both", "audio_rate": "put decode_audio after it, and set window in both",
 		"num_clips": "it is called clips", "num_segments": "it is called segments",
@@ -133,7 +135,8 @@ func (d *DecodeVideo) FieldIn(in sample.Schema) string {
 // the caller sets Seconds.
 func (d *DecodeVideo) Clip() (c av.Clip, err error) {
 	c = av.Clip{
-		Frames: argument.OrElse(d.Frames, 0), Stride: argument.OrElse(d.Stride, 0), Segments: argument.OrElse(d.Segments, 0), Clips: argument.OrElse(d.Clips, 0),
+		Frames: argument.OrElse(d.Frames, 0), Stride: argument.OrElse(d.Stride, 0),
+		Segments: argument.OrElse(d.Segments, 0), Clips: argument.OrElse(d.Clips, 0),
 		Duration: argument.OrElse(d.Duration, 0), Seconds: argument.OrElse(d.Offset, 0),
 		Min: argument.OrElse(d.MinFrames, 0), Max: argument.OrElse(d.MaxFrames, 0), Multiple: argument.OrElse(d.Multiple, 0),
 	}
@@ -330,7 +333,8 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 	case i < 0:
 		errs = append(errs, recipe.Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Text && in[i].Type.Kind != sample.Bytes || len(in[i].Type.Shape) > 0:
-		errs = append(errs, recipe.Wrong("field", "is %q, which is %v: must be text, the path of a file, or bytes, its content", field, in[i].Type))
+		errs = append(errs, recipe.Wrong("field", "is %q, which is %v: must be text, the path of a file, "+
+			"or bytes, its content", field, in[i].Type))
 	}
 	if d.At != "" {
 		i := in.Find(d.At)
@@ -342,7 +346,9 @@ func (d *DecodeVideo) checkFields(in sample.Schema) error {
 		}
 	}
 	var taken []string
-	for _, name := range []struct{ argument, is string }{{"to", d.To}, {"times", d.Times}, {"window", d.Window}, {"matrix", d.Matrix}, {"mask", d.Mask}} {
+	for _, name := range []struct{ argument, is string }{
+		{"to", d.To}, {"times", d.Times}, {"window", d.Window}, {"matrix", d.Matrix}, {"mask", d.Mask},
+	} {
 		switch {
 		case name.is == "":
 		case in.Find(name.is) >= 0 && (name.is != field || d.KeepsFile()):

@@ -151,7 +151,8 @@ func (y *player) planFor(n int, f *video.Frame) (*media.Plan, error) {
 		return nil, err
 	}
 	if y.other.Form() != y.plan.Form() {
-		return nil, fmt.Errorf("headrace: frame %d, at %.3f s, has %d×%d pixels, but the video has %d×%d: resize to [height, width] makes one size of all",
+		return nil, fmt.Errorf("headrace: frame %d, at %.3f s, has %d×%d pixels, but the video has %d×%d: "+
+			"resize to [height, width] makes one size of all",
 			n, y.video.video.Seconds(n), f.Width, f.Height, width, height)
 	}
 	return &y.other, nil

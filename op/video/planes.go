@@ -40,7 +40,8 @@ type planesResizer interface {
 func (w *planesWriter) draw(to []byte, f *video.Frame) error {
 	p := &f.Picture
 	if p.Kind != yuv.YUV && p.Kind != yuv.Gray {
-		return media.About("video", fmt.Errorf("%w: frames of the format %s have no chroma: decode them to color rgb", media.ErrUnsupported, f.Format))
+		return media.About("video", fmt.Errorf("%w: frames of the format %s have no chroma: decode them to color rgb",
+			media.ErrUnsupported, f.Format))
 	}
 	if w.first == nil {
 		w.first = &yuv.Picture{Matrix: p.Matrix, Full: p.Full, Siting: p.Siting, Bits: p.Bits}
@@ -53,7 +54,8 @@ func (w *planesWriter) draw(to []byte, f *video.Frame) error {
 	}
 	r, ok := media.CurrentRunner().(planesResizer)
 	if !ok || w.form.Wide {
-		return media.About("video", fmt.Errorf("%w: frames of %d×%d pixels in the format %s as planes of 4:2:0 with %d×%d: needs dtype uint8", media.ErrUnsupported, p.Width, p.Height, f.Format, w.form.Width, w.form.Height))
+		return media.About("video", fmt.Errorf("%w: frames of %d×%d pixels in the format %s as planes of 4:2:0 "+
+			"with %d×%d: needs dtype uint8", media.ErrUnsupported, p.Width, p.Height, f.Format, w.form.Width, w.form.Height))
 	}
 	if p.Bits > 8 || p.Parts[0].Step > 1 || p.Parts[0].Stride < 0 || p.Parts[1].Step > 1 {
 		p = p.Apart(1, false)

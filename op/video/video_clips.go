@@ -14,9 +14,11 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-var _ = Ops.Add(recipe.NewOp[VideoClips]("video_clips", recipe.Between, "Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").Explained(`
-Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's length, and resuming decodes none
-again. Random steps draw for each clip. 'len(loader)' is exact with 'clips'; the number of pieces is not known in advance.`,
+var _ = Ops.Add(recipe.NewOp[VideoClips]("video_clips", recipe.Between,
+	"Cut a video into clips, each a sample: consecutive pieces, or clips from chosen places.").Explained(`
+Clips keep their video's key and other fields. They are decoded one by one, so memory does not depend on a film's
+length, and resuming decodes none again. Random steps draw for each clip. 'len(loader)' is exact with 'clips'; the
+number of pieces is not known in advance.`,
 	`films = hr.files("films/*.mp4", content=False)`,
 	`every = films.video_clips(32, stride=2, step=64).resize(224, fit="crop")`,
 	`some = films.shuffle().video_clips(16, stride=4, clips=4)`).
@@ -110,11 +112,14 @@ func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
 	case v.Clips != nil && v.Step != nil:
 		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))
 	case v.Clips == nil && v.Start != "" && v.Start != "begin":
-		errs = append(errs, recipe.Wrong("start", "is %q: pieces of the whole video begin at its first frame: set clips, or leave start out", v.Start))
+		errs = append(errs, recipe.Wrong("start", "is %q: pieces of the whole video begin at its first frame: "+
+			"set clips, or leave start out", v.Start))
 	}
 	if v.Number != "" {
-		if i := in.Find(v.Number); i >= 0 || v.Number == cmp.Or(v.To, "video") || slices.Contains([]string{v.Times, v.Window, v.Matrix, v.Mask}, v.Number) {
-			errs = append(errs, recipe.Wrong("number", "is %q: the samples have a field of this name already: %s", v.Number, words.List(in.Names())))
+		own := []string{cmp.Or(v.To, "video"), v.Times, v.Window, v.Matrix, v.Mask}
+		if in.Find(v.Number) >= 0 || slices.Contains(own, v.Number) {
+			errs = append(errs, recipe.Wrong("number", "is %q: the samples have a field of this name already: %s",
+				v.Number, words.List(in.Names())))
 		}
 	}
 	if i := in.Find(v.One().FieldIn(in)); v.Window != "" && i >= 0 && in[i].Type.Kind == sample.Bytes {

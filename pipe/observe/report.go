@@ -77,7 +77,8 @@ func (r Report) String() string {
 	w.Flush() // into memory: no error
 	if s := r.Slowest(); s.Trials != nil {
 		best := s.Best()
-		fmt.Fprintf(&b, "%s is the slowest: %.4g items of the source per second at best, with %s\n", s.Name, best.Source, plural(best.Workers, "worker"))
+		fmt.Fprintf(&b, "%s is the slowest: %.4g items of the source per second at best, with %s\n",
+			s.Name, best.Source, plural(best.Workers, "worker"))
 	}
 	return b.String()
 }

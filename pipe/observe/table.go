@@ -27,7 +27,8 @@ func (s Stats) String() string {
 	}
 	w.Flush() // into memory: no error
 	s.drawQueues(&b)
-	fmt.Fprintf(&b, "%d items in %s; the consumer waited %s for the first, then %s of its loop\n", s.Yielded, short(s.Elapsed), short(s.Start), percent(s.Waited, s.Loop))
+	fmt.Fprintf(&b, "%d items in %s; the consumer waited %s for the first, then %s of its loop\n",
+		s.Yielded, short(s.Elapsed), short(s.Start), percent(s.Waited, s.Loop))
 	return b.String()
 }
 

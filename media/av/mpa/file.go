@@ -202,7 +202,9 @@ func (f *File) gap(file []byte, at, declared int) (int, error) {
 		h, _ := Parse(file[from+after:])
 		switch {
 		case !h.follows(f.First):
-			return 0, fmt.Errorf("%w: at frame %d, byte %d, %s at %d samples a second becomes %s at %d: the file was joined from parts: convert them to one rate", ErrFormat, n, from+after, f.First.Codec, f.First.Rate, h.Codec, h.Rate)
+			return 0, fmt.Errorf("%w: at frame %d, byte %d, %s at %d samples a second becomes %s at %d: "+
+				"the file was joined from parts: convert them to one rate", ErrFormat, n, from+after,
+				f.First.Codec, f.First.Rate, h.Codec, h.Rate)
 		case ended || tagged && after == 0:
 			return from + after, nil
 		}

@@ -222,7 +222,8 @@ func (p *pages) next() (page, bool) {
 		return page{}, false
 	}
 
-	made := page{flags: b[5], granule: int64(binary.LittleEndian.Uint64(b[6:])), serial: binary.LittleEndian.Uint32(b[14:]), lacing: b[head:][:b[26]]}
+	made := page{flags: b[5], granule: int64(binary.LittleEndian.Uint64(b[6:])),
+		serial: binary.LittleEndian.Uint32(b[14:]), lacing: b[head:][:b[26]]}
 	size := 0
 	for _, l := range made.lacing {
 		size += int(l)

@@ -10,13 +10,15 @@ import (
 // inClusters are the elements that may be in a cluster besides, and numbers that have no
 // more than eight bytes.
 var inClusters = map[uint32]bool{
-	heads.Timestamp: true, 0xA7: true, 0xAB: true, heads.SimpleBlock: true, heads.BlockGroup: true, 0xAF: true, heads.Void: true, heads.Checksum: true,
+	heads.Timestamp: true, 0xA7: true, 0xAB: true, heads.SimpleBlock: true, heads.BlockGroup: true,
+	0xAF: true, heads.Void: true, heads.Checksum: true,
 	0x5854: true,
 }
 
 // inGroups are those of a group of blocks.
 var inGroups = map[uint32]bool{
-	heads.Block: true, 0xA2: true, 0x75A1: true, 0x9B: true, 0xFA: true, 0xFB: true, 0xFD: true, 0xA4: true, 0x75A2: true, 0x8E: true, 0xC8: true, 0xAF: true, heads.Void: true, heads.Checksum: true,
+	heads.Block: true, 0xA2: true, 0x75A1: true, 0x9B: true, 0xFA: true, 0xFB: true, 0xFD: true,
+	0xA4: true, 0x75A2: true, 0x8E: true, 0xC8: true, 0xAF: true, heads.Void: true, heads.Checksum: true,
 }
 
 var isNumber = map[uint32]bool{heads.Timestamp: true, 0xA7: true, 0xAB: true, 0x9B: true, 0xFA: true, 0xFB: true, 0xFD: true, 0x75A2: true}

@@ -19,7 +19,8 @@ func (f *file) frames(at, block int64, padded bool) (End, error) {
 }
 
 // aiffPCM are the codings of AIFF-C whose blocks are one sample of all channels.
-var aiffPCM = map[string]bool{"NONE": true, "sowt": true, "twos": true, "raw ": true, "in24": true, "in32": true, "fl32": true, "FL32": true, "fl64": true, "FL64": true}
+var aiffPCM = map[string]bool{"NONE": true, "sowt": true, "twos": true, "raw ": true, "in24": true,
+	"in32": true, "fl32": true, "FL32": true, "fl64": true, "FL64": true}
 
 // aiff follows the chunks of AIFF and AIFF-C.
 func aiff(f *file) (End, error) {

@@ -348,7 +348,8 @@ func y4m(f *file) (End, error) {
 
 	half := (width + 1) / 2
 	size, ok := map[string]int64{
-		"420": width*height + 2*half*((height+1)/2), "422": width*height + 2*half*height, "444": 3 * width * height, "mon": width * height, "411": width*height + 2*((width+3)/4)*height,
+		"420": width*height + 2*half*((height+1)/2), "422": width*height + 2*half*height, "444": 3 * width * height,
+		"mon": width * height, "411": width*height + 2*((width+3)/4)*height,
 	}[form[:min(3, len(form))]]
 	i := strings.LastIndexByte(form, 'p')
 	deep := i > 0 && i+2 <= len(form) && form[i+1] >= '1' && form[i+1] <= '9' // 420p10

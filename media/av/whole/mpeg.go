@@ -77,7 +77,8 @@ func (f *file) elementary(size int, at int64) error {
 	}
 	for id, n := range missing {
 		if n > 0 {
-			return fmt.Errorf("%w: the file ends after %d bytes, inside a packet of stream 0x%x, of which %d bytes are missing", media.ErrTruncated, f.Len, id, n)
+			return fmt.Errorf("%w: the file ends after %d bytes, inside a packet of stream 0x%x, "+
+				"of which %d bytes are missing", media.ErrTruncated, f.Len, id, n)
 		}
 	}
 	return nil

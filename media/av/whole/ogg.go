@@ -64,7 +64,8 @@ func ogg(f *file) (End, error) {
 	}
 	for _, goesOn := range open {
 		if goesOn {
-			return end, fmt.Errorf("%w: the file ends after %d bytes, inside a packet, which goes on in the next page", media.ErrTruncated, f.Len)
+			return end, fmt.Errorf("%w: the file ends after %d bytes, inside a packet, which goes on in the next page",
+				media.ErrTruncated, f.Len)
 		}
 	}
 	return end, nil

@@ -134,7 +134,8 @@ type Packet struct {
 // Read demuxes one stream with ffprobe, as in "v:0".
 func Read(t testing.TB, path, stream string) Recording {
 	t.Helper()
-	out := run(t, "ffprobe", []string{"-v", "error", "-select_streams", stream, "-show_streams", "-show_packets", "-show_data", "-of", "json", path})
+	out := run(t, "ffprobe", []string{"-v", "error", "-select_streams", stream, "-show_streams",
+		"-show_packets", "-show_data", "-of", "json", path})
 	var told struct {
 		Streams []struct {
 			Codec         string `json:"codec_name"`
@@ -154,7 +155,8 @@ func Read(t testing.TB, path, stream string) Recording {
 	}
 	s := told.Streams[0]
 	rate, _ := strconv.Atoi(s.Rate)
-	r := Recording{Codec: s.Codec, Config: dumped(t, s.Config), Width: s.Width, Height: s.Height, Rate: rate, Channels: s.Channels, Reorder: s.Reorder}
+	r := Recording{Codec: s.Codec, Config: dumped(t, s.Config), Width: s.Width, Height: s.Height,
+		Rate: rate, Channels: s.Channels, Reorder: s.Reorder}
 	for _, p := range told.Packets {
 		r.Packets = append(r.Packets, Packet{Data: dumped(t, p.Data), Key: strings.HasPrefix(p.Flags, "K"), PTS: p.PTS})
 	}

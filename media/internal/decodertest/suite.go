@@ -202,7 +202,8 @@ func usual(t *testing.T, d media.Decoder) {
 		data := testjpeg.Noise(size[0], size[1], uint64(i), testjpeg.Layout{Sampling: testjpeg.S420})
 		whole := Whole(t, d, data)
 		got := Decode(t, d, data, true, []media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}, nil)
-		want := oracle.Transform(t, whole, oracle.Step{Name: "resize", Args: []int{256, 0}}, oracle.Step{Name: "center_crop", Args: []int{224, 224}})
+		want := oracle.Transform(t, whole, oracle.Step{Name: "resize", Args: []int{256, 0}},
+			oracle.Step{Name: "center_crop", Args: []int{224, 224}})
 		if s := Same(got, want); s != "" {
 			t.Errorf("val, %v: %s", size, s)
 		}
@@ -247,8 +248,10 @@ func orientations(t *testing.T, d media.Decoder) {
 				if s := Same(Decode(t, d, data, true, nil, nil), upright); s != "" {
 					t.Errorf("orientation %d, %s, %v: %s", orientation, name, size, s)
 				}
-				got := Decode(t, d, data, true, []media.Step{{Op: media.Resize{Size: 24}}, {Op: media.CenterCrop{Height: 20, Width: 22}}}, nil)
-				want := oracle.Transform(t, upright, oracle.Step{Name: "resize", Args: []int{24, 0}}, oracle.Step{Name: "center_crop", Args: []int{20, 22}})
+				got := Decode(t, d, data, true, []media.Step{{Op: media.Resize{Size: 24}},
+					{Op: media.CenterCrop{Height: 20, Width: 22}}}, nil)
+				want := oracle.Transform(t, upright, oracle.Step{Name: "resize", Args: []int{24, 0}},
+					oracle.Step{Name: "center_crop", Args: []int{20, 22}})
 				if s := Same(got, want); s != "" {
 					t.Errorf("orientation %d, %s, %v, resized: %s", orientation, name, size, s)
 				}
@@ -262,7 +265,8 @@ func orientations(t *testing.T, d media.Decoder) {
 func padding(t *testing.T, d media.Decoder) {
 	data := testjpeg.Noise(20, 10, 4, testjpeg.Layout{Sampling: testjpeg.S420})
 	for _, then := range [][]media.Step{nil, {{Op: media.RandomFlip{P: 1}}}, {{Op: media.ResizeExact{Height: 9, Width: 13}}}} {
-		steps := append([]media.Step{{Op: media.CenterCrop{Height: 90, Width: 100}}, {Op: media.RandomCrop{Height: 30, Width: 40}}}, then...)
+		steps := append([]media.Step{{Op: media.CenterCrop{Height: 90, Width: 100}},
+			{Op: media.RandomCrop{Height: 30, Width: 40}}}, then...)
 		if got := Decode(t, d, data, true, steps, Draws(0)); !bytes.Equal(got.Pix, make([]byte, len(got.Pix))) {
 			t.Errorf("%+v: not black", steps)
 		}
@@ -314,11 +318,12 @@ func targets(t *testing.T, d media.Decoder) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"too short":     d.DecodeInto(make([]byte, 599), 60, data, &info, &plan),
-		"stride":        d.DecodeInto(make([]byte, 600), 59, data, &info, &plan),
-		"nothing":       d.DecodeInto(nil, 60, data, &info, &plan),
-		"empty plan":    d.DecodeInto(make([]byte, 600), 60, data, &info, &media.Plan{}),
-		"another's":     d.DecodeInto(make([]byte, 600), 60, data, &media.Info{Format: media.JPEG, Width: 19, Height: 10, Components: 1}, &plan),
+		"too short":  d.DecodeInto(make([]byte, 599), 60, data, &info, &plan),
+		"stride":     d.DecodeInto(make([]byte, 600), 59, data, &info, &plan),
+		"nothing":    d.DecodeInto(nil, 60, data, &info, &plan),
+		"empty plan": d.DecodeInto(make([]byte, 600), 60, data, &info, &media.Plan{}),
+		"another's": d.DecodeInto(make([]byte, 600), 60, data,
+			&media.Info{Format: media.JPEG, Width: 19, Height: 10, Components: 1}, &plan),
 		"smaller":       d.DecodeInto(make([]byte, 600), 60, testjpeg.Noise(19, 10, 4, testjpeg.Layout{}), &info, &plan),
 		"no data":       d.DecodeInto(make([]byte, 600), 60, nil, &info, &plan),
 		"no real sizes": d.DecodeInto(make([]byte, 600), 60, data, &media.Info{}, &plan),

@@ -23,7 +23,8 @@ type use struct {
 var uses = []use{
 	{"whole", media.Options{}, nil},
 	{"validation", media.Options{Orient: true}, []media.Step{{Op: media.Resize{Size: 9}}, {Op: media.CenterCrop{Height: 8, Width: 8}}}},
-	{"training", media.Options{Orient: true}, []media.Step{{Op: media.RandomResizedCrop{Height: 12, Width: 12}}, {Op: media.RandomFlip{P: 0.5}}}},
+	{"training", media.Options{Orient: true}, []media.Step{{Op: media.RandomResizedCrop{Height: 12, Width: 12}},
+		{Op: media.RandomFlip{P: 0.5}}}},
 	{"training, fast", media.Options{Orient: true, Mode: media.Fast},
 		[]media.Step{{Op: media.RandomResizedCrop{Height: 6, Width: 6}}, {Op: media.RandomFlip{P: 0.5}}}},
 	{"a corner, twice resized", media.Options{Orient: true, Mode: media.Fast}, []media.Step{
@@ -33,8 +34,10 @@ var uses = []use{
 	{"grey", media.Options{Color: media.Gray, Orient: true}, []media.Step{{Op: media.CenterCrop{Height: 40, Width: 10}}}},
 	{"background", media.Options{Background: &[3]uint8{255, 128, 0}}, nil},
 	{"numbers in planes", media.Options{Orient: true}, []media.Step{
-		{Op: media.Pad{Left: 3, Bottom: 20, Fill: [4]uint16{9, 8, 7}}}, {Op: media.Rotate90{Turns: 1}}, {Op: media.RandomCrop{Height: 19, Width: 20}},
-		{Op: media.ColorJitter{Brightness: [2]float64{0.5, 2}, Contrast: [2]float64{0.5, 2}, Saturation: [2]float64{0, 2}, Hue: [2]float64{-0.5, 0.5}}},
+		{Op: media.Pad{Left: 3, Bottom: 20, Fill: [4]uint16{9, 8, 7}}}, {Op: media.Rotate90{Turns: 1}},
+		{Op: media.RandomCrop{Height: 19, Width: 20}},
+		{Op: media.ColorJitter{Brightness: [2]float64{0.5, 2}, Contrast: [2]float64{0.5, 2},
+			Saturation: [2]float64{0, 2}, Hue: [2]float64{-0.5, 0.5}}},
 		{Op: media.Normalize{Std: [3]float64{1, 2, 3}, DType: tensor.Float16}}, {Op: media.ToLayout{Layout: media.CHW}}}},
 }
 

@@ -18,9 +18,13 @@ func bombs(t testing.TB, format string) []File {
 	t.Helper()
 	seeds := Seeds(t, format)
 	files := bombsOf[format](seeds)
-	for _, other := range []string{"<!doctype html><html>", "PK\x03\x04", "\x00\x00\x00\x1CftypM4V ", pngMagic, "GIF89a", "BM", "II*\x00\x08\x00\x00\x00", "\xFF\xD8\xFF\xE0"} {
+	for _, other := range []string{
+		"<!doctype html><html>", "PK\x03\x04", "\x00\x00\x00\x1CftypM4V ", pngMagic,
+		"GIF89a", "BM", "II*\x00\x08\x00\x00\x00", "\xFF\xD8\xFF\xE0",
+	} {
 		files = append(files, File{fmt.Sprintf("begins with %q", other), append([]byte(other), seeds[0].Data...)},
-			File{fmt.Sprintf("%q in place of its beginning", other), append([]byte(other), seeds[0].Data[min(len(other), len(seeds[0].Data)):]...)})
+			File{fmt.Sprintf("%q in place of its beginning", other),
+				append([]byte(other), seeds[0].Data[min(len(other), len(seeds[0].Data)):]...)})
 	}
 	return append(files, File{"nothing", nil}, File{"zeros", make([]byte, 4096)}, File{"ones", bytes.Repeat([]byte{0xFF}, 4096)})
 }
@@ -79,11 +83,13 @@ func pngBombs([]File) []File {
 		{"50,000 unknown chunks", png(row[:25], bytes.Repeat(pixeltest.Chunk("quUx", []byte("a")), 50_000), row[25:])},
 		{"a chunk of 2³²-1 bytes", png(row[:25], []byte("\xFF\xFF\xFF\xFFIDAT"), row[25:])},
 		{"a palette of nothing", png(ihdr(8, 8, 8, 3, 0), row[25:])},
-		{"a palette that is too short", png(ihdr(8, 8, 8, 3, 0), pixeltest.Chunk("PLTE", []byte{1, 2, 3}), pixeltest.Chunk("IDAT", deflated(bytes.Repeat([]byte{0, 1, 2, 3, 4, 5, 6, 7, 255}, 8))))},
+		{"a palette that is too short", png(ihdr(8, 8, 8, 3, 0), pixeltest.Chunk("PLTE", []byte{1, 2, 3}),
+			pixeltest.Chunk("IDAT", deflated(bytes.Repeat([]byte{0, 1, 2, 3, 4, 5, 6, 7, 255}, 8))))},
 		{"a palette that is too long", png(ihdr(8, 8, 1, 3, 0), pixeltest.Chunk("PLTE", make([]byte, 768)), row[25:])},
 		{"filter 5", png(ihdr(8, 8, 8, 0, 0), pixeltest.Chunk("IDAT", deflated(bytes.Repeat([]byte{5, 1, 2, 3, 4, 5, 6, 7, 8}, 8))))},
 		{"a pixel too few", png(ihdr(8, 8, 8, 0, 0), pixeltest.Chunk("IDAT", deflated(zeros[:9*8-1])))},
-		{"transparency of nothing", png(ihdr(8, 8, 8, 3, 0), pixeltest.Chunk("tRNS", make([]byte, 256)), pixeltest.Chunk("PLTE", []byte{1, 2, 3}), row[25:])},
+		{"transparency of nothing", png(ihdr(8, 8, 8, 3, 0), pixeltest.Chunk("tRNS", make([]byte, 256)),
+			pixeltest.Chunk("PLTE", []byte{1, 2, 3}), row[25:])},
 		{"two headers", png(row[:25], ihdr(100, 100, 16, 6, 0), row[25:])},
 		{"pixels before the header", png(row[25:], row[:25])},
 	}
@@ -99,7 +105,8 @@ func webpBombs(seeds []File) []File {
 			File{s.Name + ", 16383×16383", Resized(s.Data, media.WebP, 16_383, 16_383)},
 			File{s.Name + ", a RIFF of 4 GiB", le},
 			File{s.Name + ", twice", append(bytes.Clone(s.Data), s.Data...)},
-			File{s.Name + ", 100,000 chunks of nothing", append(bytes.Clone(s.Data[:12]), append(bytes.Repeat([]byte("XXXX\x00\x00\x00\x00"), 100_000), s.Data[12:]...)...)})
+			File{s.Name + ", 100,000 chunks of nothing", append(bytes.Clone(s.Data[:12]),
+				append(bytes.Repeat([]byte("XXXX\x00\x00\x00\x00"), 100_000), s.Data[12:]...)...)})
 	}
 	return files
 }
@@ -110,8 +117,10 @@ func avifBombs(seeds []File) []File {
 		files = append(files,
 			File{s.Name + ", 2³²-1 both ways", Resized(s.Data, media.AVIF, math.MaxUint32, math.MaxUint32)},
 			File{s.Name + ", 100,000×100,000", Resized(s.Data, media.AVIF, 100_000, 100_000)},
-			File{s.Name + ", boxes of nothing", append(bytes.Clone(s.Data[:binary.BigEndian.Uint32(s.Data)]), bytes.Repeat([]byte("\x00\x00\x00\x08free"), 100_000)...)},
-			File{s.Name + ", a box of 2⁶⁴-1 bytes", append(bytes.Clone(s.Data[:binary.BigEndian.Uint32(s.Data)]), "\x00\x00\x00\x01meta\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"...)})
+			File{s.Name + ", boxes of nothing", append(bytes.Clone(s.Data[:binary.BigEndian.Uint32(s.Data)]),
+				bytes.Repeat([]byte("\x00\x00\x00\x08free"), 100_000)...)},
+			File{s.Name + ", a box of 2⁶⁴-1 bytes", append(bytes.Clone(s.Data[:binary.BigEndian.Uint32(s.Data)]),
+				"\x00\x00\x00\x01meta\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"...)})
 	}
 	return files
 }
@@ -131,7 +140,8 @@ func gifBombs(seeds []File) []File {
 	large := bytes.Clone(header)
 	binary.LittleEndian.PutUint32(large[6:], 0x1F40_1F40)
 	pixel := []byte{8, 4, 0x00, 0x03, 0x02, 0x04, 0} // clear, 1, end
-	clears := append([]byte{8}, bytes.Repeat(append([]byte{255}, bytes.Repeat([]byte{0, 1, 2, 4, 8, 16, 32, 64, 128}, 29)[:255]...), 2000)...)
+	clears := append([]byte{8},
+		bytes.Repeat(append([]byte{255}, bytes.Repeat([]byte{0, 1, 2, 4, 8, 16, 32, 64, 128}, 29)[:255]...), 2000)...)
 
 	return []File{
 		{"65,535×65,535 in name", Resized(seeds[0].Data, media.GIF, 65_535, 65_535)},
@@ -145,7 +155,8 @@ func gifBombs(seeds []File) []File {
 		{"no blocks", gif(frame(0, 0, 5, 5, 8, 0))},
 		{"100,000 extensions", gif(bytes.Repeat([]byte{'!', 0xFE, 1, 'a', 0}, 100_000), frame(0, 0, 1, 1, pixel...))},
 		{"10,000 frames", gif(bytes.Repeat(frame(0, 0, 1, 1, pixel...), 10_000))},
-		{"pixels of no colour", append(append([]byte("GIF89a\x05\x00\x05\x00\x00\x00\x00"), frame(0, 0, 5, 5, 2, 3, 0x84, 0x8F, 0x05, 0)...), ';')},
+		{"pixels of no colour", append(append([]byte("GIF89a\x05\x00\x05\x00\x00\x00\x00"),
+			frame(0, 0, 5, 5, 2, 3, 0x84, 0x8F, 0x05, 0)...), ';')},
 	}
 }
 

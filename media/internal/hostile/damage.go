@@ -92,7 +92,8 @@ func extreme(data []byte) iter.Seq[File] {
 // contradictory is the file with sizes that its pixels do not have, neither so large
 // that they are refused nor so small that all is there.
 func contradictory(data []byte, format string) (files []File) {
-	for _, size := range [][2]uint32{{0, 0}, {0, seedHeight}, {seedWidth, 0}, {1, 1}, {seedWidth + 1, seedHeight}, {seedWidth, seedHeight + 1},
+	for _, size := range [][2]uint32{{0, 0}, {0, seedHeight}, {seedWidth, 0}, {1, 1}, {seedWidth + 1, seedHeight},
+		{seedWidth, seedHeight + 1},
 		{seedHeight, seedWidth}, {300, 200}, {seedWidth, 60_000}, {16_000, seedHeight}, {16_383, 1000}} {
 		if b := Resized(data, format, size[0], size[1]); b != nil {
 			files = append(files, File{fmt.Sprintf("%d×%d pixels", size[0], size[1]), b})

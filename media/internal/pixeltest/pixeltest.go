@@ -54,7 +54,8 @@ func Palette() []int {
 
 // EXIF states an orientation, in the form that Pillow's save takes.
 func EXIF(orientation byte) oracle.Bytes {
-	return oracle.Bytes("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string([]byte{orientation}) + "\x00\x00\x00\x00\x00\x00")
+	return oracle.Bytes("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" +
+		string([]byte{orientation}) + "\x00\x00\x00\x00\x00\x00")
 }
 
 // made is an image with what Pillow's save learns of it.

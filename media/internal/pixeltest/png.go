@@ -134,7 +134,8 @@ func (p *RawPNG) check(t *testing.T, d media.PixelDecoder) {
 	t.Helper()
 	data := p.Bytes()
 	want := p.want()
-	name := fmt.Sprintf("%d×%d, colour type %d, %d bits, interlaced %v, transparent % x", p.Width, p.Height, p.Color, p.Depth, p.Interlaced, p.Transparent)
+	name := fmt.Sprintf("%d×%d, colour type %d, %d bits, interlaced %v, transparent % x", p.Width,
+		p.Height, p.Color, p.Depth, p.Interlaced, p.Transparent)
 	for _, color := range []media.Color{media.RGB, media.RGBA, media.Gray} {
 		for _, dtype := range []tensor.DType{tensor.Uint8, tensor.Uint16} {
 			got, err := Try(t, d, data, color, dtype)
@@ -152,7 +153,8 @@ func (p *RawPNG) check(t *testing.T, d media.PixelDecoder) {
 	if p.Depth == 16 && p.Color == 0 || p.Transparent != nil {
 		return
 	}
-	if pillow := oracle.ReadImage(t, data, "RGBA", false); !bytes.Equal(pillow.Pix, convert(want, media.RGBA, tensor.Uint8, p.Depth == 16)) {
+	pillow := oracle.ReadImage(t, data, "RGBA", false)
+	if !bytes.Equal(pillow.Pix, convert(want, media.RGBA, tensor.Uint8, p.Depth == 16)) {
 		t.Errorf("%s: Pillow does not agree", name)
 	}
 }

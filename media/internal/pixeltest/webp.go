@@ -21,9 +21,11 @@ func WebP(t *testing.T, d media.PixelDecoder) {
 
 func webpByPillow(t *testing.T, d media.PixelDecoder) {
 	byPillow(t, d, "WEBP", 0, []made{
-		{Smooth("RGB", 61, 45, 1), nil}, {Smooth("RGB", 60, 44, 1), Options{"quality": 30}}, {Noise("RGB", 33, 34, 1), Options{"quality": 95}},
+		{Smooth("RGB", 61, 45, 1), nil}, {Smooth("RGB", 60, 44, 1), Options{"quality": 30}},
+		{Noise("RGB", 33, 34, 1), Options{"quality": 95}},
 		{Smooth("RGBA", 61, 45, 1), nil}, {Noise("RGBA", 62, 46, 1), Options{"quality": 60, "alpha_quality": 50}},
-		{Noise("RGB", 1, 1, 1), nil}, {Noise("RGB", 1, 9, 1), nil}, {Noise("RGB", 2, 2, 1), nil}, {Noise("RGB", 3, 1, 1), nil}, {Noise("RGBA", 7, 2, 1), nil},
+		{Noise("RGB", 1, 1, 1), nil}, {Noise("RGB", 1, 9, 1), nil}, {Noise("RGB", 2, 2, 1), nil},
+		{Noise("RGB", 3, 1, 1), nil}, {Noise("RGBA", 7, 2, 1), nil},
 		{Noise("RGB", 61, 45, 1), Options{"lossless": true}}, {Smooth("RGBA", 61, 45, 1), Options{"lossless": true, "exact": true}},
 		{Noise("RGBA", 61, 45, 1), Options{"lossless": true}}, {Smooth("RGB", 300, 201, 1), Options{"lossless": true, "method": 6}},
 		{Smooth("RGB", 301, 200, 1), Options{"exif": EXIF(6)}},

@@ -44,10 +44,12 @@ func run(to, in, sets []float32, p sound.Places) {
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	pins.Pin(&sets[0])
-	f := C.hr_filter{sets: (*C.float)(unsafe.SliceData(sets)), up: C.int64_t(p.Up), down: C.int64_t(p.Down), before: C.int64_t(p.Before), taps: C.int64_t(p.Taps)}
+	f := C.hr_filter{sets: (*C.float)(unsafe.SliceData(sets)), up: C.int64_t(p.Up), down: C.int64_t(p.Down),
+		before: C.int64_t(p.Before), taps: C.int64_t(p.Taps)}
 	avx2 := C.int(0)
 	if wide {
 		avx2 = 1
 	}
-	C.hr_sound_run((*C.float)(unsafe.SliceData(to)), (*C.float)(unsafe.SliceData(in)), f, C.int64_t(p.N), C.int64_t(p.First), C.int64_t(count), C.int64_t(p.Stride), avx2)
+	C.hr_sound_run((*C.float)(unsafe.SliceData(to)), (*C.float)(unsafe.SliceData(in)), f, C.int64_t(p.N),
+		C.int64_t(p.First), C.int64_t(count), C.int64_t(p.Stride), avx2)
 }

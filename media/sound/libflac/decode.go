@@ -41,7 +41,8 @@ func newDecoder(f *flac.File) (*decoder, error) {
 
 // Decode implements [flac.Decoder].
 func (d *decoder) Decode(to []float32, frame []byte) error {
-	wrong := C.hr_flac_decode(d.c, (*C.uint8_t)(unsafe.SliceData(frame)), C.size_t(len(frame)), (*C.float)(unsafe.SliceData(to)), C.size_t(len(to)/d.channels))
+	wrong := C.hr_flac_decode(d.c, (*C.uint8_t)(unsafe.SliceData(frame)), C.size_t(len(frame)),
+		(*C.float)(unsafe.SliceData(to)), C.size_t(len(to)/d.channels))
 	switch wrong {
 	case nil:
 		return nil

@@ -59,7 +59,8 @@ const (
 
 // Presets are specs by name.
 var Presets = map[string]Spec{
-	"whisper":    {Rate: 16000, FFT: 400, Window: 400, Hop: 160, Mels: 80, Scale: Slaney, Area: true, Edges: Reflect, Level: Whisper, short: true},
+	"whisper": {Rate: 16000, FFT: 400, Window: 400, Hop: 160, Mels: 80, Scale: Slaney, Area: true,
+		Edges: Reflect, Level: Whisper, short: true},
 	"kaldi":      {Rate: 16000, FFT: 512, Window: 400, Hop: 160, Mels: 80, Low: 20, Scale: HTK, Edges: None, Level: Ln, kaldi: true},
 	"librosa":    {Rate: 22050, FFT: 2048, Window: 2048, Hop: 512, Mels: 128, Scale: Slaney, Area: true, Edges: Zero, Level: Range},
 	"torchaudio": {Rate: 16000, FFT: 400, Window: 400, Hop: 200, Mels: 128, Scale: HTK, Edges: Reflect, Level: Decibel},

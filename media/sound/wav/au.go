@@ -59,7 +59,8 @@ func openAU(file *sound.Content) (*File, error) {
 	case 7:
 		f.coding, f.width = codingOf(codeFloat, 8, big), 8
 	case 23, 25, 26:
-		return nil, fmt.Errorf("au: the samples are of number %d, G.721 or G.723, which is not supported: convert the file, as with libsndfile", how)
+		return nil, fmt.Errorf("au: the samples are of number %d, G.721 or G.723, which is not supported: "+
+			"convert the file, as with libsndfile", how)
 	case 27:
 		f.coding, f.width = aLaw, 1
 	default:

@@ -69,7 +69,8 @@ func (f *File) describe(b []byte, order binary.ByteOrder, at, size int64) error 
 		f.width = frame / channels
 	}
 	if name, ok := mistaken[code]; ok {
-		return fmt.Errorf("wav: the samples are of format 0x%04x, %s, which is not supported: convert the file, as with libsndfile", code, name)
+		return fmt.Errorf("wav: the samples are of format 0x%04x, %s, which is not supported: "+
+			"convert the file, as with libsndfile", code, name)
 	}
 	big := order == binary.BigEndian
 	if f.coding = codingOf(code, f.width, big); f.coding == nil {

@@ -127,7 +127,8 @@ func (f *File) sphereCoding(head map[string]string) error {
 		name = "pcm"
 	}
 	if i := strings.Index(name, ",embedded-"); i >= 0 {
-		return fmt.Errorf("sphere: the samples are compressed by %s: unpack the file first, as with sph2pipe or w_decode", name[i+len(",embedded-"):])
+		return fmt.Errorf("sphere: the samples are compressed by %s: unpack the file first, as with sph2pipe or w_decode",
+			name[i+len(",embedded-"):])
 	}
 	if width == "" {
 		width = strconv.Itoa(max(len(order), 1))

@@ -260,7 +260,9 @@ func (f indexed) Container() (*video.Container, error) {
 // instead keeps an index because there is one that is not believed, if there is a place.
 func (f indexed) instead(at string, c *video.Container, doubt error) {
 	message := fmt.Sprintf("%v: it is not used", doubt)
-	if of, where, err := identify(f.path, f.File); err == nil && at != "" && of.Size == f.Size() && save(context.Background(), at, f.File, of, where, c) == nil {
+	of, where, err := identify(f.path, f.File)
+	whole := err == nil && at != "" && of.Size == f.Size()
+	if whole && save(context.Background(), at, f.File, of, where, c) == nil {
 		message += "; the index is now in " + at
 	}
 	if f.warn != nil {

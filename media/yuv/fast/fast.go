@@ -30,8 +30,9 @@ func convert(to yuv.Target, p *yuv.Picture, f yuv.Factors) error {
 		chroma_x: C.int32_t(p.ChromaX), chroma_y: C.int32_t(p.ChromaY), siting: C.int32_t(p.Siting),
 		wide: number(to.Wide), avx2: number(wide), stride: C.int64_t(to.Stride),
 		depth: C.int32_t(f.Depth), point: C.int32_t(f.Bits), parts: C.int32_t(f.Parts),
-		luma: C.int64_t(f.Luma), red_v: C.int64_t(f.RedV), green_u: C.int64_t(f.GreenU), green_v: C.int64_t(f.GreenV), blue_u: C.int64_t(f.BlueU),
-		red: C.int64_t(f.Red), green: C.int64_t(f.Green), blue: C.int64_t(f.Blue),
+		luma: C.int64_t(f.Luma), red_v: C.int64_t(f.RedV), green_u: C.int64_t(f.GreenU), green_v: C.int64_t(f.GreenV),
+		blue_u: C.int64_t(f.BlueU),
+		red:    C.int64_t(f.Red), green: C.int64_t(f.Green), blue: C.int64_t(f.Blue),
 	}
 	var first [3]*C.uint8_t
 	for i := range p.Parts {
